@@ -1,0 +1,66 @@
+import { having } from './options.ts'
+
+/** Writes one line: what it is about as data, and a message. */
+export type Log = (data: object, message?: string) => void
+
+/** Where log lines go. A pino logger fits as it is. */
+export interface Logger {
+  debug: Log
+  info: Log
+  warn: Log
+  error: Log
+}
+
+/** Writes nothing. */
+export const silentLog: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Writes warnings and errors to stderr, one line each: what is used when no logger is given. */
+export const defaultLog: Logger = {
+  debug() {},
+  info() {},
+  warn: (data, message) => writeLine('warn', data, message),
+  error: (data, message) => writeLine('error', data, message),
+}
+
+/** Checks that a value given as option can be logged to. */
+export const logger = having<Logger>('a logger', ['debug', 'info', 'warn', 'error'])
+
+/** A logger that adds `bindings` to every line. One that throws harms nobody who logs with it. */
+export function childLog(log: Logger, bindings: object): Logger {
+  const to =
+    (level: keyof Logger): Log =>
+    (data, message) => {
+      try {
+        log[level]({ ...bindings, ...data }, message)
+      } catch {
+        // There is nowhere left to say so.
+      }
+    }
+  return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') }
+}
+
+function writeLine(level: string, data: object, message = ''): void {
+  const time = new Date().toISOString()
+  const line = `${time} holdfast ${level}: ${message}${details(data)}`
+  process.stderr.write(`${line.replaceAll('\r', '\\r').replaceAll('\n', '\\n')}\n`)
+}
+
+// A log line must never throw, whatever it is given.
+function details(data: object): string {
+  try {
+    return Object.entries(data)
+      .map(([key, value]) => ` ${key}=${render(value)}`)
+      .join('')
+  } catch {
+    return ' (data cannot be shown)'
+  }
+}
+
+function render(value: unknown): string {
+  try {
+    if (value instanceof Error) return JSON.stringify(value.stack ?? String(value))
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return '(cannot be shown)'
+  }
+}

@@ -1,0 +1,81 @@
+import { type Place, Waiters } from './waiters.ts'
+
+// Wake-ups that are never lost.
+//
+//   N1. `notifyOne` wakes whoever waits longest. With nobody waiting it leaves one permit; more
+//       calls still leave one.
+//   N2. `wait` takes the permit at once when there is one.
+//   N3. `notifyAll` wakes those who wait now and leaves no permit.
+//   N4. A waiter is woken once. One that stands at several notifies leaves the others when one
+//       wakes it, so a wake-up never goes to somebody who is already awake.
+
+/** Wakes one waiter, or stores one permit; several permits collapse into one. */
+export interface Notify {
+  /** Wakes the longest waiter; with none, the next `wait` returns at once. */
+  notifyOne(): void
+  /** Wakes everyone who waits now; leaves nothing for those who come later. */
+  notifyAll(): void
+  /** Waits to be woken. Rejects with the signal's reason when that comes first. */
+  wait(signal?: AbortSignal): Promise<void>
+}
+
+/** Somebody who can be woken by a `PermitNotify`. */
+export interface Sleeper {
+  wake(by: PermitNotify): void
+}
+
+/** The implementation of `Notify`, with what workers need to wait at several at once. */
+export class PermitNotify implements Notify {
+  readonly #waiters = new Waiters<Sleeper>()
+  #permit = false
+
+  notifyOne(): void {
+    const sleeper = this.#waiters.shift()
+    if (sleeper === undefined) this.#permit = true
+    else sleeper.wake(this)
+  }
+
+  notifyAll(): void {
+    // Counted first: a sleeper that gets in line again while it is woken waits for the next time.
+    for (let left = this.#waiters.size; left > 0; left--) this.#waiters.shift()?.wake(this)
+  }
+
+  /** Takes the stored permit, if there is one. */
+  takePermit(): boolean {
+    const had = this.#permit
+    this.#permit = false
+    return had
+  }
+
+  /** Gets in line. The sleeper leaves by itself when something else wakes it (N4). */
+  join(sleeper: Sleeper): Place<Sleeper> {
+    return this.#waiters.add(sleeper)
+  }
+
+  leave(place: Place<Sleeper>): void {
+    this.#waiters.remove(place)
+  }
+
+  wait(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error)
+      if (this.takePermit()) return resolve()
+      const stop = (): void => {
+        this.leave(place)
+        reject(signal!.reason as Error)
+      }
+      const place = this.join({
+        wake: () => {
+          signal?.removeEventListener('abort', stop)
+          resolve()
+        },
+      })
+      signal?.addEventListener('abort', stop, { once: true })
+    })
+  }
+}
+
+/** Makes a `Notify` with no permit stored. */
+export function notify(): Notify {
+  return new PermitNotify()
+}

@@ -1,0 +1,185 @@
+import { describe } from './describe.ts'
+import { durationMs, type Duration } from './duration.ts'
+
+// Options are resolved once, at the public edge, into a complete value. A table names each option
+// with its check and its default, so that what exists, what is allowed and what happens when it is
+// left out stand in one place.
+
+/** One option: how a given value is checked, and what holds when none is given. */
+export interface Option<T> {
+  /** Returns the value to use; throws an error that begins with `what` when it is not allowed. */
+  readonly check: (value: unknown, what: string) => T
+  readonly fallback: T
+}
+
+type Resolved<Table> = { readonly [K in keyof Table]: Table[K] extends Option<infer T> ? T : never }
+
+/**
+ * Checks `given` against a table of options and fills in what is missing.
+ *
+ * Unknown names are refused with a guess at what was meant. An option that is present but
+ * `undefined` counts as left out. The given object is never changed.
+ */
+export function resolveOptions<Table extends Record<string, Option<unknown>>>(
+  owner: string,
+  given: object | undefined,
+  table: Table,
+): Resolved<Table> {
+  if (
+    given !== undefined &&
+    (typeof given !== 'object' || given === null || Array.isArray(given))
+  ) {
+    throw new TypeError(`${owner}: options must be an object, got ${describe(given)}`)
+  }
+  const values = (given ?? {}) as Record<string, unknown>
+  for (const name of Object.keys(values)) {
+    if (!Object.hasOwn(table, name)) throw unknownName(owner, 'option', name, Object.keys(table))
+  }
+  const resolved: Record<string, unknown> = {}
+  for (const [name, known] of Object.entries(table)) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    resolved[name] = value === undefined ? known.fallback : known.check(value, `${owner}: ${name}`)
+  }
+  return resolved as Resolved<Table>
+}
+
+/** A duration in milliseconds. */
+export function duration(fallback: number, limits?: { min?: number }): Option<number>
+export function duration(fallback: undefined, limits?: { min?: number }): Option<number | undefined>
+export function duration(
+  fallback: number | undefined,
+  limits: { min?: number } = {},
+): Option<number | undefined> {
+  return {
+    fallback,
+    check(value, what) {
+      const ms = durationMs(value as Duration, what)
+      if (limits.min !== undefined && ms < limits.min) {
+        throw new RangeError(`${what} must be at least ${limits.min} ms, got ${describe(value)}`)
+      }
+      return ms
+    },
+  }
+}
+
+/** A number within limits. */
+export function number(
+  limits: { min?: number; max?: number; integer?: boolean },
+  fallback: number,
+): Option<number> {
+  const { min = -Infinity, max = Infinity, integer = false } = limits
+  const kind = integer ? 'a whole number' : 'a number'
+  const range =
+    max === Infinity
+      ? `${min} or more`
+      : min === -Infinity
+        ? `at most ${max}`
+        : `from ${min} to ${max}`
+  return {
+    fallback,
+    check(value, what) {
+      if (typeof value === 'number' && value >= min && value <= max) {
+        if (!integer || Number.isSafeInteger(value)) return value
+      }
+      throw new RangeError(`${what} must be ${kind}, ${range}, got ${describe(value)}`)
+    },
+  }
+}
+
+/** One of a few words. */
+export function oneOf<const W extends string>(words: readonly W[], fallback: W): Option<W> {
+  return {
+    fallback,
+    check(value, what) {
+      const word = words.find((known) => known === value)
+      if (word !== undefined) return word
+      const choice = words.map((known) => `'${known}'`).join(', ')
+      throw new RangeError(`${what} must be one of ${choice}, got ${describe(value)}`)
+    },
+  }
+}
+
+/** True or false. */
+export function flag(fallback: boolean): Option<boolean> {
+  return {
+    fallback,
+    check(value, what) {
+      if (typeof value === 'boolean') return value
+      throw new TypeError(`${what} must be true or false, got ${describe(value)}`)
+    },
+  }
+}
+
+/** A list whose items pass a check. */
+export function list<T>(item: (value: unknown, what: string) => T): Option<readonly T[]> {
+  return {
+    fallback: [],
+    check(value, what) {
+      if (!Array.isArray(value))
+        throw new TypeError(`${what} must be a list, got ${describe(value)}`)
+      // Not map(), which passes over holes.
+      return Array.from(value, (entry: unknown, i) => item(entry, `${what}[${i}]`))
+    },
+  }
+}
+
+/** An object that has certain methods: a logger, a clock, a signal. `kind` names it in the error. */
+export function having<T extends object>(
+  kind: string,
+  methods: readonly (keyof T & string)[],
+): (value: unknown, what: string) => T {
+  return (value, what) => {
+    if (typeof value !== 'object' || value === null) {
+      throw new TypeError(`${what} must be ${kind}, got ${describe(value)}`)
+    }
+    for (const method of methods) {
+      if (typeof (value as Record<string, unknown>)[method] !== 'function') {
+        throw new TypeError(`${what} must be ${kind}, but it has no method ${method}()`)
+      }
+    }
+    return value as T
+  }
+}
+
+/** An option with any check of your own. */
+export function option<T, F>(
+  check: (value: unknown, what: string) => T,
+  fallback: F,
+): Option<T | F> {
+  return { check, fallback }
+}
+
+/** The error for a name that is not known: says what was probably meant. */
+export function unknownName(
+  owner: string,
+  kind: string,
+  name: string,
+  known: readonly string[],
+): TypeError {
+  const guess = closest(name, known)
+  const hint = guess === undefined ? `known are ${known.join(', ')}` : `did you mean "${guess}"?`
+  return new TypeError(`${owner}: unknown ${kind} "${name}", ${hint}`)
+}
+
+function closest(name: string, known: readonly string[]): string | undefined {
+  let best: string | undefined
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance]
+  }
+  return best
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

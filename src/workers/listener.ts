@@ -1,0 +1,113 @@
+import type { Logger } from '../base/log.ts'
+import type { Metrics } from '../base/metrics.ts'
+import type { Directive } from './directive.ts'
+
+/**
+ * Is told what a worker does. Every callback is optional and called in the order the listeners
+ * were given. One that throws is logged once and harms nobody.
+ */
+export interface Listener<P> {
+  /** Once, before the first wait (and again when a supervisor restarts the worker). */
+  onStart?(): void
+  /** Once, when the worker ends because it was stopped. Not when it dies. */
+  onStop?(): void
+  /** Before each pass, after its permit was taken. */
+  onExecute?(): void
+  /** After a pass that succeeded: how long it took, and what it wants next. */
+  onComplete?(ms: number, directive: Directive<P>): void
+  /** After a pass that failed: failures in a row, and how long the worker will wait for that. */
+  onError?(ms: number, error: unknown, failures: number, backoffMs: number): void
+  /** Each time the worker begins to wait for a notifier. */
+  onIdle?(): void
+  /** Each time the worker begins a sleep. */
+  onSleep?(ms: number): void
+}
+
+type Callback = keyof Listener<unknown>
+type Arguments<C extends Callback> = Parameters<NonNullable<Listener<unknown>[C]>>
+
+/** Calls the listeners of one worker, and keeps their mistakes away from it. */
+export class Listeners {
+  readonly #calls: { readonly [C in Callback]: readonly ((...args: Arguments<C>) => unknown)[] }
+
+  constructor(listeners: readonly Listener<never>[], log: Logger) {
+    const complained = new Set<string>()
+    const complain = (callback: Callback, error: unknown): void => {
+      // Once each: a broken listener of a fast loop would fill the log.
+      if (complained.has(callback)) return
+      complained.add(callback)
+      log.error(
+        { callback, err: error },
+        'a listener threw; further throws of this callback are not logged',
+      )
+    }
+    const calls = (callback: Callback): ((...args: never[]) => unknown)[] =>
+      listeners.flatMap((listener) => {
+        const call = listener[callback] as ((...args: unknown[]) => unknown) | undefined
+        if (typeof call !== 'function') return []
+        return (...args: unknown[]): void => {
+          try {
+            const result = call.apply(listener, args)
+            if (isThenable(result)) result.then(undefined, (error) => complain(callback, error))
+          } catch (error) {
+            complain(callback, error)
+          }
+        }
+      })
+    this.#calls = {
+      onStart: calls('onStart'),
+      onStop: calls('onStop'),
+      onExecute: calls('onExecute'),
+      onComplete: calls('onComplete'),
+      onError: calls('onError'),
+      onIdle: calls('onIdle'),
+      onSleep: calls('onSleep'),
+    } as never
+  }
+
+  tell<C extends Callback>(callback: C, ...args: Arguments<C>): void {
+    const calls = this.#calls[callback]
+    for (let i = 0; i < calls.length; i++) calls[i]!(...args)
+  }
+}
+
+// The first failures are often passing trouble; a worker that keeps failing wants attention.
+const QUIET_FAILURES = 3
+
+/** Writes what a worker does to a log, louder when it fails again and again. */
+export function logListener(log: Logger): Listener<unknown> {
+  let failing = 0
+  return {
+    onStart: () => log.debug({}, 'worker started'),
+    onStop: () => log.debug({}, 'worker stopped'),
+    onComplete() {
+      if (failing > QUIET_FAILURES) log.info({ failures: failing }, 'worker recovered')
+      failing = 0
+    },
+    onError(ms, error, failures, backoffMs) {
+      failing = failures
+      const line = { ms: Math.round(ms), failures, backoffMs: Math.round(backoffMs), err: error }
+      if (failures <= QUIET_FAILURES) log.debug(line, 'pass failed, retrying')
+      else log.warn(line, 'pass failed repeatedly, retrying')
+    },
+  }
+}
+
+/** Counts and times the passes of a worker. */
+export function metricsListener(name: string, metrics: Metrics): Listener<unknown> {
+  const labels = { worker: name }
+  return {
+    onComplete(ms) {
+      metrics.count('holdfast_worker_passes', 1, labels)
+      metrics.record('holdfast_worker_pass_ms', ms, labels)
+    },
+    onError(ms) {
+      metrics.count('holdfast_worker_failures', 1, labels)
+      metrics.record('holdfast_worker_pass_ms', ms, labels)
+    },
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}

@@ -1,0 +1,163 @@
+import { type Clock, systemClock } from '../base/clock.ts'
+import { describe } from '../base/describe.ts'
+import type { Duration } from '../base/duration.ts'
+import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
+import { duration, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
+import { type DeathWatch, WorkerLoop } from './worker-loop.ts'
+import type { Health, StopOptions, StopReport, Worker } from './worker.ts'
+
+/** How a supervisor treats workers that die. */
+export interface SupervisorOptions {
+  /**
+   * What happens when a worker dies (its pass threw under `onThrow: 'propagate'`): nothing but a
+   * log line (`never`), it is started again after its backoff (`one`), or that, and when it dies too
+   * often everything is stopped and `done` rejects (`escalate`).
+   *
+   * @default 'one'
+   */
+  restart?: 'never' | 'one' | 'escalate'
+  /** How many restarts one worker gets `per` window, before it is left dead. @default 5 */
+  max?: number
+  /** The window in which restarts are counted. @default '1m' */
+  per?: Duration
+  /** Is told of every death at the moment it happens. */
+  onDeath?: (worker: Health, error: unknown) => void
+  /** Where log lines go. By default warnings and errors are written to stderr. */
+  log?: Logger
+  /** Where time comes from; tests give a virtual one. */
+  clock?: Clock
+}
+
+/** Keeps workers running and ends them together. Leaving an `await using` block stops all. */
+export interface Supervisor extends AsyncDisposable {
+  /** Resolves when everything was stopped; rejects when a worker died too often (`escalate`). */
+  readonly done: Promise<void>
+  /** Takes on another worker. Its name must be new here, and no other supervisor may have it. */
+  add(worker: Worker): void
+  /** How every worker is doing, in the order they were added. */
+  health(): readonly Health[]
+  /** Stops all workers at once, in phases; names those who did not end in time. */
+  stop(options?: StopOptions): Promise<StopReport>
+}
+
+/**
+ * Watches over workers: one that dies is noticed at once and, by default, started again.
+ *
+ * @example
+ * await using app = supervise([mailer, vacuum], { restart: 'escalate' })
+ * process.once('SIGTERM', () => app.stop({ within: '10s' }))
+ */
+export function supervise(
+  workers: readonly Worker[] = [],
+  options: SupervisorOptions = {},
+): Supervisor {
+  const group = new WorkerGroup(options)
+  for (const worker of workers) group.add(worker)
+  return group
+}
+
+class WorkerGroup implements Supervisor {
+  readonly done: Promise<void>
+  readonly #workers = new Map<string, WorkerLoop>()
+  readonly #deaths = new Map<WorkerLoop, number[]>()
+  readonly #restart: 'never' | 'one' | 'escalate'
+  readonly #max: number
+  readonly #perMs: number
+  readonly #onDeath: ((worker: Health, error: unknown) => void) | undefined
+  readonly #log: Logger
+  readonly #clock: Clock
+  #settle!: { resolve: () => void; reject: (error: unknown) => void }
+  #stopped = false
+
+  constructor(given: SupervisorOptions) {
+    const options = resolveOptions('supervise', given, {
+      restart: oneOf(['never', 'one', 'escalate'], 'one'),
+      max: number({ min: 0, integer: true }, 5),
+      per: duration(60_000),
+      onDeath: option(callback, undefined),
+      log: option(logger, defaultLog),
+      clock: option(having<Clock>('a clock', ['now', 'date', 'after', 'yield']), undefined),
+    })
+    this.#restart = options.restart
+    this.#max = options.max
+    this.#perMs = options.per
+    this.#onDeath = options.onDeath
+    this.#log = childLog(options.log, {})
+    this.#clock = options.clock ?? systemClock()
+    this.done = new Promise((resolve, reject) => (this.#settle = { resolve, reject }))
+    this.done.catch(() => {})
+  }
+
+  add(worker: Worker): void {
+    if (!(worker instanceof WorkerLoop)) {
+      throw new TypeError(`supervise: a worker must be made by worker(), got ${describe(worker)}`)
+    }
+    if (this.#stopped) {
+      throw new Error(`supervise: worker "${worker.name}" was added after the stop`)
+    }
+    if (this.#workers.has(worker.name)) {
+      throw new Error(`supervise: there is a worker named "${worker.name}" already`)
+    }
+    const { state } = worker.health()
+    if (state === 'dead' || state === 'stopped') {
+      throw new Error(`supervise: worker "${worker.name}" is ${state} already`)
+    }
+    if (!worker.watchDeath(this.#onWorkerDeath)) {
+      throw new Error(`supervise: worker "${worker.name}" has a supervisor already`)
+    }
+    this.#workers.set(worker.name, worker)
+  }
+
+  health(): readonly Health[] {
+    return [...this.#workers.values()].map((worker) => worker.health())
+  }
+
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    resolveOptions('supervise: stop', options, { within: duration(30_000) })
+    this.#stopped = true
+    const reports = await Promise.all([...this.#workers.values()].map((w) => w.stop(options)))
+    this.#settle.resolve()
+    return { stragglers: reports.flatMap((report) => report.stragglers) }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  readonly #onWorkerDeath: DeathWatch = (worker, error, stopping) => {
+    this.#tellOfDeath(worker, error)
+    if (stopping || this.#stopped || this.#restart === 'never') return undefined
+    const nowMs = this.#clock.now()
+    const recent = (this.#deaths.get(worker) ?? []).filter((at) => at > nowMs - this.#perMs)
+    recent.push(nowMs)
+    this.#deaths.set(worker, recent)
+    if (recent.length <= this.#max) {
+      const delayMs = worker.backoffMs(recent.length)
+      this.#log.warn({ worker: worker.name, deaths: recent.length, delayMs }, 'restarting worker')
+      return delayMs
+    }
+    this.#log.error({ worker: worker.name, deaths: recent.length }, 'worker dies too often')
+    if (this.#restart === 'escalate') {
+      this.#settle.reject(error)
+      void this.stop()
+    }
+    return undefined
+  }
+
+  #tellOfDeath(worker: WorkerLoop, error: unknown): void {
+    const complain = (thrown: unknown): void =>
+      this.#log.error({ err: thrown }, 'onDeath threw; it is ignored')
+    try {
+      const told: unknown = this.#onDeath?.(worker.health(), error)
+      // It may be an async function all the same.
+      Promise.resolve(told).catch(complain)
+    } catch (thrown) {
+      complain(thrown)
+    }
+  }
+}
+
+function callback(value: unknown, what: string): (worker: Health, error: unknown) => void {
+  if (typeof value === 'function') return value as (worker: Health, error: unknown) => void
+  throw new TypeError(`${what} must be a function, got ${describe(value)}`)
+}

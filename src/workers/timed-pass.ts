@@ -1,0 +1,47 @@
+import type { Clock } from '../base/clock.ts'
+import { TimeoutError } from '../base/errors.ts'
+import type { Directive } from './directive.ts'
+import type { PassContext } from './worker.ts'
+
+/** One unit of a worker's work. */
+export type Pass = (ctx: PassContext) => Promise<Directive<unknown>>
+
+/**
+ * Runs a pass whose signal aborts after `ms`, and waits for its end, however long that takes:
+ * starting the next one beside it could do the same work twice.
+ *
+ * A pass that succeeds all the same has succeeded. One that throws after the limit has failed with
+ * a `TimeoutError`, whatever it made of the abort.
+ */
+export async function timedPass(
+  pass: Pass,
+  ctx: PassContext,
+  clock: Clock,
+  ms: number,
+): Promise<Directive<unknown>> {
+  const { signal } = ctx
+  const limit = new AbortController()
+  const timeout = new TimeoutError(`pass ran longer than ${ms} ms`, ms)
+  let isLate = false
+  let timer = clock.after(ms, () => {
+    isLate = true
+    limit.abort(timeout)
+    timer = clock.after(ms, () =>
+      ctx.log.warn({ timeoutMs: ms }, 'pass ignores its abort signal and is still running'),
+    )
+  })
+  // Not AbortSignal.any: the worker's signal would remember every pass it ever had.
+  const follow = (): void => limit.abort(signal.reason)
+  if (signal.aborted) follow()
+  else signal.addEventListener('abort', follow, { once: true })
+  try {
+    return await pass({ ...ctx, signal: limit.signal })
+  } catch (error) {
+    if (!isLate) throw error
+    if (error !== timeout) timeout.cause = error
+    throw timeout
+  } finally {
+    timer.cancel()
+    signal.removeEventListener('abort', follow)
+  }
+}

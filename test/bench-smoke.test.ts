@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const MAIN = join(import.meta.dirname, '../bench/main.ts')
+
+test('every benchmark still runs and prints its rows', async () => {
+  const { stdout, stderr } = await bench('--smoke')
+
+  expect(stderr).toBe('')
+  for (const row of [
+    'proceed loop: passes a second, median round',
+    'proceed loop: a 1 ms timer beside it is late, worst of all',
+    'bare loop: the same timer is late, worst of all',
+    'wake to run of an idle worker: p50',
+    'wake to run of an idle worker: p99',
+    'idle workers: heap each',
+    'idle workers: CPU time',
+    'notify_wakeup:',
+    'semaphore_gated:',
+    'alternating:',
+    'multi_notifier:',
+    'plain, 1 KiB: time beside JSON',
+  ]) {
+    expect(stdout).toContain(row)
+  }
+  expect(stdout).not.toMatch(/NaN/)
+})
+
+test('a benchmark can be run alone', async () => {
+  const { stdout } = await bench('codec', '--smoke')
+
+  expect(stdout).toContain('\ncodec\n')
+  expect(stdout).not.toContain('\nworkers\n')
+})
+
+test('a name that is no benchmark is refused with those there are', async () => {
+  await expect(bench('wrokers')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('there is no "wrokers"; there are workers, codec'),
+  })
+})
+
+function bench(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const tsx = fileURLToPath(import.meta.resolve('tsx/cli'))
+  return promisify(execFile)(process.execPath, [tsx, MAIN, ...args])
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { cycles, importsOf, readSources, strays, type Walls } from './import-graph.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+const MANIFEST: { exports: Record<string, unknown> } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+)
+
+/** Who may import whom. Features and adapters meet only in `store`. */
+const WALLS: Walls = {
+  folders: {
+    base: [],
+    store: ['base'],
+    workers: ['base'],
+    engine: ['base', 'store', 'workers'],
+    'engine/replay': ['base', 'store'],
+    outbox: ['base', 'store', 'workers'],
+    queue: ['base', 'store', 'workers'],
+    postgres: ['base', 'store', 'workers'],
+    sqlite: ['base', 'store', 'workers'],
+    testing: ['base', 'store', 'workers', 'engine', 'outbox', 'queue', 'postgres', 'sqlite'],
+    cli: ['base', 'store'],
+    dashboard: ['base', 'store'],
+  },
+  packages: { postgres: ['pg'], sqlite: ['better-sqlite3'], testing: ['vitest'] },
+  pure: ['engine/replay'],
+  apps: ['cli', 'dashboard'],
+  entries: Object.keys(MANIFEST.exports)
+    .filter((subpath) => subpath !== './package.json')
+    .map((subpath) => `src/${subpath.slice(2)}/index.ts`.replace('//', '/')),
+}
+
+describe('the package', () => {
+  const sources = readSources(ROOT)
+
+  test('every file imports only what its folder may', () => {
+    expect(strays(sources, WALLS)).toEqual([])
+  })
+
+  test('no files import each other in a circle', () => {
+    expect(cycles(sources)).toEqual([])
+  })
+
+  test('each entry names all that it exports', () => {
+    const unnamed = WALLS.entries.filter((entry) => /^export \*/m.test(sources.get(entry)!))
+
+    expect(unnamed).toEqual([])
+  })
+})
+
+describe('the check for strays', () => {
+  const walls: Walls = {
+    ...WALLS,
+    entries: ['src/index.ts', 'src/postgres/index.ts', 'src/dashboard/index.ts'],
+  }
+
+  test.each([
+    ['ground that looks up', 'src/base/clock.ts', '../store/history.ts'],
+    ['a feature that sees an adapter', 'src/engine/client/start.ts', '../../postgres/pool.ts'],
+    ['an adapter that sees a feature', 'src/sqlite/store.ts', '../engine/client/start.ts'],
+    ['a feature that sees another', 'src/outbox/enqueue.ts', '../queue/send.ts'],
+    ['replay that sees the rest of the engine', 'src/engine/replay/turn.ts', '../client/start.ts'],
+    ['replay that sees a builtin', 'src/engine/replay/turn.ts', 'node:crypto'],
+    ['a package outside its folder', 'src/engine/client/start.ts', 'pg'],
+    ['an entry imported inside the package', 'src/testing/runtime.ts', '../postgres/index.ts'],
+    ['an entry imported by the name of the package', 'src/testing/runtime.ts', 'holdfast/postgres'],
+    ['an index inside a folder', 'src/engine/client/start.ts', '../runtime/index.ts'],
+    ['testing that sees an app', 'src/testing/runtime.ts', '../dashboard/server.ts'],
+    ['an entry that joins an app', 'src/index.ts', './cli/main.ts'],
+    ['an app that sees the inside of a feature', 'src/cli/main.ts', '../engine/client/start.ts'],
+    ['an app that sees another', 'src/cli/main.ts', '../dashboard/index.ts'],
+    ['shipped code that sees the tests', 'src/base/clock.ts', '../../test/import-graph.ts'],
+  ])('it finds %s', (_, file, name) => {
+    const found = strays(new Map([[file, `import type { X } from '${name}'\n`]]), walls)
+
+    expect(found).toEqual([expect.stringMatching(`^${file} -> `)])
+  })
+
+  test.each(['src/utils/list.ts', 'src/list.ts'])('it finds %s, which no row covers', (file) => {
+    expect(strays(new Map([[file, '']]), walls)).toEqual([`${file} is in no folder of the table`])
+  })
+
+  test.each([
+    ['the main entry joins features and adapters', 'src/index.ts', './sqlite/store.ts'],
+    ['an entry joins features and adapters', 'src/postgres/index.ts', '../engine/client/start.ts'],
+    ['the engine sees its replay', 'src/engine/runtime/turns.ts', '../replay/turn.ts'],
+    ['an adapter sees its driver', 'src/postgres/pool.ts', 'pg'],
+    ['a test sees the testing folder', 'src/sqlite/store.test.ts', '../testing/clock.ts'],
+    ['a test sees its tools', 'src/engine/replay/turn.test.ts', 'fast-check'],
+    ['an app sees the main entry', 'src/cli/main.ts', '../index.ts'],
+    ['an app sees an entry', 'src/cli/commands/migrate.ts', '../../postgres/index.ts'],
+  ])('it lets pass: %s', (_, file, name) => {
+    expect(strays(new Map([[file, `import { x } from '${name}'\n`]]), walls)).toEqual([])
+  })
+})
+
+describe('the check for cycles', () => {
+  test('it finds files that import each other by value, through any number of others', () => {
+    const sources = new Map([
+      ['src/base/a.ts', `import { b } from './b.ts'\n`],
+      ['src/base/b.ts', `export { c } from './c.ts'\n`],
+      ['src/base/c.ts', `const a = await import('./a.ts')\nimport './d.ts'\n`],
+      ['src/base/d.ts', `import { d } from './d.ts'\n`],
+      ['src/base/e.ts', `import { a } from './a.ts'\n`],
+    ])
+
+    expect(cycles(sources)).toEqual([
+      ['src/base/d.ts'],
+      ['src/base/a.ts', 'src/base/b.ts', 'src/base/c.ts'],
+    ])
+  })
+
+  test('it lets pass a circle that is open at run time', () => {
+    const sources = new Map([
+      ['src/base/a.ts', `import { b } from './b.ts'\n`],
+      ['src/base/b.ts', `import type { A } from './a.ts'\nexport type * from './a.ts'\n`],
+    ])
+
+    expect(cycles(sources)).toEqual([])
+  })
+
+  test('it counts an import of nothing but inline types, which stays at run time', () => {
+    const sources = new Map([
+      ['src/base/a.ts', `import { b } from './b.ts'\n`],
+      ['src/base/b.ts', `import { type A } from './a.ts'\n`],
+    ])
+
+    expect(cycles(sources)).toEqual([['src/base/a.ts', 'src/base/b.ts']])
+  })
+})
+
+test('every form of import is found, and none in comments and strings', () => {
+  const text = `
+import 'node:a'
+import b, { type B, b2 } from './b.ts'
+import {
+  c,
+  type C,
+} from '../c.ts'
+import * as d from 'holdfast'
+import type { E } from 'holdfast/e'
+export { f } from './f.ts'
+export * from './g.ts'
+export type { H } from './h.ts'
+/** For example:
+import { no } from './no.ts'
+*/
+// import { no } from './no.ts'
+const url = 'https://no' // and import('./no.ts')
+export const from = 'no'
+export interface I {
+  from: 'no'
+}
+const j = () => import('./j.ts')
+`
+
+  const found = importsOf('src/x/y/z.ts', text).map(({ target, typeOnly }) =>
+    typeOnly ? `type ${target}` : target,
+  )
+
+  expect(found).toEqual([
+    'node:a',
+    'src/x/y/b.ts',
+    'src/x/c.ts',
+    'src/index.ts',
+    'type src/e/index.ts',
+    'src/x/y/f.ts',
+    'src/x/y/g.ts',
+    'type src/x/y/h.ts',
+    'src/x/y/j.ts',
+  ])
+})

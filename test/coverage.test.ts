@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+// `docs/reference/contract-coverage.md` counts the contract's tests; this holds it to its word.
+
+const ROW = /^\| *([^|]+?) *\| *(\d+) *\| *(\d+) *\| *([^|]+?) *\|$/gm
+
+test('the coverage table counts the tests that carry a contract name', () => {
+  const page = readFileSync('docs/reference/contract-coverage.md', 'utf8')
+
+  const counted = [...page.matchAll(ROW)].map(([, category, , here, where]) => ({
+    category: category!.trim(),
+    here: Number(here),
+    found: namesIn([...where!.matchAll(/`([^`]+)`/g)].map(([, glob]) => glob!)),
+  }))
+
+  expect(counted.length).toBeGreaterThan(0)
+  for (const { category, here, found } of counted) {
+    expect({ category, tests: found.size }).toEqual({ category, tests: here })
+  }
+})
+
+/** The names in brackets at the end of test titles. */
+function namesIn(globs: readonly string[]): Set<string> {
+  const names = new Set<string>()
+  for (const file of globs.flatMap(filesOf)) {
+    for (const [, name] of readFileSync(file, 'utf8').matchAll(/\[([a-z0-9_]+)\]['`]/g)) {
+      names.add(name!)
+    }
+  }
+  return names
+}
+
+/** Files of a path whose last part may hold stars. */
+function filesOf(glob: string): string[] {
+  const folder = dirname(glob)
+  const parts = basename(glob).split('*')
+  const pattern = new RegExp(`^${parts.map((part) => part.replaceAll('.', '\\.')).join('.*')}$`)
+  return readdirSync(folder)
+    .filter((name) => pattern.test(name))
+    .map((name) => join(folder, name))
+}

@@ -1,0 +1,194 @@
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, posix, sep } from 'node:path'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const CONSUMERS = join(import.meta.dirname, 'consumer')
+const MANIFEST: { name: string; exports: Record<string, unknown> } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+)
+
+/** `holdfast`, `holdfast/workers`, … and for each the file that uses it, `index.ts`, `workers.ts`. */
+const ENTRIES = Object.keys(MANIFEST.exports)
+  .filter((subpath) => subpath !== './package.json')
+  .map((subpath) => ({
+    name: posix.join(MANIFEST.name, subpath),
+    consumer: `${subpath.slice(2).replaceAll('/', '-') || 'index'}.ts`,
+  }))
+
+const TYPESCRIPT_7 = join(ROOT, 'node_modules/typescript/bin/tsc')
+const TYPESCRIPT_5_4 = join(ROOT, 'node_modules/typescript-5.4/bin/tsc')
+
+// npm and four compilers take seconds, and more on a busy machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-package-'))
+const project = join(folder, 'project')
+const installed = join(project, 'node_modules', MANIFEST.name)
+
+beforeAll(() => {
+  if (!existsSync(join(ROOT, 'dist/index.js'))) {
+    throw new Error('dist/ is not built: start with `npm run build`, or use `npm test`')
+  }
+  run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], ROOT)
+  mkdirSync(project)
+  writeJson('package.json', { name: 'consumer', private: true, type: 'module' })
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball()], project)
+  symlinkSync(join(ROOT, 'node_modules/@types'), join(project, 'node_modules/@types'))
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the tarball', () => {
+  test('publint has nothing to say about it', async () => {
+    const { messages, pkg } = await publint({ pkgDir: installed, pack: false })
+
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+  })
+
+  test('it holds the licence, the readme and the changelog', () => {
+    expect(files()).toEqual(
+      expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']),
+    )
+  })
+
+  test('it holds no tests, and nothing but the build and its sources besides', () => {
+    const others = files().filter(
+      (file) => /\.test(-d)?\./.test(file) || !/^(dist\/|src\/|[^/]+$)/.test(file),
+    )
+
+    expect(others).toEqual([])
+  })
+
+  test('it holds exactly the sources that its maps name', () => {
+    const named = files()
+      .filter((file) => file.endsWith('.map'))
+      .flatMap((file) => {
+        const map: MapFile = JSON.parse(readFileSync(join(installed, file), 'utf8'))
+        return map.sources.map((source) => posix.join(posix.dirname(file), source))
+      })
+
+    expect(files().filter((file) => file.startsWith('src/'))).toEqual(
+      [...new Set(named)].toSorted(),
+    )
+  })
+})
+
+describe('the installed package', () => {
+  test('each entry can be imported and required, with the same names', () => {
+    const load = ENTRIES.map(({ name }) => name)
+    const asModule = `
+      const names = ${JSON.stringify(load)}.map(async (name) => Object.keys(await import(name)))
+      const manifest = await import('${MANIFEST.name}/package.json', { with: { type: 'json' } })
+      console.log(JSON.stringify([manifest.default.name, ...await Promise.all(names)]))`
+    const asCommonJs = `
+      const names = ${JSON.stringify(load)}.map((name) => Object.keys(require(name)))
+      console.log(JSON.stringify([require('${MANIFEST.name}/package.json').name, ...names]))`
+
+    const imported = run(process.execPath, ['--input-type=module', '-e', asModule], project)
+    const required = run(process.execPath, ['--input-type=commonjs', '-e', asCommonJs], project)
+
+    const [name, ...values]: [string, ...string[][]] = JSON.parse(imported)
+    expect(name).toBe(MANIFEST.name)
+    expect(values.filter((names) => names.length === 0)).toEqual([])
+    expect(required).toBe(imported)
+  })
+
+  test('each entry has a consumer in test/consumer', () => {
+    const expected = ENTRIES.map(({ consumer }) => consumer).toSorted()
+
+    expect(readdirSync(CONSUMERS).toSorted()).toEqual(expected)
+    for (const { name, consumer } of ENTRIES) {
+      expect(readFileSync(join(CONSUMERS, consumer), 'utf8')).toContain(`from '${name}'`)
+    }
+  })
+
+  // TypeScript 5.4 refuses to import ES modules from CommonJS (TS1479), whatever Node can do, so
+  // those who are on it and on CommonJS go through a bundler.
+  test.each([
+    ['an ES module on TypeScript 7', 'esm-7', TYPESCRIPT_7, 'nodenext', '.ts'],
+    ['an ES module on TypeScript 5.4', 'esm-5', TYPESCRIPT_5_4, 'nodenext', '.ts'],
+    ['a CommonJS module on TypeScript 7', 'cjs-7', TYPESCRIPT_7, 'nodenext', '.cts'],
+    ['a bundled module on TypeScript 5.4', 'bundled-5', TYPESCRIPT_5_4, 'bundler', '.ts'],
+  ])('%s type-checks, can be declared, and runs', (_, name, compiler, resolution, extension) => {
+    mkdirSync(join(project, name))
+    for (const { consumer } of ENTRIES) {
+      const copy = basename(consumer, '.ts') + extension
+      cpSync(join(CONSUMERS, consumer), join(project, name, copy))
+    }
+    writeJson(`${name}/tsconfig.json`, {
+      compilerOptions: {
+        // Older than what the package is built for: nothing newer may be needed to read its types.
+        // What `lib` lacks of `AsyncDisposable`, @types/node brings.
+        target: 'es2022',
+        lib: ['es2022'],
+        types: ['node'],
+        module: resolution === 'bundler' ? 'esnext' : resolution,
+        moduleResolution: resolution,
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        // Our declarations are checked too, not only used.
+        skipLibCheck: false,
+        // Every exported value must have a type that a consumer's declarations can name.
+        declaration: true,
+        outDir: 'out',
+        noEmitOnError: true,
+      },
+    })
+
+    const complaints = run(process.execPath, [compiler, '-p', name], project)
+
+    expect(complaints).toBe('')
+    for (const file of readdirSync(join(project, name, 'out'))) {
+      if (file.endsWith('js')) run(process.execPath, [join(name, 'out', file)], project)
+    }
+  })
+})
+
+interface MapFile {
+  sources: string[]
+}
+
+function tarball(): string {
+  const found = readdirSync(folder).find((name) => name.endsWith('.tgz'))
+  return join(folder, found!)
+}
+
+/** What the package holds once installed: paths with `/`, sorted. */
+function files(): string[] {
+  return readdirSync(installed, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1))
+    .map((file) => file.split(sep).join('/'))
+    .toSorted()
+}
+
+function writeJson(path: string, value: unknown): void {
+  writeFileSync(join(project, path), JSON.stringify(value, null, 2))
+}
+
+/** The command's output. Throws when it fails, with all it printed. */
+function run(command: string, args: readonly string[], cwd: string): string {
+  // Settings that npm hands to its scripts are meant for this repository, not for the consumer's.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)),
+  )
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
+  if (error) throw error
+  if (status !== 0) throw new Error(`${basename(command)} ${args.join(' ')}\n${stdout}${stderr}`)
+  return stdout
+}
