@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 import { decode, encode } from '../src/base/codec.ts'
+import { median } from './figures.ts'
 import type { Row } from './table.ts'
 
 /** What the codec costs beside `JSON`: both in turns, so that a busy machine slows both. */
@@ -42,10 +43,6 @@ function nanos(calls: number, run: () => unknown): number {
   const start = process.hrtime.bigint()
   for (let i = 0; i < calls; i++) run()
   return Number(process.hrtime.bigint() - start) / calls
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 }
 
 /** About 1 KiB of JSON, shaped as the input of a workflow often is. */

@@ -2,13 +2,21 @@
 // `--smoke` runs each for a moment, to see that it still works; its figures mean nothing.
 
 import { benchCodec } from './codec.ts'
+import { benchEngine, type EngineOptions } from './engine.ts'
+import { benchPeers } from './peers.ts'
+import { type BenchServer, benchServer } from './postgres.ts'
 import { printTable, type Row } from './table.ts'
 import { benchWorkers } from './workers.ts'
 
-const BENCHES: Record<string, (options: { smoke: boolean }) => Promise<Row[]>> = {
+const BENCHES: Record<string, (options: EngineOptions) => Promise<Row[]>> = {
   workers: benchWorkers,
   codec: benchCodec,
+  engine: benchEngine,
+  peers: benchPeers,
 }
+
+// Something hangs, then.
+const LONGEST_MS = 30 * 60_000
 
 const given = process.argv.slice(2)
 const smoke = given.includes('--smoke')
@@ -23,7 +31,25 @@ if (unknown.length > 0) {
   console.log(
     `Node ${process.version}, ${process.platform} ${process.arch}${smoke ? ', smoke' : ''}`,
   )
-  for (const [name, bench] of Object.entries(BENCHES)) {
-    if (names.length === 0 || names.includes(name)) printTable(name, await bench({ smoke }))
+  await runAll(names.length === 0 ? Object.keys(BENCHES) : names)
+}
+
+async function runAll(wanted: readonly string[]): Promise<void> {
+  let started: Promise<BenchServer> | undefined
+  const server = (): Promise<BenchServer> => (started ??= benchServer())
+  const stopServer = async (): Promise<void> => (await started)?.[Symbol.asyncDispose]()
+  const giveUp = (reason: string): void => {
+    console.error(`bench: ended by ${reason}`)
+    void stopServer().finally(() => process.exit(1))
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, giveUp)
+  const limit = setTimeout(giveUp, LONGEST_MS, 'its time limit')
+  try {
+    for (const [name, bench] of Object.entries(BENCHES)) {
+      if (wanted.includes(name)) printTable(name, await bench({ smoke, server }))
+    }
+  } finally {
+    await stopServer()
+    clearTimeout(limit)
   }
 }

@@ -18,3 +18,15 @@ export function printTable(title: string, rows: readonly Row[]): void {
     console.log(`  ${what.padEnd(whatWidth)}  ${value.padStart(valueWidth)}${aim}`)
   }
 }
+
+/** Prints lines of several columns under a title; the first line names the columns. */
+export function printGrid(title: string, lines: readonly (readonly string[])[]): void {
+  const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)))
+  console.log(`\n${title}`)
+  for (const line of lines) {
+    const cells = line.map((cell, i) =>
+      i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!),
+    )
+    console.log(`  ${cells.join('  ')}`)
+  }
+}

@@ -1,12 +1,12 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import v8 from 'node:v8'
-import vm from 'node:vm'
 
 import { notify } from '../src/base/notify.ts'
 import { semaphore } from '../src/base/semaphore.ts'
 import { type Directive, idle, proceed } from '../src/workers/directive.ts'
 import { worker, type Worker } from '../src/workers/worker.ts'
 import type { WorkerOptions } from '../src/workers/worker-options.ts'
+import { quantile, whole } from './figures.ts'
+import { exposeGc } from './memory.ts'
 import type { Row } from './table.ts'
 
 const NO_DELAY = { min: 0, active: 0, step: 0 } as const
@@ -200,18 +200,6 @@ async function cpuMs(waitMs: number): Promise<number> {
   return (user + system) / 1_000
 }
 
-function exposeGc(): () => Promise<void> {
-  v8.setFlagsFromString('--expose-gc')
-  const gc = vm.runInNewContext('gc') as () => void
-  return async () => {
-    // What was dropped by promises that settled just now is free one turn later.
-    for (let round = 0; round < 3; round++) {
-      await setImmediate()
-      gc()
-    }
-  }
-}
-
 /** Sets up one kind of loop: `count` is called in each pass, and says whether to go on. */
 type Setup = (count: () => boolean) => {
   readonly options: WorkerOptions
@@ -285,12 +273,4 @@ const multiNotifier: Setup = (count) => {
     return idle()
   }
   return { options: { wakeOn: sources }, pass, start: wake }
-}
-
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)]!
-}
-
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en')
 }

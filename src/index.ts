@@ -1,4 +1,133 @@
-// The public entry `holdfast`.
+// The public entry `holdfast`: the engine, on SQLite unless told otherwise. The only place that
+// knows which store a URL means.
+
+import { hostname } from 'node:os'
+import { systemClock } from './base/clock.ts'
+import type { Codec } from './base/codec.ts'
+import { describe } from './base/describe.ts'
+import type { Duration } from './base/duration.ts'
+import { childLog, defaultLog, type Logger, logger } from './base/log.ts'
+import { duration, having, number, option, resolveOptions } from './base/options.ts'
+import { type Client, EngineClient } from './engine/client/client.ts'
+import { type Runtime, RuntimeClient } from './engine/client/runtime-client.ts'
+import { type Registrable, registryOf } from './engine/registry.ts'
+import { EngineRuntime } from './engine/runtime/runtime.ts'
+import { valuesOf } from './engine/values.ts'
+import { postgres } from './postgres/store.ts'
+import { sqlite } from './sqlite/sqlite.ts'
+import { OPEN_WORKFLOW_STORE, type Store, type StoreHandle } from './store/store.ts'
+import type { WorkflowStore } from './store/workflow-store.ts'
+
+/** Options of a client. */
+export interface ConnectOptions {
+  /** How values are stored. By default as text that keeps dates, maps, sets, bigints and bytes. */
+  codec?: Codec
+  /** Where log lines go. By default warnings and errors are written to stderr. */
+  log?: Logger
+}
+
+/** Options of a runtime. */
+export interface OpenOptions extends ConnectOptions {
+  /** Workflows and activities whose code is here: definitions, lists, or whole modules. */
+  register: Registrable
+  /** How much is worked on at once. */
+  concurrency?: {
+    /** Instances in memory. @default 2000 */
+    instances?: number
+    /** Activities running. @default 200 */
+    activities?: number
+  }
+  /**
+   * How long this process may be silent before others take over its instances. It decides who
+   * tries, never who may write.
+   *
+   * @default '30s'
+   */
+  lease?: Duration
+}
+
+/**
+ * Opens a store and begins to run what is registered.
+ *
+ * The store is `'file:shop.db'`, `'memory:'`, `'postgres://…'`, or one made by `holdfast/sqlite` or
+ * `holdfast/postgres`.
+ */
+export async function open(store: string | Store, options: OpenOptions): Promise<Runtime> {
+  const { register, concurrency, lease, codec, log } = resolveOptions('open', options, {
+    ...CONNECT_OPTIONS,
+    register: option((value) => value as Registrable, undefined),
+    concurrency: option(resolveConcurrency, resolveConcurrency(undefined)),
+    lease: duration(30_000, { min: 1_000 }),
+  })
+  if (register === undefined) throw new TypeError('open: register is missing')
+  const registry = registryOf(register)
+  const setup = {
+    store: workflowStore(store),
+    values: valuesOf(codec),
+    clock: systemClock(),
+    log: childLog(log, {}),
+  }
+  try {
+    const runtime = await EngineRuntime.open({
+      ...setup,
+      registry,
+      random: Math.random,
+      leaseMs: lease,
+      mostInstances: concurrency.instances,
+      mostActivities: concurrency.activities,
+      info: `${hostname()} ${process.pid}`,
+    })
+    return new RuntimeClient({ ...setup, runtime })
+  } catch (error) {
+    await setup.store.close()
+    throw error
+  }
+}
+
+/** A client for a process that runs nothing itself. Connects when it is first used. */
+export function connect(store: string | Store, options: ConnectOptions = {}): Client {
+  const { codec, log } = resolveOptions('connect', options, CONNECT_OPTIONS)
+  return new EngineClient({
+    store: workflowStore(store),
+    values: valuesOf(codec),
+    clock: systemClock(),
+    log: childLog(log, {}),
+    runtime: undefined,
+  })
+}
+
+const CONNECT_OPTIONS = {
+  codec: option(having<Codec>('a codec', ['encode', 'decode']), undefined),
+  log: option(logger, defaultLog),
+}
+
+function resolveConcurrency(value: unknown): { instances: number; activities: number } {
+  return resolveOptions('open: concurrency', value as object | undefined, {
+    instances: number({ min: 1, integer: true }, 2_000),
+    activities: number({ min: 1, integer: true }, 200),
+  })
+}
+
+function workflowStore(store: unknown): WorkflowStore {
+  const handle = typeof store === 'string' ? storeFromUrl(store) : store
+  if (typeof handle === 'object' && handle !== null && OPEN_WORKFLOW_STORE in handle) {
+    return (handle as StoreHandle)[OPEN_WORKFLOW_STORE]()
+  }
+  throw new TypeError(
+    `open: the store must be a URL, or made by sqlite() or postgres(), got ${describe(store)}`,
+  )
+}
+
+function storeFromUrl(url: string): Store {
+  if (url === 'memory:') return sqlite({ path: ':memory:' })
+  if (url.startsWith('file:')) return sqlite({ path: url.slice('file:'.length) })
+  if (/^postgres(ql)?:\/\//.test(url)) return postgres({ url })
+  const scheme = /^[a-z+]+:/i.exec(url)?.[0] ?? 'none'
+  throw new TypeError(
+    `open: the store must begin with "file:", "memory:" or "postgres://", got scheme ${scheme}`,
+  )
+}
+
 export type { Codec } from './base/codec.ts'
 export type { Duration } from './base/duration.ts'
 export {
@@ -9,3 +138,34 @@ export {
   TimeoutError,
 } from './base/errors.ts'
 export type { Log, Logger } from './base/log.ts'
+export type { Client } from './engine/client/client.ts'
+export type {
+  Instance,
+  InstanceInfo,
+  StartOptions,
+  Status,
+  Wait,
+} from './engine/client/instance.ts'
+export type { Runtime } from './engine/client/runtime-client.ts'
+export type { ActivityContext } from './engine/context/activity-context.ts'
+export type { DurablePromise, WorkflowContext } from './engine/context/workflow-context.ts'
+export {
+  type Activity,
+  activity,
+  type ActivityOptions,
+  type AnyActivity,
+  type AnyWorkflow,
+  type Contract,
+  type InputOf,
+  type OutputOf,
+  type Workflow,
+  workflow,
+  type WorkflowOptions,
+} from './engine/definitions.ts'
+export { ActivityError, ConflictError, WorkflowError } from './engine/errors.ts'
+export type { Registrable } from './engine/registry.ts'
+export { NondeterminismError } from './engine/replay/nondeterminism.ts'
+export type { Retry } from './engine/retry.ts'
+export type { Schema } from './engine/schema.ts'
+export type { Store } from './store/store.ts'
+export { StoreError, type StoreErrorCode } from './store/store-error.ts'

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const MAIN = join(import.meta.dirname, '../bench/main.ts')
 
-test('every benchmark still runs and prints its rows', async () => {
+test('every benchmark still runs and prints its rows', { timeout: 120_000 }, async () => {
   const { stdout, stderr } = await bench('--smoke')
 
   expect(stderr).toBe('')
@@ -23,6 +23,19 @@ test('every benchmark still runs and prints its rows', async () => {
     'alternating:',
     'multi_notifier:',
     'plain, 1 KiB: time beside JSON',
+    'PostgreSQL, 10 in flight',
+    'SQLite, 10 in flight',
+    'PostgreSQL W1: workflows/s',
+    'PostgreSQL W10: write transactions per step',
+    'SQLite W10: steps/s, durable',
+    'SQLite W10, each fsync 2 ms longer: a 1 ms timer is late, p99',
+    'SQLite: the same as a ratio',
+    'SQLite: cold replay of 100 events',
+    'PostgreSQL: cold replay of 100 events',
+    'PostgreSQL: the first one due, with 100 asleep, is late',
+    'W10 ceiling',
+    'FAN: Holdfast beside the bare writes',
+    'DBOS: skipped',
   ]) {
     expect(stdout).toContain(row)
   }
@@ -39,7 +52,7 @@ test('a benchmark can be run alone', async () => {
 test('a name that is no benchmark is refused with those there are', async () => {
   await expect(bench('wrokers')).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('there is no "wrokers"; there are workers, codec'),
+    stderr: expect.stringContaining('there is no "wrokers"; there are workers, codec, engine'),
   })
 })
 

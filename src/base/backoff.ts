@@ -34,7 +34,7 @@ export function resolveBackoff(owner: string, given: Backoff = {}): ResolvedBack
   const { initial, max, multiplier, jitter } = resolveOptions(owner, given, {
     initial: duration(100),
     max: duration(30_000),
-    multiplier: number({ min: 1 }, 2),
+    multiplier: number({ min: 1, max: Infinity }, 2),
     jitter: number({ min: 0, max: 1 }, 0.3),
   })
   if (initial > max) {

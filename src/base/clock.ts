@@ -1,3 +1,5 @@
+import { checkSignal } from './signal.ts'
+
 /** A timer that has been set. Cancelling one that fired or was cancelled is harmless. */
 export interface Timer {
   cancel(): void
@@ -48,6 +50,7 @@ export function systemClock(options: { unref?: boolean } = {}): Clock {
 /** Waits `ms`, or rejects with the signal's reason when that comes first. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
+    checkSignal(signal, 'sleep')
     if (signal?.aborted) return reject(signal.reason as Error)
     const stop = (): void => {
       timer.cancel()

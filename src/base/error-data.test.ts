@@ -4,7 +4,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 import { type ErrorData, errorFromData, errorToData } from './error-data.ts'
-import { CancelledError, failure, MAX_MESSAGE, MAX_STACK, TimeoutError } from './errors.ts'
+import { MAX_MESSAGE, MAX_STACK } from './error-parts.ts'
+import { CancelledError, failure, TimeoutError } from './errors.ts'
 
 /** There and back as a database does it. */
 function cross(thrown: unknown): Error {

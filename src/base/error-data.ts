@@ -1,7 +1,8 @@
-import { packError, unpackError } from './codec.ts'
-import type { ErrorData } from './errors.ts'
+import { type ErrorData, putTogether } from './error-parts.ts'
+import { Packer } from './pack.ts'
+import { unpack } from './unpack.ts'
 
-export type { ErrorData } from './errors.ts'
+export type { ErrorData } from './error-parts.ts'
 
 /**
  * What was thrown, as plain JSON: for history, where an error is data and not an object.
@@ -12,7 +13,7 @@ export type { ErrorData } from './errors.ts'
  * thrown value as its cause.
  */
 export function errorToData(thrown: unknown): ErrorData {
-  return packError(thrown)
+  return new Packer().packThrown(thrown)
 }
 
 /**
@@ -23,5 +24,6 @@ export function errorToData(thrown: unknown): ErrorData {
  * value in it that this one cannot read.
  */
 export function errorFromData(data: ErrorData): Error {
-  return unpackError(data)
+  // A copy, because unpacking works in place and the caller may read the data twice.
+  return putTogether(structuredClone(data), (value) => unpack(value, 1))
 }

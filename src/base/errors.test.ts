@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
@@ -113,6 +115,16 @@ describe('failure', () => {
   ])('the name %o is refused', (name, message) => {
     expect(() => failure(name as string)).toThrow(new TypeError(message))
   })
+
+  // None of those that other modules register is loaded here.
+  test('the name of a class of ours is refused, loaded or not', () => {
+    const ours = namesRegisteredIn(fileURLToPath(new URL('..', import.meta.url)))
+
+    expect(ours).toEqual(expect.arrayContaining(['TimeoutError', 'ActivityError', 'WorkflowError']))
+    for (const name of ours) {
+      expect(() => failure(name)).toThrow('name must not be that of an existing class')
+    }
+  })
 })
 
 describe('isRetryable', () => {
@@ -185,3 +197,13 @@ describe('our own classes', () => {
     expect(back).toMatchObject({ name: 'OddError', message: 'odd', when: new Date(5) })
   })
 })
+
+/** The names that the sources under this folder register error classes by. */
+function namesRegisteredIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?<!\.test)\.ts$/.test(file))
+    .flatMap((file) => [
+      ...readFileSync(`${folder}/${file}`, 'utf8').matchAll(/registerErrorClass\(\s*'(\w+)'/g),
+    ])
+    .map((match) => match[1]!)
+}

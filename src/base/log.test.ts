@@ -69,6 +69,14 @@ describe('a pino logger', () => {
   })
 })
 
+test('pino is given an error that is the data of a child log as its error', () => {
+  const { log, lines } = openPino()
+
+  childLog(log, { worker: 'a' }).error(new TypeError('no'), 'failed')
+
+  expect(lines).toMatchObject([{ worker: 'a', err: { type: 'TypeError', message: 'no' } }])
+})
+
 describe('a value given as logger', () => {
   test.each([silentLog, defaultLog, console, childLog(silentLog, {})])(
     'is taken when it has the four methods',
@@ -144,6 +152,17 @@ describe('the default log', () => {
     expect(warned).toBe('holdfast warn: three a=1 b="x y"')
     expect(failed).toMatch(/^holdfast error: four worker="w" err="Error: no\\n {4}at /)
     expect(empty).toBe('holdfast error: ')
+  })
+
+  test('shows an error that is given as the data, also through a child', async () => {
+    const lines = await linesOfChild(`
+      log.error(new TypeError('no'), 'one')
+      childLog(log, { worker: 'w' }).warn(new TypeError('no'))
+    `)
+
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toMatch(/ error: one err="TypeError: no\\n {4}at /)
+    expect(lines[1]).toMatch(/ warn: {2}worker="w" err="TypeError: no\\n {4}at /)
   })
 
   test('writes one line for anything and never throws', async () => {

@@ -31,7 +31,7 @@ export function childLog(log: Logger, bindings: object): Logger {
     (level: keyof Logger): Log =>
     (data, message) => {
       try {
-        log[level]({ ...bindings, ...data }, message)
+        log[level]({ ...bindings, ...asData(data) }, message)
       } catch {
         // There is nowhere left to say so.
       }
@@ -45,10 +45,15 @@ function writeLine(level: string, data: object, message = ''): void {
   process.stderr.write(`${line.replaceAll('\r', '\\r').replaceAll('\n', '\\n')}\n`)
 }
 
+/** An error given as the data is what the line is about: under the key that pino uses for it. */
+function asData(data: object): object {
+  return data instanceof Error ? { err: data } : data
+}
+
 // A log line must never throw, whatever it is given.
 function details(data: object): string {
   try {
-    return Object.entries(data)
+    return Object.entries(asData(data))
       .map(([key, value]) => ` ${key}=${render(value)}`)
       .join('')
   } catch {

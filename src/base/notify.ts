@@ -1,3 +1,4 @@
+import { checkSignal } from './signal.ts'
 import { type Place, Waiters } from './waiters.ts'
 
 // Wake-ups that are never lost.
@@ -58,6 +59,7 @@ export class PermitNotify implements Notify {
 
   wait(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
+      checkSignal(signal, 'notify: wait')
       if (signal?.aborted) return reject(signal.reason as Error)
       if (this.takePermit()) return resolve()
       const stop = (): void => {

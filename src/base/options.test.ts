@@ -1,3 +1,5 @@
+import { runInNewContext } from 'node:vm'
+
 import * as fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
@@ -57,11 +59,34 @@ describe('resolving', () => {
     }>()
   })
 
-  test.each([null, 5, 'fast', [], () => {}])('options given as %o are refused', (given) => {
+  class Settings {
+    readonly retries = 1
+  }
+
+  test.each([
+    null,
+    5,
+    'fast',
+    [],
+    () => {},
+    new Map([['retries', 1]]),
+    new Date(),
+    Promise.resolve({}),
+    new Settings(),
+    Object.create(new Settings()) as object,
+  ])('options given as %o are refused', (given) => {
     const act = () => resolveOptions('pump', given as object, table)
 
     expect(act).toThrow(TypeError)
-    expect(act).toThrow(/^pump: options must be an object, got /)
+    expect(act).toThrow(/^pump: options must be a plain object, got /)
+  })
+
+  test.each([
+    Object.assign(Object.create(null), { retries: 1 }) as object,
+    runInNewContext('({ retries: 1 })') as object,
+    new Proxy({ retries: 1 }, {}),
+  ])('a plain object of any origin is taken', (given) => {
+    expect(resolveOptions('pump', given, table).retries).toBe(1)
   })
 
   test('options that an object only inherits are left out', () => {
@@ -159,6 +184,13 @@ describe('checks', () => {
     [{ min: 2 }, 1, 'share must be a number, 2 or more, got 1'],
     [{ max: 2 }, 3, 'share must be a number, at most 2, got 3'],
     [{ min: 0, max: 1 }, 2, 'share must be a number, from 0 to 1, got 2'],
+    [{}, NaN, 'share must be a number, got NaN'],
+    [{}, '1', 'share must be a number, got "1"'],
+    [{ integer: true }, 1.5, 'share must be a whole number, got 1.5'],
+    [{}, Infinity, 'share must be a finite number, got Infinity'],
+    [{}, -Infinity, 'share must be a finite number, got -Infinity'],
+    [{ min: 0 }, Infinity, 'share must be a finite number, 0 or more, got Infinity'],
+    [{ max: 0 }, -Infinity, 'share must be a finite number, at most 0, got -Infinity'],
   ])('a number outside %o is refused', (limits, value, message) => {
     expect(() => number(limits, 0).check(value, 'share')).toThrow(new RangeError(message))
   })
@@ -168,6 +200,12 @@ describe('checks', () => {
 
     expect(check(0, 'share')).toBe(0)
     expect(check(1, 'share')).toBe(1)
+  })
+
+  test('an infinite number is taken where it is given as a limit', () => {
+    expect(number({ max: Infinity }, 0).check(Infinity, 'share')).toBe(Infinity)
+    expect(number({ min: -Infinity }, 0).check(-Infinity, 'share')).toBe(-Infinity)
+    expect(number({}, 0).check(Number.MAX_VALUE, 'share')).toBe(Number.MAX_VALUE)
   })
 
   test('each item of a list is checked, and the error names its place', () => {

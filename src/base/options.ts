@@ -25,11 +25,8 @@ export function resolveOptions<Table extends Record<string, Option<unknown>>>(
   given: object | undefined,
   table: Table,
 ): Resolved<Table> {
-  if (
-    given !== undefined &&
-    (typeof given !== 'object' || given === null || Array.isArray(given))
-  ) {
-    throw new TypeError(`${owner}: options must be an object, got ${describe(given)}`)
+  if (given !== undefined && !isPlain(given)) {
+    throw new TypeError(`${owner}: options must be a plain object, got ${describe(given)}`)
   }
   const values = (given ?? {}) as Record<string, unknown>
   for (const name of Object.keys(values)) {
@@ -41,6 +38,18 @@ export function resolveOptions<Table extends Record<string, Option<unknown>>>(
     resolved[name] = value === undefined ? known.fallback : known.check(value, `${owner}: ${name}`)
   }
   return resolved as Resolved<Table>
+}
+
+/** Whether an object is of no class: nothing but `Object` is among what it inherits from. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  let above: object | null = Object.getPrototypeOf(value)
+  while (above !== null) {
+    const next: object | null = Object.getPrototypeOf(above)
+    if (next !== null && Object.hasOwn(above, 'constructor')) return false
+    above = next
+  }
+  return true
 }
 
 /** A duration in milliseconds. */
@@ -62,28 +71,29 @@ export function duration(
   }
 }
 
-/** A number within limits. */
+/** A number within limits. Infinity is one only where it is given as a limit. */
 export function number(
   limits: { min?: number; max?: number; integer?: boolean },
   fallback: number,
 ): Option<number> {
-  const { min = -Infinity, max = Infinity, integer = false } = limits
-  const kind = integer ? 'a whole number' : 'a number'
-  const range =
-    max === Infinity
-      ? `${min} or more`
-      : min === -Infinity
-        ? `at most ${max}`
-        : `from ${min} to ${max}`
+  const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE, integer = false } = limits
+  const range = rangeText(limits)
   return {
     fallback,
     check(value, what) {
       if (typeof value === 'number' && value >= min && value <= max) {
         if (!integer || Number.isSafeInteger(value)) return value
       }
-      throw new RangeError(`${what} must be ${kind}, ${range}, got ${describe(value)}`)
+      const isInfinite = value === Infinity || value === -Infinity
+      const kind = integer ? 'a whole number' : isInfinite ? 'a finite number' : 'a number'
+      throw new RangeError(`${what} must be ${kind}${range}, got ${describe(value)}`)
     },
   }
+}
+
+function rangeText({ min = -Infinity, max = Infinity }: { min?: number; max?: number }): string {
+  if (min === -Infinity) return max === Infinity ? '' : `, at most ${max}`
+  return max === Infinity ? `, ${min} or more` : `, from ${min} to ${max}`
 }
 
 /** One of a few words. */

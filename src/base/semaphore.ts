@@ -1,4 +1,5 @@
 import { describe } from './describe.ts'
+import { checkSignal } from './signal.ts'
 import { type Place, Waiters } from './waiters.ts'
 
 // A counter of permits with a line in front of it.
@@ -64,6 +65,7 @@ export class FairSemaphore implements Semaphore {
 
   acquire(signal?: AbortSignal): Promise<Disposable> {
     return new Promise((resolve, reject) => {
+      checkSignal(signal, 'semaphore: acquire')
       if (signal?.aborted) return reject(signal.reason as Error)
       if (this.#closed) return reject(closedError())
       const free = this.tryAcquire()

@@ -190,9 +190,19 @@ describe('advancing', () => {
     clock.after(5, again)
 
     await expect(clock.advance(10)).rejects.toThrow(
-      'virtual clock: 100000 timers fired at 5 ms and time stands still',
+      'virtual clock: 10000 timers were set at 5 ms for that instant and time stands still',
     )
     expect(clock.now()).toBe(5)
+  })
+
+  test('lets any number of timers that were set before fall due together', async () => {
+    const clock = virtualClock()
+    let fired = 0
+    for (let i = 0; i < 10_001; i++) clock.after(5, () => fired++)
+
+    await clock.advance(5)
+
+    expect(fired).toBe(10_001)
   })
 })
 

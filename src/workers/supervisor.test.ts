@@ -185,6 +185,22 @@ describe('bad input', () => {
     expect(() => group.add(second)).toThrow('supervise: there is a worker named "mailer" already')
   })
 
+  test.each<[string, (other: Worker, mine: Worker) => unknown]>([
+    ['is given twice', (_, mine) => mine],
+    ['is no worker', () => ({})],
+    ['has a supervisor', (other) => other],
+  ])('when one of several %s, none of them is taken', async (_, last) => {
+    await using world = openWorkers()
+    const options = { clock: world.clock, log: world.log }
+    const other = world.start('other', {}, async () => idle())
+    const mine = world.start('mine', {}, async () => idle())
+    supervise([other], options)
+
+    expect(() => supervise([mine, last(other, mine) as Worker], options)).toThrow(/^supervise: /)
+
+    expect(namesIn(supervise([mine], options))).toEqual(['mine'])
+  })
+
   test('a worker that has a supervisor is refused', async () => {
     await using world = openWorkers()
     const { it } = world.play({})

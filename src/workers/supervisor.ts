@@ -52,7 +52,7 @@ export function supervise(
   options: SupervisorOptions = {},
 ): Supervisor {
   const group = new WorkerGroup(options)
-  for (const worker of workers) group.add(worker)
+  group.addAll(workers)
   return group
 }
 
@@ -89,23 +89,40 @@ class WorkerGroup implements Supervisor {
   }
 
   add(worker: Worker): void {
+    this.addAll([worker])
+  }
+
+  /** Takes on all of them or, when one is refused, none: the others are free for another try. */
+  addAll(workers: Iterable<Worker>): void {
+    const added = new Map<string, WorkerLoop>()
+    for (const worker of workers) {
+      const loop = this.#check(worker)
+      if (this.#workers.has(loop.name) || added.has(loop.name)) {
+        throw new Error(`supervise: there is a worker named "${loop.name}" already`)
+      }
+      added.set(loop.name, loop)
+    }
+    for (const [name, loop] of added) {
+      loop.watchDeath(this.#onWorkerDeath)
+      this.#workers.set(name, loop)
+    }
+  }
+
+  #check(worker: Worker): WorkerLoop {
     if (!(worker instanceof WorkerLoop)) {
       throw new TypeError(`supervise: a worker must be made by worker(), got ${describe(worker)}`)
     }
     if (this.#stopped) {
       throw new Error(`supervise: worker "${worker.name}" was added after the stop`)
     }
-    if (this.#workers.has(worker.name)) {
-      throw new Error(`supervise: there is a worker named "${worker.name}" already`)
-    }
     const { state } = worker.health()
     if (state === 'dead' || state === 'stopped') {
       throw new Error(`supervise: worker "${worker.name}" is ${state} already`)
     }
-    if (!worker.watchDeath(this.#onWorkerDeath)) {
+    if (worker.supervised) {
       throw new Error(`supervise: worker "${worker.name}" has a supervisor already`)
     }
-    this.#workers.set(worker.name, worker)
+    return worker
   }
 
   health(): readonly Health[] {

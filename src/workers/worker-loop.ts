@@ -37,7 +37,7 @@ type Between = Directive<unknown> | { readonly next: 'retry'; readonly ms: numbe
 // A loop without delays keeps other work of the process waiting no longer than this.
 const YIELD_AFTER_MS = 1
 // On a virtual clock no time passes within a loop: this lets it see a loop that never waits.
-const YIELD_AFTER_PASSES = 10_000
+const YIELD_AFTER_PASSES = 100
 // The share of a stop's time in which passes may finish undisturbed.
 const UNDISTURBED = 0.8
 
@@ -136,11 +136,14 @@ export class WorkerLoop implements Worker {
     await this.stop()
   }
 
-  /** Lets a supervisor decide what a death leads to. False when another one does already. */
-  watchDeath(watch: DeathWatch): boolean {
-    if (this.#deathWatch !== undefined) return false
+  /** Whether a supervisor decides what a death leads to. */
+  get supervised(): boolean {
+    return this.#deathWatch !== undefined
+  }
+
+  /** Lets a supervisor decide what a death leads to. There is one at most. */
+  watchDeath(watch: DeathWatch): void {
     this.#deathWatch = watch
-    return true
   }
 
   /** The wait that this worker's backoff asks for after so many failures. */

@@ -2,8 +2,11 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 import { openWorkers } from '../../test/support/workers.ts'
+import { notify } from '../base/notify.ts'
+import { virtualClock } from '../base/virtual-clock.ts'
 import { idle, proceed, sleep } from './directive.ts'
 import { Pace, resolvePacing } from './pacing.ts'
+import { worker } from './worker.ts'
 
 const pacing = { min: 10, active: 30, step: 10 }
 
@@ -27,6 +30,22 @@ describe('the pace of a worker', () => {
 
     expect(times).toEqual([0, 0, 0])
   })
+
+  test('of 0 for ever is noticed by a virtual clock', async () => {
+    const clock = virtualClock()
+    const wake = notify()
+    let looping = true
+    const it = worker('busy', { wakeOn: [wake], pacing: { min: 0, active: 0 }, clock }, async () =>
+      looping ? proceed() : idle(),
+    )
+    wake.notifyOne()
+
+    await expect(clock.advance('1m')).rejects.toThrow('something loops without waiting')
+
+    looping = false
+    expect(await clock.until(it.stop())).toEqual({ stragglers: [] })
+    expect(clock.now()).toBe(0)
+  }, 30_000)
 
   test('stays at its fastest', async () => {
     await using world = openWorkers()

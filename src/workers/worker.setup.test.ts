@@ -105,7 +105,7 @@ describe('bad input', () => {
     ],
     [{ pacing: { step: '-1s' } }, 'pacing: step must be milliseconds or text such as '],
     [{ pacing: { max: 1 } }, 'pacing: unknown option "max", did you mean "min"?'],
-    [{ pacing: 5 }, 'pacing: options must be an object, got 5'],
+    [{ pacing: 5 }, 'pacing: options must be a plain object, got 5'],
     [
       { backoff: { initial: -1 } },
       'backoff: initial must be a finite number of milliseconds, 0 or',
@@ -157,7 +157,7 @@ describe('bad input', () => {
   test.each([null, 5, [], 'fast'])('options that are %j are refused', (options) => {
     const start = () => worker('w', options as unknown as WorkerOptions, fine)
 
-    expect(start).toThrow('worker "w": options must be an object, got ')
+    expect(start).toThrow('worker "w": options must be a plain object, got ')
   })
 
   test('a pass that is no function is refused', () => {
@@ -177,7 +177,7 @@ describe('bad input', () => {
     [{ within: -1 }, 'within must be a finite number of milliseconds, 0 or more, got -1'],
     [{ within: 'soon' }, 'within must be milliseconds or text such as '],
     [{ witin: 5 }, 'unknown option "witin", did you mean "within"?'],
-    [5, 'options must be an object, got 5'],
+    [5, 'options must be a plain object, got 5'],
   ])('a stop with %j is refused, and the worker runs on', async (options, message) => {
     await using world = openWorkers()
     const { it, times } = world.play({}, idle())

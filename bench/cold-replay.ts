@@ -1,0 +1,90 @@
+// How long it takes to get a long instance back into memory: read its rows, parse them, and run the
+// code through them.
+
+import { activity, type AnyWorkflow, workflow } from '../src/index.ts'
+import { makeContext } from '../src/engine/context/make-context.ts'
+import type { WorkflowDefinition } from '../src/engine/definitions.ts'
+import { Execution } from '../src/engine/replay/execution.ts'
+import { replay } from '../src/engine/replay/replay.ts'
+import { beginTurn, endTurn } from '../src/engine/replay/turn.ts'
+import { copyOf } from '../src/engine/runtime/copy.ts'
+import { insideExecution } from '../src/engine/runtime/strays.ts'
+import { valuesOf } from '../src/engine/values.ts'
+import { defaultLog } from '../src/base/log.ts'
+import { readEvents } from '../src/store/history.ts'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../src/store/store.ts'
+import type { Loaded } from '../src/store/workflow-store.ts'
+import { type Place, withRuntime } from './holdfast.ts'
+
+/** Milliseconds, by part. */
+export interface Replayed {
+  readonly load: number
+  readonly parse: number
+  readonly replay: number
+}
+
+const values = valuesOf(undefined)
+const noop = activity('noop', (step: number) => step)
+
+/** Makes an instance with so many events and brings it back several times. */
+export async function coldReplay(
+  place: Place,
+  { events, rounds }: { readonly events: number; readonly rounds: number },
+): Promise<Replayed[]> {
+  const id = 'long'
+  let asleep!: () => void
+  const sleeps = new Promise<void>((resolve) => (asleep = resolve))
+  const long = workflow<number, void>('long', async (steps, ctx) => {
+    for (let step = 0; step < steps; step++) await ctx.run(noop, step)
+    await ctx.step('last', () => asleep())
+    await ctx.sleep('1d')
+  })
+  await withRuntime(place.store(), [noop, long], async (runtime) => {
+    await runtime.start(long, events / 2, { id })
+    await sleeps
+  })
+
+  const store = (place.store() as StoreHandle)[OPEN_WORKFLOW_STORE]()
+  await store.open()
+  try {
+    const [row] = await store.find([id])
+    const took: Replayed[] = []
+    for (let round = 0; round < rounds; round++) {
+      const beganMs = performance.now()
+      const [loaded] = await store.load([{ iid: row!.iid, after: 0 }])
+      const loadMs = performance.now() - beganMs
+      took.push({ load: loadMs, ...(await bringBack(loaded!, long, events)) })
+    }
+    return took
+  } finally {
+    await store.close()
+  }
+}
+
+/** The part that needs no store, as the runtime does it. */
+async function bringBack(
+  loaded: Loaded,
+  workflowCode: AnyWorkflow,
+  events: number,
+): Promise<{ parse: number; replay: number }> {
+  const definition = workflowCode as WorkflowDefinition
+  const beganMs = performance.now()
+  const past = loaded.history.map(({ at, events: texts }) => ({ at, events: readEvents(texts) }))
+  const parsedMs = performance.now()
+  const run = new Execution('bench', values)
+  const copy = copyOf(loaded, definition, run, past, values.encode(events / 2, 'input'))
+  const ctx = makeContext(copy, { values, log: defaultLog, activity: () => undefined })
+  await beginTurn(run)
+  try {
+    await replay(run, past, () =>
+      run.begin(() =>
+        insideExecution(run, () => definition.run!(values.value(copy.input) as never, ctx)),
+      ),
+    )
+  } finally {
+    endTurn()
+  }
+  const endMs = performance.now()
+  run.drop()
+  return { parse: parsedMs - beganMs, replay: endMs - parsedMs }
+}

@@ -1,0 +1,66 @@
+// SQLite on a disk whose fsync takes longer than that of this machine.
+//
+// In the thread that has the file open, each commit of a write transaction is followed by a pause,
+// because it makes one fsync (WAL, synchronous = full), and each checkpoint by two of them, because
+// it makes two (the WAL, then the file). The thread does nothing else meanwhile, as in an fsync.
+
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+
+import type { Store } from '../src/index.ts'
+import { sqliteSettings } from '../src/sqlite/options.ts'
+import { threadEntry } from '../src/sqlite/thread-entry.ts'
+import { SqliteThread } from '../src/sqlite/thread.ts'
+import { SqliteWorkflowStore } from '../src/sqlite/workflow-store.ts'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../src/store/store.ts'
+
+/** A store in a file, where each fsync takes `ms` longer. */
+export function slowSqlite(path: string, ms: number): Store {
+  const settings = sqliteSettings({ path, driver: 'better-sqlite3' })
+  const handle: StoreHandle = {
+    kind: 'sqlite',
+    [OPEN_WORKFLOW_STORE]: () =>
+      new SqliteWorkflowStore(
+        new SqliteThread(settings, (given) => {
+          const [script, options] = threadEntry(given)
+          return new Worker(`${prelude(ms)}\n${String(script)}`, options)
+        }),
+      ),
+  }
+  return handle
+}
+
+/** Runs in the thread before anything else. */
+function prelude(ms: number): string {
+  const driver = createRequire(import.meta.url).resolve('better-sqlite3')
+  return `{
+    const { prototype } = require(${JSON.stringify(driver)})
+    const { prepare } = prototype
+    const cell = new Int32Array(new SharedArrayBuffer(4))
+    const pause = (fsyncs) => Atomics.wait(cell, 0, 0, fsyncs * ${ms})
+    let writes = false
+    prototype.prepare = function (sql) {
+      const statement = prepare.call(this, sql)
+      const { run, get } = statement
+      if (sql === 'begin' || sql === 'begin immediate') {
+        statement.run = () => {
+          writes = sql === 'begin immediate'
+          return run.call(statement)
+        }
+      } else if (sql === 'commit') {
+        statement.run = () => {
+          const result = run.call(statement)
+          if (writes) pause(1)
+          return result
+        }
+      } else if (sql.startsWith('pragma wal_checkpoint')) {
+        statement.get = () => {
+          const result = get.call(statement)
+          pause(2)
+          return result
+        }
+      }
+      return statement
+    }
+  }`
+}

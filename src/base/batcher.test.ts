@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+
+import { Batcher } from './batcher.ts'
+
+/** A batcher whose batches end when they are told to. */
+function held(most?: number): {
+  readonly batcher: Batcher<number, number>
+  readonly batches: number[][]
+  readonly finish: (error?: Error) => Promise<void>
+} {
+  const batches: number[][] = []
+  const ends: ((error?: Error) => void)[] = []
+  const batcher = new Batcher<number, number>((items) => {
+    batches.push([...items])
+    return new Promise((resolve, reject) => {
+      ends.push((error) => (error ? reject(error) : resolve(items.map((item) => item * 2))))
+    })
+  }, most)
+  return {
+    batcher,
+    batches,
+    async finish(error) {
+      ends.shift()!(error)
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('a batcher', () => {
+  test('calls made together go together, and each gets its own result', async () => {
+    const { batcher, batches, finish } = held()
+    const results = Promise.all([1, 2, 3].map((n) => batcher.call(n)))
+    await soon()
+    await finish()
+
+    expect(await results).toEqual([2, 4, 6])
+    expect(batches).toEqual([[1, 2, 3]])
+  })
+
+  test('while one batch is under way, the next one fills', async () => {
+    const { batcher, batches, finish } = held()
+    const first = batcher.call(1)
+    await soon()
+    const later = [batcher.call(2), batcher.call(3)]
+    await soon()
+    expect(batches).toEqual([[1]])
+    await finish()
+    expect(batches).toEqual([[1], [2, 3]])
+    await finish()
+
+    expect(await Promise.all([first, ...later])).toEqual([2, 4, 6])
+  })
+
+  test('a batch is no longer than allowed', async () => {
+    const { batcher, batches, finish } = held(2)
+    const results = Promise.all([1, 2, 3, 4, 5].map((n) => batcher.call(n)))
+    await soon()
+    for (let i = 0; i < 3; i++) await finish()
+
+    expect(await results).toEqual([2, 4, 6, 8, 10])
+    expect(batches).toEqual([[1, 2], [3, 4], [5]])
+  })
+
+  test('a batch that fails, fails all its calls and no others', async () => {
+    const { batcher, finish } = held()
+    const error = new Error('no')
+    const first = Promise.allSettled([batcher.call(1), batcher.call(2)])
+    await soon()
+    const next = batcher.call(3)
+    await finish(error)
+    await finish()
+
+    expect(await first).toEqual([
+      { status: 'rejected', reason: error },
+      { status: 'rejected', reason: error },
+    ])
+    expect(await next).toBe(6)
+  })
+
+  test('after it was idle it works again', async () => {
+    const { batcher, batches, finish } = held()
+    const first = batcher.call(1)
+    await soon()
+    await finish()
+    await first
+    const second = batcher.call(2)
+    await soon()
+    await finish()
+
+    expect(await second).toBe(4)
+    expect(batches).toEqual([[1], [2]])
+  })
+})

@@ -1,0 +1,112 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  activity,
+  type ActivityDefinition,
+  mergeActivityOptions,
+  workflow,
+  type WorkflowDefinition,
+} from './definitions.ts'
+import { resolveRetry } from './retry.ts'
+
+const schema = {
+  '~standard': { version: 1, vendor: 'test', validate: () => ({ value: 1 }) },
+} as const
+
+describe('definitions', () => {
+  test('a workflow is data: a name, a version and code', () => {
+    const run = async (): Promise<number> => 1
+
+    expect(workflow('order', run)).toEqual({
+      kind: 'workflow',
+      name: 'order',
+      version: '1.0.0',
+      input: undefined,
+      run,
+    })
+    expect(workflow('order', { version: '2.1.0-beta.1', input: schema }, run)).toMatchObject({
+      version: '2.1.0-beta.1',
+      input: schema,
+    })
+  })
+
+  test('an activity is data: a name, options and code', () => {
+    const run = (): number => 1
+
+    expect(activity('mail', { timeout: '2s', retry: { maxAttempts: 7 } }, run)).toEqual({
+      kind: 'activity',
+      name: 'mail',
+      input: undefined,
+      options: { timeoutMs: 2_000, retry: { ...resolveRetry('x'), maxAttempts: 7 } },
+      run,
+    })
+  })
+
+  test('a name alone is a contract, which its code completes', () => {
+    const mail = activity<string, void>('mail')
+    const order = workflow<string, number>('order')
+    const run = async (): Promise<number> => 1
+
+    expect((mail as unknown as ActivityDefinition).run).toBeUndefined()
+    expect(mail.implement(async () => {})).toMatchObject({ kind: 'activity', name: 'mail' })
+    expect((order.implement(run) as unknown as WorkflowDefinition).run).toBe(run)
+  })
+
+  test.each([[''], ['x'.repeat(201)], ['a\nb'], ['a\x1fb'], ['\ud800'], [undefined], [7]])(
+    'the name %j is refused',
+    (name) => {
+      expect(() => workflow(name as string, async () => 1)).toThrow(/^workflow: name must be text/)
+      expect(() => activity(name as string, () => 1)).toThrow(/^activity: name must be text/)
+    },
+  )
+
+  test.each([['ümläut'], ['💥'], ['a b'], ['x'.repeat(200)]])('the name %j is fine', (name) => {
+    expect(workflow(name, async () => 1).name).toBe(name)
+  })
+
+  test.each([['1'], ['1.0'], ['01.0.0'], ['v1.0.0'], ['latest'], [1]])(
+    'the version %j is refused',
+    (version) => {
+      expect(() => workflow('w', { version: version as string }, async () => 1)).toThrow(
+        'workflow "w": version must be a semantic version',
+      )
+    },
+  )
+
+  test.each<[() => unknown, string]>([
+    [() => workflow('w', {} as never), 'workflow "w": its code must be a function, got'],
+    [() => activity('a', {}, 'code' as never), 'activity "a": its code must be a function'],
+    [
+      () => workflow('w', { input: {} as never }, async () => 1),
+      'workflow "w": input must be a Standard',
+    ],
+    [() => workflow('w', { versoin: '1.0.0' } as never, async () => 1), 'did you mean "version"?'],
+    [() => activity('a', { timeout: 0 }, () => 1), 'activity "a": timeout must be at least 1 ms'],
+    [
+      () => activity('a', { retry: { maxAttempts: 0 } }, () => 1),
+      'activity "a": retry: maxAttempts must be',
+    ],
+  ])('a mistake is refused and named: %#', (define, message) => {
+    expect(define).toThrow(message)
+  })
+
+  test('options at a call go before those of the definition, one by one', () => {
+    const { options } = activity(
+      'a',
+      { timeout: 50, retry: { maxAttempts: 9 } },
+      () => 1,
+    ) as unknown as ActivityDefinition
+
+    expect(mergeActivityOptions('x', options, undefined)).toBe(options)
+    expect(mergeActivityOptions('x', options, { timeout: 5 })).toEqual({ ...options, timeoutMs: 5 })
+    expect(mergeActivityOptions('x', options, { retry: { maxAttempts: 1 } })).toEqual({
+      timeoutMs: 50,
+      retry: { ...resolveRetry('x'), maxAttempts: 1 },
+    })
+    expect(mergeActivityOptions('x', undefined, undefined)).toEqual({
+      timeoutMs: undefined,
+      retry: resolveRetry('x'),
+    })
+  })
+})

@@ -1,0 +1,199 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  beginWith,
+  completed,
+  failed,
+  fired,
+  play,
+  takeTurn,
+  testCopy,
+  type WorkflowContext,
+} from '../../../test/support/executions.ts'
+import { failure } from '../../base/errors.ts'
+import { inTurn } from './turn.ts'
+
+const Declined = failure<{ code: number }>('DeclinedInExecutionTest')
+
+describe('an execution', () => {
+  test('gives its commands in order, numbered from 1, behind the input that caused them', async () => {
+    const { turn } = play(async (ctx) => {
+      await Promise.all([ctx.step('a', () => 1), ctx.sleep(5)])
+      await ctx.step('b', () => 1)
+    })
+
+    expect((await turn(100)).events.slice(1)).toEqual([
+      { type: 'step', command: 1, name: 'a' },
+      { type: 'timer', command: 2, fireAt: 105 },
+    ])
+    expect((await turn(110, fired(2), completed(1))).events).toEqual([
+      fired(2),
+      completed(1),
+      { type: 'step', command: 3, name: 'b' },
+    ])
+  })
+
+  test('runs until it waits, however many microtasks that takes', async () => {
+    const { turn } = play(async (ctx) => {
+      for (let i = 0; i < 5_000; i++) await Promise.resolve()
+      await new ReadableStream({
+        start(stream) {
+          stream.enqueue(1)
+          stream.close()
+        },
+      })
+        .getReader()
+        .read()
+      return ctx.step('after', () => 1)
+    })
+
+    expect((await turn(1)).events.at(-1)).toEqual({ type: 'step', command: 1, name: 'after' })
+  })
+
+  test('its commands settle with the very value or error that was recorded', async () => {
+    const seen: unknown[] = []
+    const { turn } = play(async (ctx) => {
+      seen.push(await ctx.step('a', () => 1))
+      await ctx.step('b', () => 1).catch((error: unknown) => seen.push(error))
+    })
+
+    await turn(1)
+    await turn(2, completed(1, new Map([[1n, new Date(0)]])))
+    await turn(3, failed(2, new Declined('no', { code: 7 })))
+
+    expect(seen[0]).toEqual(new Map([[1n, new Date(0)]]))
+    expect(seen[1]).toBeInstanceOf(Declined)
+    expect(seen[1]).toMatchObject({ details: { code: 7 } })
+  })
+
+  test('a second result, and results after the end, change nothing', async () => {
+    const { copy, turn } = play(async (ctx) => {
+      const later = ctx.step('b', () => 1)
+      const value = await ctx.step('a', () => 1)
+      void later
+      return value
+    })
+    await turn(1)
+
+    const { events } = await turn(2, completed(2, 'first'), completed(2, 'second'), completed(1))
+
+    expect(events).toEqual([completed(2, 'first')])
+    expect(copy.run.outcome).toEqual({ ok: true, value: 'first' })
+  })
+
+  test('a command given outside its turn is refused, and breaks it', async () => {
+    let ctx!: WorkflowContext
+    const { copy, turn } = play(async (given) => {
+      ctx = given
+      await ctx.sleep(1)
+    })
+    await turn(1)
+    let told = 0
+    copy.run.onBreak = () => told++
+
+    expect(() => ctx.step('x', () => 1)).toThrow(
+      'instance "i" called step "x" outside any turn: it waited for something that is not durable',
+    )
+    expect(() => ctx.sleep(1)).toThrow('called a timer outside any turn')
+    expect(told).toBe(1)
+    await expect(turn(2)).rejects.toThrow('called step "x" outside any turn')
+    expect(inTurn()).toBeUndefined()
+  })
+
+  test('a command given in the turn of another names both', async () => {
+    let other!: WorkflowContext
+    const waiting = play(async (ctx) => {
+      other = ctx
+      await ctx.sleep(1)
+    }, testCopy('a'))
+    await waiting.turn(1)
+    let thrown: unknown
+    const acting = play(async (ctx) => {
+      try {
+        void other.sleep(1)
+      } catch (error) {
+        thrown = error
+      }
+      await ctx.sleep(1)
+    }, testCopy('b'))
+
+    await acting.turn(1)
+
+    expect((thrown as Error).message).toMatch(
+      /^instance "a" called a timer in the turn of instance "b": it waited/,
+    )
+    expect(waiting.copy.run.broken).toBe(thrown)
+    expect(acting.copy.run.broken).toBeUndefined()
+  })
+
+  test('a return outside its turn breaks it', async () => {
+    const { copy, turn } = play(async (ctx) => {
+      void ctx.sleep('1d')
+      await new Promise((resolve) => setImmediate(resolve))
+    })
+    await turn(1)
+    const broken = new Promise<void>((resolve) => (copy.run.onBreak = resolve))
+    await broken
+
+    expect(copy.run.outcome).toBeUndefined()
+    await expect(turn(2)).rejects.toThrow('instance "i" returned outside any turn')
+  })
+
+  test('code that waits for nothing durable is refused', async () => {
+    const { turn } = play(async () => new Promise(() => {}))
+
+    await expect(turn(1)).rejects.toThrow('instance "i" waits for something that is not durable')
+  })
+
+  test('a dropped one does nothing any more', async () => {
+    let ctx!: WorkflowContext
+    let finished = false
+    const { copy, turn } = play(async (given) => {
+      ctx = given
+      try {
+        await ctx.sleep(1)
+      } finally {
+        finished = true
+      }
+    })
+    await turn(1)
+    copy.run.drop()
+
+    const command = ctx.step('x', () => 1)
+    const settled = await Promise.race([
+      command.then(() => true),
+      new Promise((resolve) => setImmediate(() => resolve(false))),
+    ])
+
+    expect(settled).toBe(false)
+    expect(finished).toBe(false)
+    expect(copy.run.broken).toBeUndefined()
+    expect([...copy.run.open]).toEqual([])
+  })
+
+  test('turns never overlap: the second waits for the first', async () => {
+    const order: string[] = []
+    const slow = (name: string) => async (ctx: WorkflowContext) => {
+      for (let i = 0; i < 100; i++) await Promise.resolve()
+      order.push(name)
+      await ctx.sleep(1)
+    }
+
+    await Promise.all(['a', 'b', 'c'].map((id) => takeTurn(testCopy(id), 1, beginWith(slow(id)))))
+
+    expect(order).toEqual(['a', 'b', 'c'])
+    expect(inTurn()).toBeUndefined()
+  })
+
+  test('an input that cannot be read is no error of the code', async () => {
+    const copy = testCopy('i')
+    const begin = (): never => {
+      throw new SyntaxError('codec: cannot read')
+    }
+
+    await expect(takeTurn(copy, 1, begin)).rejects.toThrow('codec: cannot read')
+    expect(copy.run.outcome).toBeUndefined()
+    expect(inTurn()).toBeUndefined()
+  })
+})

@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest'
+
+import { testCopy, values } from '../../../test/support/executions.ts'
+import { memoryLog } from '../../../test/support/workers.ts'
+import { failure } from '../../base/errors.ts'
+import { virtualClock } from '../../base/virtual-clock.ts'
+import type { ActivityContext } from '../context/activity-context.ts'
+import { resolveRetry, type Retry } from '../retry.ts'
+import { Activities, type ActivityWork } from './activities.ts'
+import type { Copy } from './copy.ts'
+
+const Declined = failure<{ code: number }>('DeclinedInActivitiesTest', { retryable: false })
+
+/** A runner of activities on virtual time, and what it told. */
+function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Promise<void> } = {}) {
+  const clock = virtualClock()
+  const told: unknown[] = []
+  const activities = new Activities(
+    {
+      clock,
+      log: memoryLog(),
+      values,
+      random: () => 0,
+      now: () => 5_000 + clock.now(),
+      mayStart: () => mayStart,
+      completed: (_, command, value) => told.push(['completed', command, values.value(value)]),
+      failed: (_, command, error) => told.push(['failed', command, values.error(error)]),
+      retry: (_, command, attempt, retryAt) => told.push(['retry', command, attempt, retryAt]),
+    },
+    most,
+  )
+  const copy = testCopy('i')
+  return { clock, told, activities, copy, settle: () => clock.advance(0) }
+}
+
+function step(
+  code: (ctx: ActivityContext) => unknown,
+  options: { retry?: Retry; timeoutMs?: number } = {},
+): ActivityWork {
+  return {
+    name: 'work',
+    options: { retry: resolveRetry('test', options.retry), timeoutMs: options.timeoutMs },
+    input: undefined,
+    definition: undefined,
+    step: code,
+  }
+}
+
+const leave = (copy: Copy): void => {
+  for (const attempt of copy.running.values()) attempt.abort('it is over')
+  copy.running.clear()
+}
+
+describe('activities', () => {
+  test('a result is told, and nothing runs any more', async () => {
+    const { told, activities, copy, settle } = openActivities()
+    activities.start(
+      copy,
+      7,
+      step((ctx) => [ctx.attempt, ctx.idempotencyKey, ctx.info]),
+      2,
+    )
+    expect(activities.running).toBe(1)
+
+    await settle()
+
+    const info = { instanceId: 'i', workflow: 'test', activity: 'work' }
+    expect(told).toEqual([['completed', 7, [2, '1-1-7', info]]])
+    expect([activities.running, copy.running.size]).toEqual([0, 0])
+  })
+
+  test('an error is told as a retry with its moment, until the last attempt', async () => {
+    const { told, activities, copy, settle } = openActivities()
+    const work = step(() => Promise.reject(new Error('no')), { retry: { jitter: false } })
+    for (const attempt of [1, 2, 3]) {
+      activities.start(copy, 1, work, attempt)
+      await settle()
+    }
+
+    expect(told.slice(0, 2)).toEqual([
+      ['retry', 1, 1, 6_000],
+      ['retry', 1, 2, 7_000],
+    ])
+    expect(told[2]).toMatchObject(['failed', 1, { name: 'ActivityError', attempts: 3 }])
+  })
+
+  test('a failure is told as itself', async () => {
+    const { told, activities, copy, settle } = openActivities()
+    activities.start(
+      copy,
+      1,
+      step(() => {
+        throw new Declined('no', { code: 1 })
+      }),
+      1,
+    )
+
+    await settle()
+
+    expect((told[0] as unknown[])[2]).toBeInstanceOf(Declined)
+  })
+
+  test('no more run at once than allowed; the others wait their turn', async () => {
+    const { told, activities, copy, settle } = openActivities({ most: 2 })
+    const ends: (() => void)[] = []
+    for (let command = 1; command <= 4; command++) {
+      activities.start(
+        copy,
+        command,
+        step(() => new Promise<void>((end) => ends.push(end))),
+        1,
+      )
+    }
+    await settle()
+    expect([activities.running, ends.length, copy.running.size]).toEqual([2, 2, 4])
+    ends[0]!()
+    await settle()
+    expect([activities.running, ends.length]).toEqual([2, 3])
+    for (const end of ends) end()
+    await settle()
+    ends[3]!()
+    await settle()
+
+    expect(told.map((line) => (line as unknown[])[1])).toEqual([1, 2, 3, 4])
+  })
+
+  test('what is not wanted any more is aborted, and its result is dropped', async () => {
+    const { told, activities, copy, settle } = openActivities({ most: 1 })
+    let reason: unknown
+    let second = false
+    const work = step(
+      (ctx) =>
+        new Promise((resolve) => {
+          ctx.signal.addEventListener('abort', () => {
+            reason = ctx.signal.reason
+            resolve('too late')
+          })
+        }),
+    )
+    activities.start(copy, 1, work, 1)
+    activities.start(
+      copy,
+      2,
+      step(() => (second = true)),
+      1,
+    )
+    await settle()
+    leave(copy)
+    await settle()
+
+    expect(reason).toMatchObject({ name: 'CancelledError', reason: 'it is over' })
+    expect(second).toBe(false)
+    expect(told).toEqual([])
+    expect(activities.running).toBe(0)
+  })
+
+  test('an attempt that takes too long is over at that moment', async () => {
+    const { clock, told, activities, copy } = openActivities()
+    const work = step(() => new Promise(() => {}), { timeoutMs: 100, retry: { maxAttempts: 1 } })
+    activities.start(copy, 1, work, 1)
+
+    await clock.advance(99)
+    expect(told).toEqual([])
+    await clock.advance(1)
+
+    expect(told).toMatchObject([['failed', 1, { cause: { name: 'TimeoutError', afterMs: 100 } }]])
+    expect(clock.pending).toBe(0)
+  })
+
+  test('a timer of an attempt that ended in time is not left behind', async () => {
+    const { clock, activities, copy, settle } = openActivities()
+    activities.start(
+      copy,
+      1,
+      step(() => 1, { timeoutMs: 100 }),
+      1,
+    )
+
+    await settle()
+
+    expect(clock.pending).toBe(0)
+  })
+
+  test('nothing starts while it is not certain that it may', async () => {
+    let renew!: () => void
+    const mayStart = new Promise<void>((resolve) => (renew = resolve))
+    const { told, activities, copy, settle } = openActivities({ mayStart })
+    activities.start(
+      copy,
+      1,
+      step(() => 'one'),
+      1,
+    )
+    activities.start(
+      copy,
+      2,
+      step(() => 'two'),
+      1,
+    )
+    await settle()
+    expect(told).toEqual([])
+    copy.running.delete(2)
+    renew()
+    await settle()
+
+    expect(told).toEqual([['completed', 1, 'one']])
+  })
+})

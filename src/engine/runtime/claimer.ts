@@ -1,0 +1,102 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { notify } from '../../base/notify.ts'
+import type { Claim, Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import { type Directive, idle, proceed } from '../../workers/directive.ts'
+import { worker, type Worker } from '../../workers/worker.ts'
+
+// A few dozen at a time: one process must not swallow the backlog of all.
+const MOST_AT_ONCE = 64
+
+/** What the claimer needs of its runtime. */
+export interface ClaimHost {
+  readonly store: WorkflowStore
+  readonly clock: Clock
+  readonly log: Logger
+  runtimeNumber(): number
+  workflowNumbers(): readonly number[]
+  freeInstances(): number
+  owns(iid: Iid): boolean
+  sawTime(ms: number): void
+  onDead(runtime: number): Promise<void>
+  takeOn(claims: readonly Claim[]): Promise<void>
+  /** Something was claimed: the next due time is another one. */
+  claimed(): void
+}
+
+/** Takes ownership of instances that are due, and finds those it owns without knowing. */
+export class Claimer {
+  readonly #host: ClaimHost
+  readonly #wake = notify()
+  #reconcile = false
+  #full = false
+
+  constructor(host: ClaimHost) {
+    this.#host = host
+  }
+
+  /** Something may be there to be claimed. */
+  wake(): void {
+    this.#wake.notifyOne()
+  }
+
+  /** An instance has left: there is room for another one. */
+  roomFreed(): void {
+    if (this.#full) this.#wake.notifyOne()
+  }
+
+  /** The store says that this runtime owns something it does not know of. */
+  reconcile(): void {
+    this.#reconcile = true
+    this.#wake.notifyOne()
+  }
+
+  work(): Worker {
+    const { clock, log } = this.#host
+    const pacing = { min: 0, active: 0, step: 0 }
+    const backoff = { initial: 100, max: 5_000 }
+    return worker('claims', { wakeOn: [this.#wake], clock, log, pacing, backoff }, () =>
+      this.#pass(),
+    )
+  }
+
+  async #pass(): Promise<Directive> {
+    try {
+      return await this.#claim()
+    } catch (error) {
+      // Something may have been claimed all the same.
+      this.#reconcile = true
+      throw error
+    }
+  }
+
+  async #claim(): Promise<Directive> {
+    const host = this.#host
+    if (this.#reconcile) {
+      // Here, and not in the tick, because no claim is under way now that could look lost.
+      const owned = await host.store.owned(host.runtimeNumber())
+      await host.takeOn(owned.filter(({ iid }) => !host.owns(iid)))
+      this.#reconcile = false
+    }
+    const limit = Math.min(host.freeInstances(), MOST_AT_ONCE)
+    const workflows = host.workflowNumbers()
+    this.#full = limit <= 0
+    if (this.#full || workflows.length === 0) return idle()
+    const runtime = host.runtimeNumber()
+    const answer = await host.store.claim({
+      runtime,
+      workflows,
+      limit,
+      hinted: [],
+    })
+    host.sawTime(answer.clock)
+    if (answer.state === 'dead') {
+      await host.onDead(runtime)
+      return proceed()
+    }
+    if (answer.claims.length === 0) return idle()
+    await host.takeOn(answer.claims)
+    host.claimed()
+    return answer.claims.length === limit ? proceed() : idle()
+  }
+}

@@ -1,0 +1,230 @@
+// Group commit: every item that is ready, of all instances, goes to the store as one call.
+//
+//   G1. One batch is under way at a time; meanwhile the next one fills. No timer delays anything.
+//   G2. An instance has at most one item in all this: it waits for its verdict before the next turn.
+//   G3. A batch whose outcome is unknown is sent again, unchanged; the store recognises it.
+//   G4. A batch that the store rejects is halved until the bad item is alone; the others go through.
+
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { type Notify, notify } from '../../base/notify.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type {
+  CommitAnswer,
+  Iid,
+  StartItem,
+  TurnItem,
+  Verdict,
+  WorkflowStore,
+} from '../../store/workflow-store.ts'
+import { type Directive, idle, proceed } from '../../workers/directive.ts'
+import { worker, type Worker } from '../../workers/worker.ts'
+
+/** Something to be committed, and who wants to know. */
+export interface Entry {
+  /** Exactly one of the two is there. */
+  readonly start?: StartItem
+  readonly turn?: TurnItem
+  /** Called once: with what became of it, or with the error that it met alone. */
+  settle(result: Verdict | Error): void
+}
+
+/** Who this runtime is, as the store knows it. */
+export interface Identity {
+  readonly runtime: number
+  readonly server: string
+}
+
+/** What the committer needs of its runtime. */
+export interface CommitHost {
+  readonly store: WorkflowStore
+  readonly clock: Clock
+  readonly log: Logger
+  identity(): Identity
+  /** An answer carried the store's time. */
+  sawTime(ms: number): void
+  /** That runtime was declared dead: comes back alive under another number, without its copies. */
+  onDead(runtime: number): Promise<void>
+  /** The server is another one: drops the copies it does not have, and names them. */
+  onServerChange(): Promise<ReadonlySet<Iid>>
+}
+
+const MOST_ITEMS = 500
+const MOST_BYTES = 1 << 20
+// How many batches one pass of the loop sends at the most.
+const MOST_BATCHES = 100
+// Fewer are not worth a batch of their own while more are about to come.
+const FEWEST_AHEAD = 16
+/** Beyond this many waiting items, new work is held back. */
+const CROWDED = 4 * MOST_ITEMS
+
+/** Sends what turns decided to the store. */
+export class Committer {
+  readonly #host: CommitHost
+  readonly #wake: Notify = notify()
+  readonly #room: Notify = notify()
+  #queue: Entry[] = []
+  #batch: readonly Entry[] = []
+  #lastSize = 0
+  #woken = false
+
+  constructor(host: CommitHost) {
+    this.#host = host
+  }
+
+  /** Items that wait or are under way. */
+  get size(): number {
+    return this.#queue.length + this.#batch.length
+  }
+
+  get crowded(): boolean {
+    return this.size >= CROWDED
+  }
+
+  /**
+   * Adds an item; it goes out with the next `flush`, or as soon as half as many have gathered as
+   * went out last. So, under load, one half of the instances takes turns while the store writes the
+   * other half's, instead of each waiting for the other.
+   */
+  add(entry: Entry): void {
+    this.#queue.push(entry)
+    if (this.#queue.length >= Math.max(FEWEST_AHEAD, this.#lastSize / 2)) this.flush()
+  }
+
+  /** Lets what has gathered go. While a batch is under way, its end does that. */
+  flush(): void {
+    if (this.#queue.length === 0 || this.#batch.length > 0 || this.#woken) return
+    // Once: a wake-up left over would cost the loop a turn at the wrong moment.
+    this.#woken = true
+    this.#wake.notifyOne()
+  }
+
+  /** Waits until there is room for new work. */
+  async room(): Promise<void> {
+    while (this.crowded) await this.#room.wait()
+  }
+
+  /** Takes back every turn that is not under way: its copy is gone. Starts stay. */
+  forgetTurns(): void {
+    this.#queue = this.#queue.filter((entry) => entry.start !== undefined)
+  }
+
+  /** Tells everybody who still waits that nothing is sent any more. */
+  close(): void {
+    const left = [...this.#batch, ...this.#queue]
+    this.#batch = this.#queue = []
+    this.#room.notifyAll()
+    for (const entry of left) {
+      entry.settle(new StoreError('closed', 'commit', 'the runtime is closing'))
+    }
+  }
+
+  /** The loop that sends batches. */
+  work(): Worker {
+    const { clock, log } = this.#host
+    return worker(
+      'commits',
+      {
+        wakeOn: [this.#wake],
+        clock,
+        log,
+        pacing: { min: 0, active: 0, step: 0 },
+        backoff: { initial: 20, max: 5_000 },
+      },
+      () => this.#pass(),
+    )
+  }
+
+  async #pass(): Promise<Directive> {
+    // What gathered meanwhile goes at once: others had their turn while the store was at work.
+    for (let sent = 0; sent < MOST_BATCHES; sent++) {
+      this.#woken = false
+      if (this.#batch.length === 0) this.#batch = this.#take()
+      if (this.#batch.length === 0) return idle()
+      this.#lastSize = this.#batch.length
+      // A throw leaves the batch in place: the worker backs off and it is sent again (G3).
+      await this.#send(this.#batch)
+      this.#batch = []
+      if (!this.crowded) this.#room.notifyAll()
+    }
+    return proceed()
+  }
+
+  #take(): readonly Entry[] {
+    let bytes = 0
+    let count = 0
+    while (count < this.#queue.length && count < MOST_ITEMS && bytes < MOST_BYTES) {
+      bytes += sizeOf(this.#queue[count]!)
+      count++
+    }
+    if (count === this.#queue.length) {
+      const all = this.#queue
+      this.#queue = []
+      return all
+    }
+    return this.#queue.splice(0, count)
+  }
+
+  async #send(entries: readonly Entry[]): Promise<void> {
+    const starts = entries.filter((entry) => entry.start !== undefined)
+    const turns = entries.filter((entry) => entry.turn !== undefined)
+    const identity = this.#host.identity()
+    let answer: CommitAnswer
+    try {
+      answer = await this.#host.store.commit({
+        ...identity,
+        starts: starts.map((entry) => entry.start!),
+        turns: turns.map((entry) => entry.turn!),
+      })
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.retryable) throw error
+      return this.#halve(entries, error)
+    }
+    this.#host.sawTime(answer.clock)
+    switch (answer.state) {
+      case 'ok':
+        this.#settle(starts, (i) => answer.starts[i]!)
+        this.#settle(turns, (i) => answer.turns[i]!)
+        return
+      case 'dead':
+        this.#settle(turns, () => 'refused')
+        await this.#host.onDead(identity.runtime)
+        return this.#again(starts)
+      case 'verify': {
+        const lost = await this.#host.onServerChange()
+        const gone = turns.filter((entry) => lost.has(entry.turn!.iid))
+        this.#settle(gone, () => 'refused')
+        return this.#again(entries.filter((entry) => !gone.includes(entry)))
+      }
+    }
+  }
+
+  async #again(entries: readonly Entry[]): Promise<void> {
+    if (entries.length > 0) await this.#send(entries)
+  }
+
+  async #halve(entries: readonly Entry[], error: StoreError): Promise<void> {
+    if (entries.length === 1) return this.#settle(entries, () => error)
+    const middle = entries.length >> 1
+    await this.#send(entries.slice(0, middle))
+    await this.#send(entries.slice(middle))
+  }
+
+  /** Tells those concerned, and takes them out of what would be sent again. */
+  #settle(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
+    if (entries.length < this.#batch.length) {
+      const settled = new Set(entries)
+      this.#batch = this.#batch.filter((entry) => !settled.has(entry))
+    } else {
+      this.#batch = []
+    }
+    for (let i = 0; i < entries.length; i++) entries[i]!.settle(result(i))
+  }
+}
+
+function sizeOf(entry: Entry): number {
+  const { start, turn } = entry
+  if (start !== undefined) return 200 + start.turn.events.length + (start.end?.output.length ?? 0)
+  const end = turn!.next.kind === 'end' ? turn!.next.end.output.length : 0
+  return 100 + (turn!.turn?.events.length ?? 0) + end
+}

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+
+import { openStore } from '../../../test/support/sqlite.ts'
+import { IidPool } from './iid-pool.ts'
+
+describe('numbers for instances', () => {
+  test('are all different, whoever takes them', async () => {
+    await using opened = await openStore()
+    const pools = [new IidPool(opened.store), new IidPool(opened.store)]
+
+    const taken = await Promise.all(Array.from({ length: 5_000 }, (_, i) => pools[i % 2]!.take()))
+
+    expect(new Set(taken).size).toBe(5_000)
+  })
+
+  test('are asked for in blocks', async () => {
+    await using opened = await openStore()
+    let asked = 0
+    const store = Object.create(opened.store, {
+      reserve: { value: (count: number) => (asked++, opened.store.reserve(count)) },
+    }) as typeof opened.store
+    const pool = new IidPool(store)
+
+    await Promise.all(Array.from({ length: 1_000 }, () => pool.take()))
+    expect(asked).toBe(1)
+    await pool.take()
+    expect(asked).toBe(2)
+    pool.forget()
+    await pool.take()
+    expect(asked).toBe(3)
+  })
+
+  test('a failed attempt to get some fails those who wait, and the next one tries again', async () => {
+    await using opened = await openStore()
+    const error = new Error('down')
+    let failures = 1
+    const store = Object.create(opened.store, {
+      reserve: {
+        value: (count: number) =>
+          failures-- > 0 ? Promise.reject(error) : opened.store.reserve(count),
+      },
+    }) as typeof opened.store
+    const pool = new IidPool(store)
+
+    const both = await Promise.allSettled([pool.take(), pool.take()])
+
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(await pool.take()).toBeGreaterThan(0)
+  })
+})

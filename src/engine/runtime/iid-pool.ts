@@ -1,0 +1,34 @@
+import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
+
+const BLOCK = 1_000
+
+/** Numbers for new instances, taken from the store in blocks. */
+export class IidPool {
+  readonly #store: WorkflowStore
+  #next = 0
+  #end = 0
+  #filling: Promise<void> | undefined
+
+  constructor(store: WorkflowStore) {
+    this.#store = store
+  }
+
+  async take(): Promise<Iid> {
+    while (this.#next === this.#end) await (this.#filling ??= this.#fill())
+    return this.#next++
+  }
+
+  /** Leaves what is left of the block unused. */
+  forget(): void {
+    this.#next = this.#end
+  }
+
+  async #fill(): Promise<void> {
+    try {
+      this.#next = await this.#store.reserve(BLOCK)
+      this.#end = this.#next + BLOCK
+    } finally {
+      this.#filling = undefined
+    }
+  }
+}

@@ -1,0 +1,335 @@
+// A runtime: one process's share of the work. It registers with the store, and puts together the
+// loops that claim, turn, commit and tick; each is a supervised worker.
+
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { writeEvents } from '../../store/history.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { Claim, Ending, Iid, Verdict, WorkflowStore } from '../../store/workflow-store.ts'
+import { supervise, type Supervisor } from '../../workers/supervisor.ts'
+import type { WorkflowDefinition } from '../definitions.ts'
+import type { Registry } from '../registry.ts'
+import type { Values } from '../values.ts'
+import { Activities } from './activities.ts'
+import { Alarms } from './alarms.ts'
+import { Claimer, type ClaimHost } from './claimer.ts'
+import { Committer, type CommitHost, type Identity } from './committer.ts'
+import { Conductor } from './conductor.ts'
+import { newCopy } from './copy.ts'
+import { IidPool } from './iid-pool.ts'
+import { StoreClock } from './store-clock.ts'
+import { watchStrays } from './strays.ts'
+import { Ticker, type TickHost } from './ticker.ts'
+import { startedEvent } from './turn-row.ts'
+
+/** What a runtime is made of. */
+export interface RuntimeSetup {
+  readonly store: WorkflowStore
+  readonly registry: Registry
+  readonly values: Values
+  readonly clock: Clock
+  readonly log: Logger
+  readonly random: () => number
+  readonly leaseMs: number
+  /** How many instances are worked on at once. */
+  readonly mostInstances: number
+  /** How many activities run at once. */
+  readonly mostActivities: number
+  /** For people: host, process id. */
+  readonly info: string
+}
+
+/** A new instance to be started. */
+export interface NewInstance {
+  readonly definition: WorkflowDefinition
+  readonly id: string
+  /** Encoded. */
+  readonly input: string
+}
+
+/** What became of a start. */
+export interface Started {
+  readonly iid: Iid
+  readonly verdict: Verdict
+}
+
+/** The engine of one process. */
+export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
+  readonly store: WorkflowStore
+  readonly clock: Clock
+  readonly log: Logger
+  readonly leaseMs: number
+  readonly #setup: RuntimeSetup
+  readonly #time: StoreClock
+  readonly #alarms: Alarms
+  readonly #iids: IidPool
+  readonly #committer: Committer
+  readonly #conductor: Conductor
+  readonly #activities: Activities
+  readonly #claimer: Claimer
+  readonly #ticker: Ticker
+  readonly #numbers = new Map<WorkflowDefinition, number>()
+  readonly #warned = new Set<string>()
+  readonly #dueAlarm = { ring: () => this.#claimer.wake() }
+  #supervisor: Supervisor | undefined
+  #stopWatching: (() => void) | undefined
+  #identity: Identity = { runtime: 0, server: '' }
+  #closing = false
+  #rebirth: Promise<void> | undefined
+
+  private constructor(setup: RuntimeSetup) {
+    const { store, clock, log, leaseMs, values, registry, random } = setup
+    this.#setup = setup
+    this.store = store
+    this.clock = clock
+    this.log = log
+    this.leaseMs = leaseMs
+    this.#time = new StoreClock(clock)
+    this.#alarms = new Alarms(clock, this.#time)
+    this.#iids = new IidPool(store)
+    this.#committer = new Committer(this)
+    this.#claimer = new Claimer(this)
+    this.#ticker = new Ticker(this)
+    const conductor = new Conductor({
+      clock,
+      time: this.#time,
+      alarms: this.#alarms,
+      values,
+      log,
+      committer: this.#committer,
+      context: { values, log, activity: (name) => registry.activity(name) },
+      activities: () => this.#activities,
+      workflowNumber: (definition) => this.#numbers.get(definition),
+      claimAt: (at) => this.claimAt(at),
+      left: () => this.#claimer.roomFreed(),
+    })
+    this.#conductor = conductor
+    this.#activities = new Activities(
+      {
+        clock,
+        log,
+        values,
+        random,
+        now: () => this.#time.now(),
+        mayStart: () => this.#ticker.leaseHolds(),
+        completed: (copy, command, value) =>
+          conductor.arrive(copy, [{ event: { type: 'completed', command, value } }]),
+        failed: (copy, command, error) =>
+          conductor.arrive(copy, [{ event: { type: 'failed', command, error } }]),
+        retry: (copy, command, attempt, retryAt, error) =>
+          conductor.retryAt(copy, command, attempt, retryAt, error),
+      },
+      setup.mostActivities,
+    )
+  }
+
+  /** Registers with the store and begins to work. */
+  static async open(setup: RuntimeSetup): Promise<EngineRuntime> {
+    const runtime = new EngineRuntime(setup)
+    await setup.store.open()
+    await runtime.#register()
+    runtime.#stopWatching = watchStrays()
+    runtime.#supervisor = supervise(
+      [
+        runtime.#committer.work(),
+        runtime.#conductor.turner.work(),
+        runtime.#claimer.work(),
+        runtime.#ticker.work(),
+      ],
+      { log: setup.log, clock: setup.clock },
+    )
+    runtime.#ticker.wake()
+    return runtime
+  }
+
+  /** Starts an instance; resolves when it is recorded, or when its id turns out to be taken. */
+  async start({ definition, id, input }: NewInstance): Promise<Started> {
+    await this.#committer.room()
+    const iid = await this.#iids.take()
+    if (this.#closing) throw new StoreError('closed', 'start', 'the runtime is closing')
+    if (!this.#numbers.has(definition) || this.freeInstances() <= 0) {
+      return this.#startUnowned({ definition, id, input }, iid)
+    }
+    const run = this.#conductor.execution(definition, id)
+    const copy = newCopy(iid, id, definition, run, input)
+    return new Promise((resolve, reject) => {
+      copy.started = (verdict) =>
+        verdict instanceof Error ? reject(verdict) : resolve({ iid, verdict })
+      this.#conductor.begin(copy)
+    })
+  }
+
+  /** The end of an instance that runs here: `undefined` when it leaves this process first. */
+  localEnd(iid: Iid): Promise<Ending | undefined> | undefined {
+    const copy = this.#conductor.copies.get(iid)
+    return copy && new Promise((resolve) => copy.waiters.push(resolve))
+  }
+
+  /**
+   * Ends this runtime: running activities may finish for `drainMs`, then their signals abort. All
+   * instances are released, so that another runtime goes on at once.
+   */
+  async close(drainMs: number): Promise<void> {
+    this.#closing = true
+    await this.#conductor.close(drainMs)
+    await this.#supervisor?.stop({ within: 5_000 })
+    this.#committer.close()
+    this.#alarms.clear()
+    this.#stopWatching?.()
+    await this.store.unregister(this.#identity.runtime)
+  }
+
+  identity(): Identity {
+    return this.#identity
+  }
+
+  runtimeNumber(): number {
+    return this.#identity.runtime
+  }
+
+  workflowNumbers(): readonly number[] {
+    return [...this.#numbers.values()]
+  }
+
+  freeInstances(): number {
+    if (this.#closing || this.#committer.crowded || this.#conductor.copies.heavy) return 0
+    return this.#setup.mostInstances - this.#conductor.copies.owned
+  }
+
+  owns(iid: Iid): boolean {
+    return this.#conductor.copies.get(iid) !== undefined
+  }
+
+  ownedCount(): number {
+    return this.#conductor.copies.recorded
+  }
+
+  sawTime(ms: number): void {
+    this.#time.saw(ms)
+  }
+
+  claimed(): void {
+    this.#ticker.wake()
+  }
+
+  claimAt(at: number): void {
+    if (!this.#closing) this.#alarms.set(this.#dueAlarm, at)
+  }
+
+  /** Something became claimable. */
+  claimNow(): void {
+    this.#claimer.wake()
+  }
+
+  reconcile(): void {
+    this.#claimer.reconcile()
+  }
+
+  async takeOn(claims: readonly Claim[]): Promise<void> {
+    const { copies } = this.#conductor
+    const wanted = claims.map((claim) => ({ claim, kept: copies.adopt(claim) }))
+    const loaded = await this.store.load(
+      wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
+    )
+    const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
+    for (const { claim, kept } of wanted) {
+      const instance = byIid.get(claim.iid)
+      const definition = instance && this.#setup.registry.workflow(instance.workflow)
+      if (instance && definition) this.#conductor.resume(claim, instance, definition, kept)
+    }
+  }
+
+  async readMail(iids: readonly Iid[]): Promise<void> {
+    const wanted = iids.flatMap((iid) => {
+      const copy = this.#conductor.copies.get(iid)
+      return copy === undefined || copy.turn === 0 ? [] : [{ iid, after: copy.turn }]
+    })
+    if (wanted.length === 0) return
+    for (const instance of await this.store.load(wanted)) this.#conductor.deliver(instance)
+  }
+
+  async onDead(runtime: number): Promise<void> {
+    // Several loops may be told of the same death.
+    if (runtime !== this.#identity.runtime) return
+    await (this.#rebirth ??= this.#startOver().finally(() => (this.#rebirth = undefined)))
+  }
+
+  async #startOver(): Promise<void> {
+    this.log.error(
+      { runtime: this.#identity.runtime },
+      'this runtime was declared dead because its lease ended; it goes on under a new number',
+    )
+    for (const copy of this.#conductor.copies) {
+      if (copy.turn > 0) this.#conductor.drop(copy, 'another runtime has taken over')
+    }
+    this.#committer.forgetTurns()
+    this.#conductor.copies.forgetReleased()
+    await this.#register()
+    this.#ticker.wake()
+  }
+
+  async onServerChange(): Promise<ReadonlySet<Iid>> {
+    const { copies } = this.#conductor
+    const standings = copies.standings()
+    const { server, same } = await this.store.verify(this.#identity.runtime, standings)
+    const lost = new Set(standings.filter((_, i) => !same[i]).map(({ iid }) => iid))
+    this.log.warn(
+      { copies: standings.length, lost: lost.size },
+      'the database server restarted or is another one; copies in memory were compared with it',
+    )
+    for (const iid of lost) {
+      const copy = copies.get(iid)
+      if (copy !== undefined) this.#conductor.drop(copy, 'the database lost its latest turns')
+    }
+    copies.forgetReleased()
+    // A server that lost its tail may hand out the same numbers again.
+    this.#iids.forget()
+    this.#identity = { ...this.#identity, server }
+    this.#claimer.reconcile()
+    return lost
+  }
+
+  async #startUnowned({ definition, id, input }: NewInstance, iid: Iid): Promise<Started> {
+    const { name, version } = definition
+    const known = this.#numbers.get(definition)
+    if (known === undefined) this.#warnUnregistered(definition)
+    const workflow = known ?? (await this.store.workflowNumbers([{ name, version }]))[0]!
+    const at = this.#time.now()
+    const events = writeEvents([startedEvent({ definition, input })])
+    const turn = { execution: 1, turn: 1, at, first: 1, count: 1, events }
+    const verdict = await new Promise<Verdict>((resolve, reject) => {
+      this.#committer.add({
+        start: { iid, id, workflow, owned: false, wakeAt: at, turn, end: null },
+        settle: (result) => (result instanceof Error ? reject(result) : resolve(result)),
+      })
+      this.#committer.flush()
+    })
+    if (known !== undefined) this.#claimer.wake()
+    return { iid, verdict }
+  }
+
+  #warnUnregistered({ name, version }: WorkflowDefinition): void {
+    if (this.#warned.has(`${name} ${version}`)) return
+    this.#warned.add(`${name} ${version}`)
+    this.log.warn(
+      { workflow: name, version },
+      'this workflow is not registered here: its instances wait for a runtime that registers it',
+    )
+  }
+
+  async #register(): Promise<void> {
+    const { registry, info } = this.#setup
+    const begunMs = this.clock.now()
+    const registered = await this.store.register({
+      leaseMs: this.leaseMs,
+      workflows: registry.workflows.map(({ name, version }) => ({ name, version })),
+      info,
+    })
+    this.#time.saw(registered.clock)
+    this.#ticker.renewedAt(begunMs)
+    this.#identity = { runtime: registered.runtime, server: registered.server }
+    registry.workflows.forEach((definition, i) =>
+      this.#numbers.set(definition, registered.workflows[i]!),
+    )
+  }
+}

@@ -1,0 +1,90 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { notify } from '../../base/notify.ts'
+import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import { type Directive, idle } from '../../workers/directive.ts'
+import { worker, type Worker } from '../../workers/worker.ts'
+
+const TICK_MS = 10_000
+
+/** What the ticker needs of its runtime. */
+export interface TickHost {
+  readonly store: WorkflowStore
+  readonly clock: Clock
+  readonly log: Logger
+  readonly leaseMs: number
+  runtimeNumber(): number
+  workflowNumbers(): readonly number[]
+  ownedCount(): number
+  sawTime(ms: number): void
+  onDead(runtime: number): Promise<void>
+  /** Instances that are owned have messages. */
+  readMail(iids: readonly Iid[]): Promise<void>
+  /** There is work to be claimed, now or at a moment of store time. */
+  claimAt(at: number): void
+  /** The store counts other instances as owned than this process knows of. */
+  reconcile(): void
+}
+
+/** Renews the lease and asks what any lost hint would have told. */
+export class Ticker {
+  readonly #host: TickHost
+  readonly #wake = notify()
+  readonly #renewed = notify()
+  #renewedMs: number
+  #mismatched = false
+
+  constructor(host: TickHost) {
+    this.#host = host
+    this.#renewedMs = host.clock.now()
+  }
+
+  /** Ticks now instead of at the next beat. */
+  wake(): void {
+    this.#wake.notifyOne()
+  }
+
+  /** The lease was taken or renewed by a call that began at `ms` of the process's clock. */
+  renewedAt(ms: number): void {
+    this.#renewedMs = ms
+    this.#renewed.notifyAll()
+  }
+
+  /** Undefined while the lease certainly holds; otherwise resolves when it does again. */
+  leaseHolds(): Promise<void> | undefined {
+    const holds = this.#host.clock.now() - this.#renewedMs <= this.#host.leaseMs
+    return holds ? undefined : this.#renewed.wait()
+  }
+
+  work(): Worker {
+    const { clock, log, leaseMs } = this.#host
+    const every = Math.max(1, Math.min(TICK_MS, leaseMs / 3))
+    const backoff = { initial: 100, max: Math.max(100, Math.min(2_000, leaseMs / 4)) }
+    return worker('ticks', { wakeOn: [this.#wake], every, clock, log, backoff }, () => this.#pass())
+  }
+
+  async #pass(): Promise<Directive> {
+    const host = this.#host
+    const begunMs = host.clock.now()
+    const runtime = host.runtimeNumber()
+    const answer = await host.store.tick({
+      runtime,
+      leaseMs: host.leaseMs,
+      workflows: host.workflowNumbers(),
+    })
+    host.sawTime(answer.clock)
+    if (answer.state === 'dead') {
+      await host.onDead(runtime)
+      return idle()
+    }
+    this.renewedAt(begunMs)
+    if (answer.mail.length > 0) await host.readMail(answer.mail)
+    if (answer.claimable) host.claimAt(answer.clock)
+    else if (answer.nextDue !== null) host.claimAt(answer.nextDue)
+    // Items under way make the counts differ for a moment; only twice in a row means something.
+    const differs = answer.owned !== host.ownedCount()
+    if (differs && this.#mismatched) host.reconcile()
+    this.#mismatched = differs
+    return idle()
+  }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+
+import { testCopy } from '../../../test/support/executions.ts'
+import { memoryLog } from '../../../test/support/workers.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { Copy } from './copy.ts'
+import { Turner } from './turner.ts'
+
+/** A turner whose turns do what they are told. */
+function openTurner(turn: (copy: Copy) => Promise<void> = async () => {}) {
+  const taken: string[] = []
+  let slices = 0
+  const turner = new Turner({
+    clock: systemClock(),
+    log: memoryLog(),
+    async turn(copy) {
+      taken.push(copy.id)
+      await turn(copy)
+    },
+    turnsTaken: () => void slices++,
+  })
+  const worker = turner.work()
+  return {
+    turner,
+    taken,
+    slices: () => slices,
+    idle: async () => {
+      while (turner.size > 0 || slices === 0) await new Promise((done) => setImmediate(done))
+    },
+    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
+  }
+}
+
+describe('the turner', () => {
+  test('copies have their turns in the order they became ready', async () => {
+    await using opened = openTurner()
+    for (const id of ['a', 'b', 'c']) opened.turner.enqueue(testCopy(id))
+
+    await opened.idle()
+
+    expect(opened.taken).toEqual(['a', 'b', 'c'])
+    expect(opened.slices()).toBeGreaterThan(0)
+  })
+
+  test.each(['ready', 'committing', 'released', 'gone'] as const)(
+    'one that is %s is not put in line',
+    async (state) => {
+      await using opened = openTurner()
+      const copy = testCopy('a')
+      copy.state = state
+      opened.turner.enqueue(copy)
+      opened.turner.enqueue(testCopy('b'))
+
+      await opened.idle()
+
+      expect(opened.taken).toEqual(['b'])
+    },
+  )
+
+  test('one that went away while it stood in line is passed over', async () => {
+    await using opened = openTurner()
+    const gone = testCopy('gone')
+    opened.turner.enqueue(gone)
+    opened.turner.enqueue(testCopy('b'))
+    gone.state = 'gone'
+
+    await opened.idle()
+
+    expect(opened.taken).toEqual(['b'])
+  })
+
+  test('timers and I/O get their turn between many turns', async () => {
+    let beats = 0
+    const beat = setInterval(() => beats++, 1)
+    const until = performance.now() + 100
+    await using opened = openTurner(async (copy) => {
+      copy.state = 'resting'
+      if (performance.now() < until) opened.turner.enqueue(copy)
+    })
+    opened.turner.enqueue(testCopy('a'))
+    opened.turner.enqueue(testCopy('b'))
+
+    await opened.idle()
+    clearInterval(beat)
+
+    expect(beats).toBeGreaterThan(5)
+    expect(opened.taken.length).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto'
+
+import type { Connections, Lane } from './connections.ts'
+import type { Statement } from './driver.ts'
+import { quoted } from './schema-name.ts'
+import type { Row } from './wire.ts'
+
+/** Calls a procedure by name and returns its rows. */
+export type Call = (
+  procedure: string,
+  values: readonly (string | number | null)[],
+  lane?: Lane,
+) => Promise<readonly Row[]>
+
+// Whatever parsers the process has set for `pg`, our rows stay as the server sent them.
+const AS_SENT = { getTypeParser: () => (value: string) => value }
+
+/** How procedures of one schema are called: one statement each, prepared once per connection. */
+export function callerOf(connections: Connections, schema: string): Call {
+  const prepared = new Map<string, Pick<Statement, 'name' | 'text'>>()
+
+  const statementFor = (procedure: string, arity: number): Pick<Statement, 'name' | 'text'> => {
+    let statement = prepared.get(procedure)
+    if (statement === undefined) {
+      const marks = Array.from({ length: arity }, (_, i) => `$${i + 1}`).join(', ')
+      const text = `select * from ${quoted(schema)}.${quoted(procedure)}(${marks})`
+      // Two schemas may share the connections of one pool.
+      const hash = createHash('sha256').update(text).digest('hex').slice(0, 8)
+      statement = { name: `holdfast_${procedure}_${hash}`, text }
+      prepared.set(procedure, statement)
+    }
+    return statement
+  }
+
+  return async (procedure, values, lane = 'other') => {
+    const { rows } = await connections.query(procedure, lane, {
+      ...statementFor(procedure, values.length),
+      values,
+      types: AS_SENT,
+    })
+    return rows as readonly Row[]
+  }
+}

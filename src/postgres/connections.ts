@@ -1,0 +1,172 @@
+import { StoreError } from '../store/store-error.ts'
+import {
+  loadDriver,
+  type PgClient,
+  type PgPool,
+  type Statement,
+  type StatementResult,
+} from './driver.ts'
+import { dropsConnection, storeError } from './errors.ts'
+
+// Where connections come from, and what becomes of them when they break.
+//
+//   N1. A statement from here is alone in its transaction.
+//   N2. A connection that broke, or whose answer stayed out, is never used again; the next
+//       statement gets a new one. Nothing is sent twice from here.
+//   N3. Commits have a connection to themselves, so that no other statement delays them. Of a pool
+//       that the user gave, connections are taken and given back one statement at a time.
+
+/** Which connections a statement may use. */
+export type Lane = 'commit' | 'other'
+
+/** Connections to one database. */
+export interface Connections {
+  /** Runs one statement. Throws `StoreError`, with `operation` in its message. */
+  query(operation: string, lane: Lane, statement: Statement): Promise<StatementResult>
+  /** Lends one connection for as long as `use` runs. */
+  session<T>(operation: string, use: (client: Session) => Promise<T>): Promise<T>
+  /** Ends the connections once nothing uses them; leaves a pool of the user alone. */
+  close(): Promise<void>
+}
+
+/** A connection on loan. */
+export type Session = Pick<PgClient, 'query'>
+
+const OTHER_CONNECTIONS = 4
+const CONNECT_TIMEOUT_MS = 10_000
+const KEEP_ALIVE_DELAY_MS = 10_000
+// Long after any statement of ours is done. A network that swallows packets tells nobody, and TCP
+// alone would wait for a quarter of an hour.
+const ANSWER_TIMEOUT_MS = 60_000
+
+// Sent once on each connection of ours, rather than in its start-up packet, which PgBouncer refuses
+// when it holds settings. A process that was stopped, or is gone without a word, keeps nothing.
+const SETTINGS: Statement = {
+  text: `select
+    set_config('idle_in_transaction_session_timeout', '60000', false),
+    set_config('tcp_keepalives_idle', '10', false),
+    set_config('tcp_keepalives_interval', '5', false),
+    set_config('tcp_keepalives_count', '4', false),
+    set_config('tcp_user_timeout', '30000', false),
+    set_config('default_transaction_isolation', 'read committed', false)`,
+}
+
+/** Connections of our own to `url`; without one, as the `PG…` variables of the process say. */
+export function ownConnections(url: string | undefined): Connections {
+  const pools = new Map<Lane, Promise<PgPool>>()
+  const configured = new WeakSet<PgClient>()
+
+  const poolOf = (lane: Lane): Promise<PgPool> => {
+    let pool = pools.get(lane)
+    if (pool === undefined) {
+      pool = makePool(url, lane === 'commit' ? 1 : OTHER_CONNECTIONS)
+      pools.set(lane, pool)
+      // Not kept: the package may be installed meanwhile, as tests and notebooks do.
+      pool.catch(() => pools.delete(lane))
+    }
+    return pool
+  }
+  const prepare = async (client: PgClient): Promise<void> => {
+    if (configured.has(client)) return
+    await client.query(SETTINGS)
+    configured.add(client)
+  }
+  return connectionsOf(poolOf, prepare, async () => {
+    const all = [...pools.values()]
+    pools.clear()
+    await Promise.all(all.map(async (pool) => (await pool).end()))
+  })
+}
+
+/** Connections taken from a pool that stays the user's. */
+export function lentConnections(pool: PgPool): Connections {
+  // Without a listener, an idle connection that breaks would end the process.
+  pool.on('error', ignore)
+  return connectionsOf(
+    async () => pool,
+    async () => {},
+    async () => {
+      pool.removeListener('error', ignore)
+    },
+  )
+}
+
+async function makePool(url: string | undefined, max: number): Promise<PgPool> {
+  const { Pool } = await loadDriver()
+  const pool = new Pool({
+    ...(url === undefined ? {} : { connectionString: url }),
+    max,
+    application_name: 'holdfast',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // A connection costs the server little, and prepared statements go with it.
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: false,
+  })
+  pool.on('error', ignore)
+  return pool
+}
+
+function connectionsOf(
+  poolOf: (lane: Lane) => Promise<PgPool>,
+  prepare: (client: PgClient) => Promise<void>,
+  end: () => Promise<void>,
+): Connections {
+  let closed: Promise<void> | undefined
+
+  const lend = async <T>(
+    operation: string,
+    lane: Lane,
+    use: (client: PgClient) => Promise<T>,
+  ): Promise<T> => {
+    if (closed) throw new StoreError('closed', operation, 'the store was closed')
+    const client = await connect(operation, await poolOf(lane))
+    let broken = false
+    // While on loan the pool does not listen, and an error nobody listens to ends the process. The
+    // statement under way is told as well.
+    const onError = (): void => {
+      broken = true
+    }
+    client.on('error', onError)
+    try {
+      await prepare(client)
+      return await use(client)
+    } catch (error) {
+      broken ||= dropsConnection(error)
+      throw storeError(operation, error)
+    } finally {
+      // One that is ended may still have something to say.
+      if (!broken) client.removeListener('error', onError)
+      client.release(broken)
+    }
+  }
+
+  return {
+    query: (operation, lane, statement) =>
+      lend(operation, lane, (client) => answered(operation, client.query(statement))),
+    session: (operation, use) => lend(operation, 'other', use),
+    close: () => (closed ??= end()),
+  }
+}
+
+async function connect(operation: string, pool: PgPool): Promise<PgClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    throw storeError(operation, error, 'connect')
+  }
+}
+
+/** The answer, or `connection_lost` when it stays out. */
+function answered<T>(operation: string, answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const words = `no answer within ${ANSWER_TIMEOUT_MS} ms`
+      reject(new StoreError('connection_lost', operation, words))
+    }, ANSWER_TIMEOUT_MS)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+function ignore(): void {}

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+
+import { StoreError } from '../store/store-error.ts'
+import { dropsConnection, storeError } from './errors.ts'
+
+const coded = (code: string, message = 'words'): Error =>
+  Object.assign(new Error(message), { code })
+
+describe('what the server says', () => {
+  test.each([
+    ['0A000', 'busy', true],
+    ['08006', 'connection_lost', true],
+    ['08P01', 'connection_lost', true],
+    ['22021', 'rejected', false],
+    ['23505', 'rejected', false],
+    ['25006', 'unavailable', false],
+    ['26000', 'busy', true],
+    ['28P01', 'misconfigured', false],
+    ['3D000', 'misconfigured', false],
+    ['40001', 'busy', false],
+    ['40P01', 'busy', false],
+    ['42501', 'misconfigured', false],
+    ['42601', 'unexpected', false],
+    ['53100', 'unavailable', false],
+    ['53300', 'unavailable', false],
+    ['54000', 'rejected', false],
+    ['55P03', 'busy', false],
+    ['57014', 'busy', false],
+    ['57P01', 'connection_lost', true],
+    ['57P02', 'connection_lost', true],
+    ['57P03', 'connection_lost', true],
+    ['HF001', 'misconfigured', false],
+    ['XX001', 'corrupt', false],
+    ['XX000', 'unexpected', false],
+  ])('%s is %s', (state, code, drops) => {
+    const error = storeError('claim', coded(state))
+
+    expect(error.code).toBe(code)
+    expect(dropsConnection(coded(state))).toBe(drops)
+  })
+})
+
+describe('what the machine says', () => {
+  test.each([
+    ['ECONNREFUSED', 'connection_lost'],
+    ['ECONNRESET', 'connection_lost'],
+    ['EPIPE', 'connection_lost'],
+    ['ETIMEDOUT', 'connection_lost'],
+    ['ENOTFOUND', 'connection_lost'],
+    ['EMFILE', 'unavailable'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'unexpected'],
+  ])('%s is %s', (code, expected) => {
+    expect(storeError('claim', coded(code), 'connect').code).toBe(expected)
+  })
+
+  test('of several addresses that refuse, the first speaks for all', () => {
+    const refused = [coded('ECONNREFUSED', 'refused at ::1'), coded('ECONNREFUSED')]
+
+    const error = storeError('claim', new AggregateError(refused), 'connect')
+
+    expect(error.code).toBe('connection_lost')
+    expect(error.message).toBe('claim: refused at ::1')
+  })
+})
+
+describe('what the driver says without a code', () => {
+  test.each([
+    ['query', new Error('Connection terminated unexpectedly'), 'connection_lost'],
+    ['connect', new Error('Connection terminated due to connection timeout'), 'connection_lost'],
+    ['connect', new Error('SASL: client password must be a string'), 'misconfigured'],
+    ['connect', new Error('The server does not support SSL connections'), 'misconfigured'],
+    ['query', new RangeError('Invalid string length'), 'rejected'],
+    ['query', new TypeError('x is not a function'), 'unexpected'],
+  ] as const)('in a %s: %s', (phase, error, expected) => {
+    expect(storeError('claim', error, phase).code).toBe(expected)
+  })
+})
+
+test('an error of a store stays as it is, any other becomes the cause', () => {
+  const own = new StoreError('closed', 'claim', 'the store was closed')
+  const driver = coded('57P01')
+
+  expect(storeError('tick', own)).toBe(own)
+  expect(storeError('tick', driver).cause).toBe(driver)
+})

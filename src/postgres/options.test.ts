@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+
+import { postgres } from './store.ts'
+import { postgresSettings } from './options.ts'
+
+const POOL = { connect() {}, on() {}, removeListener() {}, end() {} }
+
+test('nothing given means the variables of the process and the schema holdfast', () => {
+  expect(postgresSettings()).toEqual({ source: { url: undefined }, schema: 'holdfast' })
+})
+
+test('a store connects to nothing before it is used', () => {
+  expect(postgres({ url: 'postgres://nobody@127.0.0.1:1/none' }).kind).toBe('postgres')
+})
+
+test.each([
+  [{ url: 'postgres://a/b', pool: POOL }, 'postgres: give url or pool, not both'],
+  [
+    { url: 'mysql://root:secret@a/b' },
+    'postgres: url must start with "postgres://", got another text',
+  ],
+  [{ pool: { query() {} } }, 'postgres: pool must be a pg.Pool, but it has no method connect()'],
+  [{ schema: '' }, 'postgres: schema must be the name of a schema, got ""'],
+  [{ schema: 'pg_own' }, 'postgres: schema must not start with "pg_", got "pg_own"'],
+  [{ schema: 'ö'.repeat(32) }, 'postgres: schema must not be longer than 63 bytes'],
+  [{ shema: 'x' }, 'postgres: unknown option "shema", did you mean "schema"?'],
+])('%j is refused', (given, message) => {
+  expect(() => postgresSettings(given as never)).toThrow(message)
+})

@@ -1,0 +1,221 @@
+import { Pool } from 'pg'
+import { describe, expect, test, vi } from 'vitest'
+
+import { testSchema, type TestSchema } from '../../test/support/postgres.ts'
+import { batch, item, start, turn } from '../../test/support/postgres-store.ts'
+import type { Registered, WorkflowStore } from '../store/workflow-store.ts'
+import type { PgPool } from './driver.ts'
+import { postgresWorkflowStore } from './workflow-store.ts'
+
+// Plans are made while tables are empty, and kept. Each procedure is called once before the tables
+// are filled, on the one connection that is then measured; nothing analyses them in between.
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const INSTANCES = 100_000
+/** One instance has so many turns that reading them all cannot hide. */
+const LONG = 1
+const TURNS = 20_000
+const SLEEPING = 9e14
+const BATCH = 100
+
+type Scans = Record<string, { readonly seq: number; readonly fetched: number }>
+
+describe('plans made on empty tables', () => {
+  test('serve full ones without reading them through', async () => {
+    await using database = await testSchema()
+    const pool = new Pool({ connectionString: database.url, max: 1 })
+    const store = postgresWorkflowStore({
+      source: { pool: pool as unknown as PgPool },
+      schema: database.schema,
+    })
+    await pool.query('set plan_cache_mode to force_generic_plan')
+    await store.open()
+    await forbidVacuum(database)
+    const runtime = await store.register({
+      leaseMs: 3_600_000,
+      info: '',
+      workflows: [
+        { name: 'order', version: '1' },
+        { name: 'other', version: '1' },
+      ],
+    })
+    for (const call of Object.values(CALLS)) await call(store, runtime)
+    await fill(database, runtime)
+
+    const found: [string, Scans][] = []
+    for (const [name, call] of Object.entries(CALLS)) {
+      await pool.query('begin')
+      const before = await scans(pool, database.schema)
+      await call(store, runtime)
+      found.push([name, difference(await scans(pool, database.schema), before)])
+      await pool.query('rollback')
+    }
+    await store.close()
+    await pool.end()
+
+    for (const [name, tables] of found) {
+      for (const [table, { seq, fetched }] of Object.entries(tables)) {
+        expect({ name, table, seq }).toEqual({
+          name,
+          table,
+          seq: SCANS_RUNS.has(name) && table === 'runs' ? 1 : 0,
+        })
+        expect(fetched, `${name} fetched rows of ${table}`).toBeLessThanOrEqual(BATCH * 12)
+      }
+    }
+  })
+})
+
+/** The tick counts what a runtime owns, and the owner is in no index: see `owned` in tick.sql. */
+const SCANS_RUNS = new Set(['tick'])
+
+/** Every hot procedure, in every way that has statements of its own. */
+const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promise<unknown>> = {
+  'commit: turns': (store, runtime) =>
+    store.commit(batch(runtime, { turns: some((iid) => item(iid, { turn: turn(TURNS + 1) })) })),
+  'commit: turns sent again': (store, runtime) =>
+    store.commit(batch(runtime, { turns: some((iid) => item(iid, { turn: turn(1) })) })),
+  'commit: releases': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        turns: some((iid) =>
+          item(iid, {
+            turn: iid % 2 === 0 ? turn(TURNS + 1) : null,
+            next: { kind: 'release', wakeAt: 5 },
+          }),
+        ),
+      }),
+    ),
+  'commit: holds': (store, runtime) =>
+    store.commit(
+      batch(runtime, { turns: some((iid) => item(iid, { next: { kind: 'hold', report: 'x' } })) }),
+    ),
+  'commit: ends': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        turns: some((iid) =>
+          item(iid, {
+            turn: turn(TURNS + 1),
+            taken: [iid],
+            next: { kind: 'end', end: { status: 'completed', output: '1' } },
+          }),
+        ),
+      }),
+    ),
+  'commit: starts': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        starts: some((iid) => start(runtime, iid + 10 * INSTANCES + (unique += BATCH))),
+      }),
+    ),
+  'commit: starts sent again': (store, runtime) =>
+    store.commit(batch(runtime, { starts: some((iid) => start(runtime, iid)) })),
+  start: (store, runtime) =>
+    store.start(some((iid) => start(runtime, iid, { owned: false, wakeAt: SLEEPING }))),
+  'claim: due and mail': (store, runtime) =>
+    store.claim({ ...runtime, limit: 3 * BATCH, hinted: [] }),
+  'claim: hinted': (store, runtime) =>
+    store.claim({ ...runtime, limit: BATCH, hinted: some((iid) => iid + 2 * BATCH) }),
+  send: (store) =>
+    store.send(some((iid) => ({ iid, kind: 'result', execution: 1, command: iid, payload: 'x' }))),
+  load: (store) => store.load(some((iid) => ({ iid, after: iid === LONG ? TURNS - 5 : 0 }))),
+  find: (store) => store.find(some((iid) => `order-${iid}`)),
+  look: (store) => store.look(some((iid) => iid)),
+  verify: (store, runtime) =>
+    store.verify(
+      runtime.runtime,
+      some((iid) => ({ iid, epoch: 1, execution: 1, turn: 1 })),
+    ),
+  resume: (store) => store.resume(some((iid) => `order-${iid}`)),
+  tick: (store, runtime) => store.tick({ ...runtime, leaseMs: 3_600_000 }),
+}
+
+let unique = 0
+
+/** A batch of items for the first instances; the one with the long history is among them. */
+function some<T>(make: (iid: number) => T): T[] {
+  return Array.from({ length: BATCH }, (_, i) => make(i + 1))
+}
+
+/** Without it, the server may look at a table, and plan anew, in the middle of the test. */
+async function forbidVacuum(database: TestSchema): Promise<void> {
+  for (const table of ['instances', 'runs', 'history', 'inbox', 'runtimes', 'workflows']) {
+    await database.query(`alter table ${table} set (autovacuum_enabled = off)`)
+  }
+}
+
+/**
+ * The first batch is owned, the second due, the third unowned with mail, the rest asleep; besides,
+ * as many due ones of a workflow that nobody here runs.
+ */
+async function fill(database: TestSchema, { runtime, workflows }: Registered): Promise<void> {
+  // Not truncate, after which the server would plan anew.
+  for (const table of ['instances', 'runs', 'history', 'inbox']) {
+    await database.query(`delete from ${table}`)
+  }
+  await database.query(
+    `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+    select i, 'order-' || i, $1, 1, 1, 0, 0 from generate_series(1, $2::int) as i`,
+    [workflows[0], INSTANCES],
+  )
+  await database.query(
+    `insert into runs (iid, workflow, owner, epoch, wake_at)
+    select
+      i,
+      $1,
+      case when i <= $4 then $2::int end,
+      1,
+      case
+        when i <= $4 or i between $4 * 2 + 1 and $4 * 3 then null
+        when i <= $4 * 2 then 0
+        else $5::bigint
+      end
+    from generate_series(1, $3::int) as i`,
+    [workflows[0], runtime, INSTANCES, BATCH, SLEEPING],
+  )
+  await database.query(
+    `insert into runs (iid, workflow, epoch, wake_at)
+    select i, 999, 1, 0 from generate_series($1::int + 1, $1::int * 2) as i`,
+    [INSTANCES],
+  )
+  await database.query(
+    `insert into history (iid, execution, turn, epoch, at, first, count, events)
+    select i, 1, 1, 1, 0, 1, 1, 'x' from generate_series(1, $1::int) as i
+    union all
+    select $2::int, 1, t, 1, 0, t, 1, 'x' from generate_series(2, $3::int) as t`,
+    [INSTANCES, LONG, TURNS],
+  )
+  await database.query(
+    `insert into inbox (iid, kind, execution, command, payload, parked)
+    select i, 1, 1, 1000000, 'x', i > $1::int * 3
+    from generate_series($1::int * 2 + 1, $2::int) as i`,
+    [BATCH, INSTANCES],
+  )
+}
+
+function difference(after: Scans, before: Scans): Scans {
+  return Object.fromEntries(
+    Object.entries(after).map(([table, { seq, fetched }]) => [
+      table,
+      { seq: seq - before[table]!.seq, fetched: fetched - before[table]!.fetched },
+    ]),
+  )
+}
+
+/** What the connection has read and not yet reported, by table. */
+async function scans(pool: Pool, schema: string): Promise<Scans> {
+  const { rows } = await pool.query<{ relname: string; seq: string; fetched: string }>(
+    `select relname, seq_scan as seq, idx_tup_fetch as fetched
+    from pg_stat_xact_user_tables
+    where schemaname = $1
+      and relname in ('instances', 'runs', 'history', 'inbox')`,
+    [schema],
+  )
+  return Object.fromEntries(
+    rows.map(({ relname, seq, fetched }) => [
+      relname,
+      { seq: Number(seq), fetched: Number(fetched) },
+    ]),
+  )
+}

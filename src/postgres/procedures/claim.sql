@@ -1,0 +1,158 @@
+-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
+-- what is due, then of what has mail. Numbers only; load() reads the rest (a large answer to a
+-- process that stopped reading would keep the rows locked).
+create or replace function claim(
+  p_runtime integer,
+  p_workflows integer[],
+  p_limit integer,
+  p_hinted bigint[],
+  out state text,
+  out clock bigint,
+  out iids bigint[],
+  out epochs integer[],
+  out executions integer[],
+  out turns integer[],
+  out attempts integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+#variable_conflict use_column
+declare
+  v_alive boolean := enter(p_runtime);
+  v_clock bigint := now_ms();
+  v_found bigint[] := '{}';
+  v_more bigint[];
+  v_share integer;
+begin
+  clock := v_clock;
+  if not v_alive then
+    state := 'dead';
+    return;
+  end if;
+  state := 'ok';
+  if p_limit < 1 or cardinality(p_workflows) = 0 then
+    return;
+  end if;
+
+  if cardinality(p_hinted) > 0 then
+    select array_agg(free.iid)
+    into v_more
+    from (
+      select unowned.iid
+      from (select distinct iid from unnest(p_hinted) as h (iid)) as h
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.iid = h.iid
+          and r.owner is null
+          and not r.held
+          and r.workflow = any (p_workflows)
+          and (
+            r.wake_at <= v_clock
+            or (select true from inbox as i where i.iid = r.iid and not i.parked limit 1)
+          )
+        limit 1
+        for update skip locked
+      ) as unowned
+      limit p_limit
+    ) as free;
+    v_found := v_found || v_more;
+  end if;
+
+  -- Each workflow its share first, so that a long backlog of one holds up no other; then whatever
+  -- is left, to whoever has it. The workflow that has waited longest comes first: where there is
+  -- less room than workflows, those at the end of the list would never have their turn. They are
+  -- put in order before anything is locked, so that no more is locked than is taken.
+  foreach v_share in array array[
+    (p_limit - cardinality(v_found) + cardinality(p_workflows) - 1) / cardinality(p_workflows),
+    p_limit
+  ] loop
+    exit when cardinality(v_found) >= p_limit;
+    select array_agg(free.iid)
+    into v_more
+    from (
+      select due.iid
+      from (
+        select p.workflow
+        from unnest(p_workflows) as p (workflow)
+        cross join lateral (
+          select r.wake_at
+          from runs as r
+          where r.workflow = p.workflow
+            and r.wake_at <= v_clock
+          order by r.wake_at
+          limit 1
+        ) as oldest
+        order by oldest.wake_at
+      ) as w
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.workflow = w.workflow
+          and r.wake_at <= v_clock
+          and r.iid <> all (v_found)
+        order by r.wake_at
+        limit v_share
+        for update skip locked
+      ) as due
+      limit p_limit - cardinality(v_found)
+    ) as free;
+    v_found := v_found || v_more;
+  end loop;
+
+  if cardinality(v_found) < p_limit then
+    select array_agg(free.iid)
+    into v_more
+    from (
+      select unowned.iid
+      from (select distinct iid from inbox where not parked) as m
+      -- The inner limit keeps the order of the join: from the mail, which is little, to the runs.
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.iid = m.iid
+          and r.owner is null
+          and not r.held
+          and r.workflow = any (p_workflows)
+          and r.iid <> all (v_found)
+        limit 1
+        for update skip locked
+      ) as unowned
+      -- After the join: before it, the limit would fill with what cannot be claimed.
+      limit p_limit - cardinality(v_found)
+    ) as free;
+    v_found := v_found || v_more;
+  end if;
+
+  if cardinality(v_found) = 0 then
+    return;
+  end if;
+
+  with taken as (
+    update runs as r
+    set owner = p_runtime,
+        epoch = r.epoch + 1,
+        wake_at = null
+    where r.iid = any (v_found)
+    returning r.iid, r.epoch, r.attempts
+  )
+  select
+    array_agg(t.iid order by f.place),
+    array_agg(t.epoch order by f.place),
+    array_agg(last.execution order by f.place),
+    array_agg(last.turn order by f.place),
+    array_agg(t.attempts::integer order by f.place)
+  into iids, epochs, executions, turns, attempts
+  from unnest(v_found) with ordinality as f (iid, place)
+  join taken as t on t.iid = f.iid
+  cross join lateral last_turn(t.iid) as last;
+end
+$$;

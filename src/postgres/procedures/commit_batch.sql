@@ -1,0 +1,279 @@
+-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
+-- C8). Must be called alone, as the only statement of its transaction.
+--
+-- Answers with one letter per start and per turn, in the order given: d done, r refused, e exists.
+create or replace function commit_batch(
+  p_runtime integer,
+  p_server text,
+  -- The turns, one instance at most once. p_turns is null where there is nothing to append.
+  p_iids bigint[],
+  p_epochs integer[],
+  p_executions integer[],
+  p_turns integer[],
+  p_ats bigint[],
+  p_firsts integer[],
+  p_counts integer[],
+  p_events text,
+  -- What else becomes of those instances.
+  p_taken_iids bigint[],
+  p_taken_ids bigint[],
+  p_released_iids bigint[],
+  p_wake_ats bigint[],
+  p_held_iids bigint[],
+  p_reports text,
+  p_ended_iids bigint[],
+  p_ended_statuses smallint[],
+  p_ended_outputs text,
+  -- The starts, as insert_starts() takes them.
+  p_start_iids bigint[],
+  p_start_ids text,
+  p_start_workflows integer[],
+  p_start_owned boolean[],
+  p_start_wake_ats bigint[],
+  p_start_executions integer[],
+  p_start_turns integer[],
+  p_start_ats bigint[],
+  p_start_firsts integer[],
+  p_start_counts integer[],
+  p_start_events text,
+  p_start_statuses smallint[],
+  p_start_outputs text,
+  out state text,
+  out clock bigint,
+  out server text,
+  out starts text,
+  out turns text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '1s'
+  -- Planned once, and for any size: tables start empty, and plans are kept.
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+#variable_conflict use_column
+declare
+  v_alive boolean := enter(p_runtime);
+  v_clock bigint := now_ms();
+  v_server text := server_identity();
+  v_size integer := cardinality(p_iids);
+  v_events text[];
+  v_done bigint[];
+  v_more bigint[];
+  v_struggling bigint[];
+begin
+  clock := v_clock;
+  server := v_server;
+  -- Another server may have lost the newest turns: copies in memory must be compared first.
+  if v_server <> p_server then
+    state := 'verify';
+    return;
+  end if;
+  if not v_alive then
+    state := 'dead';
+    return;
+  end if;
+  perform be_durable();
+
+  if v_size > 0 then
+    v_events := split_texts(p_events, v_size);
+
+    -- The insert's own answer is the verdict. History is not looked at here: a join with it may
+    -- be planned, while the table is small, in a way that reads every turn of the instance.
+    with judged as materialized (
+      select b.iid, b.epoch, b.execution, b.turn, b.at, b.first, b.count, b.events, r.attempts
+      from unnest(
+        p_iids, p_epochs, p_executions, p_turns, p_ats, p_firsts, p_counts, v_events
+      ) as b (iid, epoch, execution, turn, at, first, count, events)
+      join runs as r
+        on r.iid = b.iid
+        and r.owner = p_runtime
+        and r.epoch = b.epoch
+        and not r.held
+      where b.turn is not null
+    ),
+    appended as (
+      insert into history (iid, execution, turn, epoch, at, first, count, events)
+      select iid, execution, turn, epoch, at, first, count, events
+      from judged
+      order by iid
+      on conflict do nothing
+      returning iid
+    )
+    select
+      (select array_agg(iid) from appended),
+      (select array_agg(iid) from judged where attempts > 0)
+    into v_done, v_struggling;
+
+    -- What appends nothing is judged under a lock on its row, so that the same item sent again
+    -- waits for the first.
+    if array_position(p_turns, null) is not null then
+      select array_agg(locked.iid)
+      into v_more
+      from (
+        select r.iid
+        from unnest(p_iids, p_epochs, p_turns) as b (iid, epoch, turn)
+        join runs as r
+          on r.iid = b.iid
+          and r.owner = p_runtime
+          and r.epoch = b.epoch
+          and not r.held
+        where b.turn is null
+        order by r.iid
+        for no key update of r
+      ) as locked;
+      v_done := v_done || v_more;
+    end if;
+
+    -- The first turn of another execution.
+    if 1 = any (p_turns) then
+      update instances as i
+      set execution = b.execution
+      from unnest(p_iids, p_executions, p_turns) as b (iid, execution, turn)
+      join unnest(v_done) as d (iid) on d.iid = b.iid
+      where i.iid = b.iid
+        and b.turn = 1;
+    end if;
+
+    -- It got further: earlier deaths of its owners no longer count.
+    if v_struggling is not null then
+      update runs
+      set attempts = 0
+      where iid = any (v_struggling)
+        and iid = any (v_done);
+    end if;
+
+    if cardinality(p_released_iids) > 0 then
+      -- To come to rest is progress: who released it did not die of it.
+      update runs as r
+      set owner = null,
+          wake_at = l.wake_at,
+          attempts = 0
+      from unnest(p_released_iids, p_wake_ats) as l (iid, wake_at)
+      join unnest(v_done) as d (iid) on d.iid = l.iid
+      where r.iid = l.iid;
+    end if;
+
+    if cardinality(p_held_iids) > 0 then
+      with aside as materialized (
+        select h.iid, h.report
+        from unnest(
+          p_held_iids, split_texts(p_reports, cardinality(p_held_iids))
+        ) as h (iid, report)
+        join unnest(v_done) as d (iid) on d.iid = h.iid
+      ),
+      set_aside as (
+        update runs as r
+        set owner = null,
+            wake_at = null,
+            held = true
+        from aside as a
+        where r.iid = a.iid
+      )
+      update instances as i
+      set report = a.report,
+          updated_at = v_clock
+      from aside as a
+      where i.iid = a.iid;
+    end if;
+
+    if cardinality(p_taken_iids) > 0 then
+      delete from inbox as i
+      using unnest(p_taken_iids, p_taken_ids) as t (iid, id)
+      join unnest(v_done) as d (iid) on d.iid = t.iid
+      where i.iid = t.iid
+        and i.id = t.id;
+    end if;
+
+    if cardinality(p_ended_iids) > 0 then
+      with ended as materialized (
+        select e.iid, e.status, e.output
+        from unnest(
+          p_ended_iids,
+          p_ended_statuses,
+          split_texts(p_ended_outputs, cardinality(p_ended_iids))
+        ) as e (iid, status, output)
+        join unnest(v_done) as d (iid) on d.iid = e.iid
+      ),
+      run as (
+        delete from runs as r
+        using ended as e
+        where r.iid = e.iid
+      ),
+      undelivered as (
+        delete from inbox as i
+        using ended as e
+        where i.iid = e.iid
+      )
+      update instances as i
+      set status = e.status,
+          output = e.output,
+          updated_at = v_clock,
+          finished_at = v_clock
+      from ended as e
+      where i.iid = e.iid;
+    end if;
+  end if;
+
+  if cardinality(p_start_iids) > 0 then
+    starts := insert_starts(
+      p_runtime, v_clock, p_start_iids, p_start_ids, p_start_workflows, p_start_owned,
+      p_start_wake_ats, p_start_executions, p_start_turns, p_start_ats, p_start_firsts,
+      p_start_counts, p_start_events, p_start_statuses, p_start_outputs
+    );
+  end if;
+
+  state := 'ok';
+  if v_size = 0 or cardinality(v_done) = v_size then
+    turns := repeat('d', v_size);
+    return;
+  end if;
+
+  -- What was refused may have been written by an earlier sending whose answer was lost. Scalar
+  -- subqueries throughout: an exists() may be planned as a hash of the whole table.
+  turns := (
+    select string_agg(
+      case
+        when d.iid is not null then 'd'
+        when b.turn is not null then
+          case
+            when b.epoch = (
+              select h.epoch
+              from history as h
+              where h.iid = b.iid
+                and h.execution = b.execution
+                and h.turn = b.turn
+            ) then 'd'
+            else 'r'
+          end
+        -- Released or set aside, and nobody claimed it since. Who else frees an instance first
+        -- declares its owner dead, and then we are not here.
+        when b.iid = any (p_released_iids || p_held_iids)
+          and b.epoch = (
+            select r.epoch
+            from runs as r
+            where r.iid = b.iid
+              and r.owner is null
+          )
+          then 'd'
+        when (
+            select e.status
+            from unnest(p_ended_iids, p_ended_statuses) as e (iid, status)
+            where e.iid = b.iid
+          ) = (
+            select i.status
+            from instances as i
+            where i.iid = b.iid
+          )
+          then 'd'
+        else 'r'
+      end,
+      '' order by b.place
+    )
+    from unnest(p_iids, p_epochs, p_executions, p_turns) with ordinality
+      as b (iid, epoch, execution, turn, place)
+    left join unnest(v_done) as d (iid) on d.iid = b.iid
+  );
+end
+$$;

@@ -1,0 +1,38 @@
+-- Instances by the caller's ids, as instance_rows() shows them.
+create or replace function find(p_ids text, p_count integer)
+  returns table (
+    place bigint,
+    iid bigint,
+    id text,
+    name text,
+    version text,
+    execution integer,
+    status smallint,
+    held boolean,
+    wake_at bigint,
+    created_at bigint,
+    updated_at bigint,
+    finished_at bigint,
+    output text,
+    report text
+  )
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select f.*
+  from instance_rows(
+    array(
+      select i.iid
+      from unnest(split_texts(p_ids, p_count)) with ordinality as g (id, place)
+      left join instances as i on i.id = g.id collate "C"
+      order by g.place
+    )
+  ) as f;
+end
+$$;

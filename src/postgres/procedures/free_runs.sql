@@ -1,0 +1,16 @@
+-- Makes all that these runtimes own claimable, now. p_failed says whether that counts as an
+-- attempt. Scans the unfinished instances: the owner is in no index.
+create or replace function free_runs(p_runtimes integer[], p_clock bigint, p_failed boolean)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  update runs
+  set owner = null,
+      wake_at = p_clock,
+      attempts = least(attempts + p_failed::integer, 32767)
+  where owner = any (p_runtimes);
+end
+$$;

@@ -1,0 +1,46 @@
+-- Whether claim() would find anything of these workflows.
+create or replace function is_claimable(p_workflows integer[], p_clock bigint)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+begin
+  return coalesce(
+    (
+      select true
+      from unnest(p_workflows) as w (workflow)
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.workflow = w.workflow
+          and r.wake_at <= p_clock
+        limit 1
+      ) as due
+      limit 1
+    ),
+    (
+      select true
+      from (select distinct iid from inbox where not parked) as m
+      -- The inner limit keeps the order of the join: from the mail, which is little, to the runs.
+      cross join lateral (
+        select
+        from runs as r
+        where r.iid = m.iid
+          and r.owner is null
+          and not r.held
+          and r.workflow = any (p_workflows)
+        limit 1
+      ) as unowned
+      limit 1
+    ),
+    false
+  );
+end
+$$;

@@ -1,0 +1,25 @@
+-- Where an instance stands: one descent of the index, whatever the planner thinks of the table.
+create or replace function last_turn(
+  p_iid bigint,
+  out execution integer,
+  out turn integer,
+  out at bigint
+)
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_sort to off
+as $$
+#variable_conflict use_column
+begin
+  select h.execution, h.turn, h.at
+  into execution, turn, at
+  from history as h
+  where h.iid = p_iid
+  order by h.iid desc, h.execution desc, h.turn desc
+  limit 1;
+end
+$$;

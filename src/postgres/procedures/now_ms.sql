@@ -1,0 +1,12 @@
+-- The only clock, in milliseconds since 1970. Procedures read it once, into a variable: in a
+-- condition it would be asked for every row. Tests replace it in their own schema.
+create or replace function now_ms()
+  returns bigint
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  return floor(extract(epoch from clock_timestamp()) * 1000);
+end
+$$;

@@ -1,0 +1,30 @@
+-- Instances of a runtime that have mail. Bounded, for a small answer: those left out come with a
+-- later tick.
+create or replace function own_mail(p_runtime integer)
+  returns bigint[]
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+begin
+  return array(
+    select m.iid
+    from (select distinct iid from inbox where not parked) as m
+    -- The inner limit keeps the order of the join: from the mail, which is little, to the runs.
+    cross join lateral (
+      select
+      from runs as r
+      where r.iid = m.iid
+        and r.owner = p_runtime
+      limit 1
+    ) as own
+    limit 10000
+  );
+end
+$$;

@@ -1,0 +1,16 @@
+-- Refuses a transaction whose statements do not see what was committed while they waited: a
+-- judgement made after waiting for a lock would rest on what was true before.
+create or replace function require_fresh_snapshots()
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    raise exception 'transaction isolation is "%", must be "read committed"',
+      current_setting('transaction_isolation')
+      using errcode = 'HF001';
+  end if;
+end
+$$;

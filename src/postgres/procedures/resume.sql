@@ -1,0 +1,35 @@
+-- Makes instances that were set aside claimable again; returns how many were.
+create or replace function resume(p_ids text, p_count integer, out resumed bigint)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  perform be_durable();
+  with freed as (
+    update runs as r
+    set held = false,
+        wake_at = v_clock,
+        attempts = 0
+    from unnest(split_texts(p_ids, p_count)) as g (id)
+    join instances as i on i.id = g.id collate "C"
+    where r.iid = i.iid
+      and r.held
+    returning r.iid
+  ),
+  told as (
+    update instances as i
+    set report = null,
+        updated_at = v_clock
+    from freed as f
+    where i.iid = f.iid
+  )
+  select count(*)
+  into resumed
+  from freed;
+end
+$$;

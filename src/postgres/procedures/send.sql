@@ -1,0 +1,29 @@
+-- Puts results into inboxes. Only inserts: an instance is claimable because it has mail, so there
+-- is no flag to set and no row to lock. A second result for a command is dropped, and so is what
+-- comes for an instance that has ended.
+create or replace function send(
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_payloads text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  perform be_durable();
+  insert into inbox (iid, kind, execution, command, payload)
+  select g.iid, 1, g.execution, g.command, g.payload
+  from unnest(
+    p_iids, p_executions, p_commands, split_texts(p_payloads, cardinality(p_iids))
+  ) with ordinality as g (iid, execution, command, payload, place)
+  join runs as r on r.iid = g.iid
+  -- By instance, so that two senders meet in one order; within one, as they were sent.
+  order by g.iid, g.place
+  on conflict do nothing;
+end
+$$;

@@ -1,0 +1,20 @@
+-- Ends a runtime and frees all it owns. Waits for its commits; a second call is harmless.
+create or replace function unregister(p_runtime integer)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  perform pg_advisory_xact_lock(lock_space(), p_runtime);
+  update runtimes
+  set state = 3
+  where runtime = p_runtime
+    and state = 1;
+  if found then
+    perform free_runs(array[p_runtime], now_ms(), false);
+  end if;
+end
+$$;

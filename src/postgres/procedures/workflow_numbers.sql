@@ -1,0 +1,33 @@
+-- The numbers of workflows, in the order given; new ones get one.
+create or replace function workflow_numbers(
+  p_names text,
+  p_versions text,
+  p_count integer,
+  out numbers integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+declare
+  v_names text[] := split_texts(p_names, p_count);
+  v_versions text[] := split_texts(p_versions, p_count);
+begin
+  perform require_fresh_snapshots();
+  insert into workflows (name, version)
+  select distinct g.name, g.version
+  from unnest(v_names, v_versions) as g (name, version)
+  -- A refused insert would use up a number all the same.
+  left join workflows as w on w.name = g.name and w.version = g.version
+  where w.workflow is null
+  order by g.name, g.version
+  on conflict do nothing;
+
+  numbers := array(
+    select w.workflow
+    from unnest(v_names, v_versions) with ordinality as g (name, version, place)
+    join workflows as w on w.name = g.name and w.version = g.version
+    order by g.place
+  );
+end
+$$;

@@ -1,0 +1,13 @@
+import { OPEN_WORKFLOW_STORE, type Store, type StoreHandle } from '../store/store.ts'
+import { type PostgresOptions, postgresSettings } from './options.ts'
+import { postgresWorkflowStore } from './workflow-store.ts'
+
+/** A store in a PostgreSQL database, for `open` and `connect`. Connects when they need it. */
+export function postgres(options?: PostgresOptions): Store {
+  const settings = postgresSettings(options)
+  const handle: StoreHandle = {
+    kind: 'postgres',
+    [OPEN_WORKFLOW_STORE]: () => postgresWorkflowStore(settings),
+  }
+  return handle
+}

@@ -1,0 +1,35 @@
+import { StoreError } from '../store/store-error.ts'
+import { isBusy, toStoreError } from './sqlite-error.ts'
+
+// SQLite's own waiting sleeps longer and longer without jitter, up to 100 ms, so that with several
+// processes on a file some starve. Locks are held for one transaction, about as long as an fsync
+// takes: short sleeps with jitter find the gap.
+const LONGEST_SLEEP_MS = 10
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
+/**
+ * Does what may find the file locked by another process, again and again until it is free.
+ *
+ * Blocks the thread. `attempt` must leave nothing behind when it throws.
+ */
+export function untilFree<T>(operation: string, limitMs: number, attempt: () => T): T {
+  const start = performance.now()
+  for (let sleepMs = 0.5; ; sleepMs = Math.min(sleepMs * 2, LONGEST_SLEEP_MS)) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error)) throw toStoreError(operation, error)
+      const waitedMs = Math.round(performance.now() - start)
+      if (waitedMs >= limitMs) {
+        throw new StoreError(
+          'busy',
+          operation,
+          `another process holds the lock on the file, waited ${waitedMs} ms`,
+          { cause: error },
+        )
+      }
+      Atomics.wait(sleeper, 0, 0, sleepMs * (0.5 + Math.random()))
+    }
+  }
+}

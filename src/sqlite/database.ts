@@ -1,0 +1,167 @@
+import { existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { StoreError } from '../store/store-error.ts'
+import { untilFree } from './busy.ts'
+import { Checkpointer } from './checkpoint.ts'
+import { type Driver, openDriver, type Statement } from './driver.ts'
+import { checkFile, migrate } from './migrate.ts'
+import type { SqliteSettings } from './options.ts'
+import { toStoreError } from './sqlite-error.ts'
+
+/** What an operation works with: the inside of one transaction. */
+export interface Transaction {
+  /** The statement for this SQL, prepared once per connection. */
+  sql(text: string): Statement
+  /** The store's clock, read once. */
+  readonly now: number
+  /** Identity of the file. */
+  readonly server: string
+}
+
+/** One open file, in WAL mode, with the durability asked for. Belongs to one thread. */
+export class Database {
+  readonly #driver: Driver
+  readonly #settings: SqliteSettings
+  readonly #statements = new Map<string, Statement>()
+  readonly #checkpointer: Checkpointer
+  readonly #server: string
+
+  /** Opens the file, creating it when there is none, and brings its schema up to date. */
+  constructor(settings: SqliteSettings) {
+    this.#settings = settings
+    checkPlace(settings.path)
+    this.#driver = untilFree('sqlite open', settings.busyMs, () =>
+      openDriver(settings.path, settings.driver),
+    )
+    try {
+      this.#configure()
+      this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings.path))
+      this.#server = (this.sql('select server from store').get() as { server: string }).server
+      this.#checkpointer = new Checkpointer(() => this.#checkpoint())
+    } catch (error) {
+      this.#driver.close()
+      throw toStoreError('sqlite open', error)
+    }
+  }
+
+  /** The statement for this SQL, prepared once. */
+  sql(text: string): Statement {
+    let statement = this.#statements.get(text)
+    if (statement === undefined) {
+      statement = this.#driver.prepare(text)
+      this.#statements.set(text, statement)
+    }
+    return statement
+  }
+
+  /** Does reads in one snapshot. */
+  read<T>(operation: string, clockOffsetMs: number, work: (tx: Transaction) => T): T {
+    return this.#transact('begin', operation, () => work(this.#transaction(clockOffsetMs)))
+  }
+
+  /**
+   * Does reads and writes in one transaction, which is on disk when this returns.
+   *
+   * `work` may be called several times when the file is locked, always on a clean slate.
+   */
+  write<T>(operation: string, clockOffsetMs: number, work: (tx: Transaction) => T): T {
+    const result = this.#transact('begin immediate', operation, () =>
+      work(this.#transaction(clockOffsetMs)),
+    )
+    this.#checkpointer.wrote()
+    return result
+  }
+
+  /** To be called between operations, after the answer has left: may move pages out of the WAL. */
+  tidy(): void {
+    this.#checkpointer.tidy()
+  }
+
+  /** Ends the connection. The last one on a file also empties the WAL. */
+  close(): void {
+    this.#checkpointer.stop()
+    this.#driver.close()
+  }
+
+  #transaction(clockOffsetMs: number): Transaction {
+    return {
+      sql: (text) => this.sql(text),
+      now: Date.now() + clockOffsetMs,
+      server: this.#server,
+    }
+  }
+
+  // A deferred transaction that begins to write fails where an immediate one would have waited
+  // (SQLITE_BUSY_SNAPSHOT), so writers always begin immediate. Nothing here awaits: a transaction
+  // never outlives its call.
+  #transact<T>(begin: 'begin' | 'begin immediate', operation: string, work: () => T): T {
+    return untilFree(operation, this.#settings.busyMs, () => {
+      this.sql(begin).run()
+      try {
+        const result = work()
+        this.sql('commit').run()
+        return result
+      } catch (error) {
+        this.#rollback()
+        throw error
+      }
+    })
+  }
+
+  #rollback(): void {
+    try {
+      this.sql('rollback').run()
+    } catch {
+      // Some errors (disk full, I/O) have ended the transaction already; the first error is the
+      // one to report.
+    }
+  }
+
+  #configure(): void {
+    const { path, durability, busyMs } = this.#settings
+    // First of all, since the journal mode is written into the file.
+    untilFree('sqlite open', busyMs, () => checkFile(this.#driver, path))
+    this.#driver.exec(`
+      pragma busy_timeout = 0;
+      pragma synchronous = ${durability === 'fsync' ? 'full' : 'normal'};
+      -- On macOS a plain fsync leaves data in the drive's cache. Without effect elsewhere.
+      pragma fullfsync = ${durability === 'fsync' ? 'on' : 'off'};
+      pragma checkpoint_fullfsync = on;
+      -- Done between operations instead, see \`checkpoint.ts\`.
+      pragma wal_autocheckpoint = 0;
+      pragma temp_store = memory;
+      pragma cache_size = -32768;
+    `)
+    const mode = untilFree(
+      'sqlite open',
+      busyMs,
+      () =>
+        (this.#driver.prepare('pragma journal_mode = wal').get() as { journal_mode: string })
+          .journal_mode,
+    )
+    if (mode !== 'wal' && path !== ':memory:') {
+      throw new StoreError(
+        'misconfigured',
+        'sqlite open',
+        `${path} cannot be used in WAL mode, only in "${mode}"; is it on a network drive?`,
+      )
+    }
+  }
+
+  /** Moves what it can from the WAL into the file, waiting for nobody; answers the WAL's pages. */
+  #checkpoint(): number {
+    const row = this.sql('pragma wal_checkpoint(passive)').get() as { log: number }
+    return row.log
+  }
+}
+
+function checkPlace(path: string): void {
+  if (path === ':memory:') return
+  const folder = dirname(resolve(path))
+  if (!existsSync(folder)) {
+    throw new StoreError('misconfigured', 'sqlite open', `there is no folder ${folder}`)
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new StoreError('misconfigured', 'sqlite open', `${path} is a folder, not a file`)
+  }
+}

@@ -1,0 +1,152 @@
+import { createRequire } from 'node:module'
+import { StoreError } from '../store/store-error.ts'
+
+// The little of an SQLite driver that is used here, over the two that there are. Both are
+// synchronous; they run in a thread of their own (`thread-main.ts`).
+
+/** What can be bound and read. Numbers are whole and safe; there are no blobs. */
+export type Value = string | number | null
+
+/** A prepared statement. Values are bound by position. */
+export interface Statement {
+  /** Runs a statement that returns no rows; answers how many it changed. */
+  run(...values: Value[]): number
+  /** All rows of a statement that returns some. */
+  all(...values: Value[]): unknown[]
+  /** The first row, if any. */
+  get(...values: Value[]): unknown
+}
+
+/** One connection. */
+export interface Driver {
+  /** Runs SQL that returns nothing, also several statements. */
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+}
+
+/** The drivers that can be used. */
+export type DriverName = 'node:sqlite' | 'better-sqlite3'
+
+/** Opens a file, or `:memory:`, with the driver named, or with the first one that is there. */
+export function openDriver(path: string, name: DriverName | undefined): Driver {
+  switch (name) {
+    case 'node:sqlite': {
+      const builtin = nodeSqlite()
+      if (builtin === undefined) throw missing(`Node ${process.version} has no node:sqlite`)
+      return overNodeSqlite(builtin, path)
+    }
+    case 'better-sqlite3':
+      return overBetterSqlite(betterSqlite(), path)
+    case undefined: {
+      const builtin = nodeSqlite()
+      return builtin === undefined
+        ? overBetterSqlite(betterSqlite(), path)
+        : overNodeSqlite(builtin, path)
+    }
+  }
+}
+
+// Both are described by what is used of them: @types/node 20 does not know node:sqlite, and who
+// uses that needs no better-sqlite3.
+interface NodeSqlite {
+  readonly DatabaseSync: new (path: string) => {
+    exec(sql: string): void
+    prepare(sql: string): {
+      run(...values: Value[]): { readonly changes: number | bigint }
+      all(...values: Value[]): unknown[]
+      get(...values: Value[]): unknown
+    }
+    close(): void
+  }
+}
+
+type BetterSqlite = new (
+  path: string,
+  options: { timeout: number },
+) => {
+  exec(sql: string): unknown
+  prepare(sql: string): {
+    run(...values: Value[]): { readonly changes: number }
+    all(...values: Value[]): unknown[]
+    get(...values: Value[]): unknown
+  }
+  close(): unknown
+}
+
+function nodeSqlite(): NodeSqlite | undefined {
+  return process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined
+}
+
+function overNodeSqlite({ DatabaseSync }: NodeSqlite, path: string): Driver {
+  const connection = new DatabaseSync(path)
+  return {
+    exec: (sql) => connection.exec(sql),
+    prepare(sql) {
+      const statement = connection.prepare(sql)
+      return {
+        run: (...values) => Number(statement.run(...values).changes),
+        all: (...values) => statement.all(...values),
+        get: (...values) => statement.get(...values),
+      }
+    },
+    close: () => connection.close(),
+  }
+}
+
+function betterSqlite(): BetterSqlite {
+  const require = createRequire(import.meta.url)
+  let version: string
+  try {
+    ;({ version } = require('better-sqlite3/package.json') as { version: string })
+  } catch (cause) {
+    throw missing(`better-sqlite3 is not installed, and Node ${process.version} runs`, cause)
+  }
+  // Version 13 ends the whole process there with a segmentation fault.
+  if (Number.parseInt(version) > 12 && Number.parseInt(process.versions.node) < 22) {
+    throw missing(`better-sqlite3 ${version} does not work on Node ${process.version}`)
+  }
+  try {
+    return require('better-sqlite3') as BetterSqlite
+  } catch (cause) {
+    throw missing(`better-sqlite3 ${version} cannot be loaded`, cause)
+  }
+}
+
+function overBetterSqlite(BetterSqlite: BetterSqlite, path: string): Driver {
+  const connection = connect(BetterSqlite, path)
+  return {
+    exec: (sql) => void connection.exec(sql),
+    prepare(sql) {
+      const statement = connection.prepare(sql)
+      return {
+        run: (...values) => statement.run(...values).changes,
+        all: (...values) => statement.all(...values),
+        get: (...values) => statement.get(...values),
+      }
+    },
+    close: () => void connection.close(),
+  }
+}
+
+function connect(BetterSqlite: BetterSqlite, path: string): InstanceType<BetterSqlite> {
+  try {
+    // Waiting for other processes is done by `busy.ts`, not by the driver.
+    return new BetterSqlite(path, { timeout: 0 })
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (typeof code === 'string' && code.startsWith('SQLITE_')) throw error
+    // The part in C++ is loaded only now. It may be for another version of Node, or missing because
+    // install scripts were off.
+    throw missing('better-sqlite3 cannot be loaded, `npm rebuild better-sqlite3` may help', error)
+  }
+}
+
+function missing(what: string, cause?: unknown): StoreError {
+  return new StoreError(
+    'misconfigured',
+    'sqlite',
+    `${what}; use Node 22.13 or later, or \`npm install better-sqlite3@12\``,
+    { cause },
+  )
+}

@@ -1,0 +1,54 @@
+import { StoreError } from '../../store/store-error.ts'
+import type { CommitAnswer, Delivery, StartItem, Verdict } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { type PackedBatch, unpackBatch } from '../packed-batch.ts'
+import { isAlive } from './runtimes.ts'
+import { startInstance } from './starts.ts'
+import { commitTurn } from './turns.ts'
+
+// One item after the other, each with statements for one row: within one transaction of an embedded
+// database that is faster than statements over sets, which would have to take the batch apart in
+// SQL. There is one writer at a time, so no lock is needed for P4: who is alive when the
+// transaction begins is alive when it ends.
+
+/** Applies what a runtime decided: all in one transaction, each item judged by itself. */
+export function commit(tx: Transaction, packed: PackedBatch): CommitAnswer {
+  const { runtime, server, starts, turns } = unpackBatch(packed)
+  if (server !== tx.server) return { state: 'verify', clock: tx.now, server: tx.server }
+  if (!isAlive(tx, runtime)) return { state: 'dead', clock: tx.now }
+  return {
+    state: 'ok',
+    clock: tx.now,
+    starts: starts.map((item) => startInstance(tx, item, runtime)),
+    turns: turns.map((item) => commitTurn(tx, runtime, item)),
+  }
+}
+
+/** Starts instances for a client, which owns nothing. */
+export function start(tx: Transaction, items: readonly StartItem[]): readonly Verdict[] {
+  const owned = items.find((item) => item.owned)
+  if (owned !== undefined) {
+    throw new StoreError(
+      'rejected',
+      'sqlite start',
+      `a client owns nothing, but the item for "${owned.id}" says owned`,
+    )
+  }
+  // A client does not know the time here.
+  return items.map((item) =>
+    startInstance(tx, { ...item, turn: { ...item.turn, at: tx.now } }, null),
+  )
+}
+
+// Unfinished ones only: who has ended reads nothing any more.
+const SEND = `
+insert into inbox (iid, kind, execution, command, payload, at)
+select iid, ?, ?, ?, ?, ? from runs where iid = ?
+on conflict do nothing`
+
+/** Puts things into inboxes. */
+export function send(tx: Transaction, deliveries: readonly Delivery[]): void {
+  for (const { iid, kind, execution, command, payload } of deliveries) {
+    tx.sql(SEND).run(kind, execution, command, payload, tx.now, iid)
+  }
+}

@@ -1,0 +1,43 @@
+import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
+
+/** What SQLite's primary result codes mean to us. Those left out are `unexpected`. */
+const CODES: Readonly<Record<string, readonly [number: number, code: StoreErrorCode]>> = {
+  PERM: [3, 'unavailable'],
+  BUSY: [5, 'busy'],
+  LOCKED: [6, 'busy'],
+  NOMEM: [7, 'unavailable'],
+  READONLY: [8, 'unavailable'],
+  IOERR: [10, 'unavailable'],
+  CORRUPT: [11, 'corrupt'],
+  FULL: [13, 'unavailable'],
+  CANTOPEN: [14, 'unavailable'],
+  PROTOCOL: [15, 'busy'],
+  TOOBIG: [18, 'rejected'],
+  CONSTRAINT: [19, 'rejected'],
+  MISMATCH: [20, 'rejected'],
+  NOTADB: [26, 'misconfigured'],
+}
+
+const BY_NUMBER = new Map(Object.values(CODES))
+
+/** What a driver threw, as a `StoreError`. One that already is one is returned as it is. */
+export function toStoreError(operation: string, thrown: unknown): StoreError {
+  if (thrown instanceof StoreError) return thrown
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  return new StoreError(codeOf(thrown), operation, message, { cause: thrown })
+}
+
+/** Whether somebody else holds a lock, so that trying again soon may help. */
+export function isBusy(thrown: unknown): boolean {
+  return codeOf(thrown) === 'busy'
+}
+
+function codeOf(thrown: unknown): StoreErrorCode {
+  if (!(thrown instanceof Error)) return 'unexpected'
+  if (thrown instanceof StoreError) return thrown.code
+  // node:sqlite gives the extended number, better-sqlite3 the extended name.
+  const { errcode, code } = thrown as { errcode?: unknown; code?: unknown }
+  if (typeof errcode === 'number') return BY_NUMBER.get(errcode & 0xff) ?? 'unexpected'
+  const name = typeof code === 'string' ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined
+  return (name === undefined ? undefined : CODES[name]?.[1]) ?? 'unexpected'
+}

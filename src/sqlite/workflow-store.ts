@@ -1,0 +1,131 @@
+import { StoreError } from '../store/store-error.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimRequest,
+  CommitAnswer,
+  CommitBatch,
+  Delivery,
+  Iid,
+  InstanceRow,
+  Loaded,
+  Registered,
+  Registration,
+  Standing,
+  StartItem,
+  TickAnswer,
+  TickRequest,
+  Verdict,
+  Wanted,
+  WorkflowName,
+  WorkflowStore,
+} from '../store/workflow-store.ts'
+import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
+import { packBatch } from './packed-batch.ts'
+import type { SqliteThread } from './thread.ts'
+
+/** Workflow instances in an SQLite file. What each method does stands in `operations/`. */
+export class SqliteWorkflowStore implements WorkflowStore {
+  readonly kind = 'sqlite'
+  readonly #thread: SqliteThread
+  readonly #onClose: () => Promise<void>
+  #clockOffsetMs = 0
+  #closed = false
+
+  /** `onClose` decides whether the thread, which others may use as well, is closed with the store. */
+  constructor(thread: SqliteThread, onClose: () => Promise<void> = () => thread.close()) {
+    this.#thread = thread
+    this.#onClose = onClose
+  }
+
+  async open(): Promise<void> {
+    this.#checkOpen('open')
+    await this.#thread.open()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#onClose()
+  }
+
+  /** Moves this store's clock, for tests. Others on the same file keep theirs. */
+  advanceClock(ms: number): void {
+    this.#clockOffsetMs += ms
+  }
+
+  register(registration: Registration): Promise<Registered> {
+    return this.#call('register', registration)
+  }
+
+  unregister(runtime: number): Promise<void> {
+    return this.#call('unregister', runtime)
+  }
+
+  reserve(count: number): Promise<Iid> {
+    return this.#call('reserve', count)
+  }
+
+  workflowNumbers(workflows: readonly WorkflowName[]): Promise<readonly number[]> {
+    return this.#call('workflowNumbers', workflows)
+  }
+
+  start(items: readonly StartItem[]): Promise<readonly Verdict[]> {
+    return this.#call('start', items)
+  }
+
+  commit(batch: CommitBatch): Promise<CommitAnswer> {
+    return this.#call('commit', packBatch(batch))
+  }
+
+  claim(request: ClaimRequest): Promise<ClaimAnswer> {
+    return this.#call('claim', request)
+  }
+
+  load(wanted: readonly Wanted[]): Promise<readonly Loaded[]> {
+    return this.#call('load', wanted)
+  }
+
+  send(deliveries: readonly Delivery[]): Promise<void> {
+    return this.#call('send', deliveries)
+  }
+
+  tick(request: TickRequest): Promise<TickAnswer> {
+    return this.#call('tick', request)
+  }
+
+  verify(
+    runtime: number,
+    copies: readonly Standing[],
+  ): Promise<{ readonly server: string; readonly same: readonly boolean[] }> {
+    return this.#call('verify', runtime, copies)
+  }
+
+  resume(ids: readonly string[]): Promise<number> {
+    return this.#call('resume', ids)
+  }
+
+  owned(runtime: number): Promise<readonly Claim[]> {
+    return this.#call('owned', runtime)
+  }
+
+  find(ids: readonly string[]): Promise<readonly (InstanceRow | undefined)[]> {
+    return this.#call('find', ids)
+  }
+
+  look(iids: readonly Iid[]): Promise<readonly (InstanceRow | undefined)[]> {
+    return this.#call('look', iids)
+  }
+
+  async #call<Name extends OperationName>(
+    operation: Name,
+    ...args: ArgsOf<Name>
+  ): Promise<ResultOf<Name>> {
+    this.#checkOpen(operation)
+    return this.#thread.call(operation, args, this.#clockOffsetMs)
+  }
+
+  #checkOpen(operation: string): void {
+    if (this.#closed) throw new StoreError('closed', `sqlite ${operation}`, 'the store was closed')
+  }
+}

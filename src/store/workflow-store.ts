@@ -1,0 +1,291 @@
+// The port between the engine and a database: durable state of workflow instances.
+//
+//   P1. One method is one transaction, and one small answer. Histories are read by `load` only.
+//   P2. What an owner writes is judged item by item on (runtime, epoch), in the same transaction.
+//       An item that fails the judgement has no effect at all; its neighbours are untouched.
+//   P3. Sending the same batch again is safe: what was done before is recognised and answered as
+//       done (the epoch stands in the history row).
+//   P4. A runtime is dead once and for ever. When its death is visible, no commit of it follows.
+//   P5. Time is the store's. Every answer carries its clock in milliseconds since 1970.
+//   P6. Texts are stored as they are and never parsed. None holds a raw control character other
+//       than the separators of `history.ts`.
+//   P7. A store throws `StoreError` and nothing else.
+
+/** The number of an instance: never reused, also when its id is. */
+export type Iid = number
+
+/** A workflow by name and version, as the store numbers it. */
+export interface WorkflowName {
+  readonly name: string
+  readonly version: string
+}
+
+/** How an instance ended. */
+export type EndStatus = 'completed' | 'failed' | 'cancelled' | 'terminated'
+
+/** The end of an instance: its result or its error, encoded. */
+export interface Ending {
+  readonly status: EndStatus
+  readonly output: string
+}
+
+/** One turn as it is stored: one row of history. */
+export interface TurnRow {
+  readonly execution: number
+  /** 1 for the first turn of an execution. */
+  readonly turn: number
+  /** When the turn ran, by the store's clock. Never less than the turn before. */
+  readonly at: number
+  /** Number of its first event within the execution, from 1. */
+  readonly first: number
+  /** How many events it holds. */
+  readonly count: number
+  /** The events, as `history.ts` writes them. */
+  readonly events: string
+}
+
+/** A new instance. Its first turn holds at least the `started` event. */
+export interface StartItem {
+  /** From `reserve`, so that a start sent again is recognised. */
+  readonly iid: Iid
+  /** What the caller calls it; unique. */
+  readonly id: string
+  readonly workflow: number
+  /** True: owned by the sending runtime at epoch 1. False: anybody may claim it from `wakeAt` on. */
+  readonly owned: boolean
+  /** When it is due; only for one that is not owned. */
+  readonly wakeAt: number | null
+  readonly turn: TurnRow
+  /** Set when it ended within its first turn. */
+  readonly end: Ending | null
+}
+
+/** What becomes of an instance after a turn. */
+export type Next =
+  /** The runtime keeps it. */
+  | { readonly kind: 'keep' }
+  /** It is free again, due at `wakeAt`, or when a message comes. */
+  | { readonly kind: 'release'; readonly wakeAt: number | null }
+  /** It is set aside with a report until somebody resumes it. */
+  | { readonly kind: 'hold'; readonly report: string }
+  /** It has ended. */
+  | { readonly kind: 'end'; readonly end: Ending }
+
+/** What an owner writes about one instance. */
+export interface TurnItem {
+  readonly iid: Iid
+  readonly epoch: number
+  /** The turn to append; `null` when nothing happened and only `next` or the inbox matters. */
+  readonly turn: TurnRow | null
+  /** Inbox rows that this turn used up. */
+  readonly taken: readonly number[]
+  readonly next: Next
+}
+
+/** What one runtime wants written, in one transaction. */
+export interface CommitBatch {
+  readonly runtime: number
+  /** The server as last verified; another one answers `verify` and does nothing. */
+  readonly server: string
+  readonly starts: readonly StartItem[]
+  readonly turns: readonly TurnItem[]
+}
+
+/**
+ * `exists`: the id is taken by another instance. `refused`: not, or no longer, the owner; of a start
+ * that was to be owned and is sent again, that it is recorded, but was taken over since.
+ */
+export type Verdict = 'done' | 'refused' | 'exists'
+
+/** What became of a batch. */
+export type CommitAnswer =
+  | {
+      readonly state: 'ok'
+      readonly clock: number
+      readonly starts: readonly Verdict[]
+      readonly turns: readonly Verdict[]
+    }
+  /** The runtime was declared dead; nothing was written. */
+  | { readonly state: 'dead'; readonly clock: number }
+  /** The server is another one than before; nothing was written. */
+  | { readonly state: 'verify'; readonly clock: number; readonly server: string }
+
+/** A runtime that introduces itself. */
+export interface Registration {
+  readonly leaseMs: number
+  readonly workflows: readonly WorkflowName[]
+  /** For people: host, process id, version. */
+  readonly info: string
+}
+
+/** A runtime as the store knows it. */
+export interface Registered {
+  readonly runtime: number
+  readonly server: string
+  readonly clock: number
+  /** The numbers of the workflows, in the order they were given. */
+  readonly workflows: readonly number[]
+}
+
+/** What a runtime would like to own. */
+export interface ClaimRequest {
+  readonly runtime: number
+  readonly workflows: readonly number[]
+  readonly limit: number
+  /** Instances it was told of, looked at first. */
+  readonly hinted: readonly Iid[]
+}
+
+/** An instance that is now owned by the runtime that asked. */
+export interface Claim {
+  readonly iid: Iid
+  readonly epoch: number
+  readonly execution: number
+  /** Its last turn; a copy in memory that stands at the same turn needs no load. */
+  readonly turn: number
+  /** How often an owner died with it without getting any further. */
+  readonly attempts: number
+}
+
+/** What a claim brought. */
+export interface ClaimAnswer {
+  readonly state: 'ok' | 'dead'
+  readonly clock: number
+  readonly claims: readonly Claim[]
+}
+
+/** A message or result that waits for the owner. */
+export interface InboxRow {
+  readonly id: number
+  /** `result`: of the command `command` in `execution`. */
+  readonly kind: 'result'
+  readonly execution: number
+  readonly command: number
+  /** As the event that it becomes. */
+  readonly payload: string
+}
+
+/** An instance to be read. */
+export interface Wanted {
+  readonly iid: Iid
+  /** Only turns after this one: 0 for all. A copy in memory knows the others. */
+  readonly after: number
+}
+
+/** Everything needed to run an instance: one snapshot. */
+export interface Loaded {
+  readonly iid: Iid
+  readonly id: string
+  readonly workflow: WorkflowName
+  readonly execution: number
+  readonly history: readonly TurnRow[]
+  readonly inbox: readonly InboxRow[]
+}
+
+/** Something for an instance, from anybody. */
+export interface Delivery {
+  readonly iid: Iid
+  readonly kind: 'result'
+  readonly execution: number
+  readonly command: number
+  readonly payload: string
+}
+
+/** What a runtime says every few seconds. */
+export interface TickRequest {
+  readonly runtime: number
+  readonly leaseMs: number
+  readonly workflows: readonly number[]
+}
+
+/** What the store answers: the bound on every lost hint. */
+export type TickAnswer =
+  | {
+      readonly state: 'ok'
+      readonly clock: number
+      readonly server: string
+      /** Own instances with messages. */
+      readonly mail: readonly Iid[]
+      /** How many instances this runtime owns: more than it knows of means a lost answer. */
+      readonly owned: number
+      /** Whether something of these workflows can be claimed now. */
+      readonly claimable: boolean
+      /** When the next one falls due, or `null`. */
+      readonly nextDue: number | null
+    }
+  | { readonly state: 'dead'; readonly clock: number }
+
+/** An instance as people see it. */
+export interface InstanceRow {
+  readonly iid: Iid
+  readonly id: string
+  readonly workflow: WorkflowName
+  readonly execution: number
+  readonly status: 'running' | 'suspended' | EndStatus
+  /** When it wakes without a message; `null` when owned, ended, or waiting for messages only. */
+  readonly wakeAt: number | null
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly finishedAt: number | null
+  /** Result or error, once ended. */
+  readonly output: string | null
+  /** Why it is suspended. */
+  readonly report: string | null
+}
+
+/** A copy in memory, for comparing with what is stored. */
+export interface Standing {
+  readonly iid: Iid
+  readonly epoch: number
+  readonly execution: number
+  readonly turn: number
+}
+
+/** Durable state of workflow instances. Must pass `describeWorkflowStore` of `holdfast/testing`. */
+export interface WorkflowStore {
+  /** `sqlite`, `postgres`, …: for messages and logs. */
+  readonly kind: string
+
+  /** Connects and brings the schema up to date. Calling it again is harmless. */
+  open(): Promise<void>
+  /** Ends every connection. Later calls fail with `closed`. */
+  close(): Promise<void>
+
+  /** Takes in a new runtime, alive for `leaseMs`. */
+  register(registration: Registration): Promise<Registered>
+  /** Ends a runtime and frees all it owns, at once. */
+  unregister(runtime: number): Promise<void>
+  /** Numbers for new instances: `count` of them, from the one returned. */
+  reserve(count: number): Promise<Iid>
+  /** Numbers for workflows that a client starts, in the order given. */
+  workflowNumbers(workflows: readonly WorkflowName[]): Promise<readonly number[]>
+
+  /** Starts instances for a client that owns nothing: `owned` must be false. `at` is the store's. */
+  start(items: readonly StartItem[]): Promise<readonly Verdict[]>
+  /** Applies what a runtime decided. See P2, P3, P4. */
+  commit(batch: CommitBatch): Promise<CommitAnswer>
+  /** Takes ownership of what is due or has mail, raising its epoch. Ids only: `load` reads the rest. */
+  claim(request: ClaimRequest): Promise<ClaimAnswer>
+  /** Reads instances in one snapshot; unknown ones are left out. */
+  load(wanted: readonly Wanted[]): Promise<readonly Loaded[]>
+  /** Puts things into inboxes. A second result for one command is dropped. Never waits for an owner. */
+  send(deliveries: readonly Delivery[]): Promise<void>
+  /** Renews the lease, declares runtimes dead whose lease ended, and says what there is to do. */
+  tick(request: TickRequest): Promise<TickAnswer>
+  /**
+   * Which of these copies the store still has: the owner and epoch are the same, and the turn is
+   * there. Also the server's identity.
+   */
+  verify(
+    runtime: number,
+    copies: readonly Standing[],
+  ): Promise<{ readonly server: string; readonly same: readonly boolean[] }>
+  /** Makes instances that were set aside claimable again; returns how many were. */
+  resume(ids: readonly string[]): Promise<number>
+  /** Instances this runtime owns, by number: finds what a lost answer left behind. */
+  owned(runtime: number): Promise<readonly Claim[]>
+  /** Looks instances up by the caller's id; unknown ones are `undefined`. */
+  find(ids: readonly string[]): Promise<readonly (InstanceRow | undefined)[]>
+  /** Looks instances up by number, for those who wait for an end. */
+  look(iids: readonly Iid[]): Promise<readonly (InstanceRow | undefined)[]>
+}

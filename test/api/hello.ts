@@ -1,0 +1,14 @@
+// `api/examples/1-hello.ts` of the design, as a program that compiles against the package.
+
+import { activity, open, workflow } from 'holdfast'
+
+const greet = activity('greet', async (name: string) => `hello ${name}`)
+const hello = workflow('hello', async (name: string, ctx) => {
+  await ctx.sleep('5s') // stop the process here, start it again: it carries on
+  return ctx.run(greet, name)
+})
+
+export async function main(): Promise<string> {
+  await using holdfast = await open('file:hello.db', { register: hello })
+  return await holdfast.run(hello, 'Kim', { id: 'hello-kim' })
+}

@@ -1,0 +1,6 @@
+import { sqlite, type SqliteOptions, type Store } from 'holdfast/sqlite'
+
+export const options: SqliteOptions = { path: 'shop.db', durability: 'os' }
+export const store: Store = sqlite(options)
+export const builtin = sqlite({ path: ':memory:', driver: 'node:sqlite' })
+export const kind: string = builtin.kind

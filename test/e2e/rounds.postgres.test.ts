@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { playRound } from './rounds.ts'
+import { STORES } from './stores.ts'
+
+const [, kind] = STORES.find(([name]) => name === 'postgres')!
+
+// `npm run soak` plays as many as you like.
+test.each([1, 2, 3])(
+  'on postgres, whatever is killed or frozen, all ends as if nothing had happened (%i)',
+  { timeout: 120_000 },
+  async () => {
+    const seed = Math.floor(Math.random() * 1_000_000)
+
+    const { findings, instances } = await playRound(kind(), seed)
+
+    expect(findings, `npm run soak -- --store postgres --rounds 1 --seed ${seed}`).toEqual([])
+    expect(instances).toBeGreaterThan(10)
+  },
+)

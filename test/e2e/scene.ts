@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client as PgClient } from 'pg'
+import { quoted } from '../../src/postgres/schema-name.ts'
+import { openDriver } from '../../src/sqlite/driver.ts'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
+import { writeWorkerProgram } from './build-program.ts'
+import { type StorePlace, storeOf } from './store-place.ts'
+import { Workers } from './workers.ts'
+
+/** An empty store, a ledger, and the processes on them. */
+export interface Scene extends AsyncDisposable {
+  readonly store: StorePlace
+  readonly ledger: string
+  readonly workers: Workers
+  /** Looks into the tables. */
+  query(sql: string): Promise<Record<string, unknown>[]>
+  /** Whether a process that does not run has the store locked for all: possible with SQLite only. */
+  isLocked(): boolean
+  /** A store of this process, for reading histories. */
+  read<T>(use: (store: WorkflowStore) => Promise<T>): Promise<T>
+}
+
+/** A file in a folder of its own, or a schema of its own in the database at `url`. */
+export type SceneKind =
+  { readonly kind: 'sqlite' } | { readonly kind: 'postgres'; readonly url: string }
+
+/** Sets the scene; what still runs at its end is killed. */
+export function openScene(kind: SceneKind): Scene {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-e2e-'))
+  const schema = `e2e_${randomBytes(6).toString('hex')}`
+  const store: StorePlace =
+    kind.kind === 'sqlite'
+      ? { kind: 'sqlite', path: join(folder, 'store.db') }
+      : { kind: 'postgres', url: kind.url, schema }
+  const ledger = join(folder, 'ledger.jsonl')
+  const workers = new Workers(writeWorkerProgram(folder), { store, ledger })
+
+  return {
+    store,
+    ledger,
+    workers,
+    query: (sql) => query(store, sql),
+    isLocked: () => store.kind === 'sqlite' && isLocked(store.path),
+    async read(use) {
+      const opened = (storeOf(store) as StoreHandle)[OPEN_WORKFLOW_STORE]()
+      await opened.open()
+      try {
+        return await use(opened)
+      } finally {
+        await opened.close()
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await workers.killAll()
+      if (store.kind === 'postgres') {
+        await query(store, `drop schema if exists ${quoted(schema)} cascade`)
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function query(place: StorePlace, sql: string): Promise<Record<string, unknown>[]> {
+  if (place.kind === 'sqlite') {
+    const driver = openDriver(place.path, undefined)
+    try {
+      return driver.prepare(sql).all() as Record<string, unknown>[]
+    } finally {
+      driver.close()
+    }
+  }
+  const client = new PgClient({ connectionString: place.url })
+  await client.connect()
+  try {
+    await client.query(`set search_path to ${quoted(place.schema)}`)
+    const { rows } = await client.query(sql)
+    return rows as Record<string, unknown>[]
+  } finally {
+    await client.end()
+  }
+}
+
+function isLocked(path: string): boolean {
+  const driver = openDriver(path, undefined)
+  try {
+    // Longer than any write takes.
+    driver.exec('pragma busy_timeout = 300')
+    driver.exec('begin immediate; rollback')
+    return false
+  } catch {
+    return true
+  } finally {
+    driver.close()
+  }
+}

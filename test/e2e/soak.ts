@@ -1,0 +1,42 @@
+// Plays rounds of kill -9 and SIGSTOP, one after the other, on a PostgreSQL of its own and on SQLite
+// files: `npm run soak -- [--rounds 50] [--store sqlite|postgres] [--seed 1]`. Ends with 1 at the first
+// round that finds something; its seed plays much the same round again.
+
+import { parseArgs } from 'node:util'
+import { startPostgres } from '../support/postgres-server.ts'
+import { playRound } from './rounds.ts'
+import type { SceneKind } from './scene.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '50' },
+    store: { type: 'string' },
+    seed: { type: 'string' },
+  },
+})
+const say = (line: string): boolean => process.stdout.write(`${line}\n`)
+const firstSeed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed)
+// By way of exit, so that nothing started here stays behind.
+process.once('SIGINT', () => process.exit(130))
+process.once('SIGTERM', () => process.exit(143))
+const server = values.store === 'sqlite' ? undefined : await startPostgres()
+const kinds: readonly SceneKind[] = [
+  ...(values.store === 'postgres' ? [] : [{ kind: 'sqlite' } as const]),
+  ...(server === undefined ? [] : [{ kind: 'postgres', url: server.url } as const]),
+]
+
+try {
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const kind of kinds) {
+      const seed = firstSeed + round
+      const { findings, ...counts } = await playRound(kind, seed)
+      const told = Object.entries(counts).map(([what, count]) => `${count} ${what}`)
+      say(`${kind.kind}, seed ${seed}: ${told.join(', ')}, ${findings.length} findings`)
+      for (const finding of findings) say(`  ${finding}`)
+      if (findings.length > 0) process.exitCode = 1
+    }
+    if (process.exitCode === 1) break
+  }
+} finally {
+  await server?.remove()
+}

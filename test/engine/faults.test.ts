@@ -1,0 +1,123 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import { activity, open, type Store, workflow } from '../../src/index.ts'
+import { sqlite } from '../../src/sqlite/index.ts'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
+import { StoreError } from '../../src/store/store-error.ts'
+import type { CommitBatch, WorkflowStore } from '../../src/store/workflow-store.ts'
+import { Dice } from '../support/programs.ts'
+import { eventually } from '../support/engine.ts'
+import { memoryLog } from '../support/workers.ts'
+
+type Method = keyof WorkflowStore
+
+/** A store in memory whose calls go through `around` first. */
+function faultyStore(
+  around: (method: Method, args: readonly unknown[], call: () => Promise<unknown>) => unknown,
+): Store {
+  const inner = sqlite({ path: ':memory:' }) as StoreHandle
+  const wrap = (store: WorkflowStore): WorkflowStore =>
+    new Proxy(store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]) =>
+          around(name as Method, args, () => member.apply(target, args) as Promise<unknown>)
+      },
+    })
+  const handle: StoreHandle = {
+    kind: 'faulty',
+    [OPEN_WORKFLOW_STORE]: () => wrap(inner[OPEN_WORKFLOW_STORE]()),
+  }
+  return handle
+}
+
+const lost = (): StoreError => new StoreError('connection_lost', 'test', 'the answer is gone')
+
+describe('a store that fails', () => {
+  test('answers that are lost change no result, and nothing recorded runs again', async () => {
+    const dice = new Dice(7)
+    let faults = 0
+    const store = faultyStore(async (method, _, call) => {
+      const spared = method === 'open' || method === 'close' || method === 'register'
+      if (!spared && dice.below(3) === 0) {
+        faults++
+        // Half of them fail before anything happened, half after it was done.
+        if (dice.below(2) === 0) await call()
+        throw lost()
+      }
+      return call()
+    })
+    const runs = new Map<string, number>()
+    const add = activity('add', async ([id, n]: [string, number]) => {
+      runs.set(`${id} ${n}`, (runs.get(`${id} ${n}`) ?? 0) + 1)
+      return n + 1
+    })
+    const sum = workflow('sum', async (id: string, ctx) => {
+      let n = 0
+      while (n < 5) n = await ctx.run(add, [id, n])
+      return n
+    })
+    const holdfast = await open(store, { register: sum, log: memoryLog(), lease: '2s' })
+
+    const results = await Promise.all(
+      Array.from({ length: 30 }, async (_, i) => {
+        // A start or a look whose answer is lost may be asked for again: the id is the same.
+        for (;;) {
+          try {
+            return await holdfast.run(sum, `i-${i}`, { id: `i-${i}`, timeout: '15s' })
+          } catch (error) {
+            if (!(error instanceof StoreError)) throw error
+          }
+        }
+      }),
+    )
+
+    expect(results).toEqual(Array.from({ length: 30 }, () => 5))
+    expect(faults).toBeGreaterThan(5)
+    expect(new Set(runs.values())).toEqual(new Set([1]))
+    await holdfast.close({ drain: 0 }).catch(() => {})
+  })
+
+  test('a turn that cannot be stored sets its instance aside, and no other', async () => {
+    const store = faultyStore((method, args, call) => {
+      const text = method === 'commit' ? JSON.stringify((args[0] as CommitBatch).turns) : ''
+      if (text.includes('poison')) throw new StoreError('rejected', 'commit', 'too large')
+      return call()
+    })
+    const echo = workflow('echo', async (text: string, ctx) => ctx.step('echo', () => `${text}on`))
+    await using holdfast = await open(store, { register: echo, log: memoryLog() })
+
+    const bad = await holdfast.start(echo, 'pois', { id: 'bad' })
+    const good = await Promise.all(Array.from({ length: 20 }, () => holdfast.run(echo, 'b')))
+
+    expect(new Set(good)).toEqual(new Set(['bon']))
+    const info = await eventually(async () => {
+      const now = (await bad.info())!
+      return now.status === 'suspended' && now
+    })
+    expect(info.error).toEqual({ name: 'StoreError', message: 'commit: too large' })
+  })
+
+  test('an instance that cannot even be set aside is not tried without end', async () => {
+    let refused = 0
+    const store = faultyStore((method, args, call) => {
+      const text = method === 'commit' ? JSON.stringify((args[0] as CommitBatch).turns) : ''
+      if (text.includes('poison') || text.includes('"hold"')) {
+        refused++
+        throw new StoreError('rejected', 'commit', 'too large')
+      }
+      return call()
+    })
+    const echo = workflow('echo', async (text: string, ctx) => ctx.step('echo', () => `${text}on`))
+    await using holdfast = await open(store, { register: echo, log: memoryLog() })
+
+    await holdfast.start(echo, 'pois')
+    await eventually(() => refused >= 2)
+    await holdfast.run(echo, 'b')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+
+    expect(refused).toBe(2)
+  })
+})

@@ -1,0 +1,142 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { expect, test } from 'vitest'
+
+import { activity, NondeterminismError, workflow } from '../../src/index.ts'
+import { deferred, describeOnStores, eventually, openSpace } from '../support/engine.ts'
+
+describeOnStores('instances that are set aside', (kind) => {
+  test('code that changed suspends the instance with a report, and resumes after a fix', async () => {
+    await using space = await openSpace(kind)
+    let mayPass = false
+    const held = activity('held', async (_: string, ctx) => {
+      if (mayPass) return
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    })
+    const other = activity<string, string>('other')
+    const ship = activity('ship', async (id: string) => `shipped ${id}`)
+    const before = workflow('order', async (id: string, ctx) => {
+      await ctx.step('reserve', () => 1)
+      await ctx.run(held, id)
+      return ctx.run(ship, id)
+    })
+    const wrong = workflow('order', async (id: string, ctx) => {
+      await ctx.step('reserve', () => 1)
+      await ctx.run(other, id)
+      return ctx.run(ship, id)
+    })
+    const first = await space.open(before)
+    const started = await first.start(before, 'x', { id: 'o-1' })
+    await eventually(async () => (await started.info())!.waitingFor.includes('activity "held"'))
+    await first.close({ drain: 0 })
+
+    const second = await space.open(wrong)
+    const handle = second.get(before, 'o-1')
+    const info = await eventually(async () => {
+      const now = (await handle.info())!
+      return now.status === 'suspended' && now
+    })
+
+    expect(info.error).toMatchObject({ name: 'NondeterminismError' })
+    expect(info.error!.message).toMatch(
+      /^command 2 was activity "held" with input "x", but the code now gave activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?$/,
+    )
+    expect(space.log.at('error')).toContain('instance set aside')
+    const reported = space.log.lines.find(({ message }) => message === 'instance set aside')
+    expect(reported!.data['err']).toBeInstanceOf(NondeterminismError)
+    await second.close()
+
+    mayPass = true
+    const third = await space.open(before)
+    expect((await third.get('o-1').info())!.status).toBe('suspended')
+    await third.get('o-1').resume()
+    expect(await third.get('o-1').result({ timeout: '8s' })).toBe('shipped x')
+  })
+
+  test('resuming what was not set aside does nothing', async () => {
+    await using space = await openSpace(kind)
+    const run = workflow('run', async (_, ctx) => ctx.step('one', () => 1))
+    const holdfast = await space.open(run)
+    const handle = await holdfast.start(run)
+    await handle.resume()
+
+    expect(await handle.result()).toBe(1)
+    await handle.resume()
+    expect(await handle.info()).toMatchObject({ status: 'completed' })
+  })
+
+  test('a wait for something that is not durable suspends the instance', async () => {
+    await using space = await openSpace(kind)
+    const bad = workflow('bad', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return 1
+    })
+    const holdfast = await space.open(bad)
+
+    const handle = await holdfast.start(bad, undefined, { id: 'b' })
+    const info = await eventually(async () => {
+      const now = (await handle.info())!
+      return now.status === 'suspended' && now
+    })
+
+    expect(info.error!.message).toMatch(
+      /^instance "b" of workflow "bad" 1\.0\.0 waits for something that is not durable/,
+    )
+  })
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['a timer', () => new Promise((resolve) => setTimeout(resolve, 5))],
+    ['an immediate', () => new Promise((resolve) => setImmediate(resolve))],
+    ['a file', async () => (await import('node:fs/promises')).readFile('package.json')],
+    ['a digest', () => crypto.subtle.digest('SHA-256', new Uint8Array(8))],
+  ])('%s beside a durable wait suspends the instance at once', async (_, outside) => {
+    await using space = await openSpace(kind)
+    const bad = workflow('bad', async (returns: boolean, ctx) => {
+      const timer = ctx.sleep('1h')
+      await outside()
+      if (!returns) await ctx.sleep(1)
+      void timer
+    })
+    const holdfast = await space.open(bad)
+
+    const handles = [await holdfast.start(bad, true), await holdfast.start(bad, false)]
+    const infos = await Promise.all(
+      handles.map((handle) =>
+        eventually(async () => {
+          const now = (await handle.info())!
+          return now.status === 'suspended' && now
+        }),
+      ),
+    )
+
+    expect(infos[0]!.error!.message).toMatch(/returned outside any turn: it waited for something/)
+    expect(infos[1]!.error!.message).toMatch(/called a timer outside any turn: it waited for/)
+  })
+
+  test('a promise shared between instances names both of them', async () => {
+    await using space = await openSpace(kind)
+    const shared = deferred()
+    const waits = workflow('waits', async (_, ctx) => {
+      const timer = ctx.sleep('1h')
+      await shared.promise
+      await ctx.sleep(1)
+      void timer
+    })
+    const tells = workflow('tells', async (_, ctx) => {
+      await ctx.step('one', () => 1)
+      shared.resolve(undefined)
+      await ctx.sleep(1)
+    })
+    const holdfast = await space.open([waits, tells])
+    const handle = await holdfast.start(waits, undefined, { id: 'waiting' })
+
+    await holdfast.run(tells, undefined, { id: 'telling' })
+    const info = await eventually(async () => {
+      const now = (await handle.info())!
+      return now.status === 'suspended' && now
+    })
+
+    expect(info.error!.message).toMatch(
+      /^instance "waiting" of .* called a timer in the turn of instance "telling" of/,
+    )
+  })
+})

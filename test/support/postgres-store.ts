@@ -1,0 +1,115 @@
+import { quoted } from '../../src/postgres/schema-name.ts'
+import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
+import type {
+  CommitBatch,
+  Registered,
+  StartItem,
+  TurnItem,
+  TurnRow,
+  Verdict,
+  WorkflowStore,
+} from '../../src/store/workflow-store.ts'
+import { testSchema, type TestSchema } from './postgres.ts'
+
+/** A store in a schema of its own, with a clock that tests set. */
+export interface TestStore extends AsyncDisposable {
+  readonly store: WorkflowStore
+  readonly database: TestSchema
+  /** Another store on the same schema, closed with this one. */
+  another(): WorkflowStore
+  /** Stops the clock of the schema at this time. */
+  setClock(ms: number): Promise<void>
+  /** A runtime with the workflow `order`, version `1`. */
+  runtime(leaseMs?: number): Promise<Registered>
+}
+
+/** Opens a store for one test. */
+export async function openStore(): Promise<TestStore> {
+  const database = await testSchema()
+  const stores: WorkflowStore[] = []
+  const another = (): WorkflowStore => {
+    const store = postgresWorkflowStore({
+      source: { url: database.url },
+      schema: database.schema,
+    })
+    stores.push(store)
+    return store
+  }
+  const store = another()
+  await store.open()
+
+  return {
+    store,
+    database,
+    another,
+    async setClock(ms) {
+      await database.query(
+        `create or replace function ${quoted(database.schema)}.now_ms()
+          returns bigint
+          language plpgsql
+          volatile
+          set search_path from current
+          as 'begin return ${ms}; end'`,
+      )
+    },
+    runtime: (leaseMs = 30_000) =>
+      store.register({ leaseMs, info: 'test', workflows: [{ name: 'order', version: '1' }] }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stores.map((open) => open.close()))
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A turn with one event, which names it. */
+export function turn(number: number, more: Partial<TurnRow> = {}): TurnRow {
+  const events = `event ${number}`
+  return { execution: 1, turn: number, at: 1000, first: number, count: 1, events, ...more }
+}
+
+/** A start of the first workflow, owned unless told otherwise. */
+export function start(
+  { workflows }: Registered,
+  iid: number,
+  more: Partial<StartItem> = {},
+): StartItem {
+  const workflow = workflows[0]!
+  const id = `order-${iid}`
+  return { iid, id, workflow, owned: true, wakeAt: null, turn: turn(1), end: null, ...more }
+}
+
+/** What an owner writes, keeping the instance unless told otherwise. */
+export function item(iid: number, more: Partial<TurnItem> = {}): TurnItem {
+  return { iid, epoch: 1, turn: null, taken: [], next: { kind: 'keep' }, ...more }
+}
+
+/** A batch of one runtime. */
+export function batch(
+  { runtime, server }: Registered,
+  more: Partial<Pick<CommitBatch, 'starts' | 'turns'>>,
+): CommitBatch {
+  return { runtime, server, starts: [], turns: [], ...more }
+}
+
+/** Starts instances that the runtime owns and returns their numbers. */
+export async function startOwned(
+  store: WorkflowStore,
+  registered: Registered,
+  count: number,
+): Promise<number[]> {
+  const first = await store.reserve(count)
+  const iids = Array.from({ length: count }, (_, i) => first + i)
+  await store.commit(batch(registered, { starts: iids.map((iid) => start(registered, iid)) }))
+  return iids
+}
+
+/** The verdicts of the turns; throws when the batch was not judged at all. */
+export async function commitTurns(
+  store: WorkflowStore,
+  registered: Registered,
+  turns: readonly TurnItem[],
+): Promise<readonly Verdict[]> {
+  const answer = await store.commit(batch(registered, { turns }))
+  if (answer.state !== 'ok') throw new Error(`the batch was answered with ${answer.state}`)
+  return answer.turns
+}

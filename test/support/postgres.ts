@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+
+import { Client } from 'pg'
+import { inject } from 'vitest'
+
+import { quoted } from '../../src/postgres/schema-name.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Given by `postgres-setup.ts`. */
+    postgresUrl: string
+  }
+}
+
+/** The database of this run of tests. */
+export function postgresUrl(): string {
+  return inject('postgresUrl')
+}
+
+/** A schema of its own for one test, and a connection for looking into it. */
+export interface TestSchema extends AsyncDisposable {
+  readonly url: string
+  readonly schema: string
+  /** Runs SQL with the schema as search path; rows have the driver's own types. */
+  query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Another connection, with the same search path. It is ended with the schema. */
+  connect(): Promise<Client>
+}
+
+/** Makes up the name of a schema; whatever is created under it is dropped at the end. */
+export async function testSchema(prefix = 'test'): Promise<TestSchema> {
+  const url = postgresUrl()
+  const schema = `${prefix}_${randomBytes(6).toString('hex')}`
+  const clients: Client[] = []
+
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ connectionString: url })
+    // A server that is stopped on purpose ends it.
+    client.on('error', () => {})
+    await client.connect()
+    clients.push(client)
+    await client.query(`set search_path to ${quoted(schema)}`)
+    return client
+  }
+  const own = await connect()
+
+  return {
+    url,
+    schema,
+    connect,
+    async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+      const { rows } = await own.query(text, [...values])
+      return rows as Row[]
+    },
+    async [Symbol.asyncDispose]() {
+      // Whatever a test left open would hold the drop up for ever.
+      await Promise.all(clients.slice(1).map((client) => client.end()))
+      await own.query(`set lock_timeout to '10s'`)
+      await own.query(`drop schema if exists ${quoted(schema)} cascade`)
+      await own.end()
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
+import { SqliteThread } from '../../src/sqlite/thread.ts'
+import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
+import type { StartItem, TurnItem, TurnRow } from '../../src/store/workflow-store.ts'
+
+/** A folder of one test, with a path for its database. */
+export function tempFile(): Disposable & { readonly folder: string; readonly path: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
+  return {
+    folder,
+    path: join(folder, 'test.db'),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Complete settings for a file. Tests that end no power need no fsync. */
+export function settingsFor(path: string, given: Partial<SqliteSettings> = {}): SqliteSettings {
+  return { ...sqliteSettings({ path, durability: 'os' }), ...given }
+}
+
+/** An open store with a registered runtime and some reserved numbers. */
+export async function openStore(path = ':memory:') {
+  const store = new SqliteWorkflowStore(new SqliteThread(settingsFor(path)))
+  await store.open()
+  const registered = await store.register({
+    leaseMs: 30_000,
+    workflows: [
+      { name: 'order', version: '1' },
+      { name: 'invoice', version: '1' },
+    ],
+    info: 'test',
+  })
+  const first = await store.reserve(100)
+  return {
+    store,
+    ...registered,
+    first,
+    commit: (starts: readonly StartItem[], turns: readonly TurnItem[] = []) =>
+      store.commit({ runtime: registered.runtime, server: registered.server, starts, turns }),
+    claim: (limit = 10, hinted: readonly number[] = []) =>
+      store.claim({
+        runtime: registered.runtime,
+        workflows: registered.workflows,
+        limit,
+        hinted,
+      }),
+    tick: () =>
+      store.tick({
+        runtime: registered.runtime,
+        leaseMs: 30_000,
+        workflows: registered.workflows,
+      }),
+    [Symbol.asyncDispose]: () => store.close(),
+  }
+}
+
+/** A turn with one event. */
+export function turnRow(turn: number, events = `event ${turn}`): TurnRow {
+  return { execution: 1, turn, at: 1_000 + turn, first: turn, count: 1, events }
+}
+
+/** The start of an instance that is owned by who starts it, unless told otherwise. */
+export function startItem(iid: number, given: Partial<StartItem> = {}): StartItem {
+  return {
+    iid,
+    id: `order-${iid}`,
+    workflow: 1,
+    owned: true,
+    wakeAt: null,
+    turn: turnRow(1),
+    end: null,
+    ...given,
+  }
+}
+
+/** A second turn of an instance at epoch 1, which is kept, unless told otherwise. */
+export function turnItem(iid: number, given: Partial<TurnItem> = {}): TurnItem {
+  return { iid, epoch: 1, turn: turnRow(2), taken: [], next: { kind: 'keep' }, ...given }
+}

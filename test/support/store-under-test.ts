@@ -1,0 +1,184 @@
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { quoted } from '../../src/postgres/schema-name.ts'
+import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
+import type { OperationName } from '../../src/sqlite/operations/table.ts'
+import type { SqliteSettings } from '../../src/sqlite/options.ts'
+import { SqliteThread } from '../../src/sqlite/thread.ts'
+import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
+import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { RowCounts, StoreUnderTest } from '../../src/testing/contract/store-under-test.ts'
+import { testSchema } from './postgres.ts'
+import { settingsFor, tempFile } from './sqlite.ts'
+
+// The two stores with the knobs of the contract suite, and SQL behind them.
+
+/** A store whose tables can be got at. */
+export interface OpenedStore extends StoreUnderTest {
+  /** Runs SQL on the tables, one statement, with `?` for each value. */
+  sql<Row = Record<string, unknown>>(
+    text: string,
+    ...values: (string | number | null)[]
+  ): Promise<Row[]>
+}
+
+type Sql = OpenedStore['sql']
+
+/** A store in a file of its own, or in memory. */
+export async function openSqlite({
+  path,
+  ...given
+}: Partial<SqliteSettings> = {}): Promise<OpenedStore> {
+  const file = tempFile()
+  const settings = settingsFor(path ?? file.path, given)
+  const stores: SqliteWorkflowStore[] = []
+  const shared = settings.path === ':memory:' ? peepholeThread(settings) : undefined
+  let offsetMs = 0
+  const another = async (thread = shared ?? new SqliteThread(settings)) => {
+    const store = new SqliteWorkflowStore(thread, shared && (async () => {}))
+    store.advanceClock(offsetMs)
+    stores.push(store)
+    await store.open()
+    return store
+  }
+  const thread = shared ?? peepholeThread(settings)
+  const looking = shared ?? peepholeThread(settings)
+  const store = await another(thread)
+  const sql: Sql = async (text, ...values) =>
+    (await looking.call('sql' as OperationName, [text, ...values] as never)) as never
+
+  return {
+    store,
+    another: () => another(),
+    sql,
+    ...knobs(sql),
+    async advance(ms) {
+      offsetMs += ms
+      for (const open of stores) open.advanceClock(ms)
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stores.map((open) => open.close()))
+      await looking.close()
+      file[Symbol.dispose]()
+    },
+  }
+}
+
+/** A store in a schema of its own; `prefix` begins its name. */
+export async function openPostgres({ prefix = 'contract' } = {}): Promise<OpenedStore> {
+  const database = await testSchema(prefix)
+  const { url, schema } = database
+  const stores: WorkflowStore[] = []
+  const another = async (): Promise<WorkflowStore> => {
+    const store = postgresWorkflowStore({ source: { url }, schema })
+    stores.push(store)
+    await store.open()
+    return store
+  }
+  const store = await another()
+  const sql: Sql = (text, ...values) => {
+    let count = 0
+    return database.query(
+      text.replaceAll('?', () => `$${++count}`),
+      values,
+    )
+  }
+  let offsetMs = 0
+
+  return {
+    store,
+    another,
+    sql,
+    ...knobs(sql),
+    async advance(ms) {
+      offsetMs += ms
+      await database.query(
+        `create or replace function ${quoted(schema)}.now_ms()
+          returns bigint
+          language plpgsql
+          volatile
+          set search_path from current
+          as 'begin return floor(extract(epoch from clock_timestamp()) * 1000) + ${offsetMs}; end'`,
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stores.map((open) => open.close()))
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** What is plain SQL on both. */
+function knobs(sql: Sql): Pick<StoreUnderTest, 'corrupt' | 'kill' | 'attempts' | 'rows'> {
+  const count = async (table: string, iid: Iid): Promise<number> => {
+    const [row] = await sql<{ n: number | string }>(
+      `select count(*) as n from ${table} where iid = ?`,
+      iid,
+    )
+    return Number(row!.n)
+  }
+  return {
+    async corrupt(iid) {
+      await sql(
+        `update history set events = 'damaged'
+        where iid = ? and turn = (
+          select max(last.turn) from history as last
+          where last.iid = history.iid and last.execution = history.execution
+        )`,
+        iid,
+      )
+    },
+    async kill(runtime) {
+      await sql('update runtimes set lease_until = 0 where runtime = ?', runtime)
+    },
+    async attempts(iid) {
+      const [row] = await sql<{ attempts: number }>('select attempts from runs where iid = ?', iid)
+      return row?.attempts
+    },
+    async rows(iid): Promise<RowCounts> {
+      return {
+        instances: await count('instances', iid),
+        runs: await count('runs', iid),
+        history: await count('history', iid),
+        inbox: await count('inbox', iid),
+      }
+    },
+  }
+}
+
+function peepholeThread(settings: SqliteSettings): SqliteThread {
+  return new SqliteThread(
+    settings,
+    (workerData) =>
+      new Worker(peepholeScript(), {
+        workerData,
+        eval: true,
+        execArgv: ['--disable-warning=ExperimentalWarning'],
+      }),
+  )
+}
+
+let script: string | undefined
+
+/** As `thread-entry.ts` does it. */
+function peepholeScript(): string {
+  if (script === undefined) {
+    const require = createRequire(import.meta.url)
+    const esbuild = require('esbuild') as {
+      buildSync(options: object): { outputFiles: readonly { text: string }[] }
+    }
+    const source = new URL('../../src/sqlite/driver.ts', import.meta.url)
+    const { outputFiles } = esbuild.buildSync({
+      entryPoints: [new URL('./sqlite-peephole.ts', import.meta.url).pathname],
+      bundle: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'cjs',
+      define: { 'import.meta.url': JSON.stringify(pathToFileURL(source.pathname).href) },
+      write: false,
+    })
+    script = outputFiles[0]!.text
+  }
+  return script
+}

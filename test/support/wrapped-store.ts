@@ -1,0 +1,79 @@
+import { StoreError } from '../../src/store/store-error.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
+
+// Stores in front of a real one: with some methods changed, with answers that get lost, with calls
+// that wait.
+
+type Method = Exclude<keyof WorkflowStore, 'kind'>
+type Call = (...args: readonly never[]) => Promise<unknown>
+
+const METHODS: readonly Method[] = [
+  'open',
+  'close',
+  'register',
+  'unregister',
+  'reserve',
+  'workflowNumbers',
+  'start',
+  'commit',
+  'claim',
+  'load',
+  'send',
+  'tick',
+  'verify',
+  'resume',
+  'owned',
+  'find',
+  'look',
+]
+
+/** The store, with some methods replaced. */
+export function withMethods(inner: WorkflowStore, changed: Partial<WorkflowStore>): WorkflowStore {
+  const bound = METHODS.map((name) => [name, (inner[name] as Call).bind(inner)] as const)
+  return { kind: inner.kind, ...Object.fromEntries(bound), ...changed } as WorkflowStore
+}
+
+/** A store that does what it is asked, and whose answers can be lost on the way back. */
+export interface LosingStore extends WorkflowStore {
+  /** Loses the next answer of a method. Resolves when that has happened. */
+  loseNext(method: Method): Promise<void>
+  /** From now on calls of all methods wait. Resolves the ones that wait when called again. */
+  freeze(): () => void
+}
+
+/** Puts such a store in front of another. */
+export function losingStore(inner: WorkflowStore): LosingStore {
+  const losses = new Map<Method, () => void>()
+  let frozen: Promise<void> | undefined
+
+  const wrapped = METHODS.map((name) => {
+    const call = (inner[name] as Call).bind(inner)
+    const through = async (...args: readonly never[]): Promise<unknown> => {
+      await frozen
+      const answer = await call(...args)
+      const lost = losses.get(name)
+      if (lost === undefined) return answer
+      losses.delete(name)
+      lost()
+      // What came after the call was made is the same for both: it does not know.
+      await frozen
+      throw new StoreError('connection_lost', name, 'the answer was lost')
+    }
+    return [name, through] as const
+  })
+  return {
+    ...(Object.fromEntries(wrapped) as unknown as WorkflowStore),
+    kind: inner.kind,
+    loseNext: (method) => new Promise((resolve) => losses.set(method, resolve)),
+    freeze() {
+      let thaw!: () => void
+      frozen = new Promise((resolve) => {
+        thaw = () => {
+          frozen = undefined
+          resolve()
+        }
+      })
+      return thaw
+    },
+  }
+}
