@@ -8,5 +8,7 @@ export default defineConfig({
     // A rejection or a timer that outlives its test is a fault of the code under test.
     dangerouslyIgnoreUnhandledErrors: false,
     testTimeout: 20_000,
+    // Most tests wait for a disk, a clock or another process: two at a time fit on two cores.
+    maxWorkers: 2,
   },
 })

@@ -244,8 +244,8 @@ async function onFresh<T>(
   return await use(place)
 }
 
-/** Each shape in turn, several times; the round whose rate is the median stands for all. */
-export async function shapes(
+/** Each shape in turn, several times: the medians. */
+async function shapes(
   rounds: number,
   measure: (shape: Shape) => Promise<Measured>,
 ): Promise<Map<Shape['name'], Measured>> {
@@ -253,13 +253,25 @@ export async function shapes(
   for (let round = 0; round < rounds; round++) {
     for (const shape of SHAPES) all.get(shape.name)!.push(await measure(shape))
   }
-  return new Map([...all].map(([name, measured]) => [name, middle(measured)]))
+  return new Map([...all].map(([name, measured]) => [name, medians(measured)]))
 }
 
-/** The one whose rate is the median. */
-export function middle(measured: readonly Measured[]): Measured {
-  const rates = measured.map(({ stepsPerSecond }) => stepsPerSecond)
-  return measured[rates.indexOf(median(rates))]!
+/** The median of each figure by itself. */
+export function medians(measured: readonly Measured[]): Measured {
+  const of = (figure: (one: Measured) => number): number => median(measured.map(figure))
+  const [first] = measured
+  return {
+    workflowsPerSecond: of((one) => one.workflowsPerSecond),
+    stepsPerSecond: of((one) => one.stepsPerSecond),
+    cpu: of((one) => one.cpu),
+    loop: first?.loop === undefined ? undefined : of((one) => one.loop!),
+    perStep: first?.perStep && {
+      statements: first.perStep.statements && of((one) => one.perStep!.statements!),
+      writeTransactions: of((one) => one.perStep!.writeTransactions),
+      walBytes: of((one) => one.perStep!.walBytes),
+      fsyncs: of((one) => one.perStep!.fsyncs),
+    },
+  }
 }
 
 function grid(measured: ReadonlyMap<string, Measured>): string[][] {

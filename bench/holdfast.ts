@@ -20,13 +20,21 @@ export interface Place extends AsyncDisposable {
   readonly kind: 'SQLite' | 'PostgreSQL'
   /** A store on it; any number of them see the same state. */
   store(): Store
-  /** How much was recorded: instances that completed, and events of all histories. */
-  recorded(): Promise<{ readonly completed: number; readonly events: number }>
+  recorded(): Promise<Recorded>
+}
+
+/** What is in the tables. */
+export interface Recorded {
+  readonly completed: number
+  readonly events: number
+  /** Instances that nobody owns and that are due at some time. */
+  readonly asleep: number
 }
 
 const RECORDED = (completed: string, schema = ''): string =>
   `select (select count(*) from ${schema}instances where status = ${completed}) as completed,
-    (select coalesce(sum(count), 0) from ${schema}history) as events`
+    (select coalesce(sum(count), 0) from ${schema}history) as events,
+    (select count(*) from ${schema}runs where owner is null and wake_at is not null) as asleep`
 
 /** Empty tables on the server. Those of the place before are dropped. */
 export async function postgresPlace(server: BenchServer): Promise<Place> {
@@ -36,11 +44,12 @@ export async function postgresPlace(server: BenchServer): Promise<Place> {
     kind: 'PostgreSQL',
     store: () => postgres({ url }),
     async recorded() {
-      const [row] = await server.query<{ completed: string; events: string }>(
+      const [row] = await server.query<Record<keyof Recorded, string>>(
         DATABASE,
         RECORDED('2', 'holdfast.'),
       )
-      return { completed: Number(row!.completed), events: Number(row!.events) }
+      const { completed, events, asleep } = row!
+      return { completed: Number(completed), events: Number(events), asleep: Number(asleep) }
     },
     [Symbol.asyncDispose]: async () => {},
   }
@@ -59,7 +68,7 @@ export async function sqlitePlace(
       const driver = openDriver(path, undefined)
       try {
         const row = driver.prepare(RECORDED(`'completed'`)).get()
-        return row as { completed: number; events: number }
+        return row as Recorded
       } finally {
         driver.close()
       }

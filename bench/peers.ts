@@ -2,7 +2,7 @@
 
 import { ceiling } from './ceiling.ts'
 import { type Dbos, installDbos } from './dbos.ts'
-import { cells, COLUMNS, type EngineOptions, middle } from './engine.ts'
+import { cells, COLUMNS, type EngineOptions, medians } from './engine.ts'
 import { judged, quantile } from './figures.ts'
 import { holdfastLatency, holdfastOnPostgres, postgresPlace } from './holdfast.ts'
 import type { Measured, Plan } from './peer.ts'
@@ -40,7 +40,7 @@ export async function benchPeers(options: EngineOptions): Promise<Row[]> {
       for (const peer of peers) all.get(key(peer, shape))!.push(await peer.measure(shape))
     }
   }
-  const figures = new Map([...all].map(([name, measured]) => [name, middle(measured)]))
+  const figures = new Map([...all].map(([name, measured]) => [name, medians(measured)]))
   console.log(`\n${server.description}`)
   printGrid(`side by side, ${plan.inFlight} in flight, medians of ${rounds} rounds in turns`, [
     ['', ...COLUMNS],

@@ -66,6 +66,8 @@ export async function sleepers(place: Place, { count, dueInMs, dueEveryMs }: Siz
     const beganMs = performance.now()
     await start(count - first)
     const seconds = (performance.now() - beganMs) / 1_000
+    const { asleep } = await place.recorded()
+    if (asleep !== count) throw new Error(`sleepers: ${count} were started, but ${asleep} sleep`)
     const all = await heap()
     const dueMs = Date.now() + dueInMs
     for (let i = 0; i < DUE; i++) await runtime.start(sleeper, dueMs + i * dueEveryMs)

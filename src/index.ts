@@ -122,9 +122,11 @@ function storeFromUrl(url: string): Store {
   if (url === 'memory:') return sqlite({ path: ':memory:' })
   if (url.startsWith('file:')) return sqlite({ path: url.slice('file:'.length) })
   if (/^postgres(ql)?:\/\//.test(url)) return postgres({ url })
-  const scheme = /^[a-z+]+:/i.exec(url)?.[0] ?? 'none'
+  // Whatever it is, it may hold a password: only what stands before the colon is shown.
+  const scheme = /^[a-z+]+:/i.exec(url)?.[0]
+  const hint = scheme === undefined ? `did you mean "file:${url}"?` : `got "${scheme}…"`
   throw new TypeError(
-    `open: the store must begin with "file:", "memory:" or "postgres://", got scheme ${scheme}`,
+    `open: the store must begin with "file:", "memory:" or "postgres://", ${hint}`,
   )
 }
 

@@ -9,7 +9,9 @@ const ROW = /^\| *([^|]+?) *\| *(\d+) *\| *(\d+) *\| *([^|]+?) *\|$/gm
 test('the coverage table counts the tests that carry a contract name', () => {
   const page = readFileSync('docs/reference/contract-coverage.md', 'utf8')
 
-  const counted = [...page.matchAll(ROW)].map(([, category, , here, where]) => ({
+  // Rows without a file break a number down; they are counted in another row.
+  const rows = [...page.matchAll(ROW)].filter(([, , , , where]) => where!.includes('`'))
+  const counted = rows.map(([, category, , here, where]) => ({
     category: category!.trim(),
     here: Number(here),
     found: namesIn([...where!.matchAll(/`([^`]+)`/g)].map(([, glob]) => glob!)),

@@ -36,7 +36,7 @@ test.each<[object, string]>([
   [{ initial: -1 }, 'w: initial must be a finite number of milliseconds, 0 or more, got -1'],
   [{ max: NaN }, 'w: max must be a finite number of milliseconds, 0 or more, got NaN'],
   [{ initial: '1m', max: '1s' }, 'w: initial must not be above max, got 60000 ms above 1000 ms'],
-  [{ max: 50 }, 'w: initial must not be above max, got 100 ms above 50 ms'],
+  [{ max: 50 }, 'w: initial must not be above max, got 100 ms (the default) above 50 ms'],
   [{ intial: 5 }, 'w: unknown option "intial", did you mean "initial"?'],
 ])('the backoff %o is refused', (given, message) => {
   expect(() => resolveBackoff('w', given)).toThrow(message)
@@ -127,5 +127,23 @@ test('without jitter another failure never shortens the wait', () => {
       expect(longer).toBeGreaterThanOrEqual(shorter * (1 - 1e-12))
     }),
     { numRuns: 500 },
+  )
+})
+
+test.each<[string, () => number, number]>([
+  ['below 0', () => -7, 900],
+  ['above 1', () => 7, 1_100],
+  ['NaN', () => NaN, 1_000],
+  ['no number', () => undefined as unknown as number, 1_000],
+  ['a throw', never, 1_000],
+])('randomness that is %s leaves the wait within its jitter', (_, random, ms) => {
+  const backoff = resolveBackoff('w', { initial: 1_000, max: 10_000, jitter: 0.1 })
+
+  expect(backoffMs(backoff, 1, random)).toBeCloseTo(ms)
+})
+
+test('a maximum that is the default is named as such', () => {
+  expect(() => resolveBackoff('w', { initial: '1m' })).toThrow(
+    'w: initial must not be above max, got 60000 ms above 30000 ms (the default)',
   )
 })

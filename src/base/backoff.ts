@@ -38,14 +38,20 @@ export function resolveBackoff(owner: string, given: Backoff = {}): ResolvedBack
     jitter: number({ min: 0, max: 1 }, 0.3),
   })
   if (initial > max) {
+    const shown = (name: 'initial' | 'max', ms: number): string =>
+      `${ms} ms${given[name] === undefined ? ' (the default)' : ''}`
     throw new RangeError(
-      `${owner}: initial must not be above max, got ${initial} ms above ${max} ms`,
+      `${owner}: initial must not be above max, got ${shown('initial', initial)} above ${shown('max', max)}`,
     )
   }
   return { initialMs: initial, maxMs: max, multiplier, jitter }
 }
 
-/** Milliseconds to wait after `failures` failures in a row; 0 for none. `random` gives [0, 1). */
+/**
+ * Milliseconds to wait after `failures` failures in a row; 0 for none.
+ *
+ * `random` gives [0, 1). Whatever else it does, the wait stays within its jitter.
+ */
 export function backoffMs(
   { initialMs, maxMs, multiplier, jitter }: ResolvedBackoff,
   failures: number,
@@ -54,5 +60,15 @@ export function backoffMs(
   if (failures < 1 || initialMs === 0) return 0
   // The power runs into Infinity after some thousand failures; the minimum tames it.
   const exact = Math.min(initialMs * multiplier ** (failures - 1), maxMs)
-  return Math.min(exact * (1 - jitter + 2 * jitter * random()), maxMs)
+  return Math.min(exact * (1 - jitter + 2 * jitter * shareOf(random)), maxMs)
+}
+
+/** A number from 0 to 1, in the middle when there is none: a wait must come out of any `random`. */
+function shareOf(random: () => number): number {
+  try {
+    const share = Math.min(Math.max(random(), 0), 1)
+    return Number.isNaN(share) ? 0.5 : share
+  } catch {
+    return 0.5
+  }
 }

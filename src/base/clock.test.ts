@@ -23,6 +23,12 @@ async function runChild(script: string): Promise<string> {
 describe('the system clock', () => {
   afterEach(() => void vi.useRealTimers())
 
+  test('refuses options it does not know', () => {
+    expect(() => systemClock({ unreff: true } as object)).toThrow(
+      new TypeError('systemClock: unknown option "unreff", did you mean "unref"?'),
+    )
+  })
+
   test('measures time that never goes back', async () => {
     const clock = systemClock()
     const times = [clock.now()]

@@ -1,3 +1,4 @@
+import { flag, resolveOptions } from './options.ts'
 import { checkSignal } from './signal.ts'
 
 /** A timer that has been set. Cancelling one that fired or was cancelled is harmless. */
@@ -29,7 +30,7 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
  * Its timers keep the process alive, as `setTimeout` does, unless `unref` is true.
  */
 export function systemClock(options: { unref?: boolean } = {}): Clock {
-  const unref = options.unref === true
+  const { unref } = resolveOptions('systemClock', options, { unref: flag(false) })
   return {
     now: () => performance.now(),
     date: () => new Date(),

@@ -329,3 +329,35 @@ function model(value: unknown): unknown {
   if (value instanceof Error) return ['error', value.name, value.message, model(value.cause)]
   return ['object', Object.entries(value).map(([key, member]) => [key, model(member)])]
 }
+
+/** Gives an object a `toJSON` that is not enumerable. */
+function hidden(target: object): object {
+  return Object.defineProperty(target, 'toJSON', { value: () => 'something else' })
+}
+
+describe('a toJSON of a value', () => {
+  test.each([
+    ['an object', hidden({ a: '!x' }), { a: '!x' }],
+    ['an array', hidden([1, '!2']), [1, '!2']],
+    ['a part', { list: [hidden({ a: 1 })] }, { list: [{ a: 1 }] }],
+    ['an odd object', hidden(JSON.parse('{"__proto__": "!x"}') as object), { ['__proto__']: '!x' }],
+    ['a list with a named one', Object.assign([1], { toJSON: () => 'something else' }), [1]],
+  ])('is not called when it is that of %s', (_, value, meant) => {
+    expect(encode(value)).toBe(encode(meant))
+    expect(decode(encode(value))).toEqual(meant)
+  })
+
+  test('is refused like any function when it is an ordinary member', () => {
+    expect(() => encode({ toJSON: () => 1 })).toThrow('cannot store a function at $.toJSON')
+  })
+
+  test('is kept when it is data', () => {
+    expect(decode(encode({ toJSON: 'yes' }))).toEqual({ toJSON: 'yes' })
+  })
+})
+
+test('an object without a prototype comes back as a plain one', () => {
+  const bare: object = Object.assign(Object.create(null) as object, { a: 1 })
+
+  expect(Object.getPrototypeOf(decode(encode(bare)))).toBe(Object.prototype)
+})

@@ -26,8 +26,9 @@ export const defaultCodec: Codec = {
  *
  * Keeps what JSON keeps, and Date, Map, Set, bigint, Uint8Array, undefined, NaN, infinities, -0 and
  * errors. A value is a tree: an object that is referred to twice comes back as two. A Buffer comes
- * back as Uint8Array, a subclass of Date as Date, a hole in an array as undefined; properties that
- * are not enumerable, and named ones of arrays, are left out.
+ * back as Uint8Array, a subclass of Date as Date, an object without a prototype as a plain one, a
+ * hole in an array as undefined; properties that are not enumerable, and named ones of arrays, are
+ * left out, also if they are `toJSON`.
  *
  * Throws a `TypeError` that begins with `label` and says what is refused and where: functions,
  * symbols, instances of classes, cycles, and nesting of more than 1,000 levels.
@@ -41,7 +42,8 @@ export function encode(value: unknown, label = 'codec'): string {
   const packer = new Packer()
   const packed = packer.packRoot(value, label)
   // Such as an object of another realm: unlike at first sight, there was nothing special in it.
-  if (!packer.isTagged) return JSON.stringify(value)
+  // Of the value itself JSON would call a `toJSON`, which the packer has left out.
+  if (!packer.isTagged) return JSON.stringify(unpack(packed, 1))
   return '!' + JSON.stringify(packed)
 }
 
@@ -88,6 +90,7 @@ function isPlain(value: unknown, depth: number): boolean {
 
 function isPlainContainer(value: object, depth: number): boolean {
   if (depth > MAX_DEPTH) return false // or a cycle
+  if (Object.hasOwn(value, 'toJSON')) return false // JSON would call it, seen by us or not
   const prototype: unknown = Object.getPrototypeOf(value)
   if (Array.isArray(value)) {
     if (prototype !== Array.prototype) return false

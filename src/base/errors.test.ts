@@ -207,3 +207,10 @@ function namesRegisteredIn(folder: string): string[] {
     ])
     .map((match) => match[1]!)
 }
+
+test.each<[object, string]>([
+  [{ retriable: false }, 'failure "Odd": unknown option "retriable", did you mean "retryable"?'],
+  [{ retryable: 'no' }, 'failure "Odd": retryable must be true or false, got "no"'],
+])('a failure with the options %o is refused', (options, message) => {
+  expect(() => failure('Odd', options)).toThrow(new TypeError(message))
+})

@@ -1,4 +1,5 @@
 import { describe } from './describe.ts'
+import { flag, resolveOptions } from './options.ts'
 
 // The error classes that cross the database as themselves. How an error of theirs, or any other, is
 // taken apart and put together again is in `error-parts.ts`.
@@ -103,7 +104,10 @@ export function failure<Details = undefined>(
   if (BUILT_IN.has(name) || ownClasses.has(name) || REGISTERED_ELSEWHERE.has(name)) {
     throw new TypeError(`failure: name must not be that of an existing class, got "${name}"`)
   }
-  const brand: Brand = { name, retryable: options.retryable ?? true }
+  const brand: Brand = {
+    name,
+    ...resolveOptions(`failure "${name}"`, options, { retryable: flag(true) }),
+  }
 
   class DefinedFailure extends Error {
     static override [Symbol.hasInstance](value: unknown): boolean {

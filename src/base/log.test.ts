@@ -108,6 +108,27 @@ describe('a child log', () => {
     expect([bindings, data]).toEqual([{ worker: 'a' }, { rows: 3 }])
   })
 
+  test.each<[string, () => void]>([
+    ['rejects', () => Promise.reject(new Error('disk full'))],
+    [
+      'throws',
+      () => {
+        throw new Error('disk full')
+      },
+    ],
+  ])('of a logger that %s harms nobody', async (_, write) => {
+    const rejections: unknown[] = []
+    const onRejection = (reason: unknown): void => void rejections.push(reason)
+    process.on('unhandledRejection', onRejection)
+    const child = childLog({ debug: write, info: write, warn: write, error: write }, {})
+
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) child[level]({})
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', onRejection)
+
+    expect(rejections).toEqual([])
+  })
+
   test('keeps the logger that a method belongs to', () => {
     class Counting implements Logger {
       lines = 0

@@ -1,4 +1,5 @@
 import { having } from './options.ts'
+import { catchRejection } from './thenable.ts'
 
 /** Writes one line: what it is about as data, and a message. */
 export type Log = (data: object, message?: string) => void
@@ -25,13 +26,17 @@ export const defaultLog: Logger = {
 /** Checks that a value given as option can be logged to. */
 export const logger = having<Logger>('a logger', ['debug', 'info', 'warn', 'error'])
 
-/** A logger that adds `bindings` to every line. One that throws harms nobody who logs with it. */
+/**
+ * A logger that adds `bindings` to every line. One that throws, or rejects, harms nobody who logs
+ * with it.
+ */
 export function childLog(log: Logger, bindings: object): Logger {
   const to =
     (level: keyof Logger): Log =>
     (data, message) => {
       try {
-        log[level]({ ...bindings, ...asData(data) }, message)
+        const written: unknown = log[level]({ ...bindings, ...asData(data) }, message)
+        catchRejection(written, () => {})
       } catch {
         // There is nowhere left to say so.
       }

@@ -114,7 +114,7 @@ export class Packer {
     for (const key of Object.keys(value)) {
       const member = this.#packMember(value, key)
       if (key !== '__proto__') packed[key] = member
-      else Object.defineProperty(packed, key, { value: member, enumerable: true })
+      else Object.defineProperty(packed, key, { value: member, enumerable: true, writable: true })
     }
     this.#ancestors.pop()
     return packed

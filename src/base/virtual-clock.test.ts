@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Timer } from './clock.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -323,4 +323,37 @@ test('timers that set and cancel timers fire in the order of the model', async (
     }),
     { numRuns: 150 },
   )
+})
+
+describe('the options of a virtual clock', () => {
+  test.each<[object, string]>([
+    [{ strat: new Date() }, 'virtual clock: unknown option "strat", did you mean "start"?'],
+    [{ start: new Date('soon') }, 'virtual clock: start must be a valid Date, got a Date'],
+    [{ start: '2030-01-01' }, 'virtual clock: start must be a valid Date, got "2030-01-01"'],
+  ])('are refused when they are %o', (options, message) => {
+    expect(() => virtualClock(options)).toThrow(new TypeError(message))
+  })
+
+  test('are refused for a wait too', async () => {
+    const options = { wihtin: 5 } as object
+
+    await expect(virtualClock().until(Promise.resolve(), options)).rejects.toThrow(
+      'virtual clock: until: unknown option "wihtin", did you mean "within"?',
+    )
+  })
+})
+
+test('a virtual clock moves while Vitest holds the timers of Node', async () => {
+  const clock = virtualClock()
+  let fired = false
+  clock.after(5, () => (fired = true))
+
+  vi.useFakeTimers()
+  try {
+    await clock.advance(10)
+  } finally {
+    vi.useRealTimers()
+  }
+
+  expect(fired).toBe(true)
 })

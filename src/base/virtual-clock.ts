@@ -1,6 +1,8 @@
 import type { Clock, Timer } from './clock.ts'
 import { durationMs, type Duration } from './duration.ts'
+import { describe } from './describe.ts'
 import { Heap } from './heap.ts'
+import { duration, option, resolveOptions } from './options.ts'
 
 // A clock that stands still until it is moved.
 //
@@ -25,6 +27,10 @@ export interface VirtualClock extends Clock {
 
 const DAY_MS = 86_400_000
 const MOST_PER_INSTANT = 10_000
+const DEFAULT_START = new Date('2030-01-01T00:00:00Z')
+
+// As it is now: a test that replaces timers later, as `vi.useFakeTimers()` does, must not stop us.
+const { setImmediate } = globalThis
 
 interface Scheduled {
   readonly setAtMs: number
@@ -33,7 +39,8 @@ interface Scheduled {
 
 /** Makes a virtual clock; its calendar starts at `start`. */
 export function virtualClock(options: { start?: Date } = {}): VirtualClock {
-  const startMs = (options.start ?? new Date('2030-01-01T00:00:00Z')).getTime()
+  const { start } = resolveOptions('virtual clock', options, { start: option(date, DEFAULT_START) })
+  const startMs = start.getTime()
   const timers = new Heap<Scheduled>()
   let nowMs = 0
   let moving = false
@@ -87,8 +94,11 @@ export function virtualClock(options: { start?: Date } = {}): VirtualClock {
         nowMs = targetMs
       })
     },
-    async until(promise, { within = 36_500 * DAY_MS } = {}) {
-      const limitMs = nowMs + durationMs(within, 'virtual clock: within')
+    async until(promise, given) {
+      const { within } = resolveOptions('virtual clock: until', given, {
+        within: duration(36_500 * DAY_MS),
+      })
+      const limitMs = nowMs + within
       let settled = false
       const settle = (): void => void (settled = true)
       promise.then(settle, settle)
@@ -107,6 +117,11 @@ export function virtualClock(options: { start?: Date } = {}): VirtualClock {
       return promise
     },
   }
+}
+
+function date(value: unknown, what: string): Date {
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value
+  throw new TypeError(`${what} must be a valid Date, got ${describe(value)}`)
 }
 
 /** Resolves when every microtask and tick that is queued, or gets queued by those, has run. */

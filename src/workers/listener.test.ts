@@ -101,6 +101,28 @@ describe('listeners', () => {
     expect(it.health().state).toBe('sleeping')
   })
 
+  test('each broken listener is logged by itself', () => {
+    const log = memoryLog()
+    const listeners = new Listeners([broken(fail), broken(fail)], log)
+
+    tellAll(listeners)
+    tellAll(listeners)
+
+    expect(log.lines).toHaveLength(14)
+  })
+
+  test('a log that rejects harms nobody', async () => {
+    await using world = openWorkers()
+    const reject = (): unknown => Promise.reject(trouble)
+    const log = { debug: reject, info: reject, warn: reject, error: reject }
+    world.wake.notifyOne()
+    const { times } = world.play({ log, listeners: [broken(fail)] }, trouble, idle())
+
+    await world.clock.advance('1s')
+
+    expect(times).toEqual([0, 0])
+  })
+
   test('a worker runs on as before beside a listener that always throws', async () => {
     await using world = openWorkers()
     const throwing = broken(fail)
@@ -202,14 +224,36 @@ describe('the metrics of a worker', () => {
     ])
   })
 
-  test('that throw harm nobody', async () => {
+  test('count and time a pass that its worker dies of, though onError is not called', async () => {
+    await using world = openWorkers()
+    const seen: string[] = []
+    const metrics: Metrics = {
+      count: (name) => void seen.push(name),
+      record: (name, value) => void seen.push(`${name} ${value}`),
+    }
+    const book = diary()
+    const options = { metrics, listeners: [book], onThrow: 'propagate' } as const
+    world.wake.notifyOne()
+    const { it } = world.play(options, { takes: 3, ends: trouble })
+
+    await world.clock.advance('1s')
+
+    expect(seen).toEqual(['holdfast_worker_failures', 'holdfast_worker_pass_ms 3'])
+    expect(book.entries).toEqual(['start', 'idle', 'execute'])
+    expect(it.health()).toMatchObject({ state: 'dead', failures: 1 })
+  })
+
+  test.each<[string, () => void]>([
+    ['throw', fail],
+    ['reject', () => Promise.reject(trouble)],
+  ])('that %s harm nobody', async (_, how) => {
     await using world = openWorkers()
     world.wake.notifyOne()
-    const { times } = world.play({ metrics: { count: fail, record: fail } }, trouble, idle())
+    const { times } = world.play({ metrics: { count: how, record: how } }, trouble, idle())
 
     await world.clock.advance(0)
 
     expect(times).toEqual([0, 0])
-    expect(world.log.at('error')).toHaveLength(2)
+    expect(world.log.at('error')).toHaveLength(4)
   })
 })

@@ -1,10 +1,11 @@
 import type { Logger } from '../base/log.ts'
 import type { Metrics } from '../base/metrics.ts'
+import { catchRejection } from '../base/thenable.ts'
 import type { Directive } from './directive.ts'
 
 /**
  * Is told what a worker does. Every callback is optional and called in the order the listeners
- * were given. One that throws is logged once and harms nobody.
+ * were given. One that throws, or rejects, is logged once for each callback and harms nobody.
  */
 export interface Listener<P> {
   /** Once, before the first wait (and again when a supervisor restarts the worker). */
@@ -31,26 +32,25 @@ export class Listeners {
   readonly #calls: { readonly [C in Callback]: readonly ((...args: Arguments<C>) => unknown)[] }
 
   constructor(listeners: readonly Listener<never>[], log: Logger) {
-    const complained = new Set<string>()
-    const complain = (callback: Callback, error: unknown): void => {
-      // Once each: a broken listener of a fast loop would fill the log.
-      if (complained.has(callback)) return
-      complained.add(callback)
-      log.error(
-        { callback, err: error },
-        'a listener threw; further throws of this callback are not logged',
-      )
-    }
     const calls = (callback: Callback): ((...args: never[]) => unknown)[] =>
       listeners.flatMap((listener) => {
         const call = listener[callback] as ((...args: unknown[]) => unknown) | undefined
         if (typeof call !== 'function') return []
+        let complained = false
+        const complain = (error: unknown): void => {
+          // Once each: a broken listener of a fast loop would fill the log.
+          if (complained) return
+          complained = true
+          log.error(
+            { callback, err: error },
+            'a listener threw; further throws of this callback are not logged',
+          )
+        }
         return (...args: unknown[]): void => {
           try {
-            const result = call.apply(listener, args)
-            if (isThenable(result)) result.then(undefined, (error) => complain(callback, error))
+            catchRejection(call.apply(listener, args), complain)
           } catch (error) {
-            complain(callback, error)
+            complain(error)
           }
         }
       })
@@ -93,21 +93,20 @@ export function logListener(log: Logger): Listener<unknown> {
   }
 }
 
-/** Counts and times the passes of a worker. */
-export function metricsListener(name: string, metrics: Metrics): Listener<unknown> {
+/**
+ * Count and time the passes of a worker.
+ *
+ * One makes one call and returns what that returns, so that `Listeners` sees it fail in any way,
+ * and a counter that fails does not keep times from being taken.
+ */
+export function metricsListeners(name: string, metrics: Metrics): readonly Listener<unknown>[] {
   const labels = { worker: name }
-  return {
-    onComplete(ms) {
-      metrics.count('holdfast_worker_passes', 1, labels)
-      metrics.record('holdfast_worker_pass_ms', ms, labels)
+  const record = (ms: number): void => metrics.record('holdfast_worker_pass_ms', ms, labels)
+  return [
+    {
+      onComplete: () => metrics.count('holdfast_worker_passes', 1, labels),
+      onError: () => metrics.count('holdfast_worker_failures', 1, labels),
     },
-    onError(ms) {
-      metrics.count('holdfast_worker_failures', 1, labels)
-      metrics.record('holdfast_worker_pass_ms', ms, labels)
-    },
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value
+    { onComplete: record, onError: record },
+  ]
 }

@@ -302,3 +302,45 @@ describe('onDeath', () => {
     expect(mortal.it.health().state).toBe('dead')
   })
 })
+
+describe('done', () => {
+  test('resolves when the last worker was stopped by itself', async () => {
+    await using world = openWorkers()
+    const [a, b] = ['a', 'b'].map((name) => world.start(name, {}, async () => idle()))
+    const group = supervise([a!, b!], { clock: world.clock, log: world.log })
+    let settled = false
+    void group.done.then(() => (settled = true))
+
+    await a!.stop()
+    await world.clock.advance(0)
+    expect(settled).toBe(false)
+    await b!.stop()
+
+    await expect(group.done).resolves.toBeUndefined()
+  })
+
+  test.each<[string, SupervisorOptions]>([
+    ['is never restarted', { restart: 'never' }],
+    ['has used up its restarts', { restart: 'one', max: 2 }],
+  ])('rejects with the error of the last worker when that %s', async (_, supervision) => {
+    await using world = openWorkers()
+    const mortal = openMortal(world, supervision, [{ takes: 10, ends: trouble }, ...deaths(2)])
+    const other = world.start('other', {}, async () => idle())
+    mortal.group.add(other)
+    await other.stop()
+
+    await expect(world.clock.until(mortal.group.done)).rejects.toBe(trouble)
+  })
+
+  test('resolves when a worker has died and the last one was stopped', async () => {
+    await using world = openWorkers()
+    const mortal = openMortal(world, { restart: 'never' }, deaths(1))
+    const other = world.start('other', {}, async () => idle())
+    mortal.group.add(other)
+    await world.clock.advance(0)
+
+    await other.stop()
+
+    await expect(mortal.group.done).resolves.toBeUndefined()
+  })
+})

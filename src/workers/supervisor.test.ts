@@ -239,3 +239,12 @@ describe('bad input', () => {
     )
   })
 })
+
+test('one worker that is not in a list is refused', async () => {
+  await using world = openWorkers()
+  const { it } = world.play({})
+
+  expect(() => supervise(it as never)).toThrow(
+    new TypeError('supervise: workers must be a list, got a WorkerLoop'),
+  )
+})

@@ -30,7 +30,11 @@ export interface SupervisorOptions {
 
 /** Keeps workers running and ends them together. Leaving an `await using` block stops all. */
 export interface Supervisor extends AsyncDisposable {
-  /** Resolves when everything was stopped; rejects when a worker died too often (`escalate`). */
+  /**
+   * Resolves when everything was stopped, by `stop()` here or each worker by itself. Rejects with
+   * its error when a worker died too often (`escalate`), or when the last one left has died for
+   * good.
+   */
   readonly done: Promise<void>
   /** Takes on another worker. Its name must be new here, and no other supervisor may have it. */
   add(worker: Worker): void
@@ -51,6 +55,9 @@ export function supervise(
   workers: readonly Worker[] = [],
   options: SupervisorOptions = {},
 ): Supervisor {
+  if (!Array.isArray(workers)) {
+    throw new TypeError(`supervise: workers must be a list, got ${describe(workers)}`)
+  }
   const group = new WorkerGroup(options)
   group.addAll(workers)
   return group
@@ -105,6 +112,10 @@ class WorkerGroup implements Supervisor {
     for (const [name, loop] of added) {
       loop.watchDeath(this.#onWorkerDeath)
       this.#workers.set(name, loop)
+      loop.done.then(
+        () => this.#onWorkerEnd(() => this.#settle.resolve()),
+        (error: unknown) => this.#onWorkerEnd(() => this.#settle.reject(error)),
+      )
     }
   }
 
@@ -115,9 +126,9 @@ class WorkerGroup implements Supervisor {
     if (this.#stopped) {
       throw new Error(`supervise: worker "${worker.name}" was added after the stop`)
     }
-    const { state } = worker.health()
-    if (state === 'dead' || state === 'stopped') {
-      throw new Error(`supervise: worker "${worker.name}" is ${state} already`)
+    const health = worker.health()
+    if (hasEnded(health)) {
+      throw new Error(`supervise: worker "${worker.name}" is ${health.state} already`)
     }
     if (worker.supervised) {
       throw new Error(`supervise: worker "${worker.name}" has a supervisor already`)
@@ -161,6 +172,12 @@ class WorkerGroup implements Supervisor {
     return undefined
   }
 
+  /** When this was the last worker, how it ended is how the whole ended. */
+  #onWorkerEnd(settle: () => void): void {
+    // A stop settles by itself: a worker that dies of it does not make it fail.
+    if (!this.#stopped && this.health().every(hasEnded)) settle()
+  }
+
   #tellOfDeath(worker: WorkerLoop, error: unknown): void {
     const complain = (thrown: unknown): void =>
       this.#log.error({ err: thrown }, 'onDeath threw; it is ignored')
@@ -172,6 +189,10 @@ class WorkerGroup implements Supervisor {
       complain(thrown)
     }
   }
+}
+
+function hasEnded({ state }: Health): boolean {
+  return state === 'stopped' || state === 'dead'
 }
 
 function callback(value: unknown, what: string): (worker: Health, error: unknown) => void {

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 import type { Clock } from '../base/clock.ts'
 import { TimeoutError } from '../base/errors.ts'
 import type { Directive } from './directive.ts'
@@ -21,6 +23,7 @@ export async function timedPass(
 ): Promise<Directive<unknown>> {
   const { signal } = ctx
   const limit = new AbortController()
+  setMaxListeners(0, limit.signal) // As many calls of one pass may listen as it likes.
   const timeout = new TimeoutError(`pass ran longer than ${ms} ms`, ms)
   let isLate = false
   let timer = clock.after(ms, () => {

@@ -2,12 +2,14 @@
 //
 //   W1. Passes of one worker never overlap.
 //   W2. It begins idle: nothing runs before the first wake-up.
-//   W3. A wake-up is never lost: one that did not lead to a pass is handed on.
+//   W3. A wake-up is never lost: one that a stop keeps from being worked off, before its first pass
+//       or between passes that have more to do, is handed on.
 //   W4. Only a stop, a refused permit, or a throw under `onThrow: 'propagate'` ends it. No
 //       listener does, and no error.
 //   W5. Stopping beats waking: when both are there, no further pass begins.
 
 import type { Clock } from '../base/clock.ts'
+import { describe } from '../base/describe.ts'
 import { CancelledError } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import { PermitNotify } from '../base/notify.ts'
@@ -40,6 +42,8 @@ const YIELD_AFTER_MS = 1
 const YIELD_AFTER_PASSES = 100
 // The share of a stop's time in which passes may finish undisturbed.
 const UNDISTURBED = 0.8
+// How deep an abort may be wrapped by those who passed it on. Causes may go in a circle.
+const MOST_CAUSES = 10
 
 const NO_PERMIT: Disposable = { [Symbol.dispose]() {} }
 
@@ -59,6 +63,8 @@ export class WorkerLoop implements Worker {
   #state: Health['state'] = 'idle'
   #stopRequested = false
   #interrupt: (() => void) | undefined
+  /** Who woke it, until a pass finds nothing more to do (W3). */
+  #wokenBy: PermitNotify | undefined
   #wakesAtMs: number | undefined
   #ignoresBeat = false
   #startedMs: number
@@ -175,9 +181,10 @@ export class WorkerLoop implements Worker {
     listeners.tell('onStart')
     for (let between = first; ;) {
       const waking = await this.#rest(between)
+      if (waking instanceof PermitNotify) this.#wokenBy = waking
       const permit = this.#stopRequested ? undefined : await this.#enter()
       if (permit === undefined) {
-        if (waking instanceof PermitNotify) waking.notifyOne() // W3
+        this.#wokenBy?.notifyOne() // W3
         break
       }
       try {
@@ -201,6 +208,7 @@ export class WorkerLoop implements Worker {
         return this.#wait('backing-off', [], between.ms)
       case 'sleep':
         this.#pace.rest()
+        this.#wokenBy = undefined
         listeners.tell('onSleep', between.ms)
         return this.#wait('sleeping', this.#wakeOn, between.ms)
       case 'idle': {
@@ -208,7 +216,8 @@ export class WorkerLoop implements Worker {
         listeners.tell('onIdle')
         // Under `retryOn: 'notifier'` a failed worker is idle, with a floor from its pass's start.
         const floorMs = bulkhead.floorMs - (this.#clock.now() - this.#startedMs)
-        if (floorMs > 0) await this.#wait('backing-off', [], floorMs)
+        if (floorMs > 0 && (await this.#wait('backing-off', [], floorMs)) === 'stop') return 'stop'
+        this.#wokenBy = undefined
         return this.#wait('idle', this.#wakeOn, undefined)
       }
     }
@@ -267,7 +276,7 @@ export class WorkerLoop implements Worker {
   }
 
   async #runPass(): Promise<Between> {
-    const { bulkhead, listeners, timeoutMs, retryOn, onThrow } = this.#setup
+    const { bulkhead, listeners, meters, timeoutMs, retryOn, onThrow } = this.#setup
     listeners.tell('onExecute')
     this.#state = 'running'
     const startedMs = (this.#startedMs = this.#lastRunAtMs = this.#clock.now())
@@ -282,14 +291,33 @@ export class WorkerLoop implements Worker {
       listeners.tell('onComplete', this.#clock.now() - startedMs, directive)
       return directive
     } catch (error) {
-      if (onThrow === 'propagate') throw error
+      // It was told to end and did; the loop sees the stop before it would try again.
+      if (this.#stopRequested && this.#isAbort(error)) return { next: 'retry', ms: 0 }
+      const ms = this.#clock.now() - startedMs
       const backoffMs = bulkhead.escalate()
       this.#lastError = messageOf(error)
-      listeners.tell('onError', this.#clock.now() - startedMs, error, bulkhead.failures, backoffMs)
+      const told = onThrow === 'propagate' ? meters : listeners
+      told.tell('onError', ms, error, bulkhead.failures, backoffMs)
+      if (onThrow === 'propagate') throw error
       return retryOn === 'timer'
         ? { next: 'retry', ms: backoffMs }
         : { next: 'idle', payload: undefined }
     }
+  }
+
+  /** Whether this is what a stop aborted the signals of a pass with, or was caused by it. */
+  #isAbort(error: unknown): boolean {
+    const reasons: unknown[] = [this.#stopping.reason, this.#abort.reason]
+    try {
+      let at = error
+      for (let depth = 0; depth < MOST_CAUSES && at !== undefined; depth++) {
+        if (reasons.includes(at)) return true
+        at = (at as Error | null)?.cause
+      }
+    } catch {
+      // It cannot be read, so it is none of ours.
+    }
+    return false
   }
 
   /** True when the worker ends within this time. */
@@ -320,6 +348,11 @@ function passContext(abort: LazySignal, stopping: LazySignal, log: Logger): Pass
   }
 }
 
+/** What an error says. Never throws: what cannot even be read has to be told of all the same. */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  } catch {
+    return describe(error)
+  }
 }

@@ -6,9 +6,10 @@ import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
 import type { Metrics } from '../base/metrics.ts'
 import { type Notify, PermitNotify } from '../base/notify.ts'
 import { duration, having, list, oneOf, option, resolveOptions } from '../base/options.ts'
+import { checkSignal } from '../base/signal.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { type Limit, resolveLimit } from './limit.ts'
-import { type Listener, Listeners, logListener, metricsListener } from './listener.ts'
+import { type Listener, Listeners, logListener, metricsListeners } from './listener.ts'
 import { type Pacing, type ResolvedPacing, resolvePacing } from './pacing.ts'
 
 /** Everything about a worker that is not its pass. All of it may be left out. */
@@ -66,6 +67,8 @@ export interface WorkerSetup {
   readonly retryOn: 'timer' | 'notifier'
   readonly onThrow: 'retry' | 'propagate'
   readonly listeners: Listeners
+  /** Those among the listeners that measure: they are told of a deadly error too. */
+  readonly meters: Listeners
   readonly log: Logger
   readonly signal: AbortSignal | undefined
   readonly clock: Clock
@@ -89,13 +92,12 @@ export function resolveWorkerOptions<P>(name: string, given: WorkerOptions<P>): 
     listeners: list(having<Listener<never>>('a listener', [])),
     log: option(logger, defaultLog),
     metrics: option(having<Metrics>('a metrics sink', ['count', 'record']), undefined),
-    signal: option(having<AbortSignal>('an AbortSignal', ['addEventListener']), undefined),
+    signal: option((value) => signalOf(value, owner), undefined),
     clock: option(having<Clock>('a clock', ['now', 'date', 'after', 'yield']), undefined),
     random: option(randomSource, Math.random),
   })
   const log = childLog(options.log, { worker: name })
-  const own: Listener<never>[] = [logListener(log)]
-  if (options.metrics !== undefined) own.push(metricsListener(name, options.metrics))
+  const meters = options.metrics === undefined ? [] : metricsListeners(name, options.metrics)
   return {
     wakeOn: options.wakeOn,
     everyMs: options.every,
@@ -104,7 +106,8 @@ export function resolveWorkerOptions<P>(name: string, given: WorkerOptions<P>): 
     timeoutMs: options.timeout,
     retryOn: options.retryOn,
     onThrow: options.onThrow,
-    listeners: new Listeners([...own, ...options.listeners], log),
+    listeners: new Listeners([logListener(log), ...meters, ...options.listeners], log),
+    meters: new Listeners(meters, log),
     log,
     signal: options.signal,
     clock: options.clock ?? systemClock(),
@@ -114,6 +117,11 @@ export function resolveWorkerOptions<P>(name: string, given: WorkerOptions<P>): 
 function permitNotify(value: unknown, what: string): PermitNotify {
   if (value instanceof PermitNotify) return value
   throw new TypeError(`${what} must be made by notify(), got ${describe(value)}`)
+}
+
+function signalOf(value: unknown, owner: string): AbortSignal | undefined {
+  checkSignal(value, owner)
+  return value
 }
 
 function randomSource(value: unknown, what: string): () => number {

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 
 import { sleep as wait, systemClock } from '../base/clock.ts'
 import { CancelledError } from '../base/errors.ts'
-import { notify } from '../base/notify.ts'
+import { notify, type PermitNotify } from '../base/notify.ts'
 import { FairSemaphore } from '../base/semaphore.ts'
 import { diary, heldPass, openWorkers } from '../../test/support/workers.ts'
 import { idle, proceed, sleep } from './directive.ts'
-import type { PassContext } from './worker.ts'
+import type { PassContext, Worker } from './worker.ts'
 
 describe('a stop', () => {
   test('ends an idle worker [cancel_during_idle]', async () => {
@@ -244,5 +244,112 @@ describe('a wake-up that leads to no pass', () => {
 
     expect(heir.times).toEqual([])
     expect(rightful.times).toEqual([0])
+  })
+})
+
+describe('a wake-up whose work is not done', () => {
+  const backoff = { initial: 100, jitter: 0 }
+
+  test('goes to the other worker when a stop ends the pace between passes', async () => {
+    await using world = openWorkers()
+    const queue = [1, 2, 3]
+    const done: string[] = []
+    const start = (name: string): Worker =>
+      world.start(name, { pacing: { active: 100 } }, async () => {
+        const item = queue.shift()
+        if (item === undefined) return idle()
+        done.push(`${name}${item}`)
+        return proceed()
+      })
+    const a = start('a')
+    start('b')
+    await world.clock.advance(0)
+    world.wake.notifyOne()
+    await world.clock.advance(50)
+    expect(a.health().state).toBe('sleeping')
+
+    await a.stop()
+    await world.clock.advance('1s')
+
+    expect(done).toEqual(['a1', 'b2', 'b3'])
+  })
+
+  test.each([
+    ['its backoff', { backoff }],
+    ['its floor', { backoff, retryOn: 'notifier' }],
+  ] as const)('stays when a stop ends %s', async (_, options) => {
+    await using world = openWorkers()
+    world.wake.notifyOne()
+    const { it } = world.play(options, new Error('trouble'))
+    await world.clock.advance(50)
+    expect(it.health().state).toBe('backing-off')
+
+    await it.stop()
+
+    await expect(world.wake.wait()).resolves.toBeUndefined()
+  })
+
+  test.each([
+    ['idle', idle()],
+    ['asleep', sleep('1m')],
+  ])('is not there any more when the worker is %s', async (_, last) => {
+    await using world = openWorkers()
+    world.wake.notifyOne()
+    const { it } = world.play({}, proceed(), last)
+    await world.clock.advance(50)
+
+    await it.stop()
+
+    await expect(world.wake.wait(AbortSignal.abort(new Error('none')))).rejects.toThrow('none')
+    expect((world.wake as PermitNotify).takePermit()).toBe(false)
+  })
+})
+
+describe('a pass that ends by the abort of its stop', () => {
+  const ends: [string, (reason: unknown) => unknown][] = [
+    ['throws the reason', (reason) => reason],
+    ['wraps it', (reason) => new Error('lost', { cause: new Error('why', { cause: reason }) })],
+  ]
+
+  test.each(
+    ends.flatMap(([how, made]) =>
+      (['retry', 'propagate'] as const).flatMap((onThrow) =>
+        (['signal', 'stopping'] as const).map((which) => [how, which, onThrow, made] as const),
+      ),
+    ),
+  )('%s of ctx.%s has not failed under onThrow: %s', async (_, which, onThrow, made) => {
+    await using world = openWorkers()
+    const book = diary()
+    world.wake.notifyOne()
+    const it = world.start('polite', { onThrow, listeners: [book] }, (ctx) => {
+      const { [which]: signal } = ctx
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(made(signal.reason))),
+      )
+    })
+    await world.clock.advance(0)
+
+    await world.clock.until(it.stop())
+
+    await expect(it.done).resolves.toBeUndefined()
+    expect(it.health()).toMatchObject({ state: 'stopped', failures: 0 })
+    expect(it.health().lastError).toBeUndefined()
+    expect(book.entries).toEqual(['start', 'idle', 'execute', 'stop'])
+  })
+
+  test('and throws something of its own has failed', async () => {
+    await using world = openWorkers()
+    const { pass, fail } = heldPass()
+    const circular = new Error('trouble')
+    circular.cause = circular
+    world.wake.notifyOne()
+    const it = world.start('held', { onThrow: 'propagate' }, pass)
+    await world.clock.advance(0)
+
+    const stopped = it.stop()
+    fail(circular)
+    await stopped
+
+    await expect(it.done).rejects.toBe(circular)
   })
 })

@@ -5,6 +5,8 @@ import { silentLog } from '../base/log.ts'
 import { diary, NO_PACING, openWorkers, scripted } from '../../test/support/workers.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { idle, proceed, sleep } from './directive.ts'
+import { supervise } from './supervisor.ts'
+import type { Health } from './worker.ts'
 import { WorkerLoop } from './worker-loop.ts'
 import { resolveWorkerOptions } from './worker-options.ts'
 
@@ -313,5 +315,62 @@ describe('a throw', () => {
     expect(it.health().state).toBe('dead')
     expect(world.clock.pending).toBe(0)
     await expect(it.stop()).resolves.toEqual({ stragglers: [] })
+  })
+})
+
+describe('what is thrown and cannot be read', () => {
+  class Sealed extends Error {
+    override get message(): string {
+      throw new Error('do not look')
+    }
+  }
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+
+  const unreadable: [string, unknown, string][] = [
+    ['an error whose message throws', new Sealed(), 'a Sealed'],
+    ['an object that cannot be text', Object.create(null), 'an object'],
+    ['a symbol', Symbol('odd'), 'Symbol(odd)'],
+    [
+      'an error with a symbol for a name',
+      Object.assign(new Error(), { name: Symbol() }),
+      'a Error',
+    ],
+    ['a proxy that was revoked', revoked.proxy, 'an object that cannot be read'],
+  ]
+
+  test.each(unreadable)('%s, is an error to retry like any other', async (_, thrown, lastError) => {
+    await using world = openWorkers()
+    let passes = 0
+    world.wake.notifyOne()
+    const it = world.start('odd', { backoff: exactly(100) }, async () => {
+      if (++passes === 1) throw thrown
+      return idle()
+    })
+
+    await world.clock.advance(50)
+    expect(it.health()).toMatchObject({ state: 'backing-off', failures: 1, lastError })
+    await world.clock.advance(50)
+
+    expect(it.health()).toMatchObject({ state: 'idle', failures: 0 })
+  })
+
+  test.each(unreadable)('%s, is a death that is told', async (_, thrown, lastError) => {
+    await using world = openWorkers()
+    const told: unknown[] = []
+    let passes = 0
+    world.wake.notifyOne()
+    const options = { onThrow: 'propagate', backoff: exactly(100) } as const
+    const it = world.start('odd', options, async () => {
+      if (++passes === 1) throw thrown
+      return idle()
+    })
+    const onDeath = (health: Health): void => void told.push(health.lastError)
+    supervise([it], { onDeath, clock: world.clock, log: world.log })
+
+    await world.clock.advance('1s')
+
+    expect(told).toEqual([lastError])
+    expect(passes).toBe(2)
   })
 })

@@ -191,7 +191,7 @@ describe('the health of a worker', () => {
     expect(it.health()).toEqual({
       name: 'player',
       state: 'dead',
-      failures: 0,
+      failures: 1,
       lastRunAt: at(100),
       lastError: 'Error: trouble',
     })

@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 
 import { notify } from '../base/notify.ts'
 import { semaphore } from '../base/semaphore.ts'
 import { virtualClock } from '../base/virtual-clock.ts'
-import { openWorkers } from '../../test/support/workers.ts'
-import { type Directive, idle } from './directive.ts'
+import { NO_PACING, openWorkers } from '../../test/support/workers.ts'
+import { type Directive, idle, proceed } from './directive.ts'
+import type { Listener } from './listener.ts'
 import { worker } from './worker.ts'
 import { resolveWorkerOptions, type WorkerOptions } from './worker-options.ts'
 
@@ -133,6 +134,10 @@ describe('bad input', () => {
     [{ log: { debug() {} } }, 'log must be a logger, but it has no method info()'],
     [{ metrics: {} }, 'metrics must be a metrics sink, but it has no method count()'],
     [{ signal: 'SIGTERM' }, 'signal must be an AbortSignal, got "SIGTERM"'],
+    [
+      { signal: new AbortController() },
+      'signal must be an AbortSignal, got a AbortController; give its signal',
+    ],
     [{ clock: Date }, 'clock must be a clock, got a function (Date)'],
     [{ random: 0.5 }, 'random must be a function, got 0.5'],
     [{ wakeon: [] }, 'unknown option "wakeon", did you mean "wakeOn"?'],
@@ -188,5 +193,56 @@ describe('bad input', () => {
     await world.clock.advance(0)
 
     expect(times).toEqual([0])
+  })
+})
+
+describe('the payload of a worker', () => {
+  test('may be of several types, and its listeners are given any of them', async () => {
+    await using world = openWorkers()
+    const seen: unknown[] = []
+    let passes = 0
+    const wakeOn = [world.wake]
+    const listener: Listener<number | string | void> = {
+      onComplete: (_ms, directive) => void seen.push(directive.payload),
+    }
+    world.wake.notifyOne()
+    const options = { wakeOn, listeners: [listener], clock: world.clock, pacing: NO_PACING }
+    const mixed = worker('mixed', options, async () => {
+      passes++
+      if (passes === 1) return proceed(7)
+      return passes === 2 ? proceed('seven') : idle()
+    })
+    world.keep(mixed)
+
+    await world.clock.advance(0)
+
+    expect(seen).toEqual([7, 'seven', undefined])
+  })
+
+  test('gives its type to the listeners', async () => {
+    await using world = openWorkers()
+    const usual = { wakeOn: [world.wake], clock: world.clock, log: world.log }
+    const dates: Listener<Date>[] = []
+    const typed = worker(
+      'typed',
+      {
+        ...usual,
+        listeners: [
+          {
+            onComplete(_ms, { payload }) {
+              expectTypeOf(payload).toEqualTypeOf<number | string>()
+            },
+          },
+        ],
+      },
+      async () => (world.clock.now() > 0 ? idle(1) : proceed('one')),
+    )
+    // @ts-expect-error -- a listener of dates would be told of a number
+    const wrong = worker('wrong', { ...usual, listeners: dates }, async () => idle(1))
+    // @ts-expect-error -- a pass returns a directive
+    const forgetful = worker('forgetful', usual, async () => {})
+
+    const all = [typed, wrong, forgetful].map((one) => world.keep(one))
+    expect(all.map((one) => one.health().state)).toEqual(['idle', 'idle', 'idle'])
   })
 })

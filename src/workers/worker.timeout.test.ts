@@ -7,7 +7,7 @@ import { CancelledError, TimeoutError } from '../base/errors.ts'
 import { silentLog } from '../base/log.ts'
 import { virtualClock } from '../base/virtual-clock.ts'
 import { heldPass, openWorkers } from '../../test/support/workers.ts'
-import { idle, sleep } from './directive.ts'
+import { type Directive, idle, sleep } from './directive.ts'
 import type { Listener } from './listener.ts'
 import { timedPass } from './timed-pass.ts'
 
@@ -19,6 +19,12 @@ function errorsOf(): Listener<unknown> & { readonly errors: unknown[] } {
 
 function failing(): Promise<never> {
   return Promise.reject(new Error('broken'))
+}
+
+/** A pass with more listeners on its signal than Node expects. */
+async function listen({ signal }: { signal: AbortSignal }): Promise<Directive> {
+  for (let i = 0; i < 20; i++) signal.addEventListener('abort', () => {})
+  return idle()
 }
 
 describe('a pass with a timeout', () => {
@@ -119,10 +125,11 @@ describe('a pass with a timeout', () => {
 
   test('sees its signal abort with a CancelledError when a stop has waited long enough', async () => {
     await using world = openWorkers()
-    const seen = errorsOf()
+    const reasons: unknown[] = []
     world.wake.notifyOne()
-    const it = world.start('slow', { timeout: '1m', listeners: [seen] }, async (ctx) => {
-      await wait(world.clock, 120_000, ctx.signal)
+    const it = world.start('slow', { timeout: '1m' }, async ({ signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason))
+      await wait(world.clock, 120_000, signal)
       return idle()
     })
     await world.clock.advance(0)
@@ -131,7 +138,8 @@ describe('a pass with a timeout', () => {
 
     expect(report.stragglers).toEqual([])
     expect(world.clock.now()).toBe(80)
-    expect(seen.errors[0]).toBeInstanceOf(CancelledError)
+    expect(reasons[0]).toBeInstanceOf(CancelledError)
+    expect(it.health().failures).toBe(0)
   })
 
   test('sees a stop begin through ctx.stopping', async () => {
@@ -169,6 +177,20 @@ describe('a pass with a timeout', () => {
 
     expect(getEventListeners(signal, 'abort')).toEqual([])
     expect(clock.pending).toBe(0)
+  })
+
+  test('may have any number of listeners on its signal without a warning', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', onWarning)
+    const { signal } = new AbortController()
+    const ctx = { signal, stopping: signal, log: silentLog }
+
+    await timedPass(listen, ctx, virtualClock(), 100)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', onWarning)
+
+    expect(warnings).toEqual([])
   })
 
   test('begins with an aborted signal when its worker has to end already', async () => {

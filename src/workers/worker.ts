@@ -74,10 +74,11 @@ export interface Worker extends AsyncDisposable {
  *   return sent === 0 ? idle() : proceed()
  * })
  */
-export function worker<P = void>(
+export function worker<D extends Directive<unknown> = Directive>(
   name: string,
-  options: WorkerOptions<P>,
-  pass: (ctx: PassContext) => Promise<Directive<P>>,
+  // Only the pass says what its payloads are, and they may be of several types.
+  options: WorkerOptions<NoInfer<D>['payload']>,
+  pass: (ctx: PassContext) => Promise<D>,
 ): Worker {
   const setup = resolveWorkerOptions(name, options)
   if (typeof pass !== 'function') {

@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
 import { describe, expect, test } from 'vitest'
 
-import { activity, open, type Store, workflow } from '../../src/index.ts'
+import { activity, connect, open, type Store, workflow } from '../../src/index.ts'
 import { sqlite } from '../../src/sqlite/index.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
@@ -39,14 +39,18 @@ describe('a store that fails', () => {
   test('answers that are lost change no result, and nothing recorded runs again', async () => {
     const dice = new Dice(7)
     let faults = 0
+    let row = 0
     const store = faultyStore(async (method, _, call) => {
       const spared = method === 'open' || method === 'close' || method === 'register'
-      if (!spared && dice.below(3) === 0) {
+      if (!spared && row < 3 && dice.below(3) === 0) {
         faults++
+        // Not for long at a time: the loops wait longer and longer.
+        row++
         // Half of them fail before anything happened, half after it was done.
         if (dice.below(2) === 0) await call()
         throw lost()
       }
+      row = 0
       return call()
     })
     const runs = new Map<string, number>()
@@ -119,5 +123,84 @@ describe('a store that fails', () => {
     await new Promise((resolve) => setTimeout(resolve, 100))
 
     expect(refused).toBe(2)
+  })
+
+  test('who waits for a result does not hear of a connection that was lost for a moment', async () => {
+    let failures = 0
+    const store = faultyStore(async (method, _, call) => {
+      if (method === 'look' && failures++ < 2) throw lost()
+      return call()
+    })
+    const nap = workflow('nap', async (ms: number, ctx) => ctx.sleep(ms).then(() => 'slept'))
+    await using holdfast = await open(store, { register: nap, log: memoryLog() })
+
+    expect(await holdfast.run(nap, 5_200)).toBe('slept')
+    expect(failures).toBeGreaterThan(1)
+  })
+
+  test('a start of a client whose answer is lost is sent again, and is there once', async () => {
+    const items: unknown[] = []
+    const store = faultyStore(async (method, args, call) => {
+      if (method !== 'start') return call()
+      items.push((args[0] as readonly { iid: number }[])[0]!.iid)
+      const answer = await call()
+      if (items.length === 1) throw lost()
+      return answer
+    })
+    const once = workflow('once', async () => 1)
+    await using client = connect(store, { log: memoryLog() })
+
+    const handle = await client.start(once)
+
+    expect(await handle.info()).toMatchObject({ status: 'running', workflow: 'once' })
+    expect(items).toHaveLength(2)
+    expect(new Set(items).size).toBe(1)
+  })
+
+  test('what was claimed by a runtime that died while it read is not taken on', async () => {
+    const ran: string[] = []
+    let reading!: () => void
+    const read = new Promise<void>((resolve) => (reading = resolve))
+    let goOn!: () => void
+    const gate = new Promise<void>((resolve) => (goOn = resolve))
+    let hold = false
+    let runtime = 0
+    const numbers: number[] = []
+    let inner!: WorkflowStore
+    const store = faultyStore(async (method, args, call) => {
+      if (method === 'register') {
+        const registered = (await call()) as { runtime: number }
+        numbers.push(registered.runtime)
+        return registered
+      }
+      if (method === 'claim') runtime = (args[0] as { runtime: number }).runtime
+      const answer = await call()
+      if (method === 'load' && hold) {
+        hold = false
+        reading()
+        await gate
+      }
+      return answer
+    })
+    inner = (store as StoreHandle)[OPEN_WORKFLOW_STORE]()
+    const note = activity('note', async (what: string) => void ran.push(what))
+    const two = workflow('two', async (_: undefined, ctx) => {
+      await ctx.run(note, 'first')
+      await ctx.run(note, 'second')
+    })
+    await using client = connect(store, { log: memoryLog() })
+    await client.start(two, undefined, { id: 'i' })
+    hold = true
+    await using holdfast = await open(store, { register: two, log: memoryLog(), lease: '1s' })
+    await read
+    await inner.unregister(runtime)
+    // It finds out by its tick, and claims anew under another number.
+    await eventually(() => numbers.length > 1)
+    goOn()
+
+    await holdfast.get('i').result({ timeout: '10s' })
+
+    expect(ran).toEqual(['first', 'second'])
+    await inner.close()
   })
 })

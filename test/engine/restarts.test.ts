@@ -270,7 +270,7 @@ describeOnStores('restarts', (kind) => {
     await first.close()
     const sent: string[] = []
     const second = await space.open([run, mail.implement(async (to) => void sent.push(to))])
-    await second.get('w').result({ timeout: '5s' })
+    await second.get('w').result({ timeout: '15s' })
     expect(sent).toEqual(['kim'])
   })
 

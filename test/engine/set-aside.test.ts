@@ -91,7 +91,7 @@ describeOnStores('instances that are set aside', (kind) => {
   ])('%s beside a durable wait suspends the instance at once', async (_, outside) => {
     await using space = await openSpace(kind)
     const bad = workflow('bad', async (returns: boolean, ctx) => {
-      const timer = ctx.sleep('1h')
+      const timer = ctx.sleep('4s')
       await outside()
       if (!returns) await ctx.sleep(1)
       void timer
@@ -116,7 +116,7 @@ describeOnStores('instances that are set aside', (kind) => {
     await using space = await openSpace(kind)
     const shared = deferred()
     const waits = workflow('waits', async (_, ctx) => {
-      const timer = ctx.sleep('1h')
+      const timer = ctx.sleep('4s')
       await shared.promise
       await ctx.sleep(1)
       void timer

@@ -1,18 +1,23 @@
+import { backoffMs, resolveBackoff } from '../../base/backoff.ts'
 import { Batcher } from '../../base/batcher.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
 import { describe } from '../../base/describe.ts'
 import { TimeoutError } from '../../base/errors.ts'
 import { uuidMaker } from '../../base/ids.ts'
 import type { Logger } from '../../base/log.ts'
+import { PermitNotify } from '../../base/notify.ts'
 import { duration, having, option, resolveOptions } from '../../base/options.ts'
 import { readEvents, writeEvents } from '../../store/history.ts'
+import { StoreError } from '../../store/store-error.ts'
 import type {
   Ending,
   Iid,
   InstanceRow,
   StartItem,
+  Verdict,
   WorkflowStore,
 } from '../../store/workflow-store.ts'
+import { Rest } from '../../workers/rest.ts'
 import type { Args, Workflow, WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import { IidPool } from '../runtime/iid-pool.ts'
@@ -58,7 +63,7 @@ export class EngineClient implements Client {
   readonly #setup: ClientSetup
   readonly #newId: () => string
   readonly #iids: IidPool
-  readonly #starts: Batcher<StartItem, Awaited<ReturnType<WorkflowStore['start']>>[number]>
+  readonly #starts: Batcher<StartItem, Verdict>
   readonly #looks: Batcher<Iid, InstanceRow | undefined>
   readonly #finds: Batcher<string, InstanceRow | undefined>
   readonly #numbers = new Map<string, Promise<number>>()
@@ -140,7 +145,7 @@ export class EngineClient implements Client {
     const iid = await this.#iids.take()
     const workflow = await this.#number(definition)
     const events = writeEvents([startedEvent({ definition, input })])
-    const verdict = await this.#starts.call({
+    const item: StartItem = {
       iid,
       id,
       workflow,
@@ -148,8 +153,21 @@ export class EngineClient implements Client {
       wakeAt: 0,
       turn: { execution: 1, turn: 1, at: 0, first: 1, count: 1, events },
       end: null,
-    })
-    return { iid, verdict }
+    }
+    return { iid, verdict: await this.#send(item) }
+  }
+
+  /** Sends a start, again when the answer was lost: the store recognises it. */
+  async #send(item: StartItem): Promise<Verdict> {
+    for (let failures = 1; ; failures++) {
+      try {
+        return await this.#starts.call(item)
+      } catch (error) {
+        const again = error instanceof StoreError && error.retryable && failures < MOST_SENDS
+        if (!again) throw error
+        await sleep(this.#setup.clock, backoffMs(RESEND, failures, Math.random))
+      }
+    }
   }
 
   /** The instance that has the id already: the same one for the same workflow, else a conflict. */
@@ -194,6 +212,9 @@ export class EngineClient implements Client {
       resume: async () => {
         await this.#open()
         const count = await this.#setup.store.resume([id])
+        if (count === 0 && (await this.#finds.call(id)) === undefined) {
+          throw new Error(`resume: there is no instance "${id}"`)
+        }
         if (count > 0) this.#setup.runtime?.claimNow()
       },
     }
@@ -250,19 +271,35 @@ export class EngineClient implements Client {
 
   async #ending(iid: Iid, signal: AbortSignal | undefined): Promise<Ending> {
     const { clock, runtime } = this.#setup
-    for (let delayMs = FIRST_LOOK_MS; ; delayMs = Math.min(delayMs * 2, LATEST_LOOK_MS)) {
-      signal?.throwIfAborted()
-      const local = runtime?.localEnd(iid)
-      const end = local && (await abortable(local, signal))
-      if (end !== undefined) return end
-      const row = await this.#looks.call(iid)
-      if (row === undefined) throw new Error('result: the instance was deleted')
-      const { status, output } = row
-      if (output !== null && status !== 'running' && status !== 'suspended') {
-        return { status, output }
+    const news = new PermitNotify()
+    let ended: Ending | undefined
+    const stop = runtime?.endings.wait(iid, (end) => {
+      ended ??= end
+      news.notifyOne()
+    })
+    try {
+      for (let delayMs = FIRST_LOOK_MS; ; delayMs = Math.min(delayMs * 2, LATEST_LOOK_MS)) {
+        signal?.throwIfAborted()
+        const here = runtime?.owns(iid) === true
+        ended ??= here ? undefined : await this.#look(iid)
+        if (ended !== undefined) return ended
+        // What runs here tells when it ends, or leaves; elsewhere somebody has to look.
+        if (news.takePermit()) continue
+        await restUntil(new Rest(clock, [news], here ? undefined : delayMs), signal)
       }
-      await sleep(clock, delayMs, signal)
+    } finally {
+      stop?.()
     }
+  }
+
+  /** The end of an instance as the store has it. */
+  async #look(iid: Iid): Promise<Ending | undefined> {
+    const row = await this.#looks.call(iid).catch(nothingYet)
+    if (row === 'unknown') return undefined
+    if (row === undefined) throw new Error('result: the instance was deleted')
+    const { status, output } = row
+    const open = status === 'running' || status === 'suspended'
+    return open || output === null ? undefined : { status, output }
   }
 
   #open(): Promise<void> {
@@ -273,6 +310,16 @@ export class EngineClient implements Client {
     }
     return this.#opened
   }
+}
+
+// A store that does not answer for about ten seconds is the caller's to deal with.
+const MOST_SENDS = 8
+const RESEND = resolveBackoff('start', { initial: 50, max: 3_000 })
+
+/** A store that does not answer right now says nothing about the instance. */
+function nothingYet(error: unknown): 'unknown' {
+  if (error instanceof StoreError && error.retryable) return 'unknown'
+  throw error
 }
 
 const START_OPTIONS = { id: option(checkId, undefined) }
@@ -302,12 +349,11 @@ function checkWorkflow(what: string, value: unknown): WorkflowDefinition {
   throw new TypeError(`${what}: needs a workflow, got ${describe(value)}`)
 }
 
-/** The promise, or a rejection when the signal aborts first. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
-    signal.addEventListener('abort', stop, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
+/** The end of a rest, or a rejection when the signal aborts first. */
+async function restUntil(rest: Rest, signal: AbortSignal | undefined): Promise<void> {
+  const stop = (): void => rest.stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  await rest.ended
+  signal?.removeEventListener('abort', stop)
+  signal?.throwIfAborted()
 }

@@ -43,7 +43,7 @@ export function makeContext(copy: Copy, host: ContextHost): WorkflowContext {
     run(activity, ...[input, options]: [input?: unknown, options?: ActivityOptions]) {
       const known = activity as unknown as ActivityDefinition
       if ((known as { kind?: unknown } | undefined)?.kind !== 'activity') {
-        throw new TypeError(`ctx.run: needs an activity, got ${describe(activity)}`)
+        throw new TypeError(`ctx.run: needs an activity, got ${whatIs(activity)}`)
       }
       const { name } = known
       const label = `ctx.run: input of activity "${name}"`
@@ -99,7 +99,24 @@ function turnLog(copy: Copy, log: Logger): Logger {
   const line =
     (level: keyof Logger): Log =>
     (data, message) => {
-      if (!copy.run.replaying) copy.lines.push(() => log[level]({ ...about, ...data }, message))
+      if (copy.run.replaying) return
+      const written = { ...about, ...asItIs(data) }
+      copy.lines.push(() => log[level](written, message))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+// The line is written later, so the data is copied now. It must not throw: when the past is repeated
+// nothing is logged, and the code has to do the same.
+function asItIs(data: object): object {
+  try {
+    return { ...data }
+  } catch (error) {
+    return { err: error }
+  }
+}
+
+function whatIs(value: unknown): string {
+  const { kind, name } = (value ?? {}) as { kind?: unknown; name?: unknown }
+  return kind === 'workflow' ? `workflow "${String(name)}"` : describe(value)
 }

@@ -65,7 +65,7 @@ describe('activities', () => {
     await settle()
 
     const info = { instanceId: 'i', workflow: 'test', activity: 'work' }
-    expect(told).toEqual([['completed', 7, [2, '1-1-7', info]]])
+    expect(told).toEqual([['completed', 7, [2, '1-1-7-0', info]]])
     expect([activities.running, copy.running.size]).toEqual([0, 0])
   })
 

@@ -86,15 +86,29 @@ export class Activities {
       if (!call.wanted) return
       const value = await this.#run(call)
       if (!call.wanted) return
-      const text = this.#host.values.encode(value, `activity "${work.name}": its result`)
+      const text = this.#encode(value, work)
       copy.running.delete(command)
       this.#host.completed(copy, command, text)
     } catch (error) {
       if (call.wanted) this.#fail(call, error)
     } finally {
       this.#running--
-      const next = this.#queue.shift()
-      if (next !== undefined) void this.#attempt(next)
+      this.#startNext()
+    }
+  }
+
+  #startNext(): void {
+    // A loop, not a recursion: thousands may have become unwanted at once.
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      if (next.wanted) return void this.#attempt(next)
+    }
+  }
+
+  #encode(value: unknown, { name }: ActivityWork): string {
+    try {
+      return this.#host.values.encode(value, `activity "${name}": its result`)
+    } catch (error) {
+      throw new FinalError(error)
     }
   }
 
@@ -117,10 +131,14 @@ export class Activities {
     return Promise.race([running, late]).finally(() => timer?.cancel())
   }
 
-  #fail({ copy, command, work, attempt }: ActivityCall, error: unknown): void {
+  #fail({ copy, command, work, attempt }: ActivityCall, thrown: unknown): void {
     const { options, name } = work
     copy.running.delete(command)
-    const delayMs = retryDelayMs(options.retry, attempt, error, this.#host.random)
+    const final = thrown instanceof FinalError
+    const error = final ? thrown.cause : thrown
+    const delayMs = final
+      ? undefined
+      : retryDelayMs(options.retry, attempt, error, this.#host.random)
     if (delayMs === undefined) {
       this.#host.failed(
         copy,
@@ -142,7 +160,17 @@ function invoke(work: ActivityWork, ctx: ActivityContext, values: Values): unkno
   const input = values.value(work.input!)
   if (schema === undefined) return run!(input as never, ctx)
   const what = `activity "${name}": its input`
-  return parse(schema, input, what).then((parsed) => run!(parsed as never, ctx))
+  const parsing = parse(schema, input, what).catch((error: unknown) => {
+    throw new FinalError(error)
+  })
+  return parsing.then((parsed) => run!(parsed as never, ctx))
+}
+
+/** Trying again would bring the same: an input that is not valid, a result that cannot be stored. */
+class FinalError extends Error {
+  constructor(cause: unknown) {
+    super('it would fail again', { cause })
+  }
 }
 
 /** A failure crosses as itself; anything else is wrapped, with what was thrown as its cause. */
@@ -184,7 +212,9 @@ class ActivityCall implements ActivityContext, Attempt {
   }
 
   get idempotencyKey(): string {
-    return `${this.copy.iid}-${this.copy.generation}-${this.command}`
+    // The time is there because another database may give out the same numbers.
+    const { iid, generation, startedAt } = this.copy
+    return `${iid}-${generation}-${this.command}-${startedAt.toString(36)}`
   }
 
   get signal(): AbortSignal {

@@ -19,7 +19,8 @@ export interface ClaimHost {
   owns(iid: Iid): boolean
   sawTime(ms: number): void
   onDead(runtime: number): Promise<void>
-  takeOn(claims: readonly Claim[]): Promise<void>
+  /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
+  takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
   /** Something was claimed: the next due time is another one. */
   claimed(): void
 }
@@ -74,8 +75,12 @@ export class Claimer {
     const host = this.#host
     if (this.#reconcile) {
       // Here, and not in the tick, because no claim is under way now that could look lost.
-      const owned = await host.store.owned(host.runtimeNumber())
-      await host.takeOn(owned.filter(({ iid }) => !host.owns(iid)))
+      const number = host.runtimeNumber()
+      const owned = await host.store.owned(number)
+      await host.takeOn(
+        number,
+        owned.filter(({ iid }) => !host.owns(iid)),
+      )
       this.#reconcile = false
     }
     const limit = Math.min(host.freeInstances(), MOST_AT_ONCE)
@@ -95,7 +100,7 @@ export class Claimer {
       return proceed()
     }
     if (answer.claims.length === 0) return idle()
-    await host.takeOn(answer.claims)
+    await host.takeOn(runtime, answer.claims)
     host.claimed()
     return answer.claims.length === limit ? proceed() : idle()
   }

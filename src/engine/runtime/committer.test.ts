@@ -168,6 +168,58 @@ describe('the committer', () => {
     expect(verdicts).toEqual(['done', 'refused', 'done'])
   })
 
+  test('a turn that waits behind a batch is refused too when its copy was lost', async () => {
+    let moved = true
+    let arrived!: () => void
+    const underWay = new Promise<void>((resolve) => (arrived = resolve))
+    let release!: () => void
+    const gate = new Promise<void>((resolve) => (release = resolve))
+    await using opened = await openCommitter((commit) => async (batch) => {
+      if (moved) return commit(batch)
+      moved = true
+      arrived()
+      await gate
+      return { state: 'verify', clock: 1, server: 'other' }
+    })
+    const { first, send } = opened
+    await opened.starts(3)
+    moved = false
+
+    const other = send([{ turn: turnItem(first) }])
+    await underWay
+    const behind = send([{ turn: turnItem(first + 1) }])
+    release()
+
+    expect(await behind).toEqual(['refused'])
+    expect(await other).toEqual(['done'])
+  })
+
+  test('one who throws when told keeps nobody else from being told', async () => {
+    await using opened = await openCommitter()
+    const { committer, first } = opened
+    committer.add({
+      start: startItem(first),
+      settle() {
+        throw new Error('boom')
+      },
+    })
+    const second = new Promise((resolve) => {
+      committer.add({ start: startItem(first + 1), settle: resolve })
+    })
+    committer.flush()
+
+    expect(await second).toBe('done')
+  })
+
+  test('what comes after the close is told so at once', async () => {
+    await using opened = await openCommitter()
+    opened.committer.close()
+
+    const [late] = await opened.starts(1)
+
+    expect(late).toMatchObject({ code: 'closed' })
+  })
+
   test('turns that wait can be taken back, starts stay', async () => {
     await using opened = await openCommitter()
     const { committer, first } = opened

@@ -67,6 +67,7 @@ export class Committer {
   #batch: readonly Entry[] = []
   #lastSize = 0
   #woken = false
+  #closed = false
 
   constructor(host: CommitHost) {
     this.#host = host
@@ -87,6 +88,7 @@ export class Committer {
    * other half's, instead of each waiting for the other.
    */
   add(entry: Entry): void {
+    if (this.#closed) return entry.settle(closedError())
     this.#queue.push(entry)
     if (this.#queue.length >= Math.max(FEWEST_AHEAD, this.#lastSize / 2)) this.flush()
   }
@@ -111,12 +113,11 @@ export class Committer {
 
   /** Tells everybody who still waits that nothing is sent any more. */
   close(): void {
+    this.#closed = true
     const left = [...this.#batch, ...this.#queue]
     this.#batch = this.#queue = []
     this.#room.notifyAll()
-    for (const entry of left) {
-      entry.settle(new StoreError('closed', 'commit', 'the runtime is closing'))
-    }
+    for (const entry of left) entry.settle(closedError())
   }
 
   /** The loop that sends batches. */
@@ -129,7 +130,7 @@ export class Committer {
         clock,
         log,
         pacing: { min: 0, active: 0, step: 0 },
-        backoff: { initial: 20, max: 5_000 },
+        backoff: { initial: 20, max: 1_000 },
       },
       () => this.#pass(),
     )
@@ -192,6 +193,10 @@ export class Committer {
         return this.#again(starts)
       case 'verify': {
         const lost = await this.#host.onServerChange()
+        // Also those that wait behind this batch: they would leave a gap in the history.
+        const behind = this.#queue.filter((entry) => entry.turn && lost.has(entry.turn.iid))
+        this.#queue = this.#queue.filter((entry) => !behind.includes(entry))
+        this.#tell(behind, () => 'refused')
         const gone = turns.filter((entry) => lost.has(entry.turn!.iid))
         this.#settle(gone, () => 'refused')
         return this.#again(entries.filter((entry) => !gone.includes(entry)))
@@ -212,13 +217,24 @@ export class Committer {
 
   /** Tells those concerned, and takes them out of what would be sent again. */
   #settle(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
-    if (entries.length < this.#batch.length) {
+    if (entries.length !== this.#batch.length) {
       const settled = new Set(entries)
       this.#batch = this.#batch.filter((entry) => !settled.has(entry))
     } else {
       this.#batch = []
     }
-    for (let i = 0; i < entries.length; i++) entries[i]!.settle(result(i))
+    this.#tell(entries, result)
+  }
+
+  #tell(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
+    for (let i = 0; i < entries.length; i++) {
+      try {
+        entries[i]!.settle(result(i))
+      } catch (error) {
+        // Whatever one of them does, the others have to be told.
+        this.#host.log.error({ err: error }, 'a committed item could not be followed up')
+      }
+    }
   }
 }
 
@@ -227,4 +243,8 @@ function sizeOf(entry: Entry): number {
   if (start !== undefined) return 200 + start.turn.events.length + (start.end?.output.length ?? 0)
   const end = turn!.next.kind === 'end' ? turn!.next.end.output.length : 0
   return 100 + (turn!.turn?.events.length ?? 0) + end
+}
+
+function closedError(): StoreError {
+  return new StoreError('closed', 'commit', 'the runtime is closed')
 }

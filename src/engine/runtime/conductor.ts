@@ -21,6 +21,7 @@ import type { Alarms } from './alarms.ts'
 import type { Committer } from './committer.ts'
 import { Copies } from './copies.ts'
 import { type Arrival, type Copy, copyOf, type TurnResult } from './copy.ts'
+import { Endings } from './endings.ts'
 import type { StoreClock } from './store-clock.ts'
 import { insideExecution } from './strays.ts'
 import { locateMismatch, takeTurn } from './take-turn.ts'
@@ -29,6 +30,8 @@ import { endOf, startedEvent, turnRow } from './turn-row.ts'
 
 // An instance at rest that will not wake before this is released; its copy is kept for a while.
 const REST_MS = 5_000
+// How often an instance comes back to see whether the code of its activity is there.
+const LOOK_FOR_CODE_MS = 10_000
 // A shorter delay is not worth a commit: after a crash the attempt is made at once.
 const RECORDED_DELAY_MS = 1_000
 
@@ -50,14 +53,18 @@ export interface ConductorSetup {
   claimAt(at: number): void
   /** An instance is no longer owned here. */
   left(): void
+  /** An instance needs code that is not here. */
+  lacksCode(): void
 }
 
 /** Leads the copies of one runtime. */
 export class Conductor {
   readonly copies = new Copies()
+  readonly endings = new Endings()
   readonly turner: Turner
   readonly #setup: ConductorSetup
   readonly #left = notify()
+  readonly #warned = new Set<string>()
   #closing = false
 
   constructor(setup: ConductorSetup) {
@@ -90,26 +97,45 @@ export class Conductor {
     definition: WorkflowDefinition,
     kept: Copy | undefined,
   ): void {
+    const stale = this.copies.get(claim.iid)
+    if (stale !== undefined) this.drop(stale, 'it was claimed again')
     const copy = kept ?? this.#read(loaded, definition, claim.epoch)
     if (copy === undefined) return
     copy.epoch = claim.epoch
     copy.state = 'resting'
     copy.reopened = true
     this.#add(copy)
-    copy.arrivals.push(...inboxArrivals(loaded))
     this.turner.enqueue(copy)
+    this.#receive(copy, loaded)
   }
 
   #add(copy: Copy): void {
     this.copies.add(copy)
-    // Its next turn finds it broken, and sets it aside.
-    copy.run.onBreak = () => this.turner.enqueue(copy)
+    copy.run.onBreak = () => {
+      // Its next turn finds it broken, and sets it aside. One that was released has none now.
+      if (copy.state === 'released') {
+        this.#setup.log.error(
+          { id: copy.id, workflow: copy.definition.name, err: copy.run.broken },
+          'instance will be set aside when it wakes',
+        )
+      }
+      this.turner.enqueue(copy)
+    }
+  }
+
+  /** What waits in its inbox arrives; an instance whose inbox cannot be read is set aside. */
+  #receive(copy: Copy, loaded: Loaded): void {
+    try {
+      this.arrive(copy, inboxArrivals(loaded))
+    } catch (error) {
+      void this.#setAside(copy, error)
+    }
   }
 
   /** Results arrived for an instance that is owned. */
   deliver(loaded: Loaded): void {
     const copy = this.copies.get(loaded.iid)
-    if (copy !== undefined) this.arrive(copy, inboxArrivals(loaded))
+    if (copy !== undefined) this.#receive(copy, loaded)
   }
 
   /** Puts arrivals before a copy and lets it have a turn. */
@@ -128,7 +154,7 @@ export class Conductor {
     if (retryAt - this.#setup.time.now() >= RECORDED_DELAY_MS) {
       this.arrive(copy, [{ event: { type: 'attempt', command, attempt, retryAt, error } }])
     } else {
-      this.#releaseIfClosing(copy)
+      this.#releaseIfAtRest(copy)
     }
   }
 
@@ -136,7 +162,7 @@ export class Conductor {
   drop(copy: Copy, reason: string): void {
     copy.started?.(new StoreError('closed', 'start', reason))
     this.#leave(copy, reason)
-    this.#tellWaiters(copy, undefined)
+    this.endings.tell(copy.iid, undefined)
   }
 
   /** Nothing new begins; instances are released as soon as nothing of them runs here. */
@@ -144,7 +170,7 @@ export class Conductor {
     const { clock, committer } = this.#setup
     this.#closing = true
     this.#setup.activities().clearQueue()
-    for (const copy of this.copies) this.#releaseIfClosing(copy)
+    for (const copy of this.copies) this.#releaseIfAtRest(copy)
     committer.flush()
     let late = false
     const timer = clock.after(drainMs, () => {
@@ -172,12 +198,12 @@ export class Conductor {
       ? [...result.events, { type: 'ended', status: end.status } as const]
       : result.events
     const row = turnRow(copy, events)
+    const next: Next = end ? { kind: 'end', end } : this.#nextOf(copy)
     if (copy.turn === 0) {
-      return this.#commitStart(copy, row!, end, (verdict) =>
-        this.#recorded(copy, row, end ? { kind: 'end', end } : { kind: 'keep' }, result, verdict),
+      return this.#commitStart(copy, row!, next, (verdict) =>
+        this.#recorded(copy, row, next, result, verdict),
       )
     }
-    const next: Next = end ? { kind: 'end', end } : this.#nextOf(copy)
     // Nothing of it may begin here while it is being given away.
     if (next.kind === 'release') this.#silence(copy)
     if (row === null && result.taken.length === 0 && next.kind === 'keep') {
@@ -193,13 +219,16 @@ export class Conductor {
   #commitStart(
     copy: Copy,
     turn: TurnRow,
-    end: Ending | undefined,
+    next: Next,
     settle: (verdict: Verdict | Error) => void,
   ): void {
     const { iid, id, definition } = copy
     const workflow = this.#setup.workflowNumber(definition)!
+    // One that only sleeps is nobody's from the beginning.
+    const wakeAt = next.kind === 'release' ? next.wakeAt : null
+    const end = next.kind === 'end' ? next.end : null
     this.#setup.committer.add({
-      start: { iid, id, workflow, owned: true, wakeAt: null, turn, end: end ?? null },
+      start: { iid, id, workflow, owned: next.kind !== 'release', wakeAt, turn, end },
       settle: (verdict) => {
         copy.started?.(verdict)
         settle(verdict)
@@ -235,7 +264,7 @@ export class Conductor {
       case 'keep':
         for (const given of result.given) this.#carryOut(copy, given)
         if (copy.arrivals.length > 0 || copy.run.broken) this.turner.enqueue(copy)
-        else this.#releaseIfClosing(copy)
+        else this.#releaseIfAtRest(copy)
     }
   }
 
@@ -255,14 +284,27 @@ export class Conductor {
     if (copy.state === 'gone' || this.#closing) return
     const activity = work as ActivityWork
     if (activity.step === undefined && activity.definition === undefined) {
-      this.#setup.log.warn(
-        { activity: activity.name, id: copy.id },
-        'no code is registered here for this activity; the instance waits for a runtime that has it',
-      )
-      return
+      return this.#lacksCode(copy, { event, work, stack: undefined }, activity.name)
     }
     const attempt = (copy.attempts.get(event.command)?.attempts ?? 0) + 1
     this.#setup.activities().start(copy, event.command, activity, attempt)
+  }
+
+  /** Gives the instance away for a while, in case another runtime has the code. */
+  #lacksCode(copy: Copy, given: Given, activity: string): void {
+    const { time, log } = this.#setup
+    const { command } = given.event
+    if (!this.#warned.has(activity)) {
+      this.#warned.add(activity)
+      log.warn(
+        { activity, id: copy.id },
+        'no code is registered here for this activity; its instances wait for a runtime that has it',
+      )
+    }
+    this.#setup.lacksCode()
+    const retryAt = time.now() + LOOK_FOR_CODE_MS
+    copy.attempts.set(command, { attempts: copy.attempts.get(command)?.attempts ?? 0, retryAt })
+    this.#setAlarm(copy, command, retryAt, () => this.#startAttempt(copy, given))
   }
 
   #setAlarm(copy: Copy, command: number, at: number, ring: () => void): void {
@@ -300,11 +342,13 @@ export class Conductor {
     return wakeAt === Infinity ? undefined : wakeAt
   }
 
-  #releaseIfClosing(copy: Copy): void {
-    if (!this.#closing || copy.state !== 'resting' || copy.arrivals.length > 0) return
-    const wakeAt = this.#sleepsUntil(copy)
-    if (wakeAt === undefined) return
-    this.#commitWithoutTurn(copy, { kind: 'release', wakeAt })
+  /** Gives back an instance that has nothing to do here for a while; while closing, any at rest. */
+  #releaseIfAtRest(copy: Copy): void {
+    if (copy.state !== 'resting') return
+    const next = this.#nextOf(copy)
+    if (next.kind !== 'release') return
+    this.#silence(copy)
+    this.#commitWithoutTurn(copy, next)
   }
 
   #commitWithoutTurn(copy: Copy, next: Next): void {
@@ -322,7 +366,7 @@ export class Conductor {
     copy.state = 'released'
     this.copies.release(copy)
     this.#notifyLeft()
-    this.#tellWaiters(copy, undefined)
+    this.endings.tell(copy.iid, undefined)
     if (wakeAt !== null && !this.#closing) this.#setup.claimAt(wakeAt)
   }
 
@@ -334,7 +378,7 @@ export class Conductor {
       )
     }
     this.#leave(copy, 'the workflow has ended')
-    this.#tellWaiters(copy, end)
+    this.endings.tell(copy.iid, end)
   }
 
   #leave(copy: Copy, reason: string): void {
@@ -355,12 +399,6 @@ export class Conductor {
   #silence(copy: Copy): void {
     for (const { alarm } of copy.alarms.values()) this.#setup.alarms.cancel(alarm)
     copy.alarms.clear()
-  }
-
-  #tellWaiters(copy: Copy, end: Ending | undefined): void {
-    const waiters = copy.waiters
-    copy.waiters = []
-    for (const tell of waiters) tell(end)
   }
 
   /** The store cannot take this item, and it is this one's fault alone. */
@@ -386,7 +424,7 @@ export class Conductor {
     if (copy.turn > 0) return this.#commitWithoutTurn(copy, next)
     // It exists from now on, and is set aside: the start was accepted.
     copy.state = 'committing'
-    this.#commitStart(copy, turnRow(copy, [startedEvent(copy)])!, undefined, (verdict) => {
+    this.#commitStart(copy, turnRow(copy, [startedEvent(copy)])!, { kind: 'keep' }, (verdict) => {
       if (verdict !== 'done') return this.drop(copy, 'it was not started')
       copy.turn = 1
       this.#commitWithoutTurn(copy, next)
@@ -417,6 +455,8 @@ export class Conductor {
     } catch (error) {
       const unreadable = copyOf(loaded, definition, run, [], '')
       unreadable.epoch = epoch
+      // It is recorded, whatever its history says.
+      unreadable.turn = Math.max(1, unreadable.turn)
       this.copies.add(unreadable)
       void this.#setAside(unreadable, error)
       return undefined

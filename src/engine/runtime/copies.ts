@@ -56,7 +56,10 @@ export class Copies {
 
   /** It ended, was refused, or was taken away. */
   remove(copy: Copy): void {
-    if (this.#owned.delete(copy.iid)) this.#ownedBytes -= weigh(copy)
+    // Another copy may stand in its place by now.
+    if (this.#owned.get(copy.iid) !== copy) return
+    this.#owned.delete(copy.iid)
+    this.#ownedBytes -= weigh(copy)
   }
 
   /** It was released: kept for a while, in case nobody else takes a turn. */

@@ -1,5 +1,5 @@
 import type { Event } from '../../store/history.ts'
-import type { Ending, Iid, Loaded, Verdict } from '../../store/workflow-store.ts'
+import type { Iid, Loaded, Verdict } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution, Given } from '../replay/execution.ts'
 import type { OpenAttempt, PastTurn } from '../replay/replay.ts'
@@ -27,6 +27,8 @@ export interface Copy {
   turn: number
   /** Number of the last recorded event. */
   seq: number
+  /** When the execution was started, by the store's clock. */
+  startedAt: number
   /** Time of the last turn. */
   at: number
   /**
@@ -51,8 +53,6 @@ export interface Copy {
   handedBytes: number
   /** Called with what became of its start. */
   started: ((verdict: Verdict | Error) => void) | undefined
-  /** Called when the instance ends here, or with `undefined` when it leaves this process. */
-  waiters: ((end: Ending | undefined) => void)[]
 }
 
 /** What a turn led to. */
@@ -77,7 +77,9 @@ export function copyOf(
     generation: loaded.execution,
     turn: last?.turn ?? 0,
     seq: last === undefined ? 0 : last.first + last.count - 1,
+    startedAt: loaded.history[0]?.at ?? 0,
     at: last?.at ?? 0,
+    handedBytes: loaded.history.reduce((sum, { events }) => sum + events.length, 0),
     past,
     reopened: true,
   }
@@ -101,6 +103,7 @@ export function newCopy(
     epoch: 1,
     turn: 0,
     seq: 0,
+    startedAt: 0,
     at: 0,
     state: 'resting',
     past: undefined,
@@ -112,6 +115,5 @@ export function newCopy(
     alarms: new Map(),
     handedBytes: input.length,
     started: undefined,
-    waiters: [],
   }
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { writeEvents } from '../../store/history.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { Claim, Ending, Iid, Verdict, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Claim, Iid, Verdict, WorkflowStore } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Registry } from '../registry.ts'
@@ -16,11 +16,15 @@ import { Claimer, type ClaimHost } from './claimer.ts'
 import { Committer, type CommitHost, type Identity } from './committer.ts'
 import { Conductor } from './conductor.ts'
 import { newCopy } from './copy.ts'
+import type { Endings } from './endings.ts'
 import { IidPool } from './iid-pool.ts'
 import { StoreClock } from './store-clock.ts'
 import { watchStrays } from './strays.ts'
 import { Ticker, type TickHost } from './ticker.ts'
 import { startedEvent } from './turn-row.ts'
+
+const LACKING_MS = 30_000
+const LET_OTHERS_MS = 500
 
 /** What a runtime is made of. */
 export interface RuntimeSetup {
@@ -75,6 +79,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
   #stopWatching: (() => void) | undefined
   #identity: Identity = { runtime: 0, server: '' }
   #closing = false
+  #lackedCodeMs = -Infinity
   #rebirth: Promise<void> | undefined
 
   private constructor(setup: RuntimeSetup) {
@@ -102,6 +107,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
       workflowNumber: (definition) => this.#numbers.get(definition),
       claimAt: (at) => this.claimAt(at),
       left: () => this.#claimer.roomFreed(),
+      lacksCode: () => (this.#lackedCodeMs = clock.now()),
     })
     this.#conductor = conductor
     this.#activities = new Activities(
@@ -159,10 +165,9 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
     })
   }
 
-  /** The end of an instance that runs here: `undefined` when it leaves this process first. */
-  localEnd(iid: Iid): Promise<Ending | undefined> | undefined {
-    const copy = this.#conductor.copies.get(iid)
-    return copy && new Promise((resolve) => copy.waiters.push(resolve))
+  /** Who waits in this process for the end of which instance. */
+  get endings(): Endings {
+    return this.#conductor.endings
   }
 
   /**
@@ -213,7 +218,10 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
   }
 
   claimAt(at: number): void {
-    if (!this.#closing) this.#alarms.set(this.#dueAlarm, at)
+    if (this.#closing) return
+    // Who was found to lack code lets others go first: they may have it.
+    const lacking = this.clock.now() - this.#lackedCodeMs < LACKING_MS
+    this.#alarms.set(this.#dueAlarm, lacking ? at + LET_OTHERS_MS : at)
   }
 
   /** Something became claimable. */
@@ -225,12 +233,13 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
     this.#claimer.reconcile()
   }
 
-  async takeOn(claims: readonly Claim[]): Promise<void> {
+  async takeOn(runtime: number, claims: readonly Claim[]): Promise<void> {
     const { copies } = this.#conductor
     const wanted = claims.map((claim) => ({ claim, kept: copies.adopt(claim) }))
     const loaded = await this.store.load(
       wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
     )
+    if (runtime !== this.#identity.runtime) return
     const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
     for (const { claim, kept } of wanted) {
       const instance = byIid.get(claim.iid)

@@ -33,6 +33,7 @@ export async function takeTurn(copy: Copy, now: number, begin: Begin): Promise<T
     run.replaying = false
     run.at = copy.at = Math.max(now, copy.at)
     if (copy.turn === 0) {
+      copy.startedAt = copy.at
       result.events.push(startedEvent(copy))
       run.begin(begin(copy))
       await drained()

@@ -1,0 +1,13 @@
+/**
+ * Hands the rejection of a callback's result to `complain`, should the callback be async.
+ *
+ * What users give us is called for its effect, and an async function fits the type of one that
+ * returns nothing: without this its failure would end the process. Throws what a `then` throws.
+ */
+export function catchRejection(result: unknown, complain: (error: unknown) => void): void {
+  if (isThenable(result)) result.then(undefined, complain)
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}

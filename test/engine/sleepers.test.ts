@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { open, workflow } from '../../src/index.ts'
+
+const nap = workflow('nap', async (ms: number, ctx) => {
+  await ctx.sleep(ms)
+  return 'slept'
+})
+
+test('instances that only sleep take up no room: more than fit at once can sleep', async () => {
+  await using runtime = await open('memory:', { register: nap, concurrency: { instances: 2 } })
+
+  const sleeping = await Promise.all(
+    Array.from({ length: 20 }, () => runtime.start(nap, 3_600_000)),
+  )
+  const short = await runtime.run(nap, 20)
+
+  expect(short).toBe('slept')
+  expect((await sleeping[0]!.info())?.waitingFor).toEqual([expect.stringMatching(/^timer until /)])
+})
+
+test('who waits for one that sleeps hears of its end when it ends, not at the next look', async () => {
+  await using runtime = await open('memory:', { register: nap })
+  const dueAt = Date.now() + 5_500
+
+  await runtime.run(nap, 5_500)
+
+  // The looks have grown to a second apart by then.
+  expect(Date.now() - dueAt).toBeLessThan(500)
+})
