@@ -8,7 +8,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
-import { readEvents } from '../../store/history.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Claim, Ending, Loaded, Next, TurnRow, Verdict } from '../../store/workflow-store.ts'
 import { type ContextHost, makeContext } from '../context/make-context.ts'
@@ -20,16 +19,16 @@ import type { Activities, ActivityWork } from './activities.ts'
 import type { Alarms } from './alarms.ts'
 import type { Committer } from './committer.ts'
 import { Copies } from './copies.ts'
-import { type Arrival, type Copy, copyOf, type TurnResult } from './copy.ts'
+import type { Arrival, Copy, TurnResult } from './copy.ts'
 import { Endings } from './endings.ts'
+import { nextAtRest } from './next-at-rest.ts'
+import { inboxArrivals, readCopy } from './read-copy.ts'
 import type { StoreClock } from './store-clock.ts'
 import { insideExecution } from './strays.ts'
 import { locateMismatch, takeTurn } from './take-turn.ts'
 import { Turner } from './turner.ts'
 import { endOf, startedEvent, turnRow } from './turn-row.ts'
 
-// An instance at rest that will not wake before this is released; its copy is kept for a while.
-const REST_MS = 5_000
 // How often an instance comes back to see whether the code of its activity is there.
 const LOOK_FOR_CODE_MS = 10_000
 // A shorter delay is not worth a commit: after a crash the attempt is made at once.
@@ -198,7 +197,9 @@ export class Conductor {
       ? [...result.events, { type: 'ended', status: end.status } as const]
       : result.events
     const row = turnRow(copy, events)
-    const next: Next = end ? { kind: 'end', end } : this.#nextOf(copy)
+    const next: Next = end
+      ? { kind: 'end', end }
+      : nextAtRest(copy, this.#setup.time.now(), this.#closing)
     if (copy.turn === 0) {
       return this.#commitStart(copy, row!, next, (verdict) =>
         this.#recorded(copy, row, next, result, verdict),
@@ -318,34 +319,10 @@ export class Conductor {
     this.#setup.alarms.set(alarm, at)
   }
 
-  /** Whether the instance is released with this very turn, and until when it sleeps. */
-  #nextOf(copy: Copy): Next {
-    const wakeAt = copy.arrivals.length > 0 ? undefined : this.#sleepsUntil(copy)
-    if (wakeAt === undefined) return { kind: 'keep' }
-    const soon = wakeAt <= this.#setup.time.now() + REST_MS
-    return soon && !this.#closing ? { kind: 'keep' } : { kind: 'release', wakeAt }
-  }
-
-  /** When an instance that only waits for time wakes; `undefined` when something of it runs. */
-  #sleepsUntil(copy: Copy): number | undefined {
-    if (copy.running.size > 0) return undefined
-    let wakeAt = Infinity
-    for (const [command, { event }] of copy.run.open) {
-      if (event.type === 'timer') {
-        wakeAt = Math.min(wakeAt, event.fireAt)
-        continue
-      }
-      const retryAt = copy.attempts.get(command)?.retryAt
-      if (retryAt === undefined && !this.#closing) return undefined
-      wakeAt = Math.min(wakeAt, retryAt ?? 0)
-    }
-    return wakeAt === Infinity ? undefined : wakeAt
-  }
-
   /** Gives back an instance that has nothing to do here for a while; while closing, any at rest. */
   #releaseIfAtRest(copy: Copy): void {
     if (copy.state !== 'resting') return
-    const next = this.#nextOf(copy)
+    const next = nextAtRest(copy, this.#setup.time.now(), this.#closing)
     if (next.kind !== 'release') return
     this.#silence(copy)
     this.#commitWithoutTurn(copy, next)
@@ -447,30 +424,11 @@ export class Conductor {
 
   #read(loaded: Loaded, definition: WorkflowDefinition, epoch: number): Copy | undefined {
     const run = this.execution(definition, loaded.id)
-    try {
-      const past = loaded.history.map(({ at, events }) => ({ at, events: readEvents(events) }))
-      const [started] = past[0]?.events ?? []
-      if (started?.type !== 'started') throw new Error('history: it does not begin with "started"')
-      return copyOf(loaded, definition, run, past, started.input)
-    } catch (error) {
-      const unreadable = copyOf(loaded, definition, run, [], '')
-      unreadable.epoch = epoch
-      // It is recorded, whatever its history says.
-      unreadable.turn = Math.max(1, unreadable.turn)
-      this.copies.add(unreadable)
-      void this.#setAside(unreadable, error)
-      return undefined
-    }
+    const read = readCopy(loaded, definition, run)
+    if (read.error === undefined) return read.copy
+    read.copy.epoch = epoch
+    this.copies.add(read.copy)
+    void this.#setAside(read.copy, read.error)
+    return undefined
   }
-}
-
-function inboxArrivals(loaded: Loaded): Arrival[] {
-  return loaded.inbox
-    .filter((row) => row.execution === loaded.execution)
-    .flatMap((row) => {
-      const [event] = readEvents(row.payload)
-      return event?.type === 'completed' || event?.type === 'failed'
-        ? [{ event, inboxId: row.id }]
-        : []
-    })
 }
