@@ -12,6 +12,7 @@ import {
   postgresPlace,
   sqlitePlace,
 } from './holdfast.ts'
+import { postgresFloor, sqliteFloor } from './floor.ts'
 import { stepCost } from './long-history.ts'
 import type { Measured, PerStep, Plan } from './peer.ts'
 import type { BenchServer } from './postgres.ts'
@@ -82,6 +83,7 @@ export async function benchEngine(options: EngineOptions): Promise<Row[]> {
 async function onPostgres(server: BenchServer, { plan, rounds }: Size): Promise<Row[]> {
   const measured = await shapes(rounds, (shape) => holdfastOnPostgres(server, shape, plan))
   await using place = await postgresPlace(server)
+  const floor = await postgresFloor(server, plan.samples)
   const latencies = await holdfastLatency(place, SHAPES[0]!, plan)
   console.log(`\n${server.description}`)
   printGrid(`PostgreSQL, ${plan.inFlight} in flight, medians of ${rounds}`, grid(measured))
@@ -113,6 +115,10 @@ async function onPostgres(server: BenchServer, { plan, rounds }: Size): Promise<
       what: 'PostgreSQL W1 one at a time: p99',
       value: `${quantile(latencies, 0.99).toFixed(2)} ms`,
     },
+    {
+      what: 'PostgreSQL, two bare commits one at a time: p50',
+      value: `${quantile(floor, 0.5).toFixed(2)} ms`,
+    },
   ]
 }
 
@@ -123,6 +129,7 @@ async function onSqlite({ plan, rounds }: Size): Promise<Row[]> {
   })
   printGrid(`SQLite, ${plan.inFlight} in flight, fsync, medians of ${rounds}`, grid(measured))
   await using place = await sqlitePlace()
+  const floor = await sqliteFloor(plan.samples)
   const latencies = await holdfastLatency(place, SHAPES[0]!, plan)
   const stalls: number[] = []
   const rates: number[] = []
@@ -143,6 +150,10 @@ async function onSqlite({ plan, rounds }: Size): Promise<Row[]> {
       { most: 1 },
     ),
     { what: 'SQLite W1 one at a time: p99', value: `${quantile(latencies, 0.99).toFixed(2)} ms` },
+    {
+      what: 'SQLite, two bare commits in a thread, one at a time: p50',
+      value: `${quantile(floor, 0.5).toFixed(2)} ms`,
+    },
     judged(
       `SQLite W10, each fsync ${SLOWER_FSYNC_MS} ms longer: a 1 ms timer is late, p99`,
       { value: median(stalls), digits: 1, unit: ' ms' },

@@ -1,0 +1,68 @@
+// The least that a workflow of one activity can take: the two commits that make it durable, bare,
+// by the same way to the same disk. What the machine takes for these is not the engine's.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+
+import { Client } from 'pg'
+
+import type { BenchServer } from './postgres.ts'
+import { oneAtATime } from './shapes.ts'
+
+/** Two commits of one row each in a file, made in a thread, in milliseconds. */
+export async function sqliteFloor(samples: number): Promise<number[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
+  const driver = createRequire(import.meta.url).resolve('better-sqlite3')
+  const thread = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads')
+    const db = new (require(workerData.driver))(workerData.path)
+    db.pragma('journal_mode = wal')
+    db.pragma('synchronous = full')
+    db.exec('create table rows (id integer primary key, text text)')
+    const insert = db.prepare('insert into rows (text) values (?)')
+    parentPort.on('message', (text) => {
+      if (text === null) return db.close(), process.exit()
+      insert.run(text)
+      parentPort.postMessage(1)
+    })`,
+    { eval: true, workerData: { driver, path: join(folder, 'floor.db') } },
+  )
+  let answered = (): void => {}
+  thread.on('message', () => answered())
+  const commit = (): Promise<void> =>
+    new Promise((resolve) => {
+      answered = resolve
+      thread.postMessage('x'.repeat(100))
+    })
+  try {
+    return await oneAtATime(async () => {
+      await commit()
+      await commit()
+    }, samples)
+  } finally {
+    const ended = new Promise((resolve) => thread.once('exit', resolve))
+    thread.postMessage(null)
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Two commits of one row each by prepared statements, in milliseconds. */
+export async function postgresFloor(server: BenchServer, samples: number): Promise<number[]> {
+  const client = new Client({ connectionString: await server.database('bench_floor') })
+  await client.connect()
+  try {
+    await client.query('create table if not exists rows (id bigserial primary key, text text)')
+    const insert = { name: 'insert', text: 'insert into rows (text) values ($1)' }
+    const commit = (): Promise<unknown> => client.query({ ...insert, values: ['x'.repeat(100)] })
+    return await oneAtATime(async () => {
+      await commit()
+      await commit()
+    }, samples)
+  } finally {
+    await client.end()
+  }
+}
