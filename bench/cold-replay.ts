@@ -2,7 +2,8 @@
 // code through them.
 
 import { activity, type AnyWorkflow, workflow } from '../src/index.ts'
-import { makeContext } from '../src/engine/context/make-context.ts'
+import { callCode, type ContextHost } from '../src/engine/context/make-context.ts'
+import type { WorkflowContext } from '../src/engine/context/workflow-context.ts'
 import type { WorkflowDefinition } from '../src/engine/definitions.ts'
 import { Execution } from '../src/engine/replay/execution.ts'
 import { replay } from '../src/engine/replay/replay.ts'
@@ -72,14 +73,25 @@ async function bringBack(
   const past = loaded.history.map(({ at, events: texts }) => ({ at, events: readEvents(texts) }))
   const parsedMs = performance.now()
   const run = new Execution('bench', values)
-  const copy = copyOf(loaded, definition, run, past, values.encode(events / 2, 'input'))
-  const ctx = makeContext(copy, { values, log: defaultLog, activity: () => undefined })
+  const copy = copyOf(loaded, definition, run, past, {
+    input: values.encode(events / 2, 'input'),
+    seed: '0'.repeat(32),
+    parentId: '',
+    state: '',
+  })
+  const host: ContextHost = {
+    values,
+    log: defaultLog,
+    limits: { stateKeys: 1, valueLength: 1 },
+    activity: () => undefined,
+    latest: () => undefined,
+  }
+  const code = (ctx: WorkflowContext): Promise<unknown> =>
+    definition.run!(values.value(copy.input) as never, ctx)
   await beginTurn(run)
   try {
-    await replay(run, past, () =>
-      run.begin(() =>
-        insideExecution(run, () => definition.run!(values.value(copy.input) as never, ctx)),
-      ),
+    await replay(run, past, 0, () =>
+      run.begin(() => insideExecution(run, () => callCode(copy, host, code))),
     )
   } finally {
     endTurn()

@@ -1,6 +1,7 @@
 // The least that a workflow of one activity can take: the two commits that make it durable, bare,
 // by the same way to the same disk. What the machine takes for these is not the engine's.
 
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -30,20 +31,20 @@ export async function sqliteFloor(samples: number): Promise<number[]> {
     })`,
     { eval: true, workerData: { driver, path: join(folder, 'floor.db') } },
   )
-  let answered = (): void => {}
-  thread.on('message', () => answered())
-  const commit = (): Promise<void> =>
-    new Promise((resolve) => {
-      answered = resolve
-      thread.postMessage('x'.repeat(100))
-    })
+  const commit = async (): Promise<void> => {
+    const answered = once(thread, 'message')
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread
+    thread.postMessage('x'.repeat(100))
+    await answered
+  }
   try {
     return await oneAtATime(async () => {
       await commit()
       await commit()
     }, samples)
   } finally {
-    const ended = new Promise((resolve) => thread.once('exit', resolve))
+    const ended = once(thread, 'exit')
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread
     thread.postMessage(null)
     await ended
     rmSync(folder, { recursive: true, force: true })

@@ -44,6 +44,13 @@ export interface OpenOptions extends ConnectOptions {
    * @default '30s'
    */
   lease?: Duration
+  /** What workflows may keep. Raise them with care: state is written anew with each execution. */
+  limits?: {
+    /** Keys of state that one instance may have. @default 1000 */
+    stateKeys?: number
+    /** Length of one value of state or progress when encoded, in characters. @default 1048576 */
+    valueLength?: number
+  }
 }
 
 /**
@@ -53,14 +60,17 @@ export interface OpenOptions extends ConnectOptions {
  * `holdfast/postgres`.
  */
 export async function open(store: string | Store, options: OpenOptions): Promise<Runtime> {
-  const { register, concurrency, lease, codec, log } = resolveOptions('open', options, {
+  const { register, concurrency, lease, codec, log, limits } = resolveOptions('open', options, {
     ...CONNECT_OPTIONS,
     register: option((value) => value as Registrable, undefined),
     concurrency: option(resolveConcurrency, resolveConcurrency(undefined)),
     lease: duration(30_000, { min: 1_000 }),
+    limits: option(resolveLimits, resolveLimits(undefined)),
   })
   if (register === undefined) throw new TypeError('open: register is missing')
-  const registry = registryOf(register)
+  // A module that is loaded again while it is worked on defines the same things again.
+  const inDevelopment = process.env['NODE_ENV'] === 'development'
+  const registry = registryOf(register, inDevelopment ? log.warn.bind(log) : undefined)
   const setup = {
     store: workflowStore(store),
     values: valuesOf(codec),
@@ -75,9 +85,11 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       leaseMs: lease,
       mostInstances: concurrency.instances,
       mostActivities: concurrency.activities,
+      limits,
+      guarded: process.env['NODE_ENV'] !== 'production',
       info: `${hostname()} ${process.pid}`,
     })
-    return new RuntimeClient({ ...setup, runtime })
+    return new RuntimeClient({ ...setup, runtime, registry })
   } catch (error) {
     await setup.store.close()
     throw error
@@ -105,6 +117,13 @@ function resolveConcurrency(value: unknown): { instances: number; activities: nu
   return resolveOptions('open: concurrency', value as object | undefined, {
     instances: number({ min: 1, integer: true }, 2_000),
     activities: number({ min: 1, integer: true }, 200),
+  })
+}
+
+function resolveLimits(value: unknown): { stateKeys: number; valueLength: number } {
+  return resolveOptions('open: limits', value as object | undefined, {
+    stateKeys: number({ min: 1, integer: true }, 1_000),
+    valueLength: number({ min: 1, integer: true }, 1 << 20),
   })
 }
 
@@ -140,23 +159,53 @@ export {
   TimeoutError,
 } from './base/errors.ts'
 export type { Log, Logger } from './base/log.ts'
+export {
+  type AnyInbound,
+  type Channel,
+  channel,
+  type ChannelOptions,
+  type Letter,
+  message,
+  request,
+  type RequestChannel,
+  type StateKey,
+  stateKey,
+} from './engine/channels.ts'
 export type { Client } from './engine/client/client.ts'
 export type {
+  ExportedHistory,
+  ExportOptions,
+  ForkOptions,
+  HistoryEvent,
+  ImportOptions,
   Instance,
   InstanceInfo,
+  SendOptions,
   StartOptions,
   Status,
   Wait,
 } from './engine/client/instance.ts'
 export type { Runtime } from './engine/client/runtime-client.ts'
 export type { ActivityContext } from './engine/context/activity-context.ts'
-export type { DurablePromise, WorkflowContext } from './engine/context/workflow-context.ts'
+export type {
+  Asked,
+  Branch,
+  Child,
+  DurablePromise,
+  Received,
+  Remote,
+  ResultOf,
+  State,
+  Winner,
+  WorkflowContext,
+} from './engine/context/workflow-context.ts'
 export {
   type Activity,
   activity,
   type ActivityOptions,
   type AnyActivity,
   type AnyWorkflow,
+  type ChildOptions,
   type Contract,
   type InputOf,
   type OutputOf,
@@ -164,7 +213,7 @@ export {
   workflow,
   type WorkflowOptions,
 } from './engine/definitions.ts'
-export { ActivityError, ConflictError, WorkflowError } from './engine/errors.ts'
+export { ActivityError, ChannelFullError, ConflictError, WorkflowError } from './engine/errors.ts'
 export type { Registrable } from './engine/registry.ts'
 export { NondeterminismError } from './engine/replay/nondeterminism.ts'
 export type { Retry } from './engine/retry.ts'

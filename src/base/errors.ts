@@ -40,6 +40,7 @@ export const ownClasses = new Map<string, { errorClass: ErrorClass; fields: read
 /** Classes of ours that register themselves when their module is loaded, maybe after us (E2). */
 const REGISTERED_ELSEWHERE = new Set([
   'ActivityError',
+  'ChannelFullError',
   'ConflictError',
   'NondeterminismError',
   'WorkflowError',

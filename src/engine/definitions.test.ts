@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest'
 import {
   activity,
   type ActivityDefinition,
+  checkId,
+  childOptions,
   mergeActivityOptions,
   workflow,
   type WorkflowDefinition,
@@ -23,11 +25,16 @@ describe('definitions', () => {
       name: 'order',
       version: '1.0.0',
       input: undefined,
+      output: undefined,
+      timeoutMs: undefined,
+      cleanupMs: 600_000,
       run,
     })
-    expect(workflow('order', { version: '2.1.0-beta.1', input: schema }, run)).toMatchObject({
-      version: '2.1.0-beta.1',
-      input: schema,
+    const options = { version: '2.1.0-beta.1', input: schema, output: schema } as const
+    expect(workflow('order', { ...options, timeout: '2h', cleanup: 0 }, run)).toMatchObject({
+      ...options,
+      timeoutMs: 7_200_000,
+      cleanupMs: 0,
     })
   })
 
@@ -81,6 +88,18 @@ describe('definitions', () => {
       () => workflow('w', { input: {} as never }, async () => 1),
       'workflow "w": input must be a Standard',
     ],
+    [
+      () => workflow('w', { output: 1 as never }, async () => 1),
+      'workflow "w": output must be a Standard',
+    ],
+    [
+      () => workflow('w', { timeout: 0 }, async () => 1),
+      'workflow "w": timeout must be at least 1 ms',
+    ],
+    [
+      () => workflow('w', { cleanup: '1 week' as never }, async () => 1),
+      'workflow "w": cleanup must be milliseconds or text',
+    ],
     [() => workflow('w', { versoin: '1.0.0' } as never, async () => 1), 'did you mean "version"?'],
     [() => activity('a', { timeout: 0 }, () => 1), 'activity "a": timeout must be at least 1 ms'],
     [
@@ -108,5 +127,48 @@ describe('definitions', () => {
       timeoutMs: undefined,
       retry: resolveRetry('x'),
     })
+  })
+
+  test('a child is cancelled with its parent, in the latest version and without a limit', () => {
+    expect(childOptions('ctx.run', undefined)).toEqual({
+      id: undefined,
+      version: undefined,
+      timeoutMs: undefined,
+      onParentClose: 'cancel',
+    })
+  })
+
+  test('what is given for a child holds', () => {
+    const given = {
+      id: 'ship-7',
+      version: '2.0.0',
+      timeout: '2d',
+      onParentClose: 'abandon',
+    } as const
+
+    expect(childOptions('ctx.run', given)).toEqual({
+      id: 'ship-7',
+      version: '2.0.0',
+      timeoutMs: 172_800_000,
+      onParentClose: 'abandon',
+    })
+  })
+
+  test.each<[object, string]>([
+    [{ id: '' }, 'ctx.run: id must be text of 1 to 500 characters'],
+    [{ version: '2' }, 'ctx.run: version must be a semantic version'],
+    [{ timeout: 0 }, 'ctx.run: timeout must be at least 1 ms'],
+    [{ onParentClose: 'independent' }, "must be one of 'cancel', 'terminate', 'abandon'"],
+    [{ retry: {} }, 'ctx.run: unknown option "retry"'],
+  ])('a child with %j is refused', (given, message) => {
+    expect(() => childOptions('ctx.run', given)).toThrow(message)
+  })
+
+  test('an id is text that every database keeps', () => {
+    expect(checkId('bestellung/42 ü', 'start: id')).toBe('bestellung/42 ü')
+    expect(checkId('x'.repeat(500), 'start: id')).toHaveLength(500)
+    for (const bad of ['', 'x'.repeat(501), 'a\nb', '\ud800', 7, null]) {
+      expect(() => checkId(bad, 'start: id')).toThrow(/^start: id must be text of 1 to 500/)
+    }
   })
 })

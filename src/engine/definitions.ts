@@ -3,13 +3,16 @@
 
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
-import { duration, option, resolveOptions } from '../base/options.ts'
+import { duration, oneOf, option, resolveOptions } from '../base/options.ts'
+import type { OnParentClose } from '../store/workflow-store.ts'
 import type { ActivityContext } from './context/activity-context.ts'
 import type { WorkflowContext } from './context/workflow-context.ts'
 import { type ResolvedRetry, type Retry, resolveRetry } from './retry.ts'
 import { checkSchema, type Schema } from './schema.ts'
+import { checkVersion } from './versions.ts'
 
-declare const types: unique symbol // phantom: contravariant in, covariant out, so lists need no `any`
+/** Carries the types of a definition, and no value: so `AnyWorkflow` takes each one without `any`. */
+export declare const types: unique symbol
 
 /** A workflow: durable code, by name and version. */
 export interface Workflow<In, Out> {
@@ -47,15 +50,48 @@ export interface ActivityOptions {
   timeout?: Duration
 }
 
+/** How a workflow is run as a child. */
+export interface ChildOptions {
+  /** What the child is called; unique. @default one made from the parent's */
+  id?: string
+  /** Exactly this version. @default the latest that is registered */
+  version?: string
+  /** How long the child may take; then it is cancelled, and the parent gets a `TimeoutError`. */
+  timeout?: Duration
+  /**
+   * What becomes of the child when its parent ends first: it is cancelled and may clean up, is
+   * terminated at once, or goes on by itself.
+   *
+   * @default 'cancel'
+   */
+  onParentClose?: Exclude<OnParentClose, 'independent'>
+}
+
 /** Options of a workflow. */
-export interface WorkflowOptions<In, Parsed> {
-  /** @default '1.0.0' */
+export interface WorkflowOptions<In, Out, Parsed> {
+  /**
+   * Versions of one name stand side by side: what was started under one stays with it, and a new
+   * start takes the latest.
+   *
+   * @default '1.0.0'
+   */
   version?: string
   /** Checks and parses the input when the workflow is started, never again. */
   input?: Schema<In, Parsed>
+  /** Checks what the code returns. A result that does not pass fails the instance. */
+  output?: Schema<NoInfer<Out>, unknown>
+  /** How long an execution may take; then it is cancelled and fails with a `TimeoutError`. */
+  timeout?: Duration
+  /**
+   * How long clean-up may take once the instance is cancelled; then it is ended as it stands.
+   * Without an end, code that catches its cancellation and carries on would never stop.
+   *
+   * @default '10m'
+   */
+  cleanup?: Duration
 }
 
-/** A name and its types without code: for thin clients, for code in another service, for injected services. */
+/** A definition without its code, which is in another service, or made once its services are. */
 export interface Contract<In, Out, Context, Definition> {
   /** The same definition with its code. */
   implement(run: (input: In, ctx: Context) => Promise<Out>): Definition
@@ -64,6 +100,9 @@ export interface Contract<In, Out, Context, Definition> {
 /** A workflow with what the engine needs of it. */
 export interface WorkflowDefinition extends Workflow<never, unknown> {
   readonly input: Schema<never, unknown> | undefined
+  readonly output: Schema<never, unknown> | undefined
+  readonly timeoutMs: number | undefined
+  readonly cleanupMs: number
   readonly run: ((input: never, ctx: WorkflowContext) => Promise<unknown>) | undefined
 }
 
@@ -80,6 +119,14 @@ export interface ResolvedActivityOptions {
   readonly timeoutMs: number | undefined
 }
 
+/** `ChildOptions`, checked and complete. */
+export interface ResolvedChildOptions {
+  readonly id: string | undefined
+  readonly version: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly onParentClose: Exclude<OnParentClose, 'independent'>
+}
+
 /** Defines a workflow: the name alone is a contract; with code it can be registered and run. */
 export function workflow<In, Out>(
   name: string,
@@ -90,7 +137,7 @@ export function workflow<In, Out>(
 ): Workflow<In, Out>
 export function workflow<Out, Parsed, In = Parsed>(
   name: string,
-  options: WorkflowOptions<In, Parsed>,
+  options: WorkflowOptions<In, Out, Parsed>,
   run: (input: Parsed, ctx: WorkflowContext<In>) => Promise<Out>,
 ): Workflow<In, Out>
 export function workflow(name: string, ...rest: unknown[]): unknown {
@@ -99,12 +146,18 @@ export function workflow(name: string, ...rest: unknown[]): unknown {
   const options = resolveOptions(owner, given as object | undefined, {
     version: option(checkVersion, '1.0.0'),
     input: option(checkSchema, undefined),
+    output: option(checkSchema, undefined),
+    timeout: duration(undefined, { min: 1 }),
+    cleanup: duration(600_000),
   })
   const make = (code: unknown): WorkflowDefinition => ({
     kind: 'workflow',
     name,
     version: options.version,
     input: options.input as Schema<never, unknown> | undefined,
+    output: options.output as Schema<never, unknown> | undefined,
+    timeoutMs: options.timeout,
+    cleanupMs: options.cleanup,
     run: checkCode(owner, code) as WorkflowDefinition['run'],
   })
   return rest.length === 0 ? { ...make(undefined), implement: make } : make(run)
@@ -159,26 +212,38 @@ export function mergeActivityOptions(
   }
 }
 
+/** What was given for a child, checked. */
+export function childOptions(owner: string, given: ChildOptions | undefined): ResolvedChildOptions {
+  const { timeout, ...options } = resolveOptions(owner, given, {
+    id: option(checkId, undefined),
+    version: option(checkVersion, undefined),
+    timeout: duration(undefined, { min: 1 }),
+    onParentClose: oneOf(['cancel', 'terminate', 'abandon'], 'cancel'),
+  })
+  return { ...options, timeoutMs: timeout }
+}
+
 // Control characters, and halves of pairs, which no database keeps.
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNFIT = /[\x00-\x1f\p{Surrogate}]/u
 
 /** Names end up in history between separators, in logs and in messages. */
 export function checkName(kind: string, name: unknown): string {
-  if (typeof name === 'string' && name !== '' && name.length <= 200 && !UNFIT.test(name)) {
-    return `"${name}"`
-  }
-  throw new TypeError(
-    `${kind}: name must be text of 1 to 200 characters without control characters, got ${describe(name)}`,
-  )
+  return `"${checkText(name, `${kind}: name`, 200)}"`
 }
 
-// Numbers without leading zeros and an optional pre-release, as in semantic versioning.
-const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/
+/** Ids are shown to people, stand in URLs and file names, and are compared as they are. */
+export function checkId(value: unknown, what: string): string {
+  return checkText(value, what, 500)
+}
 
-function checkVersion(value: unknown, what: string): string {
-  if (typeof value === 'string' && VERSION.test(value)) return value
-  throw new TypeError(`${what} must be a semantic version such as '1.2.0', got ${describe(value)}`)
+function checkText(value: unknown, what: string, longest: number): string {
+  if (typeof value === 'string' && value !== '' && value.length <= longest && !UNFIT.test(value)) {
+    return value
+  }
+  throw new TypeError(
+    `${what} must be text of 1 to ${longest} characters without control characters, got ${describe(value)}`,
+  )
 }
 
 function checkCode(owner: string, code: unknown): unknown {

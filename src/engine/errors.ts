@@ -59,3 +59,25 @@ export class ConflictError extends Error {
     this.instanceId = instanceId
   }
 }
+
+/** A channel holds as many messages as it may; nothing was sent. Try again when some are received. */
+export class ChannelFullError extends Error {
+  static {
+    registerErrorClass('ChannelFullError', ChannelFullError, ['channel', 'capacity', 'instanceId'])
+  }
+
+  readonly channel: string
+  readonly capacity: number
+  readonly instanceId: string
+
+  constructor(
+    message: string,
+    fields: { channel: string; capacity: number; instanceId: string },
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.channel = fields.channel
+    this.capacity = fields.capacity
+    this.instanceId = fields.instanceId
+  }
+}

@@ -35,11 +35,37 @@ describe('a registry', () => {
     expect(registry.activity('greet')).toBe(greet)
   })
 
-  test('versions of a workflow stand side by side', () => {
+  test('versions of a workflow stand side by side, each found by its own number', () => {
     const registry = registryOf([hello, second])
 
+    expect(registry.workflows).toEqual([hello, second])
+    expect(registry.workflow({ name: 'hello', version: '1.0.0' })).toBe(hello)
     expect(registry.workflow({ name: 'hello', version: '2.0.0' })).toBe(second)
     expect(registry.workflow({ name: 'hello', version: '3.0.0' })).toBeUndefined()
+  })
+
+  test('the latest version is the highest, in whatever order they are registered', () => {
+    const tenth = workflow('hello', { version: '10.0.0' }, async () => 10)
+
+    expect(registryOf([hello, second]).latest('hello')).toBe(second)
+    expect(registryOf([tenth, second, hello]).latest('hello')).toBe(tenth)
+    expect(registryOf([hello]).latest('hello')).toBe(hello)
+    expect(registryOf([hello]).latest('bye')).toBeUndefined()
+  })
+
+  test('the latest version is a pre-release only where nothing is released', () => {
+    const beta = workflow('hello', { version: '3.0.0-beta.2' }, async () => 3)
+    const alpha = workflow('hello', { version: '3.0.0-alpha.9' }, async () => 3)
+
+    expect(registryOf([hello, beta]).latest('hello')).toBe(hello)
+    expect(registryOf([beta, alpha]).latest('hello')).toBe(beta)
+  })
+
+  test('a version that is only a contract is not the latest', () => {
+    const contract = workflow<number, number>('hello')
+
+    expect(registryOf([contract, second]).latest('hello')).toBe(second)
+    expect(registryOf([contract, greet]).latest('hello')).toBeUndefined()
   })
 
   test('a contract gives way to its implementation', () => {
@@ -58,6 +84,28 @@ describe('a registry', () => {
     expect(() => registryOf([hello, workflow('hello', async () => 3)])).toThrow(
       'open: two different definitions of workflow "hello 1.0.0"',
     )
+  })
+
+  test('in development the later of two definitions replaces the earlier, with a warning', () => {
+    const warnings: [object, string][] = []
+    const warn = (data: object, message: string): number => warnings.push([data, message])
+    const [changed, reworded] = [workflow('hello', async () => 3), activity('greet', () => 'ho')]
+
+    const registry = registryOf([hello, greet, { changed, reworded }, reworded], warn)
+
+    expect(registry.workflows).toEqual([changed])
+    expect(registry.latest('hello')).toBe(changed)
+    expect(registry.activity('greet')).toBe(reworded)
+    expect(warnings).toEqual([
+      [
+        { workflow: 'hello' },
+        'open: two different definitions of workflow "hello 1.0.0": the later one is used',
+      ],
+      [
+        { activity: 'greet' },
+        'open: two different definitions of activity "greet": the later one is used',
+      ],
+    ])
   })
 
   test('a workflow and an activity may have one name', () => {

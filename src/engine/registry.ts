@@ -6,32 +6,51 @@ import type {
   AnyWorkflow,
   WorkflowDefinition,
 } from './definitions.ts'
+import { latestOf } from './versions.ts'
 
-/** Definitions, lists, or whole modules (`import * as orders`). */
+/** What can be registered: a definition, a list, or a module that exports definitions. */
 export type Registrable =
   AnyWorkflow | AnyActivity | readonly Registrable[] | { readonly [name: string]: unknown }
 
 /** The code a runtime can run. */
 export interface Registry {
   readonly workflows: readonly WorkflowDefinition[]
+  /** The code of exactly this version. */
   workflow(name: WorkflowName): WorkflowDefinition | undefined
+  /** What to take when nobody asks for a version: a pre-release only where there is no release. */
+  latest(name: string): WorkflowDefinition | undefined
   activity(name: string): ActivityDefinition | undefined
 }
 
-/** Collects definitions. Two different ones under one name are refused. */
-export function registryOf(registrable: Registrable): Registry {
+/** Tells of a definition that took the place of another. */
+export type Warn = (data: object, message: string) => void
+
+/**
+ * Collects definitions. Two different ones under one name and version are refused, as it would
+ * depend on the order of imports which of them runs.
+ *
+ * With `warn`, the later one replaces the earlier, and `warn` is told. That is for development,
+ * where a module that is loaded again defines the same things again.
+ */
+export function registryOf(registrable: Registrable, warn?: Warn): Registry {
   const workflows = new Map<string, WorkflowDefinition>()
   const activities = new Map<string, ActivityDefinition>()
   for (const found of definitionsIn(registrable)) {
-    if (found.kind === 'workflow') put(workflows, keyOf(found), found)
-    else put(activities, found.name, found)
+    if (found.kind === 'workflow') put(workflows, keyOf(found), found, warn)
+    else put(activities, found.name, found, warn)
   }
   if (workflows.size === 0 && activities.size === 0) {
     throw new TypeError('open: register holds no workflow and no activity with code')
   }
+  const all = [...workflows.values()]
+  const names = new Set(all.map(({ name }) => name))
+  const latest = new Map(
+    [...names].map((name) => [name, latestOf(all.filter((one) => one.name === name))]),
+  )
   return {
-    workflows: [...workflows.values()],
+    workflows: all,
     workflow: (name) => workflows.get(keyOf(name)),
+    latest: (name) => latest.get(name),
     activity: (name) => activities.get(name),
   }
 }
@@ -40,16 +59,19 @@ function keyOf({ name, version }: WorkflowName): string {
   return `${name} ${version}`
 }
 
-function put<D extends { readonly kind: string; readonly run: unknown }>(
+function put<D extends { readonly kind: string; readonly name: string; readonly run: unknown }>(
   into: Map<string, D>,
   key: string,
   definition: D,
+  warn: Warn | undefined,
 ): void {
   const known = into.get(key)
   // A contract beside its implementation is the ordinary case.
   if (definition.run === undefined) return
   if (known !== undefined && known !== definition) {
-    throw new TypeError(`open: two different definitions of ${definition.kind} "${key}"`)
+    const problem = `two different definitions of ${definition.kind} "${key}"`
+    if (warn === undefined) throw new TypeError(`open: ${problem}`)
+    warn({ [definition.kind]: definition.name }, `open: ${problem}: the later one is used`)
   }
   into.set(key, definition)
 }

@@ -6,27 +6,41 @@ import type {
   InboxRow,
   InstanceRow,
   Loaded,
+  ParentLink,
+  PostAnswer,
+  PostVerdict,
   TickAnswer,
   TurnRow,
   Verdict,
 } from '../store/workflow-store.ts'
-import { STATUS_NUMBERS } from './commit-values.ts'
-import { text, whole, wholeOrNull, wholes, type Row } from './wire.ts'
+import { KINDS, ON_CLOSES, STATUSES } from './numbers.ts'
+import { text, whole, wholeOrNull, wholes, wholesOrNull, type Row } from './wire.ts'
 
 // Rows of the server turned into what the port speaks of.
 
-const VERDICTS: Readonly<Record<string, Verdict>> = { d: 'done', r: 'refused', e: 'exists' }
+const VERDICTS: Readonly<Record<string, Verdict>> = {
+  d: 'done',
+  r: 'refused',
+  e: 'exists',
+  a: 'absent',
+}
 
-const STATUSES = new Map<number, InstanceRow['status']>([
-  [1, 'running'],
-  ...Object.entries(STATUS_NUMBERS).map(
-    ([status, number]) => [number, status as InstanceRow['status']] as const,
-  ),
-])
+const POST_VERDICTS: Readonly<Record<string, PostVerdict>> = {
+  s: 'sent',
+  d: 'duplicate',
+  f: 'full',
+  e: 'ended',
+  u: 'unknown',
+}
 
 /** One letter per item. */
 export function toVerdicts(letters: string | null | undefined): Verdict[] {
   return Array.from(letters ?? '', (letter) => VERDICTS[letter]!)
+}
+
+/** One letter per item. */
+export function toTruths(letters: string): boolean[] {
+  return Array.from(letters, (letter) => letter === 't')
 }
 
 /** What `commit_batch` answers. */
@@ -84,7 +98,19 @@ export function toTickAnswer(row: Row): TickAnswer {
   }
 }
 
+/** What `post` answers. */
+export function toPostAnswers(row: Row): PostAnswer[] {
+  const iids = wholes(row, 'iids')
+  const owners = wholesOrNull(row, 'owners')
+  return Array.from(text(row, 'verdicts'), (letter, i) => ({
+    verdict: POST_VERDICTS[letter]!,
+    iid: iids[i]!,
+    owner: owners[i]!,
+  }))
+}
+
 interface Loading extends Loaded {
+  parent: ParentLink | null
   readonly history: TurnRow[]
   readonly inbox: InboxRow[]
 }
@@ -103,27 +129,33 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
           id: text(row, 'text'),
           workflow: { name: text(row, 'name'), version: text(row, 'version') },
           execution,
+          parent: null,
           history: [],
           inbox: [],
         })
         break
-      case 'turn':
-        loaded.get(iid)!.history.push({
-          execution,
-          turn: whole(row, 'number'),
-          at: whole(row, 'at'),
-          first: whole(row, 'first'),
-          count: whole(row, 'count'),
-          events: text(row, 'text'),
-        })
-        break
-      case 'result':
-        loaded.get(iid)!.inbox.push({
-          id: whole(row, 'number'),
-          kind: 'result',
+      case 'parent':
+        loaded.get(iid)!.parent = {
+          iid: whole(row, 'number'),
+          id: text(row, 'text'),
           execution,
           command: whole(row, 'first'),
+          onClose: known(ON_CLOSES, whole(row, 'count')),
+        }
+        break
+      case 'turn':
+        loaded.get(iid)!.history.push(toTurn(row))
+        break
+      case 'mail':
+        loaded.get(iid)!.inbox.push({
+          id: whole(row, 'number'),
+          kind: known(KINDS, whole(row, 'count')),
+          execution,
+          command: whole(row, 'first'),
+          name: text(row, 'name'),
+          replyTo: text(row, 'reply_to'),
           payload: text(row, 'text'),
+          parked: text(row, 'parked') === 't',
         })
         break
       default:
@@ -131,6 +163,25 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
     }
   }
   return loaded
+}
+
+/** A turn of `load` and `turns_of`. */
+export function toTurn(row: Row): TurnRow {
+  return {
+    execution: whole(row, 'execution'),
+    turn: whole(row, 'number'),
+    at: whole(row, 'at'),
+    first: whole(row, 'first'),
+    count: whole(row, 'count'),
+    events: text(row, 'text'),
+  }
+}
+
+/** Rows of `read_state` and `replies_to`, each at its place among `count`. */
+export function toValues(rows: readonly Row[], count: number): (string | undefined)[] {
+  const values: (string | undefined)[] = Array.from({ length: count })
+  for (const row of rows) values[whole(row, 'place') - 1] = text(row, 'value')
+  return values
 }
 
 /** Rows of `find` and `instance_rows`, each at its place among `count`. */
@@ -141,21 +192,47 @@ export function toInstances(rows: readonly Row[], count: number): (InstanceRow |
 }
 
 function toInstance(row: Row): InstanceRow {
-  const status = STATUSES.get(whole(row, 'status'))
-  if (status === undefined) {
-    throw new StoreError('corrupt', 'find', `unknown status ${row['status']} of "${row['id']}"`)
-  }
   return {
     iid: whole(row, 'iid'),
     id: text(row, 'id'),
     workflow: { name: text(row, 'name'), version: text(row, 'version') },
     execution: whole(row, 'execution'),
-    status: row['held'] === 't' ? 'suspended' : status,
+    status: statusOf(row),
     wakeAt: wholeOrNull(row, 'wake_at'),
     createdAt: whole(row, 'created_at'),
     updatedAt: whole(row, 'updated_at'),
     finishedAt: wholeOrNull(row, 'finished_at'),
     output: row['output'] ?? null,
     report: row['report'] ?? null,
+    parent: parentOf(row),
+    labels: text(row, 'labels'),
+    progress: row['progress'] ?? null,
+    mail: whole(row, 'mail'),
   }
+}
+
+function statusOf(row: Row): InstanceRow['status'] {
+  if (text(row, 'held') === 't') return 'suspended'
+  if (text(row, 'scheduled') === 't') return 'scheduled'
+  return known(STATUSES, whole(row, 'status'))
+}
+
+function parentOf(row: Row): ParentLink | null {
+  const iid = wholeOrNull(row, 'parent_iid')
+  if (iid === null) return null
+  return {
+    iid,
+    id: text(row, 'parent_id'),
+    execution: whole(row, 'parent_execution'),
+    command: whole(row, 'parent_command'),
+    onClose: known(ON_CLOSES, whole(row, 'on_close')),
+  }
+}
+
+/** The word for a number; a newer version may have written one that has none here. */
+function known<Word>(words: ReadonlyMap<number, Word>, number: number): Word {
+  const word = words.get(number)
+  if (word !== undefined) return word
+  const expected = [...words.values()].join(', ')
+  throw new StoreError('corrupt', 'read', `${number} stands for none of ${expected}`)
 }

@@ -1,33 +1,18 @@
-import type { CommitBatch, EndStatus, StartItem, TurnItem } from '../store/workflow-store.ts'
-import { joinTexts, listOf } from './wire.ts'
+import type { CommitBatch, TurnItem, TurnRow } from '../store/workflow-store.ts'
+import { effectsValue } from './effect-values.ts'
+import { STATUS_NUMBERS } from './numbers.ts'
+import { startsValue } from './start-values.ts'
+import { joinTexts, listOf, packLists } from './wire.ts'
 
-// The parameters of `commit_batch` and `start_batch`, in their order: lists side by side, one entry
-// per item.
-
-type Value = string | number | null
-
-/** How the server writes the ways to end. */
-export const STATUS_NUMBERS = {
-  completed: 2,
-  failed: 3,
-  cancelled: 4,
-  terminated: 5,
-} as const satisfies Record<EndStatus, number>
-
-const RUNNING = 1
+// The parameters of `commit_batch`, in its order: lists side by side, one entry per item.
 
 /** What `commit_batch` takes. */
-export function commitValues({ runtime, server, starts, turns }: CommitBatch): Value[] {
-  return [runtime, server, ...turnValues(turns), ...commitStartValues(starts)]
+export function commitValues(batch: CommitBatch): (string | number)[] {
+  const { runtime, server, starts, turns } = batch
+  return [runtime, server, ...turnValues(turns), startsValue(starts), effectsValue(batch)]
 }
 
-/** What `start_batch` takes. */
-export function startValues(items: readonly StartItem[]): Value[] {
-  // Without what a client does not know: an owner, and the time.
-  return commitStartValues(items).filter((_, place) => place !== 3 && place !== 7)
-}
-
-function turnValues(items: readonly TurnItem[]): Value[] {
+function turnValues(items: readonly TurnItem[]): string[] {
   const iids: number[] = []
   const epochs: number[] = []
   const executions: (number | null)[] = []
@@ -40,6 +25,12 @@ function turnValues(items: readonly TurnItem[]): Value[] {
   const released = { iids: [] as number[], wakeAts: [] as (number | null)[] }
   const held = { iids: [] as number[], reports: [] as string[] }
   const ended = { iids: [] as number[], statuses: [] as number[], outputs: [] as string[] }
+  const continued = {
+    iids: [] as number[],
+    kept: [] as boolean[],
+    workflows: [] as number[],
+    started: [] as TurnRow[],
+  }
 
   for (const { iid, epoch, turn, next, taken: ids } of items) {
     iids.push(iid)
@@ -69,6 +60,12 @@ function turnValues(items: readonly TurnItem[]): Value[] {
         ended.iids.push(iid)
         ended.statuses.push(STATUS_NUMBERS[next.end.status])
         ended.outputs.push(next.end.output)
+        break
+      case 'continue':
+        continued.iids.push(iid)
+        continued.kept.push(next.keep)
+        continued.workflows.push(next.workflow)
+        continued.started.push(next.started)
     }
   }
   return [
@@ -89,32 +86,28 @@ function turnValues(items: readonly TurnItem[]): Value[] {
     listOf(ended.iids),
     listOf(ended.statuses),
     joinTexts('commit', ended.outputs),
+    continued.iids.length === 0
+      ? ''
+      : packLists('commit', [
+          listOf(continued.iids),
+          listOf(continued.kept),
+          listOf(continued.workflows),
+          ...rowValues('commit', continued.started),
+        ]),
   ]
 }
 
-function commitStartValues(items: readonly StartItem[]): Value[] {
+/** Turns that are all there: no gaps in the lists. */
+export function rowValues(operation: string, rows: readonly TurnRow[]): string[] {
   return [
-    listOf(items.map(({ iid }) => iid)),
+    listOf(rows.map(({ execution }) => execution)),
+    listOf(rows.map(({ turn }) => turn)),
+    listOf(rows.map(({ at }) => at)),
+    listOf(rows.map(({ first }) => first)),
+    listOf(rows.map(({ count }) => count)),
     joinTexts(
-      'start',
-      items.map(({ id }) => id),
-    ),
-    listOf(items.map(({ workflow }) => workflow)),
-    listOf(items.map(({ owned }) => owned)),
-    listOf(items.map(({ wakeAt }) => wakeAt)),
-    listOf(items.map(({ turn }) => turn.execution)),
-    listOf(items.map(({ turn }) => turn.turn)),
-    listOf(items.map(({ turn }) => turn.at)),
-    listOf(items.map(({ turn }) => turn.first)),
-    listOf(items.map(({ turn }) => turn.count)),
-    joinTexts(
-      'start',
-      items.map(({ turn }) => turn.events),
-    ),
-    listOf(items.map(({ end }) => (end === null ? RUNNING : STATUS_NUMBERS[end.status]))),
-    joinTexts(
-      'start',
-      items.map(({ end }) => end?.output ?? ''),
+      operation,
+      rows.map(({ events }) => events),
     ),
   ]
 }

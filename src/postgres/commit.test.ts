@@ -9,6 +9,7 @@ import {
   start,
   startOwned,
   turn,
+  waitForLock,
 } from '../../test/support/postgres-store.ts'
 
 test('items are judged one by one: a wrong epoch has no effect, and its neighbours stand', async () => {
@@ -16,7 +17,7 @@ test('items are judged one by one: a wrong epoch has no effect, and its neighbou
   const { store, database } = opened
   const runtime = await opened.runtime()
   const [a, b, c] = (await startOwned(store, runtime, 3)) as [number, number, number]
-  await store.send([{ iid: b, kind: 'result', execution: 1, command: 1, payload: 'kept' }])
+  await store.send([{ iid: b, kind: 'completed', execution: 1, command: 1, payload: 'kept' }])
   const [mail] = (await store.load([{ iid: b, after: 0 }]))[0]!.inbox
 
   const verdicts = await commitTurns(store, runtime, [
@@ -145,7 +146,7 @@ test('a commit waits for the same batch that is still under way, and is answered
   )
 
   const again = commitTurns(store, runtime, [item(iid, { turn: turn(2) })])
-  await waitForLock(database)
+  await waitForLock(database, 'transactionid')
   await first.query('commit')
 
   expect(await again).toEqual(['done'])
@@ -271,22 +272,10 @@ async function turnsOf(database: TestSchema, iid: number): Promise<number[]> {
 
 /** All that commits write, for comparing. */
 function everything(database: TestSchema): Promise<unknown[]> {
-  const tables = ['instances', 'runs', 'history', 'inbox']
+  const tables = ['instances', 'runs', 'history', 'inbox', 'posted', 'state', 'replies']
   return database.query(
     tables
       .map((table) => `select '${table}' as name, to_jsonb(t) as r from ${table} t`)
       .join(' union all ') + ' order by 1, 2',
   )
-}
-
-/** Until somebody on this database waits for a lock: a signal that the server itself gives. */
-async function waitForLock(database: TestSchema): Promise<void> {
-  for (;;) {
-    const rows = await database.query(
-      `select 1 from pg_locks l join pg_stat_activity a using (pid)
-      where not l.granted and a.query like '%' || $1 || '%'`,
-      [database.schema],
-    )
-    if (rows.length > 0) return
-  }
 }

@@ -103,6 +103,37 @@ test('only the migrations that are missing are applied', async () => {
   expect(await database.query('select n, m from numbers')).toEqual([])
 })
 
+test('what the first version wrote is read by this one', async () => {
+  await using database = await testSchema()
+  const client = await database.connect()
+  await migrate(client, database.schema, { migrations: MIGRATIONS.slice(0, 1), procedures: [] })
+  await database.query(`insert into workflows (name, version) values ('order', '1')`)
+  await database.query(
+    `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+    values (1, 'order-1', 1, 1, 1, 0, 0)`,
+  )
+  await database.query('insert into runs (iid, workflow, epoch) values (1, 1, 1)')
+  await database.query(`insert into inbox (iid, kind, execution, command, payload)
+    values (1, 1, 1, 7, 'x')`)
+  // A procedure that answers otherwise since then.
+  await database.query(`create function load(bigint[], integer[]) returns table (part text)
+    language sql as 'select null::text'`)
+  const store = postgresWorkflowStore({
+    source: { url: database.url },
+    schema: database.schema,
+  })
+
+  await store.open()
+  const loaded = await store.load([{ iid: 1, after: 0 }])
+  const [found] = await store.find(['order-1'])
+  await store.close()
+
+  expect(loaded).toMatchObject([
+    { parent: null, inbox: [{ kind: 'completed', command: 7, name: '', parked: false }] },
+  ])
+  expect(found).toMatchObject({ status: 'running', parent: null, labels: '{}', mail: 0 })
+})
+
 test('a schema of a newer version is refused and left as it is', async () => {
   await using database = await testSchema()
   const client = await database.connect()

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 
 import { testSchema, type TestSchema } from '../../test/support/postgres.ts'
 import { batch, item, start, turn } from '../../test/support/postgres-store.ts'
-import type { Registered, WorkflowStore } from '../store/workflow-store.ts'
+import type { Effects, Post, Registered, WorkflowStore } from '../store/workflow-store.ts'
 import type { PgPool } from './driver.ts'
 import { postgresWorkflowStore } from './workflow-store.ts'
 
@@ -18,6 +18,7 @@ const LONG = 1
 const TURNS = 20_000
 const SLEEPING = 9e14
 const BATCH = 100
+const TABLES = ['instances', 'runs', 'history', 'inbox', 'posted', 'state', 'replies']
 
 type Scans = Record<string, { readonly seq: number; readonly fetched: number }>
 
@@ -40,6 +41,7 @@ describe('plans made on empty tables', () => {
         { name: 'other', version: '1' },
       ],
     })
+    await livesOfAFew(store, runtime)
     for (const call of Object.values(CALLS)) await call(store, runtime)
     await fill(database, runtime)
 
@@ -111,6 +113,61 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
     ),
   'commit: starts sent again': (store, runtime) =>
     store.commit(batch(runtime, { starts: some((iid) => start(runtime, iid)) })),
+  'commit: effects': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        turns: some((iid) =>
+          item(iid, { turn: turn(TURNS + 1), effects: effects({ parked: [iid], closes: [1, 2] }) }),
+        ),
+      }),
+    ),
+  'commit: ends that close all children': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        turns: some((iid) =>
+          item(iid, {
+            turn: turn(TURNS + 1),
+            effects: effects({ closes: 'all', clearsState: true }),
+            next: { kind: 'end', end: { status: 'failed', output: '1' } },
+          }),
+        ),
+      }),
+    ),
+  'commit: next executions': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        turns: some((iid) =>
+          item(iid, {
+            turn: turn(TURNS + 1),
+            next: {
+              kind: 'continue',
+              started: turn(1, { execution: 2 }),
+              workflow: runtime.workflows[0]!,
+              keep: iid % 2 === 0,
+            },
+          }),
+        ),
+      }),
+    ),
+  'commit: starts of children, with messages': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        starts: some((iid) =>
+          start(runtime, iid + 10 * INSTANCES + (unique += BATCH), {
+            parent: { iid, id: `order-${iid}`, execution: 1, command: 5, onClose: 'cancel' },
+            labels: '{"a":"b"}',
+            messages: [{ name: 'notes', payload: 'x' }],
+            end: iid % 2 === 0 ? { status: 'completed', output: '1' } : null,
+          }),
+        ),
+      }),
+    ),
+  'commit: starts that messages came before': (store, runtime) =>
+    store.commit(
+      batch(runtime, {
+        starts: some((n) => start(runtime, 3 * INSTANCES + n, { id: `early-${n}` })),
+      }),
+    ),
   start: (store, runtime) =>
     store.start(some((iid) => start(runtime, iid, { owned: false, wakeAt: SLEEPING }))),
   'claim: due and mail': (store, runtime) =>
@@ -118,7 +175,14 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
   'claim: hinted': (store, runtime) =>
     store.claim({ ...runtime, limit: BATCH, hinted: some((iid) => iid + 2 * BATCH) }),
   send: (store) =>
-    store.send(some((iid) => ({ iid, kind: 'result', execution: 1, command: iid, payload: 'x' }))),
+    store.send(
+      some((iid) => ({ iid, kind: 'completed', execution: 1, command: iid, payload: 'x' })),
+    ),
+  'post: to those that are there': (store) =>
+    store.post(some((iid) => message(`order-${iid + 3 * BATCH}`, { dedupeKey: `new-${iid}` }))),
+  'post: to those that are not': (store) => store.post(some((n) => message(`nobody-${n}`, {}))),
+  'post: wishes to end': (store) =>
+    store.post(some((iid) => message(`order-${iid + 3 * BATCH}`, { kind: 'cancel', name: '' }))),
   load: (store) => store.load(some((iid) => ({ iid, after: iid === LONG ? TURNS - 5 : 0 }))),
   find: (store) => store.find(some((iid) => `order-${iid}`)),
   look: (store) => store.look(some((iid) => iid)),
@@ -127,11 +191,88 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
       runtime.runtime,
       some((iid) => ({ iid, epoch: 1, execution: 1, turn: 1 })),
     ),
+  suspend: (store) =>
+    store.suspend(
+      some((iid) => `order-${iid}`),
+      'x',
+    ),
+  terminate: (store) =>
+    store.terminate(some((iid) => ({ id: `order-${iid}`, output: 'x', events: 'x' }))),
+  remove: (store) => store.remove(some((n) => `gone-${n}`)),
+  import: (store, runtime) =>
+    store.import({
+      iid: 50 * INSTANCES + (unique += BATCH),
+      id: `imported-${unique}`,
+      workflow: runtime.workflows[0]!,
+      labels: '{}',
+      turns: some((n) => turn(n)),
+      state: some((n) => ({ key: `k${n}`, value: 'x' })),
+    }),
+  history: (store) => store.history(2, 1),
+  readState: (store) => store.readState(some((iid) => ({ id: `order-${iid}`, key: 'k' }))),
+  replies: (store) => store.replies(some((n) => `request-${n}`)),
   resume: (store) => store.resume(some((iid) => `order-${iid}`)),
   tick: (store, runtime) => store.tick({ ...runtime, leaseMs: 3_600_000 }),
 }
 
 let unique = 0
+
+/** All kinds of effects, on keys that the tables hold and on some that they do not. */
+function effects(more: Partial<Effects>): Effects {
+  return {
+    parked: [],
+    closes: [],
+    clearsState: false,
+    state: [
+      { key: 'k', value: 'y' },
+      { key: 'other', value: null },
+    ],
+    progress: 'half way',
+    replies: [{ to: `request-${++unique}`, payload: 'x' }],
+    ...more,
+  }
+}
+
+function message(id: string, more: Partial<Post>): Post {
+  return {
+    id,
+    kind: 'message',
+    name: 'notes',
+    payload: 'x',
+    replyTo: '',
+    dedupeKey: '',
+    capacity: 10,
+    iid: 30 * INSTANCES + ++unique,
+    ...more,
+  }
+}
+
+/** Brings about what the calls reach only for instances that are there: all is planned then. */
+async function livesOfAFew(store: WorkflowStore, runtime: Registered): Promise<void> {
+  const first = await store.reserve(3)
+  const link = { iid: first, id: `order-${first}`, execution: 1 }
+  await store.commit(
+    batch(runtime, {
+      starts: [
+        start(runtime, first),
+        start(runtime, first + 1, { parent: { ...link, command: 1, onClose: 'terminate' } }),
+        start(runtime, first + 2, { parent: { ...link, command: 2, onClose: 'cancel' } }),
+      ],
+    }),
+  )
+  await store.commit(
+    batch(runtime, {
+      turns: [
+        item(first, { turn: turn(2), effects: effects({ closes: [1] }) }),
+        item(first + 1, {
+          turn: turn(2),
+          next: { kind: 'end', end: { status: 'completed', output: '1' } },
+        }),
+      ],
+    }),
+  )
+  await store.terminate([{ id: link.id, output: 'x', events: 'x' }])
+}
 
 /** A batch of items for the first instances; the one with the long history is among them. */
 function some<T>(make: (iid: number) => T): T[] {
@@ -140,24 +281,40 @@ function some<T>(make: (iid: number) => T): T[] {
 
 /** Without it, the server may look at a table, and plan anew, in the middle of the test. */
 async function forbidVacuum(database: TestSchema): Promise<void> {
-  for (const table of ['instances', 'runs', 'history', 'inbox', 'runtimes', 'workflows']) {
+  for (const table of [...TABLES, 'runtimes', 'workflows']) {
     await database.query(`alter table ${table} set (autovacuum_enabled = off)`)
   }
 }
 
 /**
  * The first batch is owned, the second due, the third unowned with mail, the rest asleep; besides,
- * as many due ones of a workflow that nobody here runs.
+ * as many due ones of a workflow that nobody here runs. From the fourth batch on, each has a parent
+ * three batches before it, and a parked message. A batch has ended, and a batch is absent.
  */
 async function fill(database: TestSchema, { runtime, workflows }: Registered): Promise<void> {
   // Not truncate, after which the server would plan anew.
-  for (const table of ['instances', 'runs', 'history', 'inbox']) {
+  for (const table of TABLES) {
     await database.query(`delete from ${table}`)
   }
   await database.query(
+    `insert into instances (
+      iid, id, workflow, execution, status, created_at, updated_at,
+      parent_iid, parent_id, parent_execution, parent_command, on_close
+    )
+    select
+      i, 'order-' || i, $1, 1, 1, 0, 0,
+      i - $3::int * 3, 'order-' || (i - $3::int * 3), 1, 1, 1
+    from generate_series($3::int * 3 + 1, $2::int) as i`,
+    [workflows[0], INSTANCES, BATCH],
+  )
+  await database.query(
     `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-    select i, 'order-' || i, $1, 1, 1, 0, 0 from generate_series(1, $2::int) as i`,
-    [workflows[0], INSTANCES],
+    select i, 'order-' || i, $1::int, 1, 1, 0, 0 from generate_series(1, $3::int * 3) as i
+    union all
+    select $2::int * 2 + i, 'gone-' || i, $1::int, 1, 2, 0, 0 from generate_series(1, $3::int) as i
+    union all
+    select $2::int * 3 + i, 'early-' || i, 0, 0, 0, 0, 0 from generate_series(1, $3::int) as i`,
+    [workflows[0], INSTANCES, BATCH],
   )
   await database.query(
     `insert into runs (iid, workflow, owner, epoch, wake_at)
@@ -192,6 +349,26 @@ async function fill(database: TestSchema, { runtime, workflows }: Registered): P
     from generate_series($1::int * 2 + 1, $2::int) as i`,
     [BATCH, INSTANCES],
   )
+  await database.query(
+    `insert into inbox (iid, kind, name, payload, parked)
+    select i, 3, 'notes', 'x', true from generate_series($1::int * 3 + 1, $2::int) as i
+    union all
+    select $2::int * 3 + i, 3, 'notes', 'x', false from generate_series(1, $1::int) as i`,
+    [BATCH, INSTANCES],
+  )
+  await database.query(
+    `insert into posted (iid, key) select i, 'k' from generate_series(1, $1::int) as i`,
+    [INSTANCES],
+  )
+  await database.query(
+    `insert into state (iid, key, value) select i, 'k', 'x' from generate_series(1, $1::int) as i`,
+    [INSTANCES],
+  )
+  await database.query(
+    `insert into replies (reply_to, payload, at)
+    select 'request-' || i, 'x', $2::bigint from generate_series(1, $1::int) as i`,
+    [INSTANCES, SLEEPING],
+  )
 }
 
 function difference(after: Scans, before: Scans): Scans {
@@ -209,8 +386,8 @@ async function scans(pool: Pool, schema: string): Promise<Scans> {
     `select relname, seq_scan as seq, idx_tup_fetch as fetched
     from pg_stat_xact_user_tables
     where schemaname = $1
-      and relname in ('instances', 'runs', 'history', 'inbox')`,
-    [schema],
+      and relname = any ($2)`,
+    [schema, TABLES],
   )
   return Object.fromEntries(
     rows.map(({ relname, seq, fetched }) => [

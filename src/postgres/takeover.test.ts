@@ -1,13 +1,14 @@
-import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 
 import {
   batch,
   commitTurns,
   item,
+  midCommit,
   openStore,
   startOwned,
   turn,
+  waitForLock,
   type TestStore,
 } from '../../test/support/postgres-store.ts'
 import type { Registered } from '../store/workflow-store.ts'
@@ -35,7 +36,7 @@ test('a runtime whose lease ended is dead for ever, and what it owned is free', 
 test('a runtime in the middle of a commit is not declared dead, and its commit stands', async () => {
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)
-  const committing = await midCommit(opened, old, iids[0]!)
+  const committing = await midCommit(opened.database, old, iids[0]!)
   await opened.setClock(10_000 + LEASE_MS)
 
   const during = await opened.store.tick({ ...young, leaseMs: LEASE_MS })
@@ -58,7 +59,7 @@ test('a commit that comes while its runtime is being declared dead waits, and is
   await taker.query('select * from tick($1, $2, $3)', [young.runtime, LEASE_MS, young.workflows])
 
   const stale = opened.store.commit(batch(old, { turns: [item(iids[0]!, { turn: turn(2) })] }))
-  await waitFor(opened, 'advisory')
+  await waitForLock(opened.database, 'advisory')
   await taker.query('commit')
 
   expect((await stale).state).toBe('dead')
@@ -75,7 +76,7 @@ test('a claim that comes while its runtime is being declared dead takes nothing'
   await taker.query('select * from tick($1, $2, $3)', [young.runtime, LEASE_MS, young.workflows])
 
   const stale = opened.store.claim({ ...old, limit: 10, hinted: iids })
-  await waitFor(opened, 'advisory')
+  await waitForLock(opened.database, 'advisory')
   await taker.query('commit')
 
   expect(await stale).toMatchObject({ state: 'dead', claims: [] })
@@ -104,10 +105,10 @@ test('a lease renewed at the last moment saves the runtime', async () => {
 test('unregistering waits for a commit under way, and frees what that left', async () => {
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)
-  const committing = await midCommit(opened, old, iids[0]!)
+  const committing = await midCommit(opened.database, old, iids[0]!)
 
   const leaving = opened.another().unregister(old.runtime)
-  await waitFor(opened, 'advisory')
+  await waitForLock(opened.database, 'advisory')
   await committing.query('commit')
   await leaving
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
@@ -125,7 +126,7 @@ test('a sender waits for nobody who holds the instance', async () => {
   await holding.query('begin')
   await holding.query('select * from runs where iid = $1 for update', [iid])
 
-  await opened.store.send([{ iid, kind: 'result', execution: 1, command: 1, payload: 'x' }])
+  await opened.store.send([{ iid, kind: 'completed', execution: 1, command: 1, payload: 'x' }])
   await holding.query('rollback')
 
   const tick = await opened.store.tick({ ...old, leaseMs: LEASE_MS })
@@ -178,29 +179,4 @@ async function twoRuntimes(
   const iids = await startOwned(opened.store, old, 3)
   const young = await opened.runtime(LEASE_MS * 10)
   return { old, young, iids }
-}
-
-/** A commit of one more turn, as far as it gets before the transaction ends. */
-async function midCommit(opened: TestStore, runtime: Registered, iid: number): Promise<Client> {
-  const client = await opened.database.connect()
-  await client.query('begin')
-  await client.query('select enter($1)', [runtime.runtime])
-  await client.query(
-    `insert into history (iid, execution, turn, epoch, at, first, count, events)
-    values ($1, 1, 2, 1, 0, 2, 1, 'event 2')`,
-    [iid],
-  )
-  return client
-}
-
-/** Until a call of this schema waits for such a lock. */
-async function waitFor({ database }: TestStore, locktype: string): Promise<void> {
-  for (;;) {
-    const rows = await database.query(
-      `select 1 from pg_locks l join pg_stat_activity a using (pid)
-      where not l.granted and l.locktype = $1 and a.query like '%' || $2 || '%'`,
-      [locktype, database.schema],
-    )
-    if (rows.length > 0) return
-  }
 }

@@ -7,6 +7,7 @@ import { StoreError } from '../store/store-error.ts'
 // the server sent, whatever parsers the process has set for `pg`.
 
 const SEPARATOR = '\x01'
+const LIST_SEPARATOR = '\x02'
 
 // PostgreSQL takes no value of a gigabyte, and a character may need three bytes. It answers a larger
 // message by cutting the connection, which would look as if trying again could help.
@@ -24,6 +25,15 @@ export function listOf(values: readonly (number | boolean | null)[]): string {
 
 /** Many texts as one. Throws `rejected` when they are too long together. */
 export function joinTexts(operation: string, texts: readonly string[]): string {
+  return joined(operation, texts, SEPARATOR)
+}
+
+/** Lists as one text: what `listOf` and `joinTexts` made. For lists that are seldom sent. */
+export function packLists(operation: string, lists: readonly string[]): string {
+  return joined(operation, lists, LIST_SEPARATOR)
+}
+
+function joined(operation: string, texts: readonly string[], separator: string): string {
   let length = texts.length
   for (const { length: own } of texts) length += own
   if (length > MAX_LENGTH) {
@@ -33,7 +43,7 @@ export function joinTexts(operation: string, texts: readonly string[]): string {
       `texts of one call must not be longer than ${MAX_LENGTH} characters together, got ${length}`,
     )
   }
-  return texts.join(SEPARATOR)
+  return texts.join(separator)
 }
 
 /** A row as the server sent it: texts by column, `null` where there is no value. */
@@ -64,4 +74,14 @@ export function wholes(row: Row, column: string): number[] {
   const value = row[column]
   if (value === null || value === undefined || value === '{}') return []
   return value.slice(1, -1).split(',').map(Number)
+}
+
+/** As `wholes`, where entries may have no value. */
+export function wholesOrNull(row: Row, column: string): (number | null)[] {
+  const value = row[column]
+  if (value === null || value === undefined || value === '{}') return []
+  return value
+    .slice(1, -1)
+    .split(',')
+    .map((entry) => (entry === 'NULL' ? null : Number(entry)))
 }

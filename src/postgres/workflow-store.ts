@@ -6,15 +6,23 @@ import {
   toCommitAnswer,
   toInstances,
   toLoaded,
+  toPostAnswers,
   toTickAnswer,
+  toTruths,
+  toTurn,
+  toValues,
   toVerdicts,
 } from './answers.ts'
 import { callerOf } from './call.ts'
-import { commitValues, startValues } from './commit-values.ts'
+import { commitValues, rowValues } from './commit-values.ts'
+import { effectsValue } from './effect-values.ts'
 import { lentConnections, ownConnections } from './connections.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresSettings } from './options.ts'
+import { postValues } from './post-values.ts'
+import { KIND_NUMBERS } from './numbers.ts'
 import { checkSettings } from './settings.ts'
+import { startsValue } from './start-values.ts'
 import { joinTexts, listOf, text, whole, wholes } from './wire.ts'
 
 /**
@@ -79,7 +87,8 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
         const words = `a client owns nothing, but the item for "${owned.id}" says owned`
         throw new StoreError('rejected', 'start', words)
       }
-      const [row] = await call('start_batch', startValues(items))
+      const effects = effectsValue({ starts: items, turns: [] })
+      const [row] = await call('start_batch', [startsValue(items), effects])
       return toVerdicts(row!['starts'])
     },
 
@@ -106,6 +115,7 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
     async send(deliveries) {
       await call('send', [
         listOf(deliveries.map(({ iid }) => iid)),
+        listOf(deliveries.map(({ kind }) => KIND_NUMBERS[kind])),
         listOf(deliveries.map(({ execution }) => execution)),
         listOf(deliveries.map(({ command }) => command)),
         joinTexts(
@@ -113,6 +123,11 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
           deliveries.map(({ payload }) => payload),
         ),
       ])
+    },
+
+    async post(posts) {
+      const [row] = await call('post', postValues(posts))
+      return toPostAnswers(row!)
     },
 
     async tick({ runtime, leaseMs, workflows }) {
@@ -128,13 +143,62 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
         listOf(copies.map(({ execution }) => execution)),
         listOf(copies.map(({ turn }) => turn)),
       ])
-      const same = Array.from(text(row!, 'same'), (letter) => letter === 't')
-      return { server: text(row!, 'server'), same }
+      return { server: text(row!, 'server'), same: toTruths(text(row!, 'same')) }
+    },
+
+    async suspend(ids, report) {
+      const [row] = await call('suspend', [joinTexts('suspend', ids), ids.length, report])
+      return toTruths(text(row!, 'suspended'))
     },
 
     async resume(ids) {
       const [row] = await call('resume', [joinTexts('resume', ids), ids.length])
       return whole(row!, 'resumed')
+    },
+
+    async terminate(terminations) {
+      const [row] = await call('terminate', [
+        joinTexts(
+          'terminate',
+          terminations.map(({ id }) => id),
+        ),
+        joinTexts(
+          'terminate',
+          terminations.map(({ output }) => output),
+        ),
+        joinTexts(
+          'terminate',
+          terminations.map(({ events }) => events),
+        ),
+        terminations.length,
+      ])
+      return toTruths(text(row!, 'terminated'))
+    },
+
+    async remove(ids) {
+      const [row] = await call('remove', [joinTexts('remove', ids), ids.length])
+      return whole(row!, 'removed')
+    },
+
+    async import({ iid, id, workflow, labels, turns, state }) {
+      const kept = state.flatMap(({ key, value }) => (value === null ? [] : { key, value }))
+      const [row] = await call('import_instance', [
+        iid,
+        id,
+        workflow,
+        labels,
+        ...rowValues('import', turns),
+        kept.length,
+        joinTexts(
+          'import',
+          kept.map(({ key }) => key),
+        ),
+        joinTexts(
+          'import',
+          kept.map(({ value }) => value),
+        ),
+      ])
+      return toVerdicts(row!['verdict'])[0]!
     },
 
     async owned(runtime) {
@@ -148,6 +212,29 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
 
     async look(iids) {
       return toInstances(await call('instance_rows', [listOf(iids)]), iids.length)
+    },
+
+    async history(iid, execution) {
+      return (await call('turns_of', [iid, execution])).map(toTurn)
+    },
+
+    async readState(wanted) {
+      const rows = await call('read_state', [
+        joinTexts(
+          'readState',
+          wanted.map(({ id }) => id),
+        ),
+        joinTexts(
+          'readState',
+          wanted.map(({ key }) => key),
+        ),
+        wanted.length,
+      ])
+      return toValues(rows, wanted.length)
+    },
+
+    async replies(to) {
+      return toValues(await call('replies_to', [joinTexts('replies', to), to.length]), to.length)
     },
   }
 }

@@ -3,6 +3,10 @@ import { expect, test } from 'vitest'
 import { settingsFor, tempFile } from '../../test/support/sqlite.ts'
 import { Database } from './database.ts'
 import { openDriver } from './driver.ts'
+import { find } from './operations/look.ts'
+import { load } from './operations/reads.ts'
+import { APPLICATION_ID } from './migrate.ts'
+import { INSTANCES } from './migrations/0001_instances.ts'
 
 /** Makes a file with another tool. */
 function prepare(path: string, sql: string): void {
@@ -27,10 +31,70 @@ test('a new file gets the schema, our mark and a number', () => {
   expect(driver.prepare('pragma application_id').get()).toMatchObject({
     application_id: 0x48465354,
   })
-  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 1 })
+  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 2 })
   expect(driver.prepare('select count(*) as count from instances').get()).toEqual({ count: 0 })
   driver.close()
 })
+
+test('a file of the first schema keeps all that is in it', () => {
+  using file = tempFile()
+  const mark = `pragma application_id = ${APPLICATION_ID}; pragma user_version = 1;`
+  prepare(file.path, `${INSTANCES} ${mark} ${FIRST_SCHEMA_ROWS}`)
+  const before = openDriver(file.path, undefined)
+  const { server: identity } = before.prepare('select server from store').get() as {
+    server: string
+  }
+  before.close()
+
+  const database = new Database(settingsFor(file.path))
+
+  const [running, ended] = database.read('test', 0, (tx) => find(tx, ['running', 'ended']))
+  expect(running).toMatchObject({ iid: 1, status: 'running', parent: null, labels: '{}', mail: 0 })
+  expect(ended).toMatchObject({ status: 'completed', output: '42', createdAt: 5, finishedAt: 7 })
+  const [loaded] = database.read('test', 0, (tx) => load(tx, [{ iid: 1, after: 0 }]))
+  expect(loaded).toMatchObject({
+    workflow: { name: 'order', version: '1' },
+    history: [{ turn: 1, at: 5, events: 'started' }],
+    inbox: [
+      { id: 1, kind: 'completed', execution: 1, command: 12, payload: '"yes"', parked: false },
+      { id: 2, kind: 'failed', execution: 1, command: 3, payload: '{"message":"no"}' },
+    ],
+  })
+  expect(database.read('test', 0, (tx) => tx.server)).toBe(identity)
+  database.close()
+})
+
+test('numbers of messages that were deleted before a migration are not used again', () => {
+  using file = tempFile()
+  const mark = `pragma application_id = ${APPLICATION_ID}; pragma user_version = 1;`
+  prepare(file.path, `${INSTANCES} ${mark} ${FIRST_SCHEMA_ROWS} delete from inbox;`)
+  const database = new Database(settingsFor(file.path))
+
+  const row = database.write('test', 0, (tx) =>
+    tx
+      .sql(`insert into inbox (iid, kind, payload, at) values (1, 'cancel', '', 9) returning id`)
+      .get(),
+  )
+
+  expect(row).toMatchObject({ id: 4 })
+  database.close()
+})
+
+/** One that runs and is owned, with two results that wait and one taken; and one that has ended. */
+const FIRST_SCHEMA_ROWS = `
+insert into workflows (workflow, name, version) values (1, 'order', '1');
+insert into instances (iid, id, workflow, execution, status, output, created_at, updated_at, finished_at)
+values (1, 'running', 1, 1, 'running', null, 5, 5, null), (2, 'ended', 1, 1, 'completed', '42', 5, 7, 7);
+insert into runs (iid, workflow, owner, epoch, wake_at, attempts, held) values (1, 1, 8, 3, null, 0, 0);
+insert into history (iid, execution, turn, epoch, at, first, count, events)
+values (1, 1, 1, 3, 5, 1, 1, 'started');
+insert into inbox (iid, kind, execution, command, payload, at)
+values
+  (1, 'result', 1, 12, 'completed' || char(31) || '12' || char(31) || '"yes"', 6),
+  (1, 'result', 1, 3, 'failed' || char(31) || '3' || char(31) || '{"message":"no"}', 6),
+  (1, 'result', 1, 4, 'completed' || char(31) || '4' || char(31) || '1', 6);
+delete from inbox where command = 4;
+`
 
 test('a file keeps its identity, and two files never share one', () => {
   using file = tempFile()
@@ -58,7 +122,7 @@ test('a schema from the future is refused', () => {
   expect(() => new Database(settingsFor(file.path))).toThrow(
     expect.objectContaining({
       code: 'newer_schema',
-      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 1`,
+      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 2`,
     }),
   )
 })

@@ -1,12 +1,13 @@
 import { StoreError } from '../store/store-error.ts'
 import type { Driver } from './driver.ts'
 import { INSTANCES } from './migrations/0001_instances.ts'
+import { MESSAGES } from './migrations/0002_messages.ts'
 
 /** Says in the file's header that it is ours: "HFST". */
 export const APPLICATION_ID = 0x48465354
 
 /** In order; the file's `user_version` is how many of them it has had. */
-const MIGRATIONS: readonly string[] = [INSTANCES]
+const MIGRATIONS: readonly string[] = [INSTANCES, MESSAGES]
 
 /**
  * Refuses a file that is not ours to write, before anything in it is changed: somebody else's

@@ -17,6 +17,23 @@ const end = fc.record({
   output: fc.string(),
 })
 const wakeAt = fc.option(whole)
+const effects = fc.option(
+  fc.record({
+    parked: fc.array(whole),
+    closes: fc.oneof(fc.constant('all' as const), fc.array(whole)),
+    clearsState: fc.boolean(),
+    state: fc.array(fc.record({ key: fc.string(), value: fc.option(fc.string()) })),
+    progress: fc.option(fc.string()),
+    replies: fc.array(fc.record({ to: fc.string(), payload: fc.string() })),
+  }),
+)
+const parent = fc.record({
+  iid: whole,
+  id: fc.string(),
+  execution: whole,
+  command: whole,
+  onClose: fc.constantFrom('cancel', 'terminate', 'abandon', 'independent'),
+})
 const batch = fc.record({
   runtime: whole,
   server: fc.string(),
@@ -29,6 +46,10 @@ const batch = fc.record({
       wakeAt,
       turn: row,
       end: fc.option(end),
+      parent: fc.option(parent),
+      labels: fc.oneof(fc.constant('{}'), fc.string()),
+      messages: fc.array(fc.record({ name: fc.string(), payload: fc.string() })),
+      effects,
     }),
   ),
   turns: fc.array(
@@ -37,11 +58,18 @@ const batch = fc.record({
       epoch: whole,
       turn: fc.option(row),
       taken: fc.array(whole),
+      effects,
       next: fc.oneof(
         fc.constant({ kind: 'keep' as const }),
         fc.record({ kind: fc.constant('release' as const), wakeAt }),
         fc.record({ kind: fc.constant('hold' as const), report: fc.string() }),
         fc.record({ kind: fc.constant('end' as const), end }),
+        fc.record({
+          kind: fc.constant('continue' as const),
+          started: row,
+          workflow: whole,
+          keep: fc.boolean(),
+        }),
       ),
     }),
   ),
@@ -55,4 +83,19 @@ test('a batch crosses to the thread and comes out as it went in', () => {
       expect(crossed).toEqual(given)
     }),
   )
+})
+
+test('what a plain start or turn lacks takes no room', () => {
+  const turn = { execution: 1, turn: 1, at: 5, first: 1, count: 1, events: 'e' }
+  const plain = { parent: null, labels: '{}', messages: [], effects: null }
+  const start = { iid: 1, id: 'a', workflow: 1, owned: true, wakeAt: null, turn, end: null }
+
+  const { numbers, texts } = packBatch({
+    runtime: 1,
+    server: 's',
+    starts: [{ ...start, ...plain }],
+    turns: [{ iid: 1, epoch: 1, turn, taken: [], effects: null, next: { kind: 'keep' } }],
+  })
+
+  expect([numbers.length, texts.length]).toEqual([10 + 9, 3])
 })

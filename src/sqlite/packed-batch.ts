@@ -3,10 +3,13 @@ import type {
   EndStatus,
   Ending,
   Next,
+  OnParentClose,
+  ParentLink,
   StartItem,
   TurnItem,
   TurnRow,
 } from '../store/workflow-store.ts'
+import { packEffects, type PackedReader, unpackEffects } from './packed-effects.ts'
 
 // A batch on its way to the thread: all numbers in one list, all texts in another. Objects would be
 // cloned field by field: for a batch of 100 turns that takes three to four times as long.
@@ -22,27 +25,24 @@ export interface PackedBatch {
 }
 
 const STATUSES: readonly EndStatus[] = ['completed', 'failed', 'cancelled', 'terminated']
-const KINDS: readonly Next['kind'][] = ['keep', 'release', 'hold', 'end']
+const KINDS: readonly Next['kind'][] = ['keep', 'release', 'hold', 'end', 'continue']
+const POLICIES: readonly OnParentClose[] = ['cancel', 'terminate', 'abandon', 'independent']
 const NONE = -1
+
+// What most starts and turns lack costs them one bit of a number that they have anyway.
+const OWNED = 1
+const PARENT = 2
+const LABELS = 4
+const MESSAGES = 8
+const EFFECTS = 16
+const NO_LABELS = '{}'
 
 /** Takes a batch apart. */
 export function packBatch({ runtime, server, starts, turns }: CommitBatch): PackedBatch {
   const numbers: number[] = []
   const texts: string[] = []
-  for (const { iid, id, workflow, owned, wakeAt, turn, end } of starts) {
-    numbers.push(iid, workflow, owned ? 1 : 0, wakeAt ?? NONE)
-    texts.push(id)
-    packRow(turn, numbers, texts)
-    packEnd(end, numbers, texts)
-  }
-  for (const { iid, epoch, turn, taken, next } of turns) {
-    numbers.push(iid, epoch, KINDS.indexOf(next.kind), taken.length)
-    for (const id of taken) numbers.push(id)
-    packRow(turn, numbers, texts)
-    if (next.kind === 'release') numbers.push(next.wakeAt ?? NONE)
-    else if (next.kind === 'hold') texts.push(next.report)
-    else if (next.kind === 'end') packEnd(next.end, numbers, texts)
-  }
+  for (const item of starts) packStart(item, numbers, texts)
+  for (const item of turns) packTurn(item, numbers, texts)
   return {
     runtime,
     server,
@@ -50,6 +50,54 @@ export function packBatch({ runtime, server, starts, turns }: CommitBatch): Pack
     turns: turns.length,
     numbers: Float64Array.from(numbers),
     texts,
+  }
+}
+
+function packStart(item: StartItem, numbers: number[], texts: string[]): void {
+  const { parent, labels, messages, effects } = item
+  const parts =
+    (item.owned ? OWNED : 0) |
+    (parent === null ? 0 : PARENT) |
+    (labels === NO_LABELS ? 0 : LABELS) |
+    (messages.length === 0 ? 0 : MESSAGES) |
+    (effects === null ? 0 : EFFECTS)
+  numbers.push(item.iid, item.workflow, parts, item.wakeAt ?? NONE)
+  texts.push(item.id)
+  packRow(item.turn, numbers, texts)
+  packEnd(item.end, numbers, texts)
+  if (parent !== null) {
+    const { iid, execution, command, onClose } = parent
+    numbers.push(iid, execution, command, POLICIES.indexOf(onClose))
+    texts.push(parent.id)
+  }
+  if (labels !== NO_LABELS) texts.push(labels)
+  if (messages.length > 0) numbers.push(messages.length)
+  for (const { name, payload } of messages) texts.push(name, payload)
+  if (effects !== null) packEffects(effects, numbers, texts)
+}
+
+function packTurn(item: TurnItem, numbers: number[], texts: string[]): void {
+  const { iid, epoch, turn, taken, effects, next } = item
+  const parts = KINDS.indexOf(next.kind) | (effects === null ? 0 : EFFECTS)
+  numbers.push(iid, epoch, parts, taken.length)
+  for (const id of taken) numbers.push(id)
+  packRow(turn, numbers, texts)
+  if (effects !== null) packEffects(effects, numbers, texts)
+  switch (next.kind) {
+    case 'keep':
+      return
+    case 'release':
+      numbers.push(next.wakeAt ?? NONE)
+      return
+    case 'hold':
+      texts.push(next.report)
+      return
+    case 'end':
+      packEnd(next.end, numbers, texts)
+      return
+    case 'continue':
+      numbers.push(next.workflow, next.keep ? 1 : 0)
+      packRow(next.started, numbers, texts)
   }
 }
 
@@ -72,58 +120,96 @@ export function unpackBatch(packed: PackedBatch): CommitBatch {
   const { runtime, server, numbers, texts } = packed
   let n = 0
   let t = 0
-  const number = (): number => numbers[n++]!
-  const text = (): string => texts[t++]!
-  const time = (): number | null => {
-    const value = number()
-    return value === NONE ? null : value
-  }
-  const row = (): TurnRow | null => {
-    const execution = number()
-    if (execution === NONE) return null
-    return {
-      execution,
-      turn: number(),
-      at: number(),
-      first: number(),
-      count: number(),
-      events: text(),
-    }
-  }
-  const end = (): Ending | null => {
-    const status = number()
-    return status === NONE ? null : { status: STATUSES[status]!, output: text() }
-  }
-  const next = (kind: Next['kind']): Next => {
-    switch (kind) {
-      case 'keep':
-        return { kind }
-      case 'release':
-        return { kind, wakeAt: time() }
-      case 'hold':
-        return { kind, report: text() }
-      case 'end':
-        return { kind, end: end()! }
-    }
-  }
-  const start = (): StartItem => ({
-    iid: number(),
-    workflow: number(),
-    owned: number() === 1,
-    wakeAt: time(),
-    id: text(),
-    turn: row()!,
-    end: end(),
-  })
-  const turn = (): TurnItem => {
-    const [iid, epoch, kind, takenCount] = [number(), number(), number(), number()]
-    const taken = Array.from({ length: takenCount }, number)
-    return { iid, epoch, taken, turn: row(), next: next(KINDS[kind]!) }
-  }
+  const reader: PackedReader = { number: () => numbers[n++]!, text: () => texts[t++]! }
   return {
     runtime,
     server,
-    starts: Array.from({ length: packed.starts }, start),
-    turns: Array.from({ length: packed.turns }, turn),
+    starts: Array.from({ length: packed.starts }, () => unpackStart(reader)),
+    turns: Array.from({ length: packed.turns }, () => unpackTurn(reader)),
   }
+}
+
+function unpackStart(reader: PackedReader): StartItem {
+  const { number, text } = reader
+  const [iid, workflow, parts] = [number(), number(), number()]
+  return {
+    iid,
+    workflow,
+    owned: (parts & OWNED) !== 0,
+    wakeAt: unpackTime(reader),
+    id: text(),
+    turn: unpackRow(reader)!,
+    end: unpackEnd(reader),
+    parent: (parts & PARENT) === 0 ? null : unpackParent(reader),
+    labels: (parts & LABELS) === 0 ? NO_LABELS : text(),
+    messages: (parts & MESSAGES) === 0 ? [] : unpackMessages(reader),
+    effects: (parts & EFFECTS) === 0 ? null : unpackEffects(reader),
+  }
+}
+
+function unpackTurn(reader: PackedReader): TurnItem {
+  const { number } = reader
+  const [iid, epoch, parts, takenCount] = [number(), number(), number(), number()]
+  return {
+    iid,
+    epoch,
+    taken: takenCount === 0 ? [] : Array.from({ length: takenCount }, number),
+    turn: unpackRow(reader),
+    effects: (parts & EFFECTS) === 0 ? null : unpackEffects(reader),
+    next: unpackNext(reader, KINDS[parts & ~EFFECTS]!),
+  }
+}
+
+function unpackNext(reader: PackedReader, kind: Next['kind']): Next {
+  switch (kind) {
+    case 'keep':
+      return { kind }
+    case 'release':
+      return { kind, wakeAt: unpackTime(reader) }
+    case 'hold':
+      return { kind, report: reader.text() }
+    case 'end':
+      return { kind, end: unpackEnd(reader)! }
+    case 'continue': {
+      const [workflow, keep] = [reader.number(), reader.number() === 1]
+      return { kind, workflow, keep, started: unpackRow(reader)! }
+    }
+  }
+}
+
+function unpackRow({ number, text }: PackedReader): TurnRow | null {
+  const execution = number()
+  if (execution === NONE) return null
+  return {
+    execution,
+    turn: number(),
+    at: number(),
+    first: number(),
+    count: number(),
+    events: text(),
+  }
+}
+
+function unpackEnd({ number, text }: PackedReader): Ending | null {
+  const status = number()
+  return status === NONE ? null : { status: STATUSES[status]!, output: text() }
+}
+
+function unpackTime({ number }: PackedReader): number | null {
+  const value = number()
+  return value === NONE ? null : value
+}
+
+function unpackParent({ number, text }: PackedReader): ParentLink {
+  return {
+    iid: number(),
+    execution: number(),
+    command: number(),
+    onClose: POLICIES[number()]!,
+    id: text(),
+  }
+}
+
+function unpackMessages({ number, text }: PackedReader): StartItem['messages'] {
+  return Array.from({ length: number() }, () => ({ name: text(), payload: text() }))
 }

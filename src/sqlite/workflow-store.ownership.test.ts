@@ -199,7 +199,9 @@ describe('mail', () => {
     const clock = (await under.tick()).clock
     const [owned, sleeping] = [under.first, under.first + 1]
     await under.commit([startItem(owned)])
-    await under.store.start([startItem(sleeping, { owned: false, wakeAt: clock + 60_000 })])
+    const ran = startItem(sleeping)
+    const turn = { ...ran.turn, count: 2 }
+    await under.store.start([{ ...ran, turn, owned: false, wakeAt: clock + 60_000 }])
     await under.store.send([result(owned, 1), result(owned, 2)])
 
     expect(await under.tick()).toMatchObject({
@@ -217,7 +219,7 @@ describe('mail', () => {
 type Under = Awaited<ReturnType<typeof openStore>>
 
 function result(iid: number, command: number, payload = 'value') {
-  return { iid, kind: 'result', execution: 1, command, payload } as const
+  return { iid, kind: 'completed', execution: 1, command, payload } as const
 }
 
 async function inbox({ store }: Under, iid: number): Promise<readonly InboxRow[]> {

@@ -131,6 +131,7 @@ describe('a turn', () => {
       id: `order-${under.first}`,
       workflow: { name: 'order', version: '1' },
       execution: 1,
+      parent: null,
       history: [turnRow(1, events)],
       inbox: [],
     })
@@ -155,7 +156,7 @@ describe('closing', () => {
 type Under = Awaited<ReturnType<typeof openStore>>
 
 function result(iid: number, command: number, payload = 'value') {
-  return { iid, kind: 'result', execution: 1, command, payload } as const
+  return { iid, kind: 'completed', execution: 1, command, payload } as const
 }
 
 function whole(iid: number): Wanted {

@@ -7,14 +7,19 @@ import type {
   CommitBatch,
   Delivery,
   Iid,
+  ImportItem,
   InstanceRow,
   Loaded,
+  Post,
+  PostAnswer,
   Registered,
   Registration,
   Standing,
   StartItem,
+  Termination,
   TickAnswer,
   TickRequest,
+  TurnRow,
   Verdict,
   Wanted,
   WorkflowName,
@@ -90,6 +95,10 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('send', deliveries)
   }
 
+  post(posts: readonly Post[]): Promise<readonly PostAnswer[]> {
+    return this.#call('post', posts)
+  }
+
   tick(request: TickRequest): Promise<TickAnswer> {
     return this.#call('tick', request)
   }
@@ -101,8 +110,24 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('verify', runtime, copies)
   }
 
+  suspend(ids: readonly string[], report: string): Promise<readonly boolean[]> {
+    return this.#call('suspend', ids, report)
+  }
+
   resume(ids: readonly string[]): Promise<number> {
     return this.#call('resume', ids)
+  }
+
+  terminate(terminations: readonly Termination[]): Promise<readonly boolean[]> {
+    return this.#call('terminate', terminations)
+  }
+
+  remove(ids: readonly string[]): Promise<number> {
+    return this.#call('remove', ids)
+  }
+
+  import(item: ImportItem): Promise<Verdict> {
+    return this.#call('import', item)
   }
 
   owned(runtime: number): Promise<readonly Claim[]> {
@@ -115,6 +140,20 @@ export class SqliteWorkflowStore implements WorkflowStore {
 
   look(iids: readonly Iid[]): Promise<readonly (InstanceRow | undefined)[]> {
     return this.#call('look', iids)
+  }
+
+  history(iid: Iid, execution: number): Promise<readonly TurnRow[]> {
+    return this.#call('history', iid, execution)
+  }
+
+  readState(
+    wanted: readonly { readonly id: string; readonly key: string }[],
+  ): Promise<readonly (string | undefined)[]> {
+    return this.#call('readState', wanted)
+  }
+
+  replies(to: readonly string[]): Promise<readonly (string | undefined)[]> {
+    return this.#call('replies', to)
   }
 
   async #call<Name extends OperationName>(

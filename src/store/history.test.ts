@@ -14,7 +14,46 @@ const value = fc.anything().map((any) => {
   }
 })
 const event: fc.Arbitrary<Event> = fc.oneof(
-  fc.record({ type: fc.constant('started'), workflow: name, version: name, input: value }),
+  fc.record({
+    type: fc.constant('started'),
+    workflow: name,
+    version: name,
+    input: value,
+    seed: name,
+    parentId: fc.oneof(fc.constant(''), name),
+    state: fc.oneof(fc.constant(''), value),
+  }),
+  fc.record({
+    type: fc.constantFrom('child', 'start'),
+    command: number,
+    workflow: name,
+    version: name,
+    id: name,
+    input: value,
+    options: value,
+  }),
+  fc.record({ type: fc.constant('receive'), command: number, name, until: fc.nat() }),
+  fc.record({
+    type: fc.constant('send'),
+    command: number,
+    id: name,
+    name,
+    capacity: number,
+    value,
+  }),
+  fc.record({ type: fc.constant('read'), command: number, id: name, key: name }),
+  fc
+    .record({ type: fc.constant('received'), command: number, value, replyTo: fc.string() })
+    .map((received) => ({ ...received, replyTo: received.replyTo.replaceAll(/\p{Cc}/gu, '') })),
+  fc.record({ type: fc.constant('cancelled'), reason: value }),
+  fc.record({ type: fc.constant('dropped'), command: number }),
+  fc.record({ type: fc.constant('set'), key: name, value }),
+  fc.record({ type: fc.constant('unset'), key: name }),
+  fc.record({ type: fc.constant('cleared') }),
+  fc.record({ type: fc.constant('progress'), value }),
+  fc.record({ type: fc.constant('replied'), to: name, ok: fc.boolean(), value }),
+  fc.record({ type: fc.constant('patched'), change: name }),
+  fc.record({ type: fc.constant('forked') }),
   fc.record({
     type: fc.constant('activity'),
     command: number,
@@ -36,7 +75,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   fc.record({ type: fc.constant('fired'), command: number }),
   fc.record({
     type: fc.constant('ended'),
-    status: fc.constantFrom('completed', 'failed', 'cancelled', 'terminated'),
+    status: fc.constantFrom('completed', 'failed', 'cancelled', 'terminated', 'continued'),
   }),
 )
 
@@ -52,7 +91,15 @@ describe('history', () => {
   test('one text is written for the same events', () => {
     expect(
       writeEvents([
-        { type: 'started', workflow: 'order', version: '1.0.0', input: '"a"' },
+        {
+          type: 'started',
+          workflow: 'order',
+          version: '1.0.0',
+          input: '"a"',
+          seed: '0f',
+          parentId: 'p',
+          state: '',
+        },
         { type: 'activity', command: 1, name: 'charge', where: 'local', input: '{"n":1}' },
         { type: 'completed', command: 1, value: 'null' },
         { type: 'ended', status: 'completed' },
@@ -60,7 +107,7 @@ describe('history', () => {
         .replaceAll('\x1e', '\n')
         .replaceAll('\x1f', '|'),
     ).toBe(
-      'started|order|1.0.0|"a"\nactivity|1|charge|local|{"n":1}\ncompleted|1|null\nended|completed',
+      'started|order|1.0.0|"a"|0f|p|\nactivity|1|charge|local|{"n":1}\ncompleted|1|null\nended|completed',
     )
   })
 

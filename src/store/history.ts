@@ -5,18 +5,17 @@
 // escaped again, and a value is copied, not parsed, on its way in and out.
 //
 //   E1. Event 1 of an execution is `started`.
-//   E2. Commands (`activity`, `step`, `timer`) are numbered from 1 in the order the code made them,
-//       and stand in history in that order, behind the input that made the code give them.
-//   E3. An input (`completed`, `failed`, `fired`) names its command; a command gets at most one.
+//   E2. Commands (`activity` … `read`) are numbered from 1 in the order the code made them, and stand
+//       in history in that order, behind the input that made the code give them.
+//   E3. An input (`completed` … `received`) names its command; a command gets at most one. `cancelled`
+//       is for the whole execution, and comes at most once.
+//   E4. Notes (`dropped` … `patched`) are what the code did beside its commands, in its order.
 
 /** One thing that happened. Encoded values stay text here. */
-export type Event =
-  | {
-      readonly type: 'started'
-      readonly workflow: string
-      readonly version: string
-      readonly input: string
-    }
+export type Event = CommandEvent | InputEvent | CancelledEvent | NoteEvent | LifeEvent
+
+/** Something the code asked for. */
+export type CommandEvent =
   /** `where`: `local` runs at the owner. */
   | {
       readonly type: 'activity'
@@ -27,6 +26,85 @@ export type Event =
     }
   | { readonly type: 'step'; readonly command: number; readonly name: string }
   | { readonly type: 'timer'; readonly command: number; readonly fireAt: number }
+  /** Another instance is started; of a `child` the result is waited for, of a `start` the start. */
+  | {
+      readonly type: 'child' | 'start'
+      readonly command: number
+      readonly workflow: string
+      readonly version: string
+      readonly id: string
+      readonly input: string
+      /** JSON: what else there is to know about the start. */
+      readonly options: string
+    }
+  /** `until`: when it gives up; 0 for never. */
+  | {
+      readonly type: 'receive'
+      readonly command: number
+      readonly name: string
+      readonly until: number
+    }
+  | {
+      readonly type: 'send'
+      readonly command: number
+      readonly id: string
+      readonly name: string
+      readonly capacity: number
+      readonly value: string
+    }
+  /** State of another instance is read. */
+  | {
+      readonly type: 'read'
+      readonly command: number
+      readonly id: string
+      readonly key: string
+    }
+
+/** Something that settles a command. */
+export type InputEvent =
+  | { readonly type: 'completed'; readonly command: number; readonly value: string }
+  | { readonly type: 'failed'; readonly command: number; readonly error: string }
+  /** A timer's time has come, or a `receive` waited long enough. */
+  | { readonly type: 'fired'; readonly command: number }
+  | {
+      readonly type: 'received'
+      readonly command: number
+      readonly value: string
+      /** Where the answer to a request goes; otherwise empty. */
+      readonly replyTo: string
+    }
+
+/** Somebody asked for the end; `reason` is plain JSON text. */
+export interface CancelledEvent {
+  readonly type: 'cancelled'
+  readonly reason: string
+}
+
+/** Something the code did that nothing answers. */
+export type NoteEvent =
+  /** The code no longer waits for a command. */
+  | { readonly type: 'dropped'; readonly command: number }
+  | { readonly type: 'set'; readonly key: string; readonly value: string }
+  | { readonly type: 'unset'; readonly key: string }
+  | { readonly type: 'cleared' }
+  | { readonly type: 'progress'; readonly value: string }
+  | { readonly type: 'replied'; readonly to: string; readonly ok: boolean; readonly value: string }
+  | { readonly type: 'patched'; readonly change: string }
+
+/** The frame around an execution, and what its owner notes. */
+export type LifeEvent =
+  | {
+      readonly type: 'started'
+      readonly workflow: string
+      readonly version: string
+      readonly input: string
+      /** What random numbers and ids of the execution come from. */
+      readonly seed: string
+      /** The parent's id; otherwise empty. */
+      readonly parentId: string
+      /** JSON: the state that the execution begins with, encoded value by key; empty for none. */
+      readonly state: string
+    }
   /** An attempt failed and there will be another one, from `retryAt` on. */
   | {
       readonly type: 'attempt'
@@ -35,11 +113,13 @@ export type Event =
       readonly retryAt: number
       readonly error: string
     }
-  | { readonly type: 'completed'; readonly command: number; readonly value: string }
-  | { readonly type: 'failed'; readonly command: number; readonly error: string }
-  | { readonly type: 'fired'; readonly command: number }
+  /** The past was cut behind the input that follows: the code goes on from there anew. */
+  | { readonly type: 'forked' }
   /** Result and error stand with the instance, not here. */
-  | { readonly type: 'ended'; readonly status: 'completed' | 'failed' | 'cancelled' | 'terminated' }
+  | { readonly type: 'ended'; readonly status: EndOfExecution }
+
+/** How an execution ended. */
+export type EndOfExecution = 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continued'
 
 const EVENT = '\x1e'
 const FIELD = '\x1f'
@@ -57,13 +137,22 @@ export function writeEvents(events: readonly Event[]): string {
 function writeEvent(event: Event): string {
   switch (event.type) {
     case 'started':
-      return `started${FIELD}${event.workflow}${FIELD}${event.version}${FIELD}${event.input}`
+      return `started${FIELD}${event.workflow}${FIELD}${event.version}${FIELD}${event.input}${FIELD}${event.seed}${FIELD}${event.parentId}${FIELD}${event.state}`
     case 'activity':
       return `activity${FIELD}${event.command}${FIELD}${event.name}${FIELD}${event.where}${FIELD}${event.input}`
     case 'step':
       return `step${FIELD}${event.command}${FIELD}${event.name}`
     case 'timer':
       return `timer${FIELD}${event.command}${FIELD}${event.fireAt}`
+    case 'child':
+    case 'start':
+      return `${event.type}${FIELD}${event.command}${FIELD}${event.workflow}${FIELD}${event.version}${FIELD}${event.id}${FIELD}${event.input}${FIELD}${event.options}`
+    case 'receive':
+      return `receive${FIELD}${event.command}${FIELD}${event.name}${FIELD}${event.until}`
+    case 'send':
+      return `send${FIELD}${event.command}${FIELD}${event.id}${FIELD}${event.name}${FIELD}${event.capacity}${FIELD}${event.value}`
+    case 'read':
+      return `read${FIELD}${event.command}${FIELD}${event.id}${FIELD}${event.key}`
     case 'attempt':
       return `attempt${FIELD}${event.command}${FIELD}${event.attempt}${FIELD}${event.retryAt}${FIELD}${event.error}`
     case 'completed':
@@ -72,6 +161,26 @@ function writeEvent(event: Event): string {
       return `failed${FIELD}${event.command}${FIELD}${event.error}`
     case 'fired':
       return `fired${FIELD}${event.command}`
+    case 'received':
+      return `received${FIELD}${event.command}${FIELD}${event.replyTo}${FIELD}${event.value}`
+    case 'cancelled':
+      return `cancelled${FIELD}${event.reason}`
+    case 'dropped':
+      return `dropped${FIELD}${event.command}`
+    case 'set':
+      return `set${FIELD}${event.key}${FIELD}${event.value}`
+    case 'unset':
+      return `unset${FIELD}${event.key}`
+    case 'cleared':
+      return 'cleared'
+    case 'progress':
+      return `progress${FIELD}${event.value}`
+    case 'replied':
+      return `replied${FIELD}${event.to}${FIELD}${event.ok ? 1 : 0}${FIELD}${event.value}`
+    case 'patched':
+      return `patched${FIELD}${event.change}`
+    case 'forked':
+      return 'forked'
     case 'ended':
       return `ended${FIELD}${event.status}`
   }
@@ -100,7 +209,15 @@ function readEvent(text: string): Event {
   }
   switch (type) {
     case 'started':
-      return { type, workflow: field(1), version: field(2), input: field(3) }
+      return {
+        type,
+        workflow: field(1),
+        version: field(2),
+        input: field(3),
+        seed: field(4),
+        parentId: field(5),
+        state: field(6),
+      }
     case 'activity': {
       const where = field(3)
       if (where !== 'local')
@@ -111,6 +228,30 @@ function readEvent(text: string): Event {
       return { type, command: whole(1), name: field(2) }
     case 'timer':
       return { type, command: whole(1), fireAt: whole(2) }
+    case 'child':
+    case 'start':
+      return {
+        type,
+        command: whole(1),
+        workflow: field(2),
+        version: field(3),
+        id: field(4),
+        input: field(5),
+        options: field(6),
+      }
+    case 'receive':
+      return { type, command: whole(1), name: field(2), until: whole(3) }
+    case 'send':
+      return {
+        type,
+        command: whole(1),
+        id: field(2),
+        name: field(3),
+        capacity: whole(4),
+        value: field(5),
+      }
+    case 'read':
+      return { type, command: whole(1), id: field(2), key: field(3) }
     case 'attempt':
       return { type, command: whole(1), attempt: whole(2), retryAt: whole(3), error: field(4) }
     case 'completed':
@@ -119,19 +260,38 @@ function readEvent(text: string): Event {
       return { type, command: whole(1), error: field(2) }
     case 'fired':
       return { type, command: whole(1) }
+    case 'received':
+      return { type, command: whole(1), replyTo: field(2), value: field(3) }
+    case 'cancelled':
+      return { type, reason: field(1) }
+    case 'dropped':
+      return { type, command: whole(1) }
+    case 'set':
+      return { type, key: field(1), value: field(2) }
+    case 'unset':
+      return { type, key: field(1) }
+    case 'cleared':
+      return { type }
+    case 'progress':
+      return { type, value: field(1) }
+    case 'replied':
+      return { type, to: field(1), ok: whole(2) === 1, value: field(3) }
+    case 'patched':
+      return { type, change: field(1) }
+    case 'forked':
+      return { type }
     case 'ended': {
       const status = field(1)
-      if (
-        status === 'completed' ||
-        status === 'failed' ||
-        status === 'cancelled' ||
-        status === 'terminated'
-      ) {
-        return { type, status }
-      }
+      if (isEnd(status)) return { type, status }
       throw new Error(`history: unknown ending "${status}"`)
     }
     default:
       throw new Error(`history: unknown event "${type}"; was it written by a newer version?`)
   }
+}
+
+const ENDS: readonly string[] = ['completed', 'failed', 'cancelled', 'terminated', 'continued']
+
+function isEnd(status: string): status is EndOfExecution {
+  return ENDS.includes(status)
 }

@@ -44,6 +44,49 @@ export interface TurnRow {
   readonly events: string
 }
 
+/** What becomes of a child when its parent ends: `independent` is no child, only started by one. */
+export type OnParentClose = 'cancel' | 'terminate' | 'abandon' | 'independent'
+
+/** Who started an instance, from inside a workflow. */
+export interface ParentLink {
+  readonly iid: Iid
+  /** The parent's id, as callers know it. */
+  readonly id: string
+  readonly execution: number
+  readonly command: number
+  readonly onClose: OnParentClose
+}
+
+/** A value that a workflow keeps for others to read; `null` takes it away. */
+export interface StateChange {
+  readonly key: string
+  readonly value: string | null
+}
+
+/** An answer to a request. */
+export interface Reply {
+  /** As the request named it. */
+  readonly to: string
+  readonly payload: string
+}
+
+/** What a turn does beyond its own history. Applied with it, or not at all. */
+export interface Effects {
+  /** Inbox rows that nobody waits for: they stay, and no longer make the instance claimable. */
+  readonly parked: readonly number[]
+  /**
+   * Children to be closed, each as its link says (a `cancel` or `terminate` row in its inbox): those
+   * of these commands of the execution, or all that are unfinished. Nobody is told twice.
+   */
+  readonly closes: 'all' | readonly number[]
+  /** Whether all state goes before `state` is applied. */
+  readonly clearsState: boolean
+  readonly state: readonly StateChange[]
+  /** What watchers see from now on; `null` leaves it as it is. */
+  readonly progress: string | null
+  readonly replies: readonly Reply[]
+}
+
 /** A new instance. Its first turn holds at least the `started` event. */
 export interface StartItem {
   /** From `reserve`, so that a start sent again is recognised. */
@@ -58,6 +101,12 @@ export interface StartItem {
   readonly turn: TurnRow
   /** Set when it ended within its first turn. */
   readonly end: Ending | null
+  readonly parent: ParentLink | null
+  /** For people and filters: a JSON object of texts. */
+  readonly labels: string
+  /** Put into its inbox with the start. */
+  readonly messages: readonly { readonly name: string; readonly payload: string }[]
+  readonly effects: Effects | null
 }
 
 /** What becomes of an instance after a turn. */
@@ -68,8 +117,18 @@ export type Next =
   | { readonly kind: 'release'; readonly wakeAt: number | null }
   /** It is set aside with a report until somebody resumes it. */
   | { readonly kind: 'hold'; readonly report: string }
-  /** It has ended. */
+  /** It has ended. Its parent is told, its inbox and state of sending are emptied. */
   | { readonly kind: 'end'; readonly end: Ending }
+  /**
+   * Its next execution begins: `started` is that one's first row. Results for the execution that
+   * ended are dropped, messages stay. Not kept: it is free and due now, under `workflow`.
+   */
+  | {
+      readonly kind: 'continue'
+      readonly started: TurnRow
+      readonly workflow: number
+      readonly keep: boolean
+    }
 
 /** What an owner writes about one instance. */
 export interface TurnItem {
@@ -79,6 +138,7 @@ export interface TurnItem {
   readonly turn: TurnRow | null
   /** Inbox rows that this turn used up. */
   readonly taken: readonly number[]
+  readonly effects: Effects | null
   readonly next: Next
 }
 
@@ -92,10 +152,11 @@ export interface CommitBatch {
 }
 
 /**
- * `exists`: the id is taken by another instance. `refused`: not, or no longer, the owner; of a start
+ * `exists`: the id is taken by another instance. `absent`: messages came for the id before, under
+ * another number; the start has to be sent again with that one (`find` tells it). `refused`: not, or no longer, the owner; of a start
  * that was to be owned and is sent again, that it is recorded, but was taken over since.
  */
-export type Verdict = 'done' | 'refused' | 'exists'
+export type Verdict = 'done' | 'refused' | 'exists' | 'absent'
 
 /** What became of a batch. */
 export type CommitAnswer =
@@ -157,12 +218,22 @@ export interface ClaimAnswer {
 /** A message or result that waits for the owner. */
 export interface InboxRow {
   readonly id: number
-  /** `result`: of the command `command` in `execution`. */
-  readonly kind: 'result'
+  /**
+   * `completed`, `failed`: of the command `command` in `execution`. `message`: for the channel
+   * `name`. `cancel`, `terminate`: for the instance.
+   */
+  readonly kind: 'completed' | 'failed' | 'message' | 'cancel' | 'terminate'
+  /** 0 unless it is a result; so is `command`. */
   readonly execution: number
   readonly command: number
-  /** As the event that it becomes. */
+  /** The channel of a message; otherwise empty. */
+  readonly name: string
+  /** Where the answer to a request goes; otherwise empty. */
+  readonly replyTo: string
+  /** An encoded value, error, or reason. */
   readonly payload: string
+  /** Nobody waited for it so far. */
+  readonly parked: boolean
 }
 
 /** An instance to be read. */
@@ -178,17 +249,72 @@ export interface Loaded {
   readonly id: string
   readonly workflow: WorkflowName
   readonly execution: number
+  readonly parent: ParentLink | null
   readonly history: readonly TurnRow[]
+  /** In the order of their numbers, parked ones included. */
   readonly inbox: readonly InboxRow[]
 }
 
-/** Something for an instance, from anybody. */
+/** A result for an instance, from whoever ran what it waits for. */
 export interface Delivery {
   readonly iid: Iid
-  readonly kind: 'result'
+  readonly kind: 'completed' | 'failed'
   readonly execution: number
   readonly command: number
   readonly payload: string
+}
+
+/** Something for an instance by its id, from anybody. */
+export interface Post {
+  readonly id: string
+  readonly kind: 'message' | 'cancel' | 'terminate'
+  /** The channel of a message; otherwise empty. */
+  readonly name: string
+  readonly payload: string
+  /** Where the answer to a request is waited for; otherwise empty. */
+  readonly replyTo: string
+  /** What comes again with the same key, to the same instance, is dropped; empty for no key. */
+  readonly dedupeKey: string
+  /** How many messages may wait in the channel; `null` for any number. */
+  readonly capacity: number | null
+  /** From `reserve`: the number of an instance that is not there yet. 0 unless it is a message. */
+  readonly iid: Iid
+}
+
+/**
+ * `full`: the channel holds as many messages as it may. `ended`: nobody will read it. `unknown`:
+ * there is no such instance; a message is kept for it (`sent`), anything else is not.
+ */
+export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown'
+
+/** What became of a post, and who should be told. */
+export interface PostAnswer {
+  readonly verdict: PostVerdict
+  /** 0 when unknown. */
+  readonly iid: Iid
+  /** The runtime that owns it now, if any. */
+  readonly owner: number | null
+}
+
+/** An instance to be ended from outside. */
+export interface Termination {
+  readonly id: string
+  /** The error that its waiters and its parent get. */
+  readonly output: string
+  /** The events of its last turn, as `history.ts` writes them: one. */
+  readonly events: string
+}
+
+/** An instance made from a history. Nobody owns it; it is due at once. */
+export interface ImportItem {
+  readonly iid: Iid
+  readonly id: string
+  readonly workflow: number
+  readonly labels: string
+  /** All of one execution, from its first turn on. */
+  readonly turns: readonly TurnRow[]
+  /** Its state as of the last turn. */
+  readonly state: readonly StateChange[]
 }
 
 /** What a runtime says every few seconds. */
@@ -221,7 +347,8 @@ export interface InstanceRow {
   readonly id: string
   readonly workflow: WorkflowName
   readonly execution: number
-  readonly status: 'running' | 'suspended' | EndStatus
+  /** `absent`: messages wait for it, but it was never started. `scheduled`: its time has not come. */
+  readonly status: 'absent' | 'scheduled' | 'running' | 'suspended' | EndStatus
   /** When it wakes without a message; `null` when owned, ended, or waiting for messages only. */
   readonly wakeAt: number | null
   readonly createdAt: number
@@ -231,6 +358,11 @@ export interface InstanceRow {
   readonly output: string | null
   /** Why it is suspended. */
   readonly report: string | null
+  readonly parent: ParentLink | null
+  readonly labels: string
+  readonly progress: string | null
+  /** How many messages wait. */
+  readonly mail: number
 }
 
 /** A copy in memory, for comparing with what is stored. */
@@ -268,8 +400,10 @@ export interface WorkflowStore {
   claim(request: ClaimRequest): Promise<ClaimAnswer>
   /** Reads instances in one snapshot; unknown ones are left out. */
   load(wanted: readonly Wanted[]): Promise<readonly Loaded[]>
-  /** Puts things into inboxes. A second result for one command is dropped. Never waits for an owner. */
+  /** Puts results into inboxes. A second one for a command is dropped. Never waits for an owner. */
   send(deliveries: readonly Delivery[]): Promise<void>
+  /** Puts messages into inboxes, in the order given. Never waits for an owner. */
+  post(posts: readonly Post[]): Promise<readonly PostAnswer[]>
   /** Renews the lease, declares runtimes dead whose lease ended, and says what there is to do. */
   tick(request: TickRequest): Promise<TickAnswer>
   /**
@@ -280,12 +414,34 @@ export interface WorkflowStore {
     runtime: number,
     copies: readonly Standing[],
   ): Promise<{ readonly server: string; readonly same: readonly boolean[] }>
+  /**
+   * Sets unfinished instances aside, whoever owns them: nothing that owner sends has an effect any
+   * more. Answers for each whether it was unfinished; suspending again only renews the report.
+   */
+  suspend(ids: readonly string[], report: string): Promise<readonly boolean[]>
   /** Makes instances that were set aside claimable again; returns how many were. */
   resume(ids: readonly string[]): Promise<number>
+  /**
+   * Ends unfinished instances at once, whoever owns them, as `terminated`: their parents are told,
+   * their children closed. Answers for each whether it was unfinished.
+   */
+  terminate(terminations: readonly Termination[]): Promise<readonly boolean[]>
+  /** Removes instances that have ended, with all there is of them; returns how many there were. */
+  remove(ids: readonly string[]): Promise<number>
+  /** Makes an instance from a history. */
+  import(item: ImportItem): Promise<Verdict>
   /** Instances this runtime owns, by number: finds what a lost answer left behind. */
   owned(runtime: number): Promise<readonly Claim[]>
   /** Looks instances up by the caller's id; unknown ones are `undefined`. */
   find(ids: readonly string[]): Promise<readonly (InstanceRow | undefined)[]>
   /** Looks instances up by number, for those who wait for an end. */
   look(iids: readonly Iid[]): Promise<readonly (InstanceRow | undefined)[]>
+  /** The turns of one execution, in order; empty when there is none. */
+  history(iid: Iid, execution: number): Promise<readonly TurnRow[]>
+  /** Values that workflows keep, by the caller's id and the key. */
+  readState(
+    wanted: readonly { readonly id: string; readonly key: string }[],
+  ): Promise<readonly (string | undefined)[]>
+  /** Answers to requests. They are kept for an hour at least. */
+  replies(to: readonly string[]): Promise<readonly (string | undefined)[]>
 }

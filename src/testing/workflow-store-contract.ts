@@ -1,16 +1,37 @@
+import { describeChannels } from './contract/channels.ts'
 import { describeClaims } from './contract/claims.ts'
+import { describeCloses } from './contract/closes.ts'
 import { describeCommits } from './contract/commits.ts'
+import { describeContinues } from './contract/continues.ts'
+import { describeEarlyMessages } from './contract/early-messages.ts'
+import { describeHistories } from './contract/histories.ts'
+import { describeImports } from './contract/imports.ts'
 import { describeJudgement } from './contract/judgement.ts'
+import { describeLateStarts } from './contract/late-starts.ts'
 import { describeLeases } from './contract/leases.ts'
 import { describeMail } from './contract/mail.ts'
+import { describeOverruledOwners } from './contract/overruled-owners.ts'
 import { describeOwnership } from './contract/ownership.ts'
+import { describeParents } from './contract/parents.ts'
+import { describeParking } from './contract/parking.ts'
+import { describePosts } from './contract/posts.ts'
+import { describeProgress } from './contract/progress.ts'
 import { describeReads } from './contract/reads.ts'
+import { describeRemoving } from './contract/removing.ts'
+import { describeReplies } from './contract/replies.ts'
 import { describeResends } from './contract/resends.ts'
 import { describeRuntimes } from './contract/runtimes.ts'
 import { type Contract, Scene } from './contract/scene.ts'
+import { describeSchedules } from './contract/schedules.ts'
+import { describeSenders } from './contract/senders.ts'
 import { describeStarts } from './contract/starts.ts'
+import { describeStateScope } from './contract/state-scope.ts'
+import { describeState } from './contract/state.ts'
 import type { StoreUnderTest, TestRunner } from './contract/store-under-test.ts'
+import { describeSuspending } from './contract/suspending.ts'
+import { describeTerminating } from './contract/terminating.ts'
 import { describeTexts } from './contract/texts.ts'
+import { describeUnheardResults } from './contract/unheard-results.ts'
 
 /**
  * What every workflow store must do. Call it once per store; `open` makes a fresh one for each test.
@@ -44,6 +65,27 @@ export function describeWorkflowStore(
     describeClaims(contract)
     describeOwnership(contract)
     describeMail(contract)
+    describePosts(contract)
+    describeChannels(contract)
+    describeEarlyMessages(contract)
+    describeLateStarts(contract)
+    describeSenders(contract)
+    describeParking(contract)
+    describeParents(contract)
+    describeUnheardResults(contract)
+    describeCloses(contract)
+    describeState(contract)
+    describeStateScope(contract)
+    describeProgress(contract)
+    describeReplies(contract)
+    describeContinues(contract)
+    describeHistories(contract)
+    describeSchedules(contract)
+    describeSuspending(contract)
+    describeTerminating(contract)
+    describeOverruledOwners(contract)
+    describeRemoving(contract)
+    describeImports(contract)
     describeReads(contract)
     describeTexts(contract)
   })

@@ -1,10 +1,10 @@
-// `api/examples/1-hello.ts` of the design, as a program that compiles against the package.
+// The first program anybody writes. It is compiled, never run, as are the other programs here.
 
 import { activity, open, workflow } from 'holdfast'
 
 const greet = activity('greet', async (name: string) => `hello ${name}`)
 const hello = workflow('hello', async (name: string, ctx) => {
-  await ctx.sleep('5s') // stop the process here, start it again: it carries on
+  await ctx.sleep('5s') // outlives the process
   return ctx.run(greet, name)
 })
 

@@ -8,11 +8,16 @@ import { afterAll, describe, expect, test } from 'vitest'
 // `/*!*/`, and say something that helps.
 
 const ROOT = join(import.meta.dirname, '../..')
-const PREAMBLE = `import { activity, connect, failure, open, workflow } from 'holdfast'
+const PREAMBLE = `import {
+  activity, channel, connect, failure, message, open, request, stateKey, workflow,
+} from 'holdfast'
 const greet = activity('greet', async (name: string) => 'hello ' + name)
 const hello = workflow('hello', async (name: string, ctx) => ctx.run(greet, name))
+const letters = channel<{ by: string }>('letters')
+const ask = request<string, number>('ask')
+const total = stateKey<number>('total')
 const client = connect('memory:')
-void [greet, hello, client, failure, open]
+void [greet, hello, letters, ask, total, client, failure, message, open]
 `
 
 const MISTAKES: readonly [name: string, code: string, message: RegExp][] = [
@@ -70,6 +75,101 @@ const MISTAKES: readonly [name: string, code: string, message: RegExp][] = [
     'a runtime without anything registered',
     `void open('memory:', /*!*/{})`,
     /Property 'register' is missing|not assignable to parameter of type 'OpenOptions'/,
+  ],
+  [
+    'a child started with the wrong input',
+    `workflow('w', async (n: number, ctx) => ctx.run(hello, /*!*/n))`,
+    /'number' is not assignable to parameter of type 'string'/,
+  ],
+  [
+    'a child that is to be retried like an activity',
+    `workflow('w', async (n: string, ctx) => ctx.run(hello, n, { /*!*/retry: {} }))`,
+    /'retry' does not exist in type 'ChildOptions'/,
+  ],
+  [
+    'an activity with the options of a child',
+    `workflow('w', async (n: string, ctx) => ctx.run(greet, n, { /*!*/id: 'x' }))`,
+    /'id' does not exist in type 'ActivityOptions'/,
+  ],
+  [
+    'a new execution with the wrong input',
+    `workflow('w', async (n: number, ctx) => { await ctx.sleep(n); return ctx.continueAsNew(/*!*/'x') })`,
+    /'string' is not assignable to parameter of type 'number'/,
+  ],
+  [
+    'a new execution without its input',
+    `workflow('w', async (n: number, ctx) => { await ctx.sleep(n); return ctx./*!*/continueAsNew() })`,
+    /Expected 1-2 arguments, but got 0/,
+  ],
+  [
+    'a message of the wrong type',
+    `void client.get('x').send(letters, { /*!*/bye: 'kim' })`,
+    /'bye' does not exist in type '\{ by: string; \}'/,
+  ],
+  [
+    'a message where a request is meant',
+    `void client.get('x').send(/*!*/ask, 'why')`,
+    /'RequestChannel<string, number>' is not assignable to parameter of type 'Channel</,
+  ],
+  [
+    'a request where a message is meant',
+    `void client.get('x').request(/*!*/letters, { by: 'kim' })`,
+    /'Channel<.*>' is not assignable to parameter of type 'RequestChannel</,
+  ],
+  [
+    'a channel by its name only',
+    `workflow('w', async (n: number, ctx) => { await ctx.receive(/*!*/'letters'); return n })`,
+    /'string' is not assignable to parameter of type 'AnyInbound'/,
+  ],
+  [
+    'a message that may not have come',
+    `workflow('w', async (_, ctx) => { const got = await ctx.receive(letters, { timeout: '1s' }); return /*!*/got.by })`,
+    /'got' is possibly 'undefined'/,
+  ],
+  [
+    'an answer of the wrong type',
+    `workflow('w', async (_, ctx) => { const asked = await ctx.receive(ask); asked.reply(/*!*/asked.input) })`,
+    /'string' is not assignable to parameter of type 'number'/,
+  ],
+  [
+    'a start with a message of the wrong type',
+    `void client.start(hello, 'Kim', { send: message(letters, { /*!*/by: 7 }) })`,
+    /'number' is not assignable to type 'string'/,
+  ],
+  [
+    'state of the wrong type',
+    `workflow('w', async (n: string, ctx) => { ctx.state.set(total, /*!*/n) })`,
+    /'string' is not assignable to parameter of type 'number'/,
+  ],
+  [
+    'a race of a promise that cannot be cancelled',
+    `workflow('w', async (_, ctx) => ctx.race({ /*!*/x: Promise.resolve(1) }))`,
+    /'Promise<number>' is not assignable to type 'Branch'/,
+  ],
+  [
+    'a race whose branches have no names',
+    `workflow('w', async (_, ctx) => ctx.race(/*!*/[ctx.sleep(1)]))`,
+    /not assignable to parameter of type 'Readonly<Record<string, Branch>>'/,
+  ],
+  [
+    'the value of a branch that may not have won',
+    `workflow('w', async (_, ctx) => { const first = await ctx.race({ a: ctx.receive(letters), b: ctx.sleep(1) }); return first.value./*!*/by })`,
+    /Property 'by' does not exist on type '.*void/,
+  ],
+  [
+    'labels that are no text',
+    `void client.start(hello, 'Kim', { labels: { /*!*/customer: 7 } })`,
+    /'number' is not assignable to type 'string'/,
+  ],
+  [
+    'a way to meet a taken id that does not exist',
+    `void client.start(hello, 'Kim', { /*!*/onConflict: 'ignore' })`,
+    /'"ignore"' is not assignable to type '.*"restart"/,
+  ],
+  [
+    'a schema for a result of another type',
+    `import type { Schema } from 'holdfast'; declare const text: Schema<string>; workflow('w', { /*!*/output: text }, async () => 1)`,
+    /'Schema<string, string>' is not assignable to type 'Schema<number, unknown>'/,
   ],
   [
     'a failure without its details',

@@ -3,13 +3,14 @@
 import { expect, test } from 'vitest'
 import { type Event, writeEvents } from '../../src/store/history.ts'
 import type { Loaded, TurnRow } from '../../src/store/workflow-store.ts'
+import { STARTED } from '../support/executions.ts'
 import { checkEffects, checkHistory } from './check.ts'
 import type { Line } from './ledger.ts'
 
 const ONE: Event = { type: 'activity', command: 1, name: 'quick', where: 'local', input: '1' }
 const TWO: Event = { ...ONE, command: 2 }
 const GOOD = turns(
-  [{ type: 'started', workflow: 'w', version: '1.0.0', input: '1' }, ONE],
+  [{ ...STARTED, workflow: 'w' }, ONE],
   [{ type: 'completed', command: 1, value: '10' }, TWO],
   [
     { type: 'completed', command: 2, value: '20' },
@@ -57,7 +58,15 @@ test('an effect without a cause, and a result without an effect, are found', () 
 
 function effects(lines: readonly Line[]): string[] {
   const workflow = { name: 'w', version: '1.0.0' }
-  const loaded: Loaded = { iid: 1, id: 'a', workflow, execution: 1, history: GOOD, inbox: [] }
+  const loaded: Loaded = {
+    iid: 1,
+    id: 'a',
+    workflow,
+    execution: 1,
+    parent: null,
+    history: GOOD,
+    inbox: [],
+  }
   return checkEffects(loaded, lines)
 }
 

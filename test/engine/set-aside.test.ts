@@ -1,4 +1,6 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+// Not the global ones, which are refused inside a workflow: these get past that.
+import { setImmediate, setTimeout } from 'node:timers'
 import { expect, test } from 'vitest'
 
 import { activity, NondeterminismError, workflow } from '../../src/index.ts'

@@ -116,7 +116,7 @@ async function openSender(by: 'mail' | 'flag') {
   await using database = await connectionTo(schema!.name)
 
   await database.query('begin')
-  await database.query('select send($1, $2, $3, $4)', [[iid], [1], [1], 'late'])
+  await database.query('select send($1, $2, $3, $4, $5)', [[iid], [1], [1], [1], 'late'])
   // The sender sees an owner, so it sets no flag; the release sees no mail, so it sets none.
   await database.query('select owner from runs where iid = $1', [iid])
   if (by === 'mail') await owner.turns(turnItem(iid, { next: RELEASE }))
@@ -156,7 +156,7 @@ async function outOfOrder(read: 'all' | 'cursor'): Promise<number[]> {
   }
 
   await slow.query('begin')
-  await slow.query('select send($1, $2, $3, $4)', [[iid], [1], [1], 'slow'])
+  await slow.query('select send($1, $2, $3, $4, $5)', [[iid], [1], [1], [1], 'slow'])
   await scene.store.send([result(iid, 2)])
   await receive()
   await slow.query('commit')

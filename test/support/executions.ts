@@ -1,32 +1,59 @@
 // A workflow's code as an execution of its own, for tests that need no store.
 
 import { silentLog } from '../../src/base/log.ts'
-import { type ContextHost, makeContext } from '../../src/engine/context/make-context.ts'
+import { callCode, type ContextHost } from '../../src/engine/context/make-context.ts'
 import type { WorkflowContext } from '../../src/engine/context/workflow-context.ts'
 import { workflow, type WorkflowDefinition } from '../../src/engine/definitions.ts'
 import { Execution } from '../../src/engine/replay/execution.ts'
+import { NondeterminismError } from '../../src/engine/replay/nondeterminism.ts'
 import type { PastTurn } from '../../src/engine/replay/replay.ts'
 import { type Copy, newCopy } from '../../src/engine/runtime/copy.ts'
 import { type Begin, takeTurn } from '../../src/engine/runtime/take-turn.ts'
 import type { Arrival, TurnResult } from '../../src/engine/runtime/copy.ts'
+import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
+import { endOf } from '../../src/engine/runtime/turn-row.ts'
 import { valuesOf } from '../../src/engine/values.ts'
 import type { Event } from '../../src/store/history.ts'
+import type { InboxRow } from '../../src/store/workflow-store.ts'
 
 /** The code of a workflow under test. */
 export type Code = (ctx: WorkflowContext) => Promise<unknown>
 
 export const values = valuesOf(undefined)
-const host: ContextHost = { values, log: silentLog, activity: () => undefined }
+/** What code under test reaches: no code of others, and small limits. */
+export const host: ContextHost = {
+  values,
+  log: silentLog,
+  limits: { stateKeys: 10, valueLength: 1_000 },
+  activity: () => undefined,
+  latest: () => undefined,
+}
+
+export const SEED = '0123456789abcdef0123456789abcdef'
+export const OTHER_SEED = 'fedcba9876543210fedcba9876543210'
 
 /** Calls code as `takeTurn` wants it called. */
 export function beginWith(code: Code): Begin {
-  return (copy) => () => code(makeContext(copy, host))
+  return (copy) => () => callCode(copy, host, code)
 }
 
-/** A copy of an instance, new or with a past. */
-export function testCopy(id: string, past?: readonly PastTurn[]): Copy {
+/** A copy of an instance, new or with a past; `given` is what is not as usual about it. */
+export function testCopy(
+  id: string,
+  past?: readonly PastTurn[],
+  given: Partial<Pick<Copy, 'generation' | 'started' | 'parent'>> = {},
+): Copy {
   const definition = workflow('test', async () => {}) as unknown as WorkflowDefinition
-  const copy = newCopy(1, id, definition, new Execution(`instance "${id}"`, values), 'null')
+  const started = newCopy({
+    iid: 1,
+    id,
+    definition,
+    run: new Execution(`instance "${id}"`, values),
+    input: 'null',
+    started: { seed: SEED, parentId: '', state: '' },
+    parent: null,
+  })
+  const copy: Copy = { ...started, ...given }
   if (past === undefined) return copy
   copy.past = past
   copy.turn = past.length
@@ -35,23 +62,138 @@ export function testCopy(id: string, past?: readonly PastTurn[]): Copy {
   return copy
 }
 
-/** Takes turns of one copy with the same code. */
-export function play(
-  code: Code,
-  copy = testCopy('i'),
-): {
+/** A copy whose past is one turn with these events. */
+export function copyWithPast(...events: Event[]): Copy {
+  return testCopy('i', [{ at: 1, events: [STARTED, ...events] }])
+}
+
+/** The execution that follows one that continued as new. */
+export function nextExecution(copy: Copy): Copy {
+  const { parentId } = copy.started
+  const started = { seed: OTHER_SEED, parentId, state: copy.writeState() }
+  return testCopy(copy.id, undefined, { generation: copy.generation + 1, started })
+}
+
+/** Code while it is played. */
+export interface Player {
   readonly copy: Copy
+  /** What is recorded so far. */
+  readonly past: readonly PastTurn[]
   readonly turn: (at: number, ...events: Arrival['event'][]) => Promise<TurnResult>
-} {
+}
+
+/** Takes turns of one copy with the same code. */
+export function play(code: Code, copy = testCopy('i')): Player {
+  const past = [...(copy.past ?? [])]
   return {
     copy,
+    past,
     async turn(at, ...events) {
       copy.arrivals.push(...events.map((event) => ({ event })))
       const result = await takeTurn(copy, at, beginWith(code))
       copy.turn++
+      if (result.events.length > 0) past.push({ at: copy.at, events: result.events })
       return result
     },
   }
+}
+
+/** The same instance in another process: it knows only what is recorded. */
+export function restart(code: Code, { copy, past }: Player): Player {
+  const { id, generation, started, parent } = copy
+  return play(code, testCopy(id, [...past], { generation, started, parent }))
+}
+
+/** Why code cannot repeat these events. */
+export async function refusal(code: Code, ...events: Event[]): Promise<NondeterminismError> {
+  const error: unknown = await takeTurn(copyWithPast(...events), 2, beginWith(code)).then(
+    () => new Error('it was repeated without complaint'),
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof NondeterminismError) return error
+  throw error
+}
+
+/** What became of an execution. */
+export function statusOf(copy: Copy): string {
+  const end = endOf(copy, values)
+  if (end !== undefined) return end.status
+  return copy.run.outcome?.kind === 'continued' ? 'continued' : 'running'
+}
+
+/** What those who wait for an instance get, as it crosses to them. */
+export function errorOf(copy: Copy): Error {
+  return values.error(endOf(copy, values)!.output)
+}
+
+let lastRow = 0
+
+/** Something arrives in the inbox of a copy. */
+export function post(copy: Copy, ...rows: Partial<InboxRow>[]): void {
+  takeInbox(
+    copy,
+    rows.map((row) => ({ ...EMPTY_ROW, id: ++lastRow, ...row })),
+  )
+}
+
+const EMPTY_ROW = {
+  kind: 'message',
+  execution: 0,
+  command: 0,
+  name: '',
+  replyTo: '',
+  payload: 'null',
+  parked: false,
+} as const
+
+/** A message for a channel. */
+export const mail = (name: string, value: unknown): Partial<InboxRow> => ({
+  name,
+  payload: values.encode(value, 'message'),
+})
+
+/** Commands as they stand in history. */
+export const recorded = {
+  activity: (command: number, name: string, input?: unknown) =>
+    ({
+      type: 'activity',
+      command,
+      name,
+      input: values.encode(input, 'input'),
+      where: 'local',
+    }) as const,
+  step: (command: number, name: string) => ({ type: 'step', command, name }) as const,
+  timer: (command: number, fireAt: number) => ({ type: 'timer', command, fireAt }) as const,
+  receive: (command: number, name: string, until = 0) =>
+    ({ type: 'receive', command, name, until }) as const,
+  child: (command: number, name: string, input: unknown, id = childId(command)) =>
+    ({
+      type: 'child',
+      command,
+      workflow: name,
+      version: '1.0.0',
+      id,
+      input: values.encode(input, 'input'),
+      options: JSON.stringify({
+        onParentClose: 'cancel',
+        ...(id === childId(command) && { ownId: true }),
+      }),
+    }) as const,
+  start: (command: number, name: string, input: unknown, id: string) =>
+    ({
+      type: 'start',
+      command,
+      workflow: name,
+      version: '1.0.0',
+      id,
+      input: values.encode(input, 'input'),
+      options: '{"onConflict":"return","delayMs":0}',
+    }) as const,
+}
+
+/** What a child is called that was given no id. */
+export function childId(command: number, execution = 1): string {
+  return `i/${execution}.${command}.${SEED.slice(0, 6)}`
 }
 
 /** Results of commands, as they stand in history. */
@@ -60,15 +202,29 @@ export const completed = (command: number, value: unknown = null) =>
 export const failed = (command: number, error: unknown) =>
   ({ type: 'failed', command, error: values.encodeError(error) }) as const
 export const fired = (command: number) => ({ type: 'fired', command }) as const
+export const received = (command: number, value: unknown, replyTo = '') =>
+  ({ type: 'received', command, value: values.encode(value, 'value'), replyTo }) as const
+export const cancelled = (reason = '') =>
+  ({ type: 'cancelled', reason: JSON.stringify(reason) }) as const
+export const dropped = (command: number) => ({ type: 'dropped', command }) as const
+export const set = (key: string, value: unknown) =>
+  ({ type: 'set', key, value: values.encode(value, 'value') }) as const
 
-export { activity } from '../../src/engine/definitions.ts'
+export { channel, request, stateKey } from '../../src/engine/channels.ts'
+export { activity, workflow } from '../../src/engine/definitions.ts'
+export { ActivityError, WorkflowError } from '../../src/engine/errors.ts'
+export { readCopy } from '../../src/engine/runtime/read-copy.ts'
+export { turnRow } from '../../src/engine/runtime/turn-row.ts'
 export { locateMismatch, takeTurn } from '../../src/engine/runtime/take-turn.ts'
-export type { WorkflowContext } from '../../src/engine/context/workflow-context.ts'
+export type { Branch, WorkflowContext } from '../../src/engine/context/workflow-context.ts'
 
 /** The first event of every history here. */
-export const STARTED: Event = {
+export const STARTED: Extract<Event, { type: 'started' }> = {
   type: 'started',
   workflow: 'test',
   version: '1.0.0',
   input: 'null',
+  seed: SEED,
+  parentId: '',
+  state: '',
 }

@@ -1,3 +1,4 @@
+import type { Client } from 'pg'
 import { quoted } from '../../src/postgres/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import type {
@@ -75,12 +76,25 @@ export function start(
 ): StartItem {
   const workflow = workflows[0]!
   const id = `order-${iid}`
-  return { iid, id, workflow, owned: true, wakeAt: null, turn: turn(1), end: null, ...more }
+  return {
+    iid,
+    id,
+    workflow,
+    owned: true,
+    wakeAt: null,
+    turn: turn(1),
+    end: null,
+    parent: null,
+    labels: '{}',
+    messages: [],
+    effects: null,
+    ...more,
+  }
 }
 
 /** What an owner writes, keeping the instance unless told otherwise. */
 export function item(iid: number, more: Partial<TurnItem> = {}): TurnItem {
-  return { iid, epoch: 1, turn: null, taken: [], next: { kind: 'keep' }, ...more }
+  return { iid, epoch: 1, turn: null, taken: [], effects: null, next: { kind: 'keep' }, ...more }
 }
 
 /** A batch of one runtime. */
@@ -112,4 +126,37 @@ export async function commitTurns(
   const answer = await store.commit(batch(registered, { turns }))
   if (answer.state !== 'ok') throw new Error(`the batch was answered with ${answer.state}`)
   return answer.turns
+}
+
+/** A commit of one more turn, as far as it gets before its transaction ends. */
+export async function midCommit(
+  database: TestSchema,
+  { runtime }: Registered,
+  iid: number,
+  epoch = 1,
+): Promise<Client> {
+  const client = await database.connect()
+  await client.query('begin')
+  await client.query('select enter($1)', [runtime])
+  await client.query(
+    `insert into history (iid, execution, turn, epoch, at, first, count, events)
+    values ($1, 1, 2, $2, 0, 2, 1, 'event 2')`,
+    [iid, epoch],
+  )
+  return client
+}
+
+/** Until a call of this schema waits for such a lock: a signal that the server itself gives. */
+export async function waitForLock(
+  database: TestSchema,
+  locktype: 'advisory' | 'transactionid',
+): Promise<void> {
+  for (;;) {
+    const rows = await database.query(
+      `select 1 from pg_locks l join pg_stat_activity a using (pid)
+      where not l.granted and l.locktype = $1 and a.query like '%' || $2 || '%'`,
+      [locktype, database.schema],
+    )
+    if (rows.length > 0) return
+  }
 }

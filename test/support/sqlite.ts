@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
 import { SqliteThread } from '../../src/sqlite/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
-import type { StartItem, TurnItem, TurnRow } from '../../src/store/workflow-store.ts'
+import type { Effects, Post, StartItem, TurnItem, TurnRow } from '../../src/store/workflow-store.ts'
 
 /** A folder of one test, with a path for its database. */
 export function tempFile(): Disposable & { readonly folder: string; readonly path: string } {
@@ -72,11 +72,51 @@ export function startItem(iid: number, given: Partial<StartItem> = {}): StartIte
     wakeAt: null,
     turn: turnRow(1),
     end: null,
+    parent: null,
+    labels: '{}',
+    messages: [],
+    effects: null,
     ...given,
   }
 }
 
 /** A second turn of an instance at epoch 1, which is kept, unless told otherwise. */
 export function turnItem(iid: number, given: Partial<TurnItem> = {}): TurnItem {
-  return { iid, epoch: 1, turn: turnRow(2), taken: [], next: { kind: 'keep' }, ...given }
+  return {
+    iid,
+    epoch: 1,
+    turn: turnRow(2),
+    taken: [],
+    effects: null,
+    next: { kind: 'keep' },
+    ...given,
+  }
+}
+
+/** Effects of a turn: none, unless told otherwise. */
+export function effectsOf(given: Partial<Effects>): Effects {
+  return {
+    parked: [],
+    closes: [],
+    clearsState: false,
+    state: [],
+    progress: null,
+    replies: [],
+    ...given,
+  }
+}
+
+/** A message to an instance, unless told otherwise. */
+export function postItem(id: string, given: Partial<Post> = {}): Post {
+  return {
+    id,
+    kind: 'message',
+    name: 'notes',
+    payload: '1',
+    replyTo: '',
+    dedupeKey: '',
+    capacity: null,
+    iid: 0,
+    ...given,
+  }
 }

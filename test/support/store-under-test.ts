@@ -142,6 +142,8 @@ function knobs(sql: Sql): Pick<StoreUnderTest, 'corrupt' | 'kill' | 'attempts' |
         runs: await count('runs', iid),
         history: await count('history', iid),
         inbox: await count('inbox', iid),
+        posted: await count('posted', iid),
+        state: await count('state', iid),
       }
     },
   }

@@ -19,12 +19,20 @@ const METHODS: readonly Method[] = [
   'claim',
   'load',
   'send',
+  'post',
   'tick',
   'verify',
+  'suspend',
   'resume',
+  'terminate',
+  'remove',
+  'import',
   'owned',
   'find',
   'look',
+  'history',
+  'readState',
+  'replies',
 ]
 
 /** The store, with some methods replaced. */

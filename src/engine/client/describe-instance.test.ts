@@ -1,21 +1,10 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
 import { describe, expect, test } from 'vitest'
 
-import { completed, failed, fired, STARTED, values } from '../../../test/support/executions.ts'
-import { type Event, writeEvents } from '../../store/history.ts'
-import type { InstanceRow, TurnRow } from '../../store/workflow-store.ts'
-import { describeInstance, waitingFor } from './describe-instance.ts'
+import { values } from '../../../test/support/executions.ts'
+import type { InstanceRow } from '../../store/workflow-store.ts'
+import { describeInstance } from './describe-instance.ts'
 
-const turn = (...events: Event[]): TurnRow => ({
-  execution: 1,
-  turn: 1,
-  at: 1,
-  first: 1,
-  count: events.length,
-  events: writeEvents(events),
-})
-
-const row = (more: Partial<InstanceRow>): InstanceRow => ({
+const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
   iid: 1,
   id: 'o-1',
   workflow: { name: 'order', version: '1.2.0' },
@@ -27,65 +16,93 @@ const row = (more: Partial<InstanceRow>): InstanceRow => ({
   finishedAt: null,
   output: null,
   report: null,
+  parent: null,
+  labels: '{}',
+  progress: null,
+  mail: 0,
   ...more,
 })
 
-describe('what an instance waits for', () => {
-  test('is what was asked for and not answered, over all turns', () => {
-    const attempt = (count: number): Event => ({
-      type: 'attempt',
-      command: 3,
-      attempt: count,
-      retryAt: 0,
-      error: 'null',
-    })
-
-    expect(
-      waitingFor([
-        turn(
-          STARTED,
-          { type: 'activity', command: 1, name: 'a', input: '1', where: 'local' },
-          { type: 'step', command: 2, name: 'b' },
-          { type: 'step', command: 3, name: 'c (d)' },
-          { type: 'timer', command: 4, fireAt: 0 },
-          { type: 'timer', command: 5, fireAt: 86_400_000 },
-        ),
-        turn(completed(1), attempt(1)),
-        turn(failed(2, new Error('x')), fired(4), attempt(2)),
-      ]),
-    ).toEqual([
-      'step "c (d)" (attempt 2 failed, next at 1970-01-01T00:00:00.000Z)',
-      'timer until 1970-01-02T00:00:00.000Z',
-    ])
-  })
-})
+const onlooker = { values, now: 5_000, lacksCode: false }
 
 describe('info', () => {
   test('a running instance has no end and no error', () => {
-    expect(describeInstance(row({}), [turn(STARTED)], values)).toEqual({
+    expect(describeInstance(row(), { history: [], inbox: [] }, onlooker)).toEqual({
       id: 'o-1',
       workflow: 'order',
       version: '1.2.0',
       status: 'running',
+      progress: undefined,
       execution: 1,
+      labels: {},
       createdAt: new Date(1_000),
       updatedAt: new Date(2_000),
       waitingFor: [],
     })
   })
 
-  test('one that failed or was set aside says why', () => {
-    const why = values.encodeError(new RangeError('why'))
+  test('it has the labels, the parent and the progress of the instance', () => {
+    const parent = { iid: 9, id: 'p', execution: 1, command: 2, onClose: 'cancel' } as const
+    const progress = values.encode({ done: 3n }, 'progress')
 
     expect(
-      describeInstance(row({ status: 'failed', output: why, finishedAt: 3_000 }), [], values),
+      describeInstance(
+        row({ parent, progress, labels: '{"team":"a"}', execution: 4 }),
+        undefined,
+        onlooker,
+      ),
     ).toMatchObject({
+      parentId: 'p',
+      progress: { done: 3n },
+      labels: { team: 'a' },
+      execution: 4,
+    })
+  })
+
+  test.each(['failed', 'cancelled', 'terminated'] as const)('one that %s says why', (status) => {
+    const output = values.encodeError(new RangeError('why'))
+
+    expect(
+      describeInstance(row({ status, output, finishedAt: 3_000 }), undefined, onlooker),
+    ).toMatchObject({
+      status,
       finishedAt: new Date(3_000),
       error: { name: 'RangeError', message: 'why' },
     })
-    expect(describeInstance(row({ status: 'suspended', report: why }), [], values)).toMatchObject({
-      status: 'suspended',
-      error: { name: 'RangeError', message: 'why' },
-    })
+  })
+
+  test('one that was set aside says why', () => {
+    const report = values.encodeError(new RangeError('why'))
+
+    expect(
+      describeInstance(row({ status: 'suspended', report }), undefined, onlooker),
+    ).toMatchObject({ status: 'suspended', error: { name: 'RangeError', message: 'why' } })
+  })
+
+  test('a result is no error', () => {
+    const done = row({ status: 'completed', output: '1', finishedAt: 3_000 })
+
+    expect(describeInstance(done, undefined, onlooker)).not.toHaveProperty('error')
+  })
+
+  test('one that is to start later says when', () => {
+    const later = row({ status: 'scheduled', wakeAt: 86_400_000 })
+
+    expect(describeInstance(later, { history: [], inbox: [] }, onlooker).waitingFor).toEqual([
+      'its start at 1970-01-02T00:00:00.000Z',
+    ])
+  })
+
+  test('one that is due where its code is missing says so', () => {
+    const here = { ...onlooker, lacksCode: true }
+    const missing = ['a runtime that registers workflow "order" 1.2.0 (this one does not)']
+    const waits = (wakeAt: number | null, who = here): readonly string[] =>
+      describeInstance(row({ wakeAt }), { history: [], inbox: [] }, who).waitingFor
+
+    expect(waits(5_000)).toEqual(missing)
+    // Not due yet, owned by somebody who has the code, or in a process that has it.
+    expect(waits(5_001)).toEqual([])
+    expect(waits(null)).toEqual([])
+    expect(waits(5_000, onlooker)).toEqual([])
   })
 })

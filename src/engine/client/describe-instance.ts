@@ -1,68 +1,61 @@
-import type { Event } from '../../store/history.ts'
-import { readEvents } from '../../store/history.ts'
-import type { InstanceRow, TurnRow } from '../../store/workflow-store.ts'
+import type { InstanceRow, Loaded } from '../../store/workflow-store.ts'
 import type { Values } from '../values.ts'
-import type { InstanceInfo } from './instance.ts'
+import type { InstanceInfo, Status } from './instance.ts'
+import { waitingFor } from './waiting-for.ts'
 
-/** What people want to know of an instance, from its row and its history. */
+/** What an instance is described with. */
+export interface Onlooker {
+  readonly values: Values
+  /** The date, as this process knows it. */
+  readonly now: number
+  /** Whether this process is a runtime without the code of the instance. */
+  readonly lacksCode: boolean
+}
+
+/** What people want to know of an instance, from its row and, while it is unfinished, the rest. */
 export function describeInstance(
   row: InstanceRow,
-  history: readonly TurnRow[],
-  values: Values,
+  loaded: Pick<Loaded, 'history' | 'inbox'> | undefined,
+  { values, now, lacksCode }: Onlooker,
 ): InstanceInfo {
-  const failed = row.status === 'failed' ? row.output : row.report
+  const failed = row.status === 'completed' ? null : (row.output ?? row.report)
   const error = failed === null ? undefined : values.error(failed)
   return {
     id: row.id,
     workflow: row.workflow.name,
     version: row.workflow.version,
-    status: row.status,
+    status: row.status as Status,
+    progress: row.progress === null ? undefined : values.value(row.progress),
     execution: row.execution,
+    labels: JSON.parse(row.labels) as Record<string, string>,
+    ...(isChild(row) && { parentId: row.parent!.id }),
     createdAt: new Date(row.createdAt),
     updatedAt: new Date(row.updatedAt),
     ...(row.finishedAt !== null && { finishedAt: new Date(row.finishedAt) }),
-    waitingFor: row.status === 'running' ? waitingFor(history) : [],
+    waitingFor: [
+      ...(lacksCode && isDue(row, now) ? [codeOf(row)] : []),
+      ...(row.status === 'scheduled' ? [startOf(row)] : []),
+      ...(row.status === 'running' && loaded !== undefined ? waitingFor(loaded) : []),
+    ],
     ...(error && { error: { name: error.name, message: error.message } }),
   }
 }
 
-/** The open commands of a history, in words. Nothing is run for it. */
-export function waitingFor(history: readonly TurnRow[]): readonly string[] {
-  const open = new Map<number, Waits>()
-  for (const { events } of history) {
-    for (const event of readEvents(events)) note(open, event)
-  }
-  return [...open.values()].map(({ what, since = '' }) => what + since)
+function startOf({ wakeAt }: InstanceRow): string {
+  return `its start at ${new Date(wakeAt ?? 0).toISOString()}`
 }
 
-/** An open command, and what has become of it so far. */
-interface Waits {
-  readonly what: string
-  readonly since?: string
+/** Whether somebody could take it up now, and nobody has. */
+function isDue({ status, wakeAt }: InstanceRow, now: number): boolean {
+  return status === 'running' && wakeAt !== null && wakeAt <= now
 }
 
-function note(open: Map<number, Waits>, event: Event): void {
-  switch (event.type) {
-    case 'activity':
-    case 'step':
-      open.set(event.command, { what: `${event.type} "${event.name}"` })
-      return
-    case 'timer':
-      open.set(event.command, { what: `timer until ${new Date(event.fireAt).toISOString()}` })
-      return
-    case 'attempt': {
-      const known = open.get(event.command)
-      const when = new Date(event.retryAt).toISOString()
-      const since = ` (attempt ${event.attempt} failed, next at ${when})`
-      if (known !== undefined) open.set(event.command, { ...known, since })
-      return
-    }
-    case 'completed':
-    case 'failed':
-    case 'fired':
-      open.delete(event.command)
-      return
-    case 'started':
-    case 'ended':
-  }
+function codeOf({ workflow }: InstanceRow): string {
+  const { name, version } = workflow
+  return `a runtime that registers workflow "${name}" ${version} (this one does not)`
+}
+
+/** One that was only started from inside a workflow has no parent. */
+function isChild({ parent }: InstanceRow): boolean {
+  return parent !== null && parent.onClose !== 'independent'
 }

@@ -1,7 +1,8 @@
 import type { Duration } from '../../base/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
 import type { EngineRuntime } from '../runtime/runtime.ts'
-import { type Client, type ClientSetup, EngineClient } from './client.ts'
+import { type Client, EngineClient } from './client.ts'
+import type { ClientSetup } from './client-setup.ts'
 
 /** A client that also runs things. */
 export interface Runtime extends Client {

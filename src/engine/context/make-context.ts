@@ -1,65 +1,87 @@
 import { describe } from '../../base/describe.ts'
 import { type Duration, durationMs } from '../../base/duration.ts'
 import type { Log, Logger } from '../../base/log.ts'
+import { option, resolveOptions } from '../../base/options.ts'
+import { randomUuid } from '../../base/random.ts'
+import type { StartOptions } from '../client/instance.ts'
 import {
   type ActivityDefinition,
   type ActivityOptions,
   checkName,
+  type ChildOptions,
   mergeActivityOptions,
+  type WorkflowDefinition,
 } from '../definitions.ts'
+import type { CommandPromise } from '../replay/execution.ts'
+import type { Scope } from '../replay/scope.ts'
 import type { ActivityWork } from '../runtime/activities.ts'
 import type { Copy } from '../runtime/copy.ts'
-import type { Values } from '../values.ts'
+import { checkVersion } from '../versions.ts'
 import type { ActivityContext } from './activity-context.ts'
+import { type ContextHost, Frame } from './frame.ts'
+import { guardedSignal } from './guarded-signal.ts'
+import { runChild, startInstance } from './instances.ts'
+import { receive, remote } from './messages.ts'
+import { makeStructure, runTimed } from './structure.ts'
 import type { WorkflowContext } from './workflow-context.ts'
 
-/** What workflow code reaches through its context. */
-export interface ContextHost {
-  readonly values: Values
-  readonly log: Logger
-  /** The code registered under an activity's name. */
-  activity(name: string): ActivityDefinition | undefined
-}
+export type { ContextHost } from './frame.ts'
 
 // The last moment that a `Date` can hold.
 const LATEST_MS = 8.64e15
 
-/** The `ctx` of one instance: every call becomes a command of its execution. */
-export function makeContext(copy: Copy, host: ContextHost): WorkflowContext {
-  const { run, definition } = copy
-  const timer = (fireAt: number): Promise<void> =>
-    run.give({ type: 'timer', command: 0, fireAt }, undefined) as Promise<void>
-  return {
+/** The code of one execution, called with its context. */
+export function callCode(
+  copy: Copy,
+  host: ContextHost,
+  run: (ctx: WorkflowContext) => Promise<unknown>,
+): Promise<unknown> {
+  const frame = new Frame(copy, host)
+  copy.writeState = () => frame.state.write()
+  const makeContext = (scope: Scope): WorkflowContext => contextIn(frame, scope)
+  const { name, timeoutMs } = copy.definition
+  return timeoutMs === undefined
+    ? run(makeContext(copy.run.root))
+    : runTimed(frame, copy.run.root, makeContext, run, timeoutMs, `workflow "${name}"`)
+}
+
+/** The `ctx` of one scope: every call becomes a command of its execution. */
+function contextIn(frame: Frame, scope: Scope): WorkflowContext {
+  const { copy, host } = frame
+  const { run, definition, started } = copy
+  const makeContext = (inner: Scope): WorkflowContext => contextIn(frame, inner)
+  const timer = (fireAt: number): CommandPromise =>
+    frame.give(scope, { type: 'timer', command: 0, fireAt }, undefined)
+  let signal: AbortSignal | undefined
+  const context = {
     info: {
       id: copy.id,
       execution: copy.generation,
       workflow: definition.name,
       version: definition.version,
+      ...(started.parentId !== '' && { parentId: started.parentId }),
       get replaying() {
         return run.replaying
       },
     },
+    get signal() {
+      return (signal ??= guardedSignal(run, scope))
+    },
     log: turnLog(copy, host.log),
-    run(activity, ...[input, options]: [input?: unknown, options?: ActivityOptions]) {
-      const known = activity as unknown as ActivityDefinition
-      if ((known as { kind?: unknown } | undefined)?.kind !== 'activity') {
-        throw new TypeError(`ctx.run: needs an activity, got ${whatIs(activity)}`)
+    state: frame.state,
+    run(
+      what: unknown,
+      ...[input, options]: [input?: unknown, options?: ActivityOptions | ChildOptions]
+    ) {
+      const { kind } = (what ?? {}) as { kind?: unknown }
+      if (kind === 'workflow') {
+        const workflow = what as WorkflowDefinition
+        return runChild(frame, scope, makeContext, workflow, input, options)
       }
-      const { name } = known
-      const label = `ctx.run: input of activity "${name}"`
-      const text = host.values.encode(input, label)
-      const own = known.run === undefined ? host.activity(name) : known
-      const work: ActivityWork = {
-        name,
-        options: mergeActivityOptions(`ctx.run: activity "${name}"`, known.options, options),
-        input: text,
-        definition: own,
-        step: undefined,
+      if (kind !== 'activity') {
+        throw new TypeError(`ctx.run: needs an activity or a workflow, got ${describe(what)}`)
       }
-      return run.give(
-        { type: 'activity', command: 0, name, input: text, where: 'local' },
-        work,
-      ) as never
+      return runActivity(frame, scope, what as ActivityDefinition, input, options)
     },
     step(name: string, code: (ctx: ActivityContext) => unknown, options?: ActivityOptions) {
       checkName('ctx.step', name)
@@ -73,8 +95,11 @@ export function makeContext(copy: Copy, host: ContextHost): WorkflowContext {
         definition: undefined,
         step: code,
       }
-      return run.give({ type: 'step', command: 0, name }, work) as never
+      return frame.give(scope, { type: 'step', command: 0, name }, work)
     },
+    start: (workflow: unknown, ...[input, options]: [input?: unknown, options?: StartOptions]) =>
+      startInstance(frame, scope, workflow, input, options),
+    get: (id: string) => remote(frame, scope, id),
     sleep(duration: Duration) {
       const fireAt = run.at + Math.ceil(durationMs(duration, 'ctx.sleep: duration'))
       if (fireAt > LATEST_MS) {
@@ -89,8 +114,59 @@ export function makeContext(copy: Copy, host: ContextHost): WorkflowContext {
       }
       return timer(Math.ceil(ms))
     },
+    receive: (from: unknown, options?: { timeout: Duration }) =>
+      receive(frame, scope, from, options),
+    ...makeStructure(frame, scope, makeContext),
+    continueAsNew(...[input, options]: [input?: unknown, options?: { version?: string }]) {
+      const { version } = resolveOptions('ctx.continueAsNew', options, {
+        version: option(checkVersion, undefined),
+      })
+      const text = host.values.encode(input, 'ctx.continueAsNew: input')
+      return run.continueAsNew(text, version, frame.innermost(scope))
+    },
+    progress(value: unknown) {
+      const text = host.values.encode(value, 'ctx.progress')
+      const { valueLength } = host.limits
+      if (text.length > valueLength) {
+        throw new RangeError(
+          `ctx.progress: a value may have ${valueLength} characters when encoded, this one has ${text.length}`,
+        )
+      }
+      run.note({ type: 'progress', value: text })
+    },
     now: () => new Date(run.at),
+    random: () => frame.random.number(),
+    uuid: () => randomUuid(frame.random),
+    patched(change: string) {
+      checkName('ctx.patched: change', change)
+      return run.patched(change)
+    },
   }
+  return context as unknown as WorkflowContext
+}
+
+function runActivity(
+  frame: Frame,
+  scope: Scope,
+  activity: ActivityDefinition,
+  input: unknown,
+  options: ActivityOptions | undefined,
+): CommandPromise {
+  const { host } = frame
+  const { name } = activity
+  const text = host.values.encode(input, `ctx.run: input of activity "${name}"`)
+  const work: ActivityWork = {
+    name,
+    options: mergeActivityOptions(`ctx.run: activity "${name}"`, activity.options, options),
+    input: text,
+    definition: activity.run === undefined ? host.activity(name) : activity,
+    step: undefined,
+  }
+  return frame.give(
+    scope,
+    { type: 'activity', command: 0, name, input: text, where: 'local' },
+    work,
+  )
 }
 
 /** Lines are kept until their turn is recorded, and dropped while the past is repeated. */
@@ -114,9 +190,4 @@ function asItIs(data: object): object {
   } catch (error) {
     return { err: error }
   }
-}
-
-function whatIs(value: unknown): string {
-  const { kind, name } = (value ?? {}) as { kind?: unknown; name?: unknown }
-  return kind === 'workflow' ? `workflow "${String(name)}"` : describe(value)
 }

@@ -78,8 +78,8 @@ describe('an execution', () => {
 
     const { events } = await turn(2, completed(2, 'first'), completed(2, 'second'), completed(1))
 
-    expect(events).toEqual([completed(2, 'first')])
-    expect(copy.run.outcome).toEqual({ ok: true, value: 'first' })
+    expect(events).toEqual([completed(2, 'first'), { type: 'dropped', command: 1 }])
+    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'first' })
   })
 
   test('a command given outside its turn is refused, and breaks it', async () => {

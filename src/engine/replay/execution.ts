@@ -6,15 +6,17 @@
 //   X3. Commands are given, and the workflow returns, only in its own turn. What happens outside
 //       is refused and breaks the execution: it cannot be repeated.
 //   X4. A dropped execution does nothing any more: its commands never settle.
+//   X5. A command that the code no longer waits for is closed, and noted as `dropped`: whatever
+//       comes for it later is ignored.
 
+import { CancelledError } from '../../base/errors.ts'
+import type { CancelledEvent, CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
 import { NondeterminismError } from './nondeterminism.ts'
-import type { Event } from '../../store/history.ts'
+import { Scope } from './scope.ts'
 import { inTurn, type InTurn } from './turn.ts'
 
-/** An event that the code gave: something it asked for. */
-export type CommandEvent = Extract<Event, { type: 'activity' | 'step' | 'timer' }>
-/** An event that settles a command. */
-export type InputEvent = Extract<Event, { type: 'completed' | 'failed' | 'fired' }>
+export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
+
 /** A command before it has its number. */
 export type NewCommand = Unnumbered<CommandEvent>
 
@@ -28,9 +30,19 @@ export interface Given {
   readonly stack: string | undefined
 }
 
+/** What the code did since it was last asked, in order. */
+export interface Taken {
+  readonly given: readonly Given[]
+  /** Commands and notes as they stand in history. */
+  readonly events: readonly (CommandEvent | NoteEvent)[]
+}
+
 /** How the code ended. */
 export type Outcome =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
+  | { readonly kind: 'returned'; readonly value: unknown }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  /** `version` is `undefined` for the latest one. */
+  | { readonly kind: 'continued'; readonly input: string; readonly version: string | undefined }
 
 /** Turns stored text back into what it was. */
 export interface Decoder {
@@ -38,16 +50,33 @@ export interface Decoder {
   error(text: string): Error
 }
 
+/** What workflow code waits for. */
+export interface CommandPromise extends Promise<unknown> {
+  cancel(reason?: string): void
+}
+
+/** A message as the code receives it. */
+export interface ReceivedMessage {
+  readonly value: unknown
+  readonly replyTo: string
+}
+
 /** A command that has no result yet, and the promise that the code holds. */
 interface Waiting extends Given {
-  readonly promise: Promise<unknown>
+  readonly scope: Scope
+  readonly promise: CommandPromise
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
+// Code that catches its cancellation and goes on as before would never come to an end.
+const MOST_REFUSED = 10_000
+
 /** A workflow's code while it runs. */
 export class Execution implements InTurn {
   readonly label: string
+  /** The scope that all others lie within. */
+  readonly root = new Scope(undefined)
   /** Rejections that nobody has handled, by the promise that rejected. */
   readonly strays = new Map<Promise<unknown>, unknown>()
   /** Called when the code did something outside its turn: it has to be set aside. */
@@ -56,14 +85,28 @@ export class Execution implements InTurn {
   at = 0
   /** True while inputs come from history. */
   replaying = true
+  /** Ids that history says instances were started under, by command, if they were answered. */
+  recordedIds: ReadonlyMap<number, string> = new Map()
+  /** Changes that history says the code knew of. Set before the past is repeated. */
+  recordedChanges: ReadonlySet<string> = new Set()
   readonly #decode: Decoder
   readonly #open = new Map<number, Waiting>()
+  /** Open receives by channel, in the order they were given. */
+  readonly #receives = new Map<string, Set<number>>()
+  readonly #changes = new Map<string, boolean>()
+  /** Errors that were made here: code that does not look at them has nothing to hide. */
+  readonly #ownErrors = new WeakSet<CancelledError>()
+  /** Children that have not ended, whether the code waits for them or not. */
+  readonly #children = new Set<number>()
   #given: Given[] = []
+  #events: (CommandEvent | NoteEvent)[] = []
   #lastCommand = 0
   #outcome: Outcome | undefined
+  #cancelled: { readonly reason: string; readonly at: number } | undefined
   #broken: Error | undefined
   #dropped = false
   #traced = false
+  #refused = 0
 
   constructor(label: string, decode: Decoder) {
     this.label = label
@@ -80,9 +123,19 @@ export class Execution implements InTurn {
     return this.#outcome
   }
 
+  /** That somebody asked for the end, and when. */
+  get cancelled(): { readonly reason: string; readonly at: number } | undefined {
+    return this.#cancelled
+  }
+
   /** Why this execution cannot go on; it has to be set aside. */
   get broken(): Error | undefined {
     return this.#broken
+  }
+
+  /** Number of the last command that was given. */
+  get lastCommand(): number {
+    return this.#lastCommand
   }
 
   /** Notes from now on where in the code each command is given. Slow: only for a report. */
@@ -94,44 +147,59 @@ export class Execution implements InTurn {
   begin(run: () => Promise<unknown>): void {
     const finish = (outcome: Outcome): void => {
       if (this.#dropped) return
-      if (inTurn() === this) this.#outcome = outcome
+      if (inTurn() === this) this.#end(outcome)
       else this.break(outsideTurn(this, 'returned'))
     }
     // Also a function that is not async may throw at once.
     new Promise((resolve) => resolve(run())).then(
-      (value) => finish({ ok: true, value }),
-      (error: unknown) => finish({ ok: false, error }),
+      (value) => finish({ kind: 'returned', value }),
+      (error: unknown) => finish({ kind: 'threw', error }),
     )
   }
 
   /** The code asks for something. Fills in the command's number. */
-  give(command: NewCommand, work: unknown): Promise<unknown> {
-    if (this.#dropped) return new Promise(() => {})
-    if (inTurn() !== this) {
-      const error = outsideTurn(this, `called ${describeCommand(command)}`)
-      this.break(error)
-      throw error
-    }
+  give(command: NewCommand, work: unknown, scope: Scope = this.root): CommandPromise {
+    if (this.#dropped) return never()
+    this.#mustBeInTurn(`called ${describeCommand(command)}`)
+    if (this.#outcome !== undefined) return never()
+    if (scope.error !== undefined) return this.#refuse(scope.error)
     command.command = ++this.#lastCommand
+    const { command: number } = command
     const stack = this.#traced ? new Error('here').stack : undefined
     let resolve!: Waiting['resolve']
     let reject!: Waiting['reject']
-    const promise = new Promise((onValue, onError) => {
-      resolve = onValue
-      reject = onError
-    })
-    const waiting: Waiting = { event: command, work, stack, promise, resolve, reject }
-    this.#open.set(command.command, waiting)
+    const promise = cancellable(
+      new Promise((onValue, onError) => {
+        resolve = onValue
+        reject = onError
+      }),
+      (reason) => this.close([number], new CancelledError(reason)),
+    )
+    const waiting: Waiting = { event: command, work, stack, scope, promise, resolve, reject }
+    this.#open.set(number, waiting)
+    if (scope !== this.root) scope.commands.add(number)
+    if (command.type === 'receive') this.#receivesOf(command.name).add(number)
+    else if (command.type === 'child') this.#children.add(number)
     this.#given.push(waiting)
+    this.#events.push(command)
     return promise
   }
 
-  /** Commands given since the last call, in order. */
-  take(): readonly Given[] {
-    if (this.#given.length === 0) return NONE
-    const given = this.#given
+  /** The code did something that nothing answers. */
+  note(note: NoteEvent): void {
+    if (this.#dropped) return
+    this.#mustBeInTurn(`called ${describeNote(note)}`)
+    if (this.#outcome === undefined) this.#events.push(note)
+  }
+
+  /** What the code did since the last call. */
+  take(): Taken {
+    if (this.#events.length === 0) return NOTHING
+    const taken = { given: this.#given, events: this.#events }
     this.#given = []
-    return given
+    this.#events = []
+    this.#refused = 0
+    return taken
   }
 
   /** Settles a command. The code goes on in the microtasks that follow. */
@@ -145,22 +213,108 @@ export class Execution implements InTurn {
         'none',
       )
     }
-    this.#open.delete(input.command)
+    if (!settles(input, waiting.event)) {
+      const command = describeCommand(waiting.event)
+      throw new NondeterminismError(
+        `${input.type} for command ${input.command}, which is ${command}`,
+        input.command,
+        `a command that is settled by "${input.type}"`,
+        command,
+      )
+    }
+    this.#forget(waiting)
+    this.#children.delete(input.command)
     switch (input.type) {
       case 'completed':
         return waiting.resolve(this.#decode.value(input.value))
       case 'failed':
-        // The code may never look at it, or look at it later.
-        waiting.promise.catch(() => {})
-        return waiting.reject(this.#decode.error(input.error))
+        return this.#reject(waiting, this.#decode.error(input.error))
       case 'fired':
         return waiting.resolve(undefined)
+      case 'received': {
+        const { replyTo } = input
+        const message: ReceivedMessage = { value: this.#decode.value(input.value), replyTo }
+        return waiting.resolve(message)
+      }
     }
+  }
+
+  /** The number of the `receive` that the next message of a channel is for. */
+  receiver(channel: string): number | undefined {
+    const [first] = this.#receives.get(channel) ?? []
+    return first
+  }
+
+  /** Whether a command started a child that has not ended, as far as is known here. */
+  isChild(command: number): boolean {
+    return this.#children.has(command)
+  }
+
+  /** Somebody asked for the end: what the code waits for is called off. */
+  cancel({ reason }: CancelledEvent): void {
+    if (this.#cancelled !== undefined) return
+    const said = JSON.parse(reason) as string
+    this.#cancelled = { reason: said, at: this.at }
+    this.cancelScope(this.root, new CancelledError(said))
+  }
+
+  /** Cancels a scope: its open commands are closed with the error. */
+  cancelScope(scope: Scope, error: CancelledError): void {
+    if (scope !== this.root) return this.close(scope.cancel(error), error)
+    const closed = new Set(scope.cancel(error))
+    for (const [number, waiting] of this.#open) {
+      if (waiting.scope === this.root) closed.add(number)
+    }
+    this.close(
+      [...closed].toSorted((a, b) => a - b),
+      error,
+    )
+  }
+
+  /** The code no longer waits for these commands; those that are settled are left alone. */
+  close(commands: readonly number[], error: CancelledError): void {
+    // What is left by then is carried out all the same.
+    if (this.#outcome !== undefined) return
+    this.#ownErrors.add(error)
+    for (const command of commands) {
+      const waiting = this.#open.get(command)
+      if (waiting === undefined) continue
+      this.note({ type: 'dropped', command })
+      this.#forget(waiting)
+      this.#reject(waiting, error)
+    }
+  }
+
+  /** Whether the code knows of a change: false only in executions that ran past it without it. */
+  patched(change: string): boolean {
+    const known = this.#changes.get(change)
+    if (known !== undefined) return known
+    if (this.#outcome !== undefined) return true
+    const knows = !this.replaying || this.recordedChanges.has(change)
+    this.#changes.set(change, knows)
+    if (knows) this.note({ type: 'patched', change })
+    return knows
+  }
+
+  /** The code asks for its next execution. Nothing it does afterwards counts. */
+  continueAsNew(input: string, version: string | undefined, scope: Scope): Promise<never> {
+    if (this.#dropped) return forever()
+    this.#mustBeInTurn('called continueAsNew')
+    if (scope.error !== undefined)
+      return this.#refuse(scope.error) as Promise<unknown> as Promise<never>
+    this.#end({ kind: 'continued', input, version })
+    return forever()
+  }
+
+  /** The workflow fails with this error, whatever its code does. */
+  fail(error: unknown): void {
+    this.#end({ kind: 'threw', error })
   }
 
   /** A promise of the code rejected and nobody looked: reported if the code ends without doing so. */
   stray(promise: Promise<unknown>, reason: unknown): void {
-    if (!this.#dropped) this.strays.set(promise, reason)
+    const isOwn = reason instanceof CancelledError && this.#ownErrors.has(reason)
+    if (!this.#dropped && !isOwn) this.strays.set(promise, reason)
   }
 
   /** This execution cannot go on. The first reason stays. */
@@ -174,15 +328,138 @@ export class Execution implements InTurn {
   drop(): void {
     this.#dropped = true
     this.#open.clear()
+    this.#receives.clear()
     this.#given = []
+    this.#events = []
+  }
+
+  /** The first outcome counts. What the code left behind is called off. */
+  #end(outcome: Outcome): void {
+    if (this.#outcome !== undefined) return
+    const left = [...this.#open.values()].filter(({ event }) => !outlastsCode(event))
+    this.close(
+      left.map(({ event }) => event.command),
+      new CancelledError('the workflow has ended'),
+    )
+    this.#outcome = outcome
+  }
+
+  #mustBeInTurn(did: string): void {
+    if (inTurn() === this) return
+    const error = outsideTurn(this, did)
+    this.break(error)
+    throw error
+  }
+
+  #refuse(reason: CancelledError): CommandPromise {
+    if (++this.#refused > MOST_REFUSED) {
+      const spins = new Error(
+        `${this.label} goes on and on after it was cancelled; let CancelledError end the loop, or ` +
+          'do what has to be done inside ctx.uncancellable',
+      )
+      this.#end({ kind: 'threw', error: spins })
+      return never()
+    }
+    return cancellable(seen(Promise.reject(reason)), () => {})
+  }
+
+  #reject(waiting: Waiting, error: unknown): void {
+    void seen(waiting.promise)
+    waiting.reject(error)
+  }
+
+  #forget({ event, scope }: Waiting): void {
+    this.#open.delete(event.command)
+    scope.commands.delete(event.command)
+    if (event.type === 'receive') this.#receives.get(event.name)?.delete(event.command)
+  }
+
+  #receivesOf(channel: string): Set<number> {
+    let open = this.#receives.get(channel)
+    if (open === undefined) this.#receives.set(channel, (open = new Set()))
+    return open
   }
 }
 
-const NONE: readonly Given[] = []
+const NOTHING: Taken = { given: [], events: [] }
+
+/** Whether an input is of a kind that the command can be settled by. */
+function settles({ type }: InputEvent, command: CommandEvent): boolean {
+  if (command.type === 'timer') return type === 'fired'
+  if (command.type === 'receive') {
+    return type === 'received' || (type === 'fired' && command.until > 0)
+  }
+  return type === 'completed' || type === 'failed'
+}
+
+/** Starts and sends are carried out also when the code does not wait for them. */
+export function outlastsCode({ type }: CommandEvent): boolean {
+  return type === 'start' || type === 'send'
+}
+
+/** A promise that can be called off. */
+export function cancellable(
+  promise: Promise<unknown>,
+  cancel: (reason: string) => void,
+): CommandPromise {
+  const result = promise as CommandPromise
+  result.cancel = (reason = '') => cancel(reason)
+  return result
+}
+
+/** The code may never look at it, or look at it later: that is no stray rejection. */
+export function seen<T>(promise: Promise<T>): Promise<T> {
+  void promise.catch(() => {})
+  return promise
+}
+
+function never(): CommandPromise {
+  return cancellable(forever(), () => {})
+}
+
+function forever(): Promise<never> {
+  return new Promise(() => {})
+}
 
 /** A command as messages name it. */
 export function describeCommand(command: NewCommand): string {
-  return command.type === 'timer' ? 'a timer' : `${command.type} "${command.name}"`
+  switch (command.type) {
+    case 'timer':
+      return 'a timer'
+    case 'activity':
+    case 'step':
+      return `${command.type} "${command.name}"`
+    case 'receive':
+      return `receive on channel "${command.name}"`
+    case 'child':
+      return `child workflow "${command.workflow}"`
+    case 'start':
+      return `start of workflow "${command.workflow}"`
+    case 'send':
+      return `send to "${command.id}" on channel "${command.name}"`
+    case 'read':
+      return `read of state "${command.key}" of "${command.id}"`
+  }
+}
+
+/** A note as messages name it. */
+export function describeNote(note: NoteEvent): string {
+  switch (note.type) {
+    case 'dropped':
+      return `cancel of command ${note.command}`
+    case 'set':
+      return `state.set "${note.key}"`
+    case 'unset':
+      return `state.delete "${note.key}"`
+    case 'cleared':
+      return 'state.clear'
+    case 'progress':
+      return 'progress'
+    case 'replied':
+      return 'a reply'
+    case 'patched':
+      return `patched "${note.change}"`
+  }
 }
 
 function outsideTurn(execution: Execution, did: string): Error {

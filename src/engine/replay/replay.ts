@@ -5,17 +5,13 @@
 //       and kind). A mismatch is a NondeterminismError, never a guess.
 //   R2. A recorded command must have been given by then, and nothing may have been given that is
 //       not recorded, until history ends.
-//   R3. Commands beyond the end of history are new: they are returned, not lost.
+//   R3. Commands and notes beyond the end of history are new: they are returned, not lost.
+//   R4. A change of state is matched with the next one of the code; the other notes by kind alone.
+//       What was dropped must be closed by then.
 
+import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/history.ts'
+import { describeCommand, describeNote, type Execution, type Given } from './execution.ts'
 import { NondeterminismError } from './nondeterminism.ts'
-import type { Event } from '../../store/history.ts'
-import {
-  type CommandEvent,
-  describeCommand,
-  type Execution,
-  type Given,
-  type InputEvent,
-} from './execution.ts'
 import { drained } from './turn.ts'
 
 /** A recorded turn. */
@@ -34,37 +30,57 @@ export interface OpenAttempt {
 
 /** What replaying brought to light. */
 export interface Replayed {
-  /** Commands that the code gave beyond the end of history. */
-  readonly fresh: readonly Given[]
+  /** What the code did beyond the end of history. */
+  readonly fresh: readonly (CommandEvent | NoteEvent)[]
   /** Failed attempts of commands that are still open. */
   readonly attempts: ReadonlyMap<number, OpenAttempt>
 }
 
 /**
- * Runs the code through its past. Must be called within the execution's turn.
+ * Runs the code through its past. Must be called within the execution's turn, whose time is `now`.
  *
  * `begin` is called at the `started` event.
  */
 export async function replay(
   execution: Execution,
   past: readonly PastTurn[],
+  now: number,
   begin: (started: Extract<Event, { type: 'started' }>) => void,
 ): Promise<Replayed> {
   const attempts = new Map<number, OpenAttempt>()
   const given: Given[] = []
+  const notes: NoteEvent[] = []
+  const all: (CommandEvent | NoteEvent)[] = []
   let position = 0
+  execution.recordedChanges = recordedChanges(past)
+  execution.recordedIds = recordedIds(past)
+  const advance = async (): Promise<void> => {
+    await drained()
+    const taken = execution.take()
+    for (const command of taken.given) given.push(command)
+    for (const event of taken.events) {
+      all.push(event)
+      if (isNote(event)) notes.push(event)
+    }
+  }
   for (const { at, events } of past) {
     execution.at = at
     for (const event of events) {
       switch (event.type) {
         case 'started':
+          // Started by somebody who did not run it, the code begins with the turn after that.
+          if (events.length === 1) execution.at = past[1]?.at ?? now
           begin(event)
-          await drained()
-          for (const command of execution.take()) given.push(command)
+          await advance()
           break
         case 'activity':
         case 'step':
         case 'timer':
+        case 'child':
+        case 'start':
+        case 'receive':
+        case 'send':
+        case 'read':
           match(event, given[position], execution)
           position++
           break
@@ -74,12 +90,37 @@ export async function replay(
         case 'completed':
         case 'failed':
         case 'fired':
+        case 'received':
           refuseExtra(given[position], event)
           refuseEnd(execution, event)
           execution.apply(event)
           attempts.delete(event.command)
-          await drained()
-          for (const command of execution.take()) given.push(command)
+          await advance()
+          break
+        case 'cancelled':
+          refuseExtra(given[position], event)
+          execution.cancel(event)
+          await advance()
+          break
+        case 'dropped':
+          if (given[position]?.event.command === event.command) refuseExtra(given[position], event)
+          if (execution.open.has(event.command)) throw stillOpen(event.command)
+          attempts.delete(event.command)
+          remove(notes, (note) => note.type === 'dropped' && note.command === event.command)
+          break
+        case 'set':
+        case 'unset':
+        case 'cleared':
+          matchState(event, remove(notes, isState))
+          break
+        case 'progress':
+        case 'replied':
+        case 'patched':
+          remove(notes, ({ type }) => type === event.type)
+          break
+        case 'forked':
+          // What the input behind this leads to was never done here.
+          execution.replaying = false
           break
         case 'ended':
           break
@@ -87,17 +128,77 @@ export async function replay(
       if (execution.broken !== undefined) throw execution.broken
     }
   }
-  return { fresh: given.slice(position), attempts }
+  const unmatched = new Set<object>([...notes, ...given.slice(position).map(({ event }) => event)])
+  const fresh = unmatched.size === 0 ? [] : all.filter((event) => unmatched.has(event))
+  return { fresh, attempts }
+}
+
+function recordedChanges(past: readonly PastTurn[]): ReadonlySet<string> {
+  const changes = new Set<string>()
+  for (const { events } of past) {
+    for (const event of events) if (event.type === 'patched') changes.add(event.change)
+  }
+  return changes
+}
+
+function recordedIds(past: readonly PastTurn[]): ReadonlyMap<number, string> {
+  const started = new Map<number, string>()
+  const answered = new Map<number, string>()
+  for (const { events } of past) {
+    for (const event of events) {
+      if (event.type === 'child' || event.type === 'start') started.set(event.command, event.id)
+      else if (event.type === 'completed' || event.type === 'failed') {
+        const id = started.get(event.command)
+        if (id !== undefined) answered.set(event.command, id)
+      }
+    }
+  }
+  return answered
+}
+
+function isNote(event: CommandEvent | NoteEvent): event is NoteEvent {
+  return event.type === 'dropped' || !('command' in event)
+}
+
+function isState(note: NoteEvent): boolean {
+  return note.type === 'set' || note.type === 'unset' || note.type === 'cleared'
+}
+
+/** Takes the first such note out of those that no event was found for yet. */
+function remove(notes: NoteEvent[], which: (note: NoteEvent) => boolean): NoteEvent | undefined {
+  const at = notes.findIndex(which)
+  return at < 0 ? undefined : notes.splice(at, 1)[0]
+}
+
+function matchState(recorded: NoteEvent, given: NoteEvent | undefined): void {
+  const expected = writeState(recorded)
+  const actual = given === undefined ? 'nothing of the kind' : writeState(given)
+  if (expected === actual) return
+  throw new NondeterminismError(
+    `the code once called ${expected}, but now called ${actual}`,
+    0,
+    expected,
+    actual,
+  )
+}
+
+function writeState(note: NoteEvent): string {
+  const value = note.type === 'set' ? ` to ${shorten(note.value)}` : ''
+  return describeNote(note) + value
+}
+
+function stillOpen(command: number): NondeterminismError {
+  return new NondeterminismError(
+    `command ${command} was called off, but the code now still waits for it`,
+    command,
+    `cancel of command ${command}`,
+    'nothing',
+  )
 }
 
 function match(recorded: CommandEvent, given: Given | undefined, execution: Execution): void {
-  const same =
-    given !== undefined &&
-    recorded.type === given.event.type &&
-    recorded.command === given.event.command &&
-    (recorded.type === 'timer' || recorded.name === (given.event as { name?: string }).name) &&
-    (recorded.type !== 'activity' || recorded.input === (given.event as { input?: string }).input)
-  if (same) return
+  const { recordedIds: ids } = execution
+  if (given !== undefined && isSame(recorded, given.event, ids)) return keepChosen(recorded, given)
   const actual =
     given === undefined
       ? execution.outcome === undefined
@@ -107,14 +208,71 @@ function match(recorded: CommandEvent, given: Given | undefined, execution: Exec
   throw mismatch(recorded.command, describeEvent(recorded), actual, given)
 }
 
+/** What was chosen once stays, also when the code would choose otherwise by now. */
+function keepChosen(recorded: CommandEvent, { event }: Given): void {
+  if (recorded.type === 'timer') Object.assign(event, { fireAt: recorded.fireAt })
+  else if (recorded.type === 'receive') Object.assign(event, { until: recorded.until })
+  else if (recorded.type === 'child' || recorded.type === 'start') {
+    Object.assign(event, { version: recorded.version })
+  }
+}
+
+/** Whether the code left it to the engine what an instance is called. */
+function hasOwnId({ options }: { readonly options: string }): boolean {
+  return (JSON.parse(options) as { ownId?: boolean }).ownId === true
+}
+
+/**
+ * Whether the code gave the command that was recorded. An id that the code did not choose is
+ * compared once it was answered: a fork starts those that were not anew, under ids of its own.
+ */
+function isSame(
+  recorded: CommandEvent,
+  given: CommandEvent,
+  answered: ReadonlyMap<number, string>,
+): boolean {
+  if (recorded.command !== given.command) return false
+  switch (recorded.type) {
+    case 'timer':
+      return given.type === 'timer'
+    case 'activity':
+      return (
+        given.type === 'activity' && recorded.name === given.name && recorded.input === given.input
+      )
+    case 'step':
+      return given.type === 'step' && recorded.name === given.name
+    case 'receive':
+      return given.type === 'receive' && recorded.name === given.name
+    case 'child':
+    case 'start':
+      return (
+        given.type === recorded.type &&
+        recorded.workflow === given.workflow &&
+        recorded.input === given.input &&
+        (recorded.id === given.id || (hasOwnId(recorded) && !answered.has(recorded.command)))
+      )
+    case 'send':
+      return (
+        given.type === 'send' &&
+        recorded.id === given.id &&
+        recorded.name === given.name &&
+        recorded.value === given.value
+      )
+    case 'read':
+      return given.type === 'read' && recorded.id === given.id && recorded.key === given.key
+  }
+}
+
 function refuseExtra(given: Given | undefined, next: Event): void {
   if (given === undefined) return
   throw mismatch(given.event.command, `nothing before "${next.type}"`, describeGiven(given), given)
 }
 
-/** Nothing is recorded behind the end, so the code ends earlier than it did. */
-function refuseEnd({ outcome }: Execution, next: InputEvent): void {
+/** Only starts and sends go on behind the end, so the code ends earlier than it did. */
+function refuseEnd({ outcome, open }: Execution, next: InputEvent): void {
   if (outcome === undefined) return
+  const type = open.get(next.command)?.event.type
+  if (type === 'start' || type === 'send') return
   const expected = `waited for until "${next.type}"`
   throw mismatch(next.command, expected, 'the end of the workflow', undefined)
 }
@@ -135,7 +293,7 @@ function mismatch(
 }
 
 function describeEvent(event: CommandEvent): string {
-  const input = event.type === 'activity' ? ` with input ${shorten(event.input)}` : ''
+  const input = 'input' in event ? ` with input ${shorten(event.input)}` : ''
   return describeCommand(event) + input
 }
 

@@ -21,11 +21,10 @@ function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Pro
       log: memoryLog(),
       values,
       random: () => 0,
-      now: () => 5_000 + clock.now(),
       mayStart: () => mayStart,
       completed: (_, command, value) => told.push(['completed', command, values.value(value)]),
       failed: (_, command, error) => told.push(['failed', command, values.error(error)]),
-      retry: (_, command, attempt, retryAt) => told.push(['retry', command, attempt, retryAt]),
+      retry: (_, command, attempt, delayMs) => told.push(['retry', command, attempt, delayMs]),
     },
     most,
   )
@@ -69,7 +68,7 @@ describe('activities', () => {
     expect([activities.running, copy.running.size]).toEqual([0, 0])
   })
 
-  test('an error is told as a retry with its moment, until the last attempt', async () => {
+  test('an error is told as a retry with its delay, until the last attempt', async () => {
     const { told, activities, copy, settle } = openActivities()
     const work = step(() => Promise.reject(new Error('no')), { retry: { jitter: false } })
     for (const attempt of [1, 2, 3]) {
@@ -78,8 +77,8 @@ describe('activities', () => {
     }
 
     expect(told.slice(0, 2)).toEqual([
-      ['retry', 1, 1, 6_000],
-      ['retry', 1, 2, 7_000],
+      ['retry', 1, 1, 1_000],
+      ['retry', 1, 2, 2_000],
     ])
     expect(told[2]).toMatchObject(['failed', 1, { name: 'ActivityError', attempts: 3 }])
   })

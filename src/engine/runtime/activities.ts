@@ -35,14 +35,12 @@ export interface ActivityHost {
   readonly log: Logger
   readonly values: Values
   readonly random: () => number
-  /** Store time in milliseconds. */
-  now(): number
   /** Resolves when it is certain that this runtime may start something. */
   mayStart(): Promise<void> | undefined
   completed(copy: Copy, command: number, value: string): void
   failed(copy: Copy, command: number, error: string): void
-  /** It will be tried again; `retryAt` is store time. */
-  retry(copy: Copy, command: number, attempt: number, retryAt: number, error: string): void
+  /** It will be tried again, after so long. */
+  retry(copy: Copy, command: number, attempt: number, delayMs: number, error: string): void
 }
 
 /** Runs activities and steps of owned instances, a limited number at once. */
@@ -148,8 +146,7 @@ export class Activities {
       return
     }
     this.#host.log.debug({ activity: name, id: copy.id, attempt, delayMs, err: error }, 'retrying')
-    const retryAt = this.#host.now() + delayMs
-    this.#host.retry(copy, command, attempt, retryAt, this.#host.values.encodeError(error))
+    this.#host.retry(copy, command, attempt, delayMs, this.#host.values.encodeError(error))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
-import type { Claim, Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Claim, Iid, Standing, WorkflowStore } from '../../store/workflow-store.ts'
 import { type Directive, idle, proceed } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 
@@ -17,6 +17,10 @@ export interface ClaimHost {
   workflowNumbers(): readonly number[]
   freeInstances(): number
   owns(iid: Iid): boolean
+  /** The copies that are recorded and not being changed at this moment. */
+  held(): readonly Standing[]
+  /** Drops those of them that the store says somebody else has, or nobody. */
+  dropLost(held: readonly Standing[], owned: readonly Claim[]): void
   sawTime(ms: number): void
   onDead(runtime: number): Promise<void>
   /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
@@ -29,6 +33,7 @@ export interface ClaimHost {
 export class Claimer {
   readonly #host: ClaimHost
   readonly #wake = notify()
+  readonly #hinted = new Set<Iid>()
   #reconcile = false
   #full = false
 
@@ -38,6 +43,12 @@ export class Claimer {
 
   /** Something may be there to be claimed. */
   wake(): void {
+    this.#wake.notifyOne()
+  }
+
+  /** These may be there to be claimed. */
+  hint(iids: readonly Iid[]): void {
+    for (const iid of iids) this.#hinted.add(iid)
     this.#wake.notifyOne()
   }
 
@@ -76,7 +87,9 @@ export class Claimer {
     if (this.#reconcile) {
       // Here, and not in the tick, because no claim is under way now that could look lost.
       const number = host.runtimeNumber()
+      const held = host.held()
       const owned = await host.store.owned(number)
+      host.dropLost(held, owned)
       await host.takeOn(
         number,
         owned.filter(({ iid }) => !host.owns(iid)),
@@ -88,12 +101,9 @@ export class Claimer {
     this.#full = limit <= 0
     if (this.#full || workflows.length === 0) return idle()
     const runtime = host.runtimeNumber()
-    const answer = await host.store.claim({
-      runtime,
-      workflows,
-      limit,
-      hinted: [],
-    })
+    const hinted = [...this.#hinted]
+    this.#hinted.clear()
+    const answer = await host.store.claim({ runtime, workflows, limit, hinted })
     host.sawTime(answer.clock)
     if (answer.state === 'dead') {
       await host.onDead(runtime)

@@ -16,7 +16,13 @@ const claim = (copy: Copy, more: object = {}) => ({
 
 function copyOf(iid: number, handedBytes = 0): Copy {
   const { definition } = testCopy('x')
-  const copy = newCopy(iid, `i-${iid}`, definition, new Execution(`i-${iid}`, values), '')
+  const copy = newCopy({
+    ...testCopy(`i-${iid}`),
+    iid,
+    definition,
+    run: new Execution(`i-${iid}`, values),
+    input: '',
+  })
   copy.turn = 3
   copy.handedBytes = handedBytes
   return copy

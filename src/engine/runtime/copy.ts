@@ -1,15 +1,40 @@
-import type { Event } from '../../store/history.ts'
-import type { Iid, Loaded, Verdict } from '../../store/workflow-store.ts'
+import type { CommandEvent, Event } from '../../store/history.ts'
+import type { Effects, Iid, Loaded, ParentLink, Verdict } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution, Given } from '../replay/execution.ts'
 import type { OpenAttempt, PastTurn } from '../replay/replay.ts'
 import type { Attempt } from './activities.ts'
 import type { Alarm } from './alarms.ts'
+import { KnownRows } from './known-rows.ts'
 
-/** Something that arrived for an instance and will be part of its next turn. */
+/** A result, an attempt, or a request to end that will be part of the next turn. */
 export interface Arrival {
-  readonly event: Extract<Event, { type: 'completed' | 'failed' | 'fired' | 'attempt' }>
+  readonly event: Extract<
+    Event,
+    { type: 'completed' | 'failed' | 'fired' | 'attempt' | 'cancelled' }
+  >
   /** The inbox row it came from. */
+  readonly inboxId?: number
+}
+
+/** A message in the inbox of an instance. */
+export interface Mail {
+  readonly inboxId: number
+  readonly channel: string
+  /** Encoded. */
+  readonly value: string
+  readonly replyTo: string
+  /** Whether the store knows that nobody waits for it. */
+  parked: boolean
+}
+
+/** What an execution began with, beside its input. */
+export type Started = Pick<Extract<Event, { type: 'started' }>, 'seed' | 'parentId' | 'state'>
+
+/** Why an instance is to end at once. */
+export interface Stop {
+  readonly status: 'cancelled' | 'terminated'
+  readonly reason: string
   readonly inboxId?: number
 }
 
@@ -21,6 +46,8 @@ export interface Copy {
   readonly run: Execution
   /** Encoded, as it was started. */
   readonly input: string
+  readonly started: Started
+  readonly parent: ParentLink | null
   readonly generation: number
   epoch: number
   /** Last recorded turn; 0 before the first. */
@@ -39,6 +66,18 @@ export interface Copy {
   /** History still to be repeated before anything else. */
   past: readonly PastTurn[] | undefined
   arrivals: Arrival[]
+  /** Messages that no turn has taken yet, by channel, in the order they came. */
+  readonly mailbox: Map<string, Mail[]>
+  /** Inbox rows that are known here, so that reading them again brings nothing twice. */
+  readonly known: KnownRows
+  /** Inbox rows with results for executions that are over: they only have to go. */
+  stale: number[]
+  /** That it is to end at once, without its code. */
+  stop: Stop | undefined
+  /** Children whose start is recorded, by command. */
+  readonly children: Map<number, Iid>
+  /** Writes the state for the next execution. Set when the code is called. */
+  writeState: () => string
   /** Log lines of the turn, written when it is recorded. */
   lines: (() => void)[]
   /** Activities and steps that run or wait for a slot here. */
@@ -52,7 +91,7 @@ export interface Copy {
   /** Bytes of inputs and results that the code was handed. */
   handedBytes: number
   /** Called with what became of its start. */
-  started: ((verdict: Verdict | Error) => void) | undefined
+  onStarted: ((verdict: Verdict | Error) => void) | undefined
 }
 
 /** What a turn led to. */
@@ -61,6 +100,14 @@ export interface TurnResult {
   /** Commands to be carried out once the turn is recorded. */
   readonly given: readonly Given[]
   readonly taken: readonly number[]
+  /** Commands that the code no longer waits for. */
+  readonly dropped: readonly number[]
+  readonly effects: Effects | null
+}
+
+/** Commands that somebody else answers, by mail. */
+export function waitsForMail({ type }: CommandEvent): boolean {
+  return type === 'receive' || type === 'child'
 }
 
 /** A copy of an instance that was read from the store. */
@@ -69,11 +116,11 @@ export function copyOf(
   definition: WorkflowDefinition,
   run: Execution,
   past: readonly PastTurn[],
-  input: string,
+  started: Started & { readonly input: string },
 ): Copy {
   const last = loaded.history.at(-1)
   return {
-    ...newCopy(loaded.iid, loaded.id, definition, run, input),
+    ...newCopy({ ...loaded, definition, run, input: started.input, started }),
     generation: loaded.execution,
     turn: last?.turn ?? 0,
     seq: last === undefined ? 0 : last.first + last.count - 1,
@@ -86,19 +133,23 @@ export function copyOf(
 }
 
 /** A copy of an instance that is about to be started. */
-export function newCopy(
-  iid: Iid,
-  id: string,
-  definition: WorkflowDefinition,
-  run: Execution,
-  input: string,
-): Copy {
+export function newCopy({
+  iid,
+  id,
+  definition,
+  run,
+  input,
+  started,
+  parent,
+}: Pick<Copy, 'iid' | 'id' | 'definition' | 'run' | 'input' | 'started' | 'parent'>): Copy {
   return {
     iid,
     id,
     definition,
     run,
     input,
+    started,
+    parent,
     generation: 1,
     epoch: 1,
     turn: 0,
@@ -108,12 +159,18 @@ export function newCopy(
     state: 'resting',
     past: undefined,
     arrivals: [],
+    mailbox: new Map(),
+    known: new KnownRows(),
+    stale: [],
+    stop: undefined,
+    children: new Map(),
+    writeState: () => started.state,
     lines: [],
     running: new Map(),
     attempts: new Map(),
     reopened: false,
     alarms: new Map(),
     handedBytes: input.length,
-    started: undefined,
+    onStarted: undefined,
   }
 }

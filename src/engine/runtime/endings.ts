@@ -1,24 +1,27 @@
 import type { Ending, Iid } from '../../store/workflow-store.ts'
 
-/** Is told that an instance has ended here, or (with `undefined`) that it has left this process. */
-export type Told = (end: Ending | undefined) => void
+/** Who waits in this process for news of what. */
+export class Waiters<Key, News> {
+  readonly #waiting = new Map<Key, Set<(news: News) => void>>()
 
-/** Who waits in this process for the end of which instance. */
-export class Endings {
-  readonly #waiting = new Map<Iid, Set<Told>>()
-
-  /** Waits for news of an instance, also when it is claimed here only later. Call the result to stop. */
-  wait(iid: Iid, told: Told): () => void {
-    const all = this.#waiting.get(iid) ?? new Set()
+  /** Waits for news. Call the result to stop. */
+  wait(key: Key, told: (news: News) => void): () => void {
+    const all = this.#waiting.get(key) ?? new Set()
     all.add(told)
-    this.#waiting.set(iid, all)
+    this.#waiting.set(key, all)
     return () => {
-      if (all.delete(told) && all.size === 0) this.#waiting.delete(iid)
+      if (all.delete(told) && all.size === 0) this.#waiting.delete(key)
     }
   }
 
   /** Tells those who wait. */
-  tell(iid: Iid, end: Ending | undefined): void {
-    for (const told of this.#waiting.get(iid) ?? []) told(end)
+  tell(key: Key, news: News): void {
+    for (const told of this.#waiting.get(key) ?? []) told(news)
   }
 }
+
+/**
+ * Who waits for the end of which instance, also when it is claimed here only later. `undefined` says
+ * that it has left this process.
+ */
+export class Endings extends Waiters<Iid, Ending | undefined> {}

@@ -1,31 +1,60 @@
 import type { Next } from '../../store/workflow-store.ts'
-import type { Copy } from './copy.ts'
+import { type Copy, waitsForMail } from './copy.ts'
+import { firesAt } from './take-turn.ts'
 
-// An instance that will not wake before this is released; its copy is kept for a while.
-const REST_MS = 5_000
+/** An instance that will not wake before this is released; its copy is kept for a while. */
+export const REST_MS = 5_000
+
+/** Under which circumstances an instance is looked at. */
+export interface Circumstances {
+  readonly now: number
+  /** All that is at rest is given away. */
+  readonly closing: boolean
+  /** It has been waiting for mail for a while, or there is little room. */
+  readonly impatient: boolean
+}
 
 /**
  * What becomes of an instance that has had its turn: it is kept while something of it runs here or
- * comes soon, and released until it wakes otherwise. While closing, all that is at rest is released.
+ * comes soon, and released until it wakes otherwise. One that waits for mail is kept for a while.
  */
-export function nextAtRest(copy: Copy, now: number, closing: boolean): Next {
-  const wakeAt = copy.arrivals.length > 0 ? undefined : sleepsUntil(copy, closing)
+export function nextAtRest(copy: Copy, { now, closing, impatient }: Circumstances): Next {
+  if (copy.arrivals.length > 0 || copy.stop !== undefined) return { kind: 'keep' }
+  const wakeAt = sleepsUntil(copy, closing)
   if (wakeAt === undefined) return { kind: 'keep' }
-  return wakeAt <= now + REST_MS && !closing ? { kind: 'keep' } : { kind: 'release', wakeAt }
+  if (!closing) {
+    if (wakeAt <= now + REST_MS) return { kind: 'keep' }
+    if (!impatient && expectsMail(copy)) return { kind: 'keep' }
+  }
+  return { kind: 'release', wakeAt: wakeAt === Infinity ? null : wakeAt }
 }
 
-/** When an instance that only waits for time wakes; `undefined` when something of it runs. */
+/** Whether a message or the end of a child is waited for. */
+export function expectsMail(copy: Copy): boolean {
+  for (const { event } of copy.run.open.values()) if (waitsForMail(event)) return true
+  return false
+}
+
+/** When clean-up after a cancellation has to be over; `undefined` when nobody cancelled. */
+export function cleanUpUntil({ run, definition }: Copy): number | undefined {
+  return run.cancelled && run.cancelled.at + definition.cleanupMs
+}
+
+/** When time alone wakes an instance; `undefined` when something of it runs here. */
 function sleepsUntil(copy: Copy, closing: boolean): number | undefined {
   if (copy.running.size > 0) return undefined
-  let wakeAt = Infinity
+  let wakeAt = cleanUpUntil(copy) ?? Infinity
   for (const [command, { event }] of copy.run.open) {
-    if (event.type === 'timer') {
-      wakeAt = Math.min(wakeAt, event.fireAt)
-      continue
-    }
-    const retryAt = copy.attempts.get(command)?.retryAt
-    if (retryAt === undefined && !closing) return undefined
-    wakeAt = Math.min(wakeAt, retryAt ?? 0)
+    if (event.type === 'activity' || event.type === 'step') {
+      const retryAt = copy.attempts.get(command)?.retryAt
+      if (retryAt === undefined && !closing) return undefined
+      wakeAt = Math.min(wakeAt, retryAt ?? 0)
+    } else if (event.type === 'timer' || waitsForMail(event)) {
+      wakeAt = Math.min(wakeAt, firesAt(event))
+    } else if (closing) {
+      // Not carried out yet: whoever takes over does it.
+      wakeAt = 0
+    } else return undefined
   }
-  return wakeAt === Infinity ? undefined : wakeAt
+  return wakeAt
 }

@@ -1,5 +1,5 @@
 import { readEvents } from '../../store/history.ts'
-import type { Loaded } from '../../store/workflow-store.ts'
+import type { InboxRow, Loaded } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution } from '../replay/execution.ts'
 import { type Arrival, type Copy, copyOf } from './copy.ts'
@@ -14,23 +14,48 @@ export function readCopy(
     const past = loaded.history.map(({ at, events }) => ({ at, events: readEvents(events) }))
     const [started] = past[0]?.events ?? []
     if (started?.type !== 'started') throw new Error('history: it does not begin with "started"')
-    return { copy: copyOf(loaded, definition, run, past, started.input) }
+    return { copy: copyOf(loaded, definition, run, past, started) }
   } catch (error) {
-    const copy = copyOf(loaded, definition, run, [], '')
+    const copy = copyOf(loaded, definition, run, [], NOTHING)
     // It is recorded, whatever its history says.
     copy.turn = Math.max(1, copy.turn)
     return { copy, error }
   }
 }
 
-/** What waits in the inbox of an instance; throws when it cannot be understood. */
-export function inboxArrivals(loaded: Loaded): Arrival[] {
-  return loaded.inbox
-    .filter((row) => row.execution === loaded.execution)
-    .flatMap((row) => {
-      const [event] = readEvents(row.payload)
-      return event?.type === 'completed' || event?.type === 'failed'
-        ? [{ event, inboxId: row.id }]
-        : []
-    })
+const NOTHING = { input: '', seed: '', parentId: '', state: '' }
+
+/** Takes what waits in the inbox of an instance over into its copy, unless it is known there. */
+export function takeInbox(copy: Copy, inbox: readonly InboxRow[]): void {
+  for (const row of inbox) if (copy.known.add(row.id)) takeRow(copy, row)
+}
+
+function takeRow(copy: Copy, row: InboxRow): void {
+  const { id: inboxId, kind, command, name: channel, replyTo, payload, parked } = row
+  switch (kind) {
+    case 'message': {
+      const mail = { inboxId, channel, value: payload, replyTo, parked }
+      const waiting = copy.mailbox.get(channel)
+      if (waiting === undefined) copy.mailbox.set(channel, [mail])
+      else waiting.push(mail)
+      return
+    }
+    case 'cancel':
+      copy.arrivals.push({ event: { type: 'cancelled', reason: payload }, inboxId })
+      return
+    case 'terminate':
+      copy.stop = { status: 'terminated', reason: JSON.parse(payload) as string, inboxId }
+      return
+    case 'completed':
+    case 'failed': {
+      if (row.execution < copy.generation) copy.stale.push(inboxId)
+      // One for a later execution is for whoever owns that.
+      if (row.execution !== copy.generation) return
+      const event: Arrival['event'] =
+        kind === 'completed'
+          ? { type: kind, command, value: payload }
+          : { type: kind, command, error: payload }
+      copy.arrivals.push({ event, inboxId })
+    }
+  }
 }

@@ -3,10 +3,20 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { writeEvents } from '../../store/history.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { Claim, Iid, Verdict, WorkflowStore } from '../../store/workflow-store.ts'
+import type {
+  Claim,
+  Delivery,
+  Iid,
+  Loaded,
+  Standing,
+  Verdict,
+  Wanted,
+  WorkflowStore,
+} from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
+import type { Hint, LocalRuntime } from '../client/client-setup.ts'
+import type { WorkflowLimits } from '../context/frame.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Registry } from '../registry.ts'
 import type { Values } from '../values.ts'
@@ -15,13 +25,16 @@ import { Alarms } from './alarms.ts'
 import { Claimer, type ClaimHost } from './claimer.ts'
 import { Committer, type CommitHost, type Identity } from './committer.ts'
 import { Conductor } from './conductor.ts'
-import { newCopy } from './copy.ts'
-import type { Endings } from './endings.ts'
+import { type Copy, newCopy } from './copy.ts'
+import { type Endings, Waiters } from './endings.ts'
+import { guardGlobals } from './guard-globals.ts'
 import { IidPool } from './iid-pool.ts'
+import { type MailHost, MailReader } from './mail-reader.ts'
+import { Outgoing } from './outgoing.ts'
+import { firstEvent, type NewInstance, startItem } from './start-item.ts'
 import { StoreClock } from './store-clock.ts'
 import { watchStrays } from './strays.ts'
 import { Ticker, type TickHost } from './ticker.ts'
-import { startedEvent } from './turn-row.ts'
 
 const LACKING_MS = 30_000
 const LET_OTHERS_MS = 500
@@ -39,16 +52,11 @@ export interface RuntimeSetup {
   readonly mostInstances: number
   /** How many activities run at once. */
   readonly mostActivities: number
+  readonly limits: WorkflowLimits
+  /** Whether calls that cannot be repeated fail inside a workflow. */
+  readonly guarded: boolean
   /** For people: host, process id. */
   readonly info: string
-}
-
-/** A new instance to be started. */
-export interface NewInstance {
-  readonly definition: WorkflowDefinition
-  readonly id: string
-  /** Encoded. */
-  readonly input: string
 }
 
 /** What became of a start. */
@@ -58,11 +66,13 @@ export interface Started {
 }
 
 /** The engine of one process. */
-export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
+export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost, LocalRuntime {
   readonly store: WorkflowStore
   readonly clock: Clock
   readonly log: Logger
   readonly leaseMs: number
+  /** Who waits in this process for which answer. */
+  readonly replied = new Waiters<string, void>()
   readonly #setup: RuntimeSetup
   readonly #time: StoreClock
   readonly #alarms: Alarms
@@ -70,13 +80,15 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
   readonly #committer: Committer
   readonly #conductor: Conductor
   readonly #activities: Activities
+  readonly #outgoing: Outgoing
+  readonly #mail: MailReader
   readonly #claimer: Claimer
   readonly #ticker: Ticker
   readonly #numbers = new Map<WorkflowDefinition, number>()
   readonly #warned = new Set<string>()
   readonly #dueAlarm = { ring: () => this.#claimer.wake() }
   #supervisor: Supervisor | undefined
-  #stopWatching: (() => void) | undefined
+  readonly #stopWatching: (() => void)[] = []
   #identity: Identity = { runtime: 0, server: '' }
   #closing = false
   #lackedCodeMs = -Infinity
@@ -95,6 +107,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
     this.#committer = new Committer(this)
     this.#claimer = new Claimer(this)
     this.#ticker = new Ticker(this)
+    this.#mail = new MailReader(this)
     const conductor = new Conductor({
       clock,
       time: this.#time,
@@ -102,28 +115,57 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
       values,
       log,
       committer: this.#committer,
-      context: { values, log, activity: (name) => registry.activity(name) },
+      context: {
+        values,
+        log,
+        limits: setup.limits,
+        activity: (name) => registry.activity(name),
+        latest: (name) => registry.latest(name),
+      },
       activities: () => this.#activities,
+      outgoing: () => this.#outgoing,
+      workflow: (name, version) =>
+        version === undefined ? registry.latest(name) : registry.workflow({ name, version }),
+      foreignNumber: (name, version) => this.#foreignNumber(name, version),
+      crowded: () => this.freeInstances() < setup.mostInstances / 2,
+      look: (iids) => this.#mail.look(iids),
+      replied: (to) => to.forEach((address) => this.replied.tell(address)),
+      handOver: (deliveries) => void this.#handOver(deliveries),
       workflowNumber: (definition) => this.#numbers.get(definition),
       claimAt: (at) => this.claimAt(at),
       left: () => this.#claimer.roomFreed(),
       lacksCode: () => (this.#lackedCodeMs = clock.now()),
     })
     this.#conductor = conductor
+    const completed = (copy: Copy, command: number, value: string): void =>
+      conductor.arrive(copy, [{ event: { type: 'completed', command, value } }])
+    const failed = (copy: Copy, command: number, error: string): void =>
+      conductor.arrive(copy, [{ event: { type: 'failed', command, error } }])
+    this.#outgoing = new Outgoing({
+      store,
+      clock,
+      log,
+      values,
+      random,
+      completed,
+      failed,
+      newIid: () => this.#iids.take(),
+      start: (start) => this.start(start),
+      workflow: (name, version) => registry.workflow({ name, version }),
+      startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
+      hint: (targets) => this.hint(targets),
+    })
     this.#activities = new Activities(
       {
         clock,
         log,
         values,
         random,
-        now: () => this.#time.now(),
         mayStart: () => this.#ticker.leaseHolds(),
-        completed: (copy, command, value) =>
-          conductor.arrive(copy, [{ event: { type: 'completed', command, value } }]),
-        failed: (copy, command, error) =>
-          conductor.arrive(copy, [{ event: { type: 'failed', command, error } }]),
-        retry: (copy, command, attempt, retryAt, error) =>
-          conductor.retryAt(copy, command, attempt, retryAt, error),
+        completed,
+        failed,
+        retry: (copy, command, attempt, delayMs, error) =>
+          conductor.retryAfter(copy, command, attempt, delayMs, error),
       },
       setup.mostActivities,
     )
@@ -134,13 +176,15 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
     const runtime = new EngineRuntime(setup)
     await setup.store.open()
     await runtime.#register()
-    runtime.#stopWatching = watchStrays()
+    runtime.#stopWatching.push(watchStrays())
+    if (setup.guarded) runtime.#stopWatching.push(guardGlobals())
     runtime.#supervisor = supervise(
       [
         runtime.#committer.work(),
         runtime.#conductor.turner.work(),
         runtime.#claimer.work(),
         runtime.#ticker.work(),
+        runtime.#mail.work(),
       ],
       { log: setup.log, clock: setup.clock },
     )
@@ -149,20 +193,53 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
   }
 
   /** Starts an instance; resolves when it is recorded, or when its id turns out to be taken. */
-  async start({ definition, id, input }: NewInstance): Promise<Started> {
+  async start(start: NewInstance): Promise<Started> {
     await this.#committer.room()
-    const iid = await this.#iids.take()
+    const iid = start.iid ?? (await this.#iids.take())
     if (this.#closing) throw new StoreError('closed', 'start', 'the runtime is closing')
-    if (!this.#numbers.has(definition) || this.freeInstances() <= 0) {
-      return this.#startUnowned({ definition, id, input }, iid)
+    const { definition, id, input, parent, delayMs } = start
+    const isLater = start.iid !== undefined || delayMs > 0
+    if (isLater || !this.#numbers.has(definition) || this.freeInstances() <= 0) {
+      return this.#startUnowned(start, iid)
     }
     const run = this.#conductor.execution(definition, id)
-    const copy = newCopy(iid, id, definition, run, input)
+    const started = firstEvent(start)
+    const copy = newCopy({ iid, id, definition, run, input, started, parent })
     return new Promise((resolve, reject) => {
-      copy.started = (verdict) =>
+      copy.onStarted = (verdict) =>
         verdict instanceof Error ? reject(verdict) : resolve({ iid, verdict })
-      this.#conductor.begin(copy)
+      this.#conductor.begin(copy, start)
     })
+  }
+
+  hint(targets: readonly Hint[]): void {
+    const own = this.#identity.runtime
+    this.#mail.look(
+      targets.filter(({ owner }) => owner === null || owner === own).map(({ iid }) => iid),
+    )
+  }
+
+  recall(iids: readonly Iid[]): void {
+    for (const iid of iids) {
+      const copy = this.copy(iid)
+      if (copy !== undefined) this.#conductor.drop(copy, 'it was changed from outside')
+    }
+  }
+
+  copy(iid: Iid): Copy | undefined {
+    return this.#conductor.copies.get(iid)
+  }
+
+  load(wanted: readonly Wanted[]): Promise<readonly Loaded[]> {
+    return this.store.load(wanted)
+  }
+
+  deliver(copy: Copy, loaded: Loaded): void {
+    this.#conductor.deliver(copy, loaded)
+  }
+
+  claim(iids: readonly Iid[]): void {
+    this.#claimer.hint(iids)
   }
 
   /** Who waits in this process for the end of which instance. */
@@ -180,7 +257,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
     await this.#supervisor?.stop({ within: 5_000 })
     this.#committer.close()
     this.#alarms.clear()
-    this.#stopWatching?.()
+    for (const stop of this.#stopWatching) stop()
     await this.store.unregister(this.#identity.runtime)
   }
 
@@ -203,6 +280,21 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
 
   owns(iid: Iid): boolean {
     return this.#conductor.copies.get(iid) !== undefined
+  }
+
+  held(): readonly Standing[] {
+    const { copies } = this.#conductor
+    return copies.standings().filter(({ iid }) => copies.get(iid)?.state === 'resting')
+  }
+
+  dropLost(held: readonly Standing[], owned: readonly Claim[]): void {
+    const epochs = new Map(owned.map(({ iid, epoch }) => [iid, epoch]))
+    for (const { iid, epoch } of held) {
+      const copy = this.copy(iid)
+      if (copy === undefined || copy.epoch !== epoch || epochs.get(iid) === epoch) continue
+      // One that is being committed is told by the answer.
+      if (copy.state === 'resting') this.#conductor.drop(copy, 'it was changed from outside')
+    }
   }
 
   ownedCount(): number {
@@ -248,13 +340,8 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
     }
   }
 
-  async readMail(iids: readonly Iid[]): Promise<void> {
-    const wanted = iids.flatMap((iid) => {
-      const copy = this.#conductor.copies.get(iid)
-      return copy === undefined || copy.turn === 0 ? [] : [{ iid, after: copy.turn }]
-    })
-    if (wanted.length === 0) return
-    for (const instance of await this.store.load(wanted)) this.#conductor.deliver(instance)
+  readMail(iids: readonly Iid[]): void {
+    this.#mail.look(iids)
   }
 
   async onDead(runtime: number): Promise<void> {
@@ -298,23 +385,36 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost {
     return lost
   }
 
-  async #startUnowned({ definition, id, input }: NewInstance, iid: Iid): Promise<Started> {
-    const { name, version } = definition
+  async #startUnowned(start: NewInstance, iid: Iid): Promise<Started> {
+    const { definition, delayMs } = start
     const known = this.#numbers.get(definition)
     if (known === undefined) this.#warnUnregistered(definition)
-    const workflow = known ?? (await this.store.workflowNumbers([{ name, version }]))[0]!
+    const { name, version } = definition
+    const workflow = known ?? (await this.#foreignNumber(name, version))
     const at = this.#time.now()
-    const events = writeEvents([startedEvent({ definition, input })])
-    const turn = { execution: 1, turn: 1, at, first: 1, count: 1, events }
+    const wakeAt = at + Math.ceil(delayMs)
     const verdict = await new Promise<Verdict>((resolve, reject) => {
       this.#committer.add({
-        start: { iid, id, workflow, owned: false, wakeAt: at, turn, end: null },
+        start: startItem(start, { iid, workflow, at, wakeAt }),
         settle: (result) => (result instanceof Error ? reject(result) : resolve(result)),
       })
       this.#committer.flush()
     })
-    if (known !== undefined) this.#claimer.wake()
+    if (known !== undefined) this.claimAt(wakeAt)
     return { iid, verdict }
+  }
+
+  async #foreignNumber(name: string, version: string): Promise<number> {
+    return (await this.store.workflowNumbers([{ name, version }]))[0]!
+  }
+
+  /** Whoever owns the instance now, or will, finds these results in its inbox. */
+  async #handOver(deliveries: readonly Delivery[]): Promise<void> {
+    try {
+      await this.store.send(deliveries)
+    } catch (error) {
+      this.log.warn({ err: error }, 'results of an instance that was taken over are lost')
+    }
   }
 
   #warnUnregistered({ name, version }: WorkflowDefinition): void {

@@ -14,6 +14,11 @@ export function insideExecution<T>(execution: Execution, run: () => T): T {
   return executions.run(execution, run)
 }
 
+/** The execution whose code is running, also between its turns. */
+export function currentExecution(): Execution | undefined {
+  return executions.getStore()
+}
+
 /** Starts to watch for stray rejections; call the returned function to end it. */
 export function watchStrays(): () => void {
   if (users++ === 0) {

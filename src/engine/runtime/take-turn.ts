@@ -1,12 +1,13 @@
 // One turn: apply what arrived, one thing at a time, and let the code run until it waits. Nothing
 // leaves the process here; the caller commits what came out, and then carries it out.
 
-import type { Event } from '../../store/history.ts'
-import type { Execution, Given } from '../replay/execution.ts'
+import type { CommandEvent, Event, NoteEvent } from '../../store/history.ts'
+import { type Execution, type Given, outlastsCode } from '../replay/execution.ts'
 import { NondeterminismError } from '../replay/nondeterminism.ts'
 import { type PastTurn, replay } from '../replay/replay.ts'
 import { beginTurn, drained, endTurn } from '../replay/turn.ts'
-import type { Arrival, Copy, TurnResult } from './copy.ts'
+import { EffectsCollector } from './collect-effects.ts'
+import type { Arrival, Copy, Mail, TurnResult } from './copy.ts'
 import { startedEvent } from './turn-row.ts'
 
 /** Reads the workflow's input, or throws; the function it returns calls the code. */
@@ -20,50 +21,156 @@ export type Begin = (copy: Copy) => () => Promise<unknown>
  */
 export async function takeTurn(copy: Copy, now: number, begin: Begin): Promise<TurnResult> {
   const { run } = copy
-  const result = { events: [] as Event[], given: [] as Given[], taken: [] as number[] }
+  const turn = new TurnTaking(copy)
   await beginTurn(run)
   try {
-    if (copy.past !== undefined) {
-      run.replaying = !isUntouched(copy.past)
-      const replayed = await replay(run, copy.past, () => run.begin(begin(copy)))
-      copy.past = undefined
-      copy.attempts = new Map(replayed.attempts)
-      for (const command of replayed.fresh) result.events.push(command.event)
-    }
+    copy.at = Math.max(now, copy.at)
+    if (copy.past !== undefined) await turn.repeat(copy.past, begin)
     run.replaying = false
-    run.at = copy.at = Math.max(now, copy.at)
+    run.at = copy.at
     if (copy.turn === 0) {
       copy.startedAt = copy.at
-      result.events.push(startedEvent(copy))
+      turn.events.push(startedEvent(copy))
       run.begin(begin(copy))
-      await drained()
-      collect(run, result)
+      await turn.advance()
     }
-    if (copy.reopened) {
-      copy.reopened = false
-      // All that is open has to be taken up again here; timers that are due have fired.
-      for (const command of run.open.values()) result.given.push(command)
-      copy.arrivals.push(...dueTimers(run.open.values(), copy.at))
-    }
+    if (copy.reopened) turn.reopen()
     const arrivals = copy.arrivals
     copy.arrivals = []
-    for (const { event, inboxId } of arrivals) {
-      if (inboxId !== undefined) result.taken.push(inboxId)
-      // A second result, or one for a command that is settled: first result wins.
-      if (run.outcome !== undefined || !run.open.has(event.command)) continue
-      result.events.push(event)
-      if (event.type === 'attempt') continue
-      copy.attempts.delete(event.command)
-      run.apply(event)
-      await drained()
-      collect(run, result)
-    }
+    // Before the timers: a message that is there has come in time.
+    if (copy.mailbox.size > 0) await turn.deliver([...copy.mailbox.keys()])
+    for (const arrival of arrivals) await turn.arrive(arrival)
+    turn.park()
   } finally {
     endTurn()
   }
   if (run.broken !== undefined) throw run.broken
   if (run.outcome === undefined && run.open.size === 0) throw nothingDurable(copy)
-  return result
+  return turn.result()
+}
+
+const NONE: readonly number[] = []
+
+/** A turn while it is taken. */
+class TurnTaking {
+  readonly events: Event[] = []
+  readonly #copy: Copy
+  readonly #run: Execution
+  readonly #given: Given[] = []
+  readonly #taken: number[] = []
+  #effects: EffectsCollector | undefined
+
+  constructor(copy: Copy) {
+    this.#copy = copy
+    this.#run = copy.run
+    if (copy.stale.length > 0) this.#taken.push(...copy.stale.splice(0))
+  }
+
+  /** Repeats the past; what the code does beyond it belongs to this turn. */
+  async repeat(past: readonly PastTurn[], begin: Begin): Promise<void> {
+    const { run } = this.#copy
+    run.replaying = !isUntouched(past)
+    const replayed = await replay(run, past, this.#copy.at, () => run.begin(begin(this.#copy)))
+    this.#copy.past = undefined
+    this.#copy.attempts = new Map(replayed.attempts)
+    for (const event of replayed.fresh) this.#note(event)
+  }
+
+  /** All that is open has to be taken up again here; timers that are due have fired. */
+  reopen(): void {
+    const { open } = this.#run
+    this.#copy.reopened = false
+    for (const command of open.values()) this.#given.push(command)
+    this.#copy.arrivals.push(...dueTimers(open.values(), this.#copy.at))
+  }
+
+  /** Lets the code run until it waits, and hands it messages that it waits for by then. */
+  async advance(): Promise<void> {
+    await drained()
+    const { given, events } = this.#run.take()
+    for (const command of given) this.#given.push(command)
+    for (const event of events) this.#note(event)
+    if (this.#copy.mailbox.size === 0) return
+    const channels = given.flatMap(({ event }) => (event.type === 'receive' ? [event.name] : []))
+    if (channels.length > 0) await this.deliver(channels)
+  }
+
+  async arrive({ event, inboxId }: Arrival): Promise<void> {
+    const run = this.#run
+    if (inboxId !== undefined) this.#taken.push(inboxId)
+    if (event.type === 'cancelled') {
+      const hasEnded = run.outcome !== undefined && run.outcome.kind !== 'continued'
+      if (hasEnded || run.cancelled !== undefined) return
+      this.events.push(event)
+      run.cancel(event)
+      return this.advance()
+    }
+    // A second result, or one for a command that is settled: first result wins.
+    const given = run.open.get(event.command)
+    if (given === undefined) return
+    if (run.outcome !== undefined && !outlastsCode(given.event)) return
+    this.events.push(event)
+    if (event.type === 'attempt') return
+    this.#copy.attempts.delete(event.command)
+    run.apply(event)
+    return this.advance()
+  }
+
+  /** Hands out messages of these channels, as long as somebody waits for them. */
+  async deliver(channels: readonly string[]): Promise<void> {
+    const run = this.#run
+    for (const channel of channels) {
+      const waiting = this.#copy.mailbox.get(channel)
+      while (waiting !== undefined && waiting.length > 0 && run.outcome === undefined) {
+        const command = run.receiver(channel)
+        if (command === undefined) break
+        const { inboxId, value, replyTo } = waiting.shift()!
+        const received = { type: 'received', command, value, replyTo } as const
+        this.#taken.push(inboxId)
+        this.events.push(received)
+        run.apply(received)
+        await this.advance()
+      }
+      const isEmptied = waiting?.length === 0 && this.#copy.mailbox.get(channel) === waiting
+      if (isEmptied) this.#copy.mailbox.delete(channel)
+    }
+  }
+
+  /** What nobody waits for stays where it is, and wakes nobody any more. */
+  park(): void {
+    if (this.#copy.mailbox.size === 0) return
+    const rows: number[] = []
+    const park = (mail: Mail): void => {
+      if (mail.parked) return
+      mail.parked = true
+      rows.push(mail.inboxId)
+    }
+    for (const waiting of this.#copy.mailbox.values()) waiting.forEach(park)
+    if (rows.length > 0) this.#collector().park(rows)
+  }
+
+  result(): TurnResult {
+    const { run } = this.#copy
+    const dropped = this.#effects?.dropped ?? NONE
+    this.#effects?.close(dropped.filter((command) => run.isChild(command)))
+    return {
+      events: this.events,
+      given: this.#given.filter(({ event }) => run.open.has(event.command)),
+      taken: this.#taken,
+      dropped,
+      effects: this.#effects?.effects ?? null,
+    }
+  }
+
+  /** Made when there is something to collect: most turns have nothing of the kind. */
+  #collector(): EffectsCollector {
+    return (this.#effects ??= new EffectsCollector(this.#copy.iid))
+  }
+
+  #note(event: CommandEvent | NoteEvent): void {
+    this.events.push(event)
+    if (event.type === 'dropped' || !('command' in event)) this.#collector().note(event)
+  }
 }
 
 /** Whether the instance was started by somebody who did not run it: all it does is new. */
@@ -71,20 +178,18 @@ function isUntouched(past: readonly PastTurn[]): boolean {
   return past.length === 1 && past[0]!.events.length === 1
 }
 
-function collect(run: Execution, { events, given }: { events: Event[]; given: Given[] }): void {
-  for (const command of run.take()) {
-    events.push(command.event)
-    given.push(command)
-  }
-}
-
 function dueTimers(open: Iterable<Given>, now: number): Arrival[] {
   return [...open]
-    .map(({ event }) => event)
-    .filter((event) => event.type === 'timer')
-    .filter((event) => event.fireAt <= now)
-    .toSorted((a, b) => a.fireAt - b.fireAt || a.command - b.command)
+    .map(({ event }) => ({ command: event.command, at: firesAt(event) }))
+    .filter(({ at }) => at <= now)
+    .toSorted((a, b) => a.at - b.at || a.command - b.command)
     .map(({ command }) => ({ event: { type: 'fired', command } }))
+}
+
+/** When time alone settles a command. */
+export function firesAt(event: CommandEvent): number {
+  if (event.type === 'timer') return event.fireAt
+  return event.type === 'receive' && event.until > 0 ? event.until : Infinity
 }
 
 function nothingDurable({ run }: Copy): Error {
@@ -103,7 +208,7 @@ export async function locateMismatch(
   copy.run.trace()
   await beginTurn(copy.run)
   try {
-    await replay(copy.run, copy.past ?? [], () => copy.run.begin(begin(copy)))
+    await replay(copy.run, copy.past ?? [], copy.at, () => copy.run.begin(begin(copy)))
     return error
   } catch (again) {
     return again instanceof NondeterminismError ? again : error

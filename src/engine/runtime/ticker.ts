@@ -19,7 +19,7 @@ export interface TickHost {
   sawTime(ms: number): void
   onDead(runtime: number): Promise<void>
   /** Instances that are owned have messages. */
-  readMail(iids: readonly Iid[]): Promise<void>
+  readMail(iids: readonly Iid[]): void
   /** There is work to be claimed, now or at a moment of store time. */
   claimAt(at: number): void
   /** The store counts other instances as owned than this process knows of. */
@@ -78,7 +78,7 @@ export class Ticker {
       return idle()
     }
     this.renewedAt(begunMs)
-    if (answer.mail.length > 0) await host.readMail(answer.mail)
+    if (answer.mail.length > 0) host.readMail(answer.mail)
     if (answer.claimable) host.claimAt(answer.clock)
     else if (answer.nextDue !== null) host.claimAt(answer.nextDue)
     // Items under way make the counts differ for a moment; only twice in a row means something.

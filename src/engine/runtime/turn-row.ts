@@ -1,10 +1,10 @@
 import { errorToData } from '../../base/error-data.ts'
-import { isFailure } from '../../base/errors.ts'
-import { type Event, writeEvents } from '../../store/history.ts'
+import { CancelledError, isFailure } from '../../base/errors.ts'
+import { type Event, type LifeEvent, writeEvents } from '../../store/history.ts'
 import type { Ending, TurnRow } from '../../store/workflow-store.ts'
 import { WorkflowError } from '../errors.ts'
 import type { Values } from '../values.ts'
-import type { Copy } from './copy.ts'
+import type { Copy, Stop } from './copy.ts'
 
 /** The row of history for the next turn of a copy; `null` when nothing happened. */
 export function turnRow(copy: Copy, events: readonly Event[]): TurnRow | null {
@@ -20,17 +20,31 @@ export function turnRow(copy: Copy, events: readonly Event[]): TurnRow | null {
 }
 
 /** The event that every execution begins with. */
-export function startedEvent({ definition, input }: Pick<Copy, 'definition' | 'input'>): Event {
+export function startedEvent({
+  definition,
+  input,
+  started,
+}: Pick<Copy, 'input' | 'started'> & {
+  readonly definition: { readonly name: string; readonly version: string }
+}): Extract<LifeEvent, { type: 'started' }> {
   const { name, version } = definition
-  return { type: 'started', workflow: name, version, input }
+  const { seed, parentId, state } = started
+  return { type: 'started', workflow: name, version, input, seed, parentId, state }
 }
 
-/** How the code ended; `undefined` while it has not. */
+/**
+ * How the instance ended; `undefined` while it has not, or goes on as its next execution. What it
+ * asked for beyond its own end is carried out first.
+ */
 export function endOf(copy: Copy, values: Values): Ending | undefined {
-  const { outcome } = copy.run
-  if (outcome === undefined) return undefined
+  const { outcome, cancelled, open } = copy.run
+  if (outcome === undefined || open.size > 0) return undefined
+  if (cancelled !== undefined) {
+    return { status: 'cancelled', output: values.encodeError(new CancelledError(cancelled.reason)) }
+  }
+  if (outcome.kind === 'continued') return undefined
   try {
-    if (!outcome.ok) throw outcome.error
+    if (outcome.kind === 'threw') throw outcome.error
     const label = `workflow "${copy.definition.name}": its result`
     return { status: 'completed', output: values.encode(outcome.value, label) }
   } catch (error) {
@@ -38,8 +52,28 @@ export function endOf(copy: Copy, values: Values): Ending | undefined {
   }
 }
 
+/** The end of an instance whose code is not asked. */
+export function endAtOnce({ id, definition }: Copy, stop: Stop, values: Values): Ending {
+  const { status, reason } = stop
+  const error =
+    status === 'cancelled'
+      ? new CancelledError(reason)
+      : terminatedError(id, definition.name, reason)
+  return { status, output: values.encodeError(error) }
+}
+
+/** What those who wait for a terminated instance get. */
+export function terminatedError(id: string, workflow: string, reason: string): WorkflowError {
+  const why = reason === '' ? '' : `: ${reason}`
+  return new WorkflowError(`workflow "${workflow}" was terminated${why}`, {
+    instanceId: id,
+    workflow,
+    originalName: 'TerminatedError',
+  })
+}
+
 /** A failure crosses as itself; anything else is wrapped, with what was thrown as its cause. */
-function finalError({ id, definition }: Copy, error: unknown): unknown {
+export function finalError({ id, definition }: Copy, error: unknown): unknown {
   if (isFailure(error)) return error
   const { name, message } = errorToData(error)
   return new WorkflowError(

@@ -57,7 +57,7 @@ begin
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
-            or (select true from inbox as i where i.iid = r.iid and not i.parked limit 1)
+            or (r.epoch > 0 or r.wake_at is null) and (select true from inbox as i where i.iid = r.iid and not i.parked limit 1)
           )
         limit 1
         for update skip locked
@@ -121,6 +121,8 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
+          -- What was never run waits for its time, whatever is sent to it meanwhile.
+          and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
           and r.iid <> all (v_found)
         limit 1

@@ -1,7 +1,8 @@
 -- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
--- Answers with one letter per start and per turn, in the order given: d done, r refused, e exists.
+-- Answers with one letter per start and per turn, in the order given: d done, r refused; of starts
+-- also those of insert_starts().
 create or replace function commit_batch(
   p_runtime integer,
   p_server text,
@@ -24,20 +25,11 @@ create or replace function commit_batch(
   p_ended_iids bigint[],
   p_ended_statuses smallint[],
   p_ended_outputs text,
-  -- The starts, as insert_starts() takes them.
-  p_start_iids bigint[],
-  p_start_ids text,
-  p_start_workflows integer[],
-  p_start_owned boolean[],
-  p_start_wake_ats bigint[],
-  p_start_executions integer[],
-  p_start_turns integer[],
-  p_start_ats bigint[],
-  p_start_firsts integer[],
-  p_start_counts integer[],
-  p_start_events text,
-  p_start_statuses smallint[],
-  p_start_outputs text,
+  -- Lists packed into one text each, or empty when there are none: as continue_instances(),
+  -- insert_starts() and apply_effects() take them.
+  p_continued text,
+  p_starts text,
+  p_effects text,
   out state text,
   out clock bigint,
   out server text,
@@ -62,6 +54,7 @@ declare
   v_done bigint[];
   v_more bigint[];
   v_struggling bigint[];
+  v_born bigint[];
 begin
   clock := v_clock;
   server := v_server;
@@ -75,6 +68,14 @@ begin
     return;
   end if;
   perform be_durable();
+
+  -- Before the turns: who closes all its children closes also those of this batch. And ids are met
+  -- before inboxes, as in post(), so that neither can block the other.
+  if p_starts <> '' then
+    select s.letters, s.born
+    into starts, v_born
+    from insert_starts(p_runtime, v_clock, p_starts) as s;
+  end if;
 
   if v_size > 0 then
     v_events := split_texts(p_events, v_size);
@@ -124,16 +125,6 @@ begin
         for no key update of r
       ) as locked;
       v_done := v_done || v_more;
-    end if;
-
-    -- The first turn of another execution.
-    if 1 = any (p_turns) then
-      update instances as i
-      set execution = b.execution
-      from unnest(p_iids, p_executions, p_turns) as b (iid, execution, turn)
-      join unnest(v_done) as d (iid) on d.iid = b.iid
-      where i.iid = b.iid
-        and b.turn = 1;
     end if;
 
     -- It got further: earlier deaths of its owners no longer count.
@@ -186,42 +177,17 @@ begin
         and i.id = t.id;
     end if;
 
-    if cardinality(p_ended_iids) > 0 then
-      with ended as materialized (
-        select e.iid, e.status, e.output
-        from unnest(
-          p_ended_iids,
-          p_ended_statuses,
-          split_texts(p_ended_outputs, cardinality(p_ended_iids))
-        ) as e (iid, status, output)
-        join unnest(v_done) as d (iid) on d.iid = e.iid
-      ),
-      run as (
-        delete from runs as r
-        using ended as e
-        where r.iid = e.iid
-      ),
-      undelivered as (
-        delete from inbox as i
-        using ended as e
-        where i.iid = e.iid
-      )
-      update instances as i
-      set status = e.status,
-          output = e.output,
-          updated_at = v_clock,
-          finished_at = v_clock
-      from ended as e
-      where i.iid = e.iid;
+    if p_continued <> '' then
+      perform continue_instances(v_clock, v_done, p_continued);
     end if;
   end if;
 
-  if cardinality(p_start_iids) > 0 then
-    starts := insert_starts(
-      p_runtime, v_clock, p_start_iids, p_start_ids, p_start_workflows, p_start_owned,
-      p_start_wake_ats, p_start_executions, p_start_turns, p_start_ats, p_start_firsts,
-      p_start_counts, p_start_events, p_start_statuses, p_start_outputs
-    );
+  if p_effects <> '' then
+    perform apply_effects(v_clock, v_done || v_born, p_effects);
+  end if;
+
+  if cardinality(p_ended_iids) > 0 then
+    perform end_instances(v_clock, v_done, p_ended_iids, p_ended_statuses, p_ended_outputs);
   end if;
 
   state := 'ok';
@@ -247,8 +213,8 @@ begin
             ) then 'd'
             else 'r'
           end
-        -- Released or set aside, and nobody claimed it since. Who else frees an instance first
-        -- declares its owner dead, and then we are not here.
+        -- Released or set aside, and nobody claimed it since. Who else frees an instance raises its
+        -- epoch, or first declares its owner dead, and then we are not here.
         when b.iid = any (p_released_iids || p_held_iids)
           and b.epoch = (
             select r.epoch

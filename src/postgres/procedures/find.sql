@@ -9,12 +9,21 @@ create or replace function find(p_ids text, p_count integer)
     execution integer,
     status smallint,
     held boolean,
+    scheduled boolean,
     wake_at bigint,
     created_at bigint,
     updated_at bigint,
     finished_at bigint,
     output text,
-    report text
+    report text,
+    parent_iid bigint,
+    parent_id text,
+    parent_execution integer,
+    parent_command integer,
+    on_close smallint,
+    labels text,
+    progress text,
+    mail bigint
   )
   language plpgsql
   stable

@@ -1,94 +1,163 @@
--- Adds new instances, for commit_batch() and start_batch(). Returns one letter for each, in the
--- order given: d done, e the id is taken, r the number is taken.
+-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
+-- order given (d done, e the id is taken, a messages wait for the id under another number, r the
+-- number is taken), and with the numbers of those that were added now.
+--
+-- p_starts are lists, in the order of the columns of `given`; the labels follow their number. Then
+-- come those of messages that go with a start. Lists of parents and labels are empty where none of
+-- the instances has any.
 create or replace function insert_starts(
+  -- Null for a client, who does not know the time either.
   p_owner integer,
   p_clock bigint,
-  p_iids bigint[],
-  p_ids text,
-  p_workflows integer[],
-  p_owned boolean[],
-  p_wake_ats bigint[],
-  p_executions integer[],
-  p_turns integer[],
-  p_ats bigint[],
-  p_firsts integer[],
-  p_counts integer[],
-  p_events text,
-  p_statuses smallint[],
-  p_outputs text
+  p_starts text,
+  out letters text,
+  out born bigint[]
 )
-  returns text
   language plpgsql
   volatile
   set search_path from current
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
+#variable_conflict use_column
 declare
-  v_size integer := cardinality(p_iids);
-  v_ids text[] := split_texts(p_ids, v_size);
-  v_events text[] := split_texts(p_events, v_size);
-  v_outputs text[] := split_texts(p_outputs, v_size);
-  v_born bigint[];
+  v_lists text[] := split_lists(p_starts, 23);
+  v_iids bigint[] := v_lists[1];
+  v_size integer := cardinality(v_iids);
+  v_ids text[] := split_texts(v_lists[2], v_size);
+  v_owned boolean[] := v_lists[4];
+  v_statuses smallint[] := v_lists[12];
+  v_message_iids bigint[] := v_lists[21];
+  v_born bigint[] := '{}';
+  v_more bigint[];
+  v_awaited bigint[];
+  v_ended bigint[];
 begin
-  with given as materialized (
-    select *
+  loop
+    with given as materialized (
+      select *
+      from unnest(
+        v_iids, v_ids, v_lists[3]::integer[], v_owned, v_lists[5]::bigint[],
+        v_lists[6]::integer[], v_lists[7]::integer[], v_lists[8]::bigint[],
+        v_lists[9]::integer[], v_lists[10]::integer[], split_texts(v_lists[11], v_size),
+        v_statuses, split_texts(v_lists[13], v_size),
+        v_lists[14]::bigint[], v_lists[15]::integer[], v_lists[16]::integer[],
+        v_lists[17]::smallint[],
+        case when v_lists[14] <> '{}' then split_texts(v_lists[18], v_size) end,
+        case when v_lists[19] <> '0' then split_texts(v_lists[20], v_size) end
+      ) as g (
+        iid, id, workflow, owned, wake_at, execution, turn, at, first, count, events, status,
+        output, parent_iid, parent_execution, parent_command, on_close, parent_id, labels
+      )
+    ),
+    added as (
+      insert into instances (
+        iid, id, workflow, execution, status, output, created_at, updated_at, finished_at,
+        parent_iid, parent_execution, parent_command, on_close, parent_id, labels
+      )
+      select
+        iid, id, workflow, execution, status,
+        case when status > 1 then output end,
+        p_clock,
+        p_clock,
+        case when status > 1 then p_clock end,
+        parent_iid, parent_execution, parent_command, on_close, parent_id,
+        nullif(labels, '{}')
+      from given
+      -- Two who start the same ids meet them in the same order, and cannot block each other.
+      order by id
+      on conflict do nothing
+      returning iid
+    ),
+    to_run as (
+      insert into runs (iid, workflow, owner, epoch, wake_at)
+      select
+        iid, workflow,
+        case when owned then p_owner end,
+        -- 0 as long as nobody has run its code.
+        case when owned or count > 1 then 1 else 0 end,
+        case when not owned then wake_at end
+      from given
+      join added using (iid)
+      where status = 1
+      order by iid
+    ),
+    first_turns as (
+      insert into history (iid, execution, turn, epoch, at, first, count, events)
+      select
+        iid, execution, turn,
+        case when owned or count > 1 then 1 else 0 end,
+        case when p_owner is null then p_clock else at end,
+        first, count, events
+      from given
+      join added using (iid)
+      order by iid
+    )
+    select array_agg(iid)
+    into v_more
+    from added;
+    v_born := v_born || v_more;
+    exit when cardinality(v_born) = v_size or v_awaited is not null;
+
+    -- Messages came first: the row that stands for the instance under the same number gives way to
+    -- the start, and the messages stay.
+    v_awaited := array(
+      select i.iid
+      from unnest(v_iids, v_ids) as g (iid, id)
+      join instances as i on i.iid = g.iid
+      where i.id = g.id collate "C"
+        and i.status = 0
+      order by i.id
+      for update of i
+    );
+    exit when cardinality(v_awaited) = 0;
+    delete from instances
+    where iid = any (v_awaited);
+  end loop;
+  born := v_born;
+
+  if cardinality(v_message_iids) > 0 then
+    insert into inbox (iid, kind, name, payload)
+    select m.iid, 3, m.name, m.payload
     from unnest(
-      p_iids, v_ids, p_workflows, p_owned, p_wake_ats, p_executions, p_turns, p_ats, p_firsts,
-      p_counts, v_events, p_statuses, v_outputs
-    ) as g (
-      iid, id, workflow, owned, wake_at, execution, turn, at, first, count, events, status, output
-    )
-  ),
-  born as (
-    insert into instances (
-      iid, id, workflow, execution, status, output, created_at, updated_at, finished_at
-    )
-    select
-      iid, id, workflow, execution, status,
-      case when status > 1 then output end,
-      p_clock,
-      p_clock,
-      case when status > 1 then p_clock end
-    from given
-    -- Two who start the same ids meet them in the same order, and cannot block each other.
-    order by id
-    on conflict do nothing
-    returning iid
-  ),
-  to_run as (
-    insert into runs (iid, workflow, owner, epoch, wake_at)
-    select
-      iid, workflow,
-      case when owned then p_owner end,
-      case when owned then 1 else 0 end,
-      case when not owned then wake_at end
-    from given
-    join born using (iid)
-    where status = 1
-    order by iid
-  ),
-  first_turns as (
-    insert into history (iid, execution, turn, epoch, at, first, count, events)
-    select
-      iid, execution, turn,
-      case when owned then 1 else 0 end,
-      at, first, count, events
-    from given
-    join born using (iid)
-    order by iid
-  )
-  select array_agg(iid)
-  into v_born
-  from born;
+      v_message_iids,
+      split_texts(v_lists[22], cardinality(v_message_iids)),
+      split_texts(v_lists[23], cardinality(v_message_iids))
+    ) with ordinality as m (iid, name, payload, place)
+    join unnest(v_born) as b (iid) on b.iid = m.iid
+    join runs as r on r.iid = m.iid
+    order by m.iid, m.place;
+  end if;
+
+  -- Ended within their first turn, though messages or a parent wait for them.
+  if cardinality(v_awaited) > 0 or v_lists[14] <> '{}' then
+    v_ended := array(
+      select g.iid
+      from unnest(v_iids, v_statuses) as g (iid, status)
+      join unnest(v_born) as b (iid) on b.iid = g.iid
+      where g.status > 1
+    );
+    if cardinality(v_ended) > 0 then
+      delete from inbox
+      where iid = any (v_ended);
+      delete from posted
+      where iid = any (v_ended);
+      perform tell_parents(v_ended);
+    end if;
+  end if;
+
+  if v_lists[14] <> '{}' then
+    perform close_orphans(v_born);
+  end if;
 
   if cardinality(v_born) = v_size then
-    return repeat('d', v_size);
+    letters := repeat('d', v_size);
+    return;
   end if;
 
   -- The number is known from before: the same start, sent again. If it was to be owned and its
   -- sender has lost it since, the sender must not go on with it.
-  return (
+  letters := (
     select string_agg(
       case
         when b.iid is not null then 'd'
@@ -105,12 +174,18 @@ begin
               then 'd'
             else 'r'
           end
-        when known.id is null then 'e'
-        else 'r'
+        when known.id is not null then 'r'
+        when (
+            select i.status
+            from instances as i
+            where i.id = g.id collate "C"
+          ) = 0
+          then 'a'
+        else 'e'
       end,
       '' order by g.place
     )
-    from unnest(p_iids, v_ids, p_owned, p_statuses) with ordinality
+    from unnest(v_iids, v_ids, v_owned, v_statuses) with ordinality
       as g (iid, id, owned, status, place)
     left join unnest(v_born) as b (iid) on b.iid = g.iid
     left join lateral (

@@ -10,12 +10,21 @@ create or replace function instance_rows(p_iids bigint[])
     execution integer,
     status smallint,
     held boolean,
+    scheduled boolean,
     wake_at bigint,
     created_at bigint,
     updated_at bigint,
     finished_at bigint,
     output text,
-    report text
+    report text,
+    parent_iid bigint,
+    parent_id text,
+    parent_execution integer,
+    parent_command integer,
+    on_close smallint,
+    labels text,
+    progress text,
+    mail bigint
   )
   language plpgsql
   stable
@@ -24,15 +33,29 @@ create or replace function instance_rows(p_iids bigint[])
   set enable_seqscan to off
 as $$
 #variable_conflict use_column
+declare
+  v_clock bigint := now_ms();
 begin
   return query
   select
-    g.place, i.iid, i.id, w.name, w.version, i.execution, i.status, coalesce(r.held, false),
-    r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at,
-    i.output, i.report
+    g.place, i.iid, i.id, coalesce(w.name, ''), coalesce(w.version, ''), i.execution, i.status,
+    coalesce(r.held, false),
+    -- Nobody has claimed it yet, because its time has not come.
+    coalesce(not r.held and r.epoch = 0 and r.wake_at > v_clock, false),
+    r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at, i.output, i.report,
+    i.parent_iid, i.parent_id, i.parent_execution, i.parent_command, i.on_close,
+    coalesce(i.labels, '{}'), i.progress,
+    (
+      select count(*)
+      from inbox as m
+      where m.iid = i.iid
+        and m.kind > 2
+        and m.kind = 3
+    )
   from unnest(p_iids) with ordinality as g (iid, place)
   join instances as i on i.iid = g.iid
-  join workflows as w on w.workflow = i.workflow
+  -- Absent ones have no workflow.
+  left join workflows as w on w.workflow = i.workflow
   left join runs as r on r.iid = i.iid
   cross join lateral last_turn(i.iid) as last
   order by g.place;

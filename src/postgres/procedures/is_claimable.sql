@@ -35,6 +35,7 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
+          and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned

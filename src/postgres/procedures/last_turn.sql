@@ -3,7 +3,9 @@ create or replace function last_turn(
   p_iid bigint,
   out execution integer,
   out turn integer,
-  out at bigint
+  out at bigint,
+  -- The number that its next event gets.
+  out next_event integer
 )
   language plpgsql
   stable
@@ -15,8 +17,8 @@ create or replace function last_turn(
 as $$
 #variable_conflict use_column
 begin
-  select h.execution, h.turn, h.at
-  into execution, turn, at
+  select h.execution, h.turn, h.at, h.first + h.count
+  into execution, turn, at, next_event
   from history as h
   where h.iid = p_iid
   order by h.iid desc, h.execution desc, h.turn desc

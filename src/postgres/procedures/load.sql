@@ -1,5 +1,10 @@
--- Everything needed to run instances: themselves, the history of their execution after a certain
--- turn, their inbox. One statement, so that all of it is of one moment, and without locks.
+-- Everything needed to run instances: themselves, their parents, the history of their execution
+-- after a certain turn, their inbox. One statement, so that all of it is of one moment, and without
+-- locks.
+--
+-- A row is one part, and most are turns; so parts share columns. Of a parent, number is its iid,
+-- first the command, count what becomes of the child, text its id. Of an inbox row, number is its
+-- id, first the command, count the kind, text the payload.
 create or replace function load(p_iids bigint[], p_afters integer[])
   returns table (
     part text,
@@ -11,7 +16,9 @@ create or replace function load(p_iids bigint[], p_afters integer[])
     count integer,
     text text,
     name text,
-    version text
+    version text,
+    reply_to text,
+    parked boolean
   )
   language plpgsql
   stable
@@ -23,7 +30,7 @@ as $$
 begin
   return query
   with wanted as materialized (
-    select i.iid, i.id, i.execution, w.name, w.version, p.after
+    select i.*, w.name, w.version, p.after
     from unnest(p_iids, p_afters) as p (iid, after)
     join instances as i on i.iid = p.iid
     join workflows as w on w.workflow = i.workflow
@@ -32,11 +39,18 @@ begin
     select
       1 as rank, 'instance' as part, w.iid, w.execution, null::bigint as number,
       null::bigint as at, null::integer as first, null::integer as count, w.id as text,
-      w.name, w.version
+      w.name, w.version, null::text as reply_to, null::boolean as parked
     from wanted as w
     union all
     select
-      2, 'turn', h.iid, h.execution, h.turn, h.at, h.first, h.count, h.events, null, null
+      2, 'parent', w.iid, w.parent_execution, w.parent_iid, null, w.parent_command,
+      w.on_close::integer, w.parent_id, null, null, null, null
+    from wanted as w
+    where w.parent_iid is not null
+    union all
+    select
+      3, 'turn', h.iid, h.execution, h.turn, h.at, h.first, h.count, h.events, null, null, null,
+      null
     from wanted as w
     join history as h
       on h.iid = w.iid
@@ -44,13 +58,14 @@ begin
       and h.turn > w.after
     union all
     select
-      -- One kind so far: results. Their command stands in `first`.
-      3, 'result', m.iid, m.execution, m.id, null, m.command, null, m.payload, null, null
+      4, 'mail', m.iid, coalesce(m.execution, 0), m.id, null, coalesce(m.command, 0),
+      m.kind::integer, m.payload, coalesce(m.name, ''), null, coalesce(m.reply_to, ''), m.parked
     from wanted as w
     join inbox as m on m.iid = w.iid
   )
   select
-    p.part, p.iid, p.execution, p.number, p.at, p.first, p.count, p.text, p.name, p.version
+    p.part, p.iid, p.execution, p.number, p.at, p.first, p.count, p.text, p.name, p.version,
+    p.reply_to, p.parked
   from parts as p
   order by p.rank, p.iid, p.number;
 end

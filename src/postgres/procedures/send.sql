@@ -3,6 +3,7 @@
 -- comes for an instance that has ended.
 create or replace function send(
   p_iids bigint[],
+  p_kinds smallint[],
   p_executions integer[],
   p_commands integer[],
   p_payloads text
@@ -17,10 +18,10 @@ as $$
 begin
   perform be_durable();
   insert into inbox (iid, kind, execution, command, payload)
-  select g.iid, 1, g.execution, g.command, g.payload
+  select g.iid, g.kind, g.execution, g.command, g.payload
   from unnest(
-    p_iids, p_executions, p_commands, split_texts(p_payloads, cardinality(p_iids))
-  ) with ordinality as g (iid, execution, command, payload, place)
+    p_iids, p_kinds, p_executions, p_commands, split_texts(p_payloads, cardinality(p_iids))
+  ) with ordinality as g (iid, kind, execution, command, payload, place)
   join runs as r on r.iid = g.iid
   -- By instance, so that two senders meet in one order; within one, as they were sent.
   order by g.iid, g.place

@@ -1,34 +1,25 @@
--- Starts instances for a client that owns nothing. Answers as insert_starts() does.
-create or replace function start_batch(
-  p_iids bigint[],
-  p_ids text,
-  p_workflows integer[],
-  p_wake_ats bigint[],
-  p_executions integer[],
-  p_turns integer[],
-  p_firsts integer[],
-  p_counts integer[],
-  p_events text,
-  p_statuses smallint[],
-  p_outputs text,
-  out starts text
-)
+-- Starts instances for a client that owns nothing. Takes and answers what insert_starts() does;
+-- p_effects is empty, or what apply_effects() takes.
+create or replace function start_batch(p_starts text, p_effects text, out starts text)
   language plpgsql
   volatile
   set search_path from current
 as $$
 declare
   v_clock bigint := now_ms();
+  v_born bigint[];
 begin
+  if p_starts = '' then
+    starts := '';
+    return;
+  end if;
   perform require_fresh_snapshots();
   perform be_durable();
-  starts := insert_starts(
-    null, v_clock, p_iids, p_ids, p_workflows,
-    array_fill(false, array[cardinality(p_iids)]),
-    p_wake_ats, p_executions, p_turns,
-    -- A client does not know the time here.
-    array_fill(v_clock, array[cardinality(p_iids)]),
-    p_firsts, p_counts, p_events, p_statuses, p_outputs
-  );
+  select s.letters, s.born
+  into starts, v_born
+  from insert_starts(null, v_clock, p_starts) as s;
+  if p_effects <> '' then
+    perform apply_effects(v_clock, v_born, p_effects);
+  end if;
 end
 $$;

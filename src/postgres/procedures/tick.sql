@@ -35,6 +35,7 @@ begin
   end if;
   state := 'ok';
   perform bury_expired(v_clock);
+  perform sweep(v_clock);
 
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_workflows, v_clock);

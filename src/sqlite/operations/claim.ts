@@ -1,5 +1,6 @@
 import type { Claim, ClaimAnswer, ClaimRequest, Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
+import { lastTurn } from './history.ts'
 import { isAlive } from './runtimes.ts'
 
 // There is one writer at a time, so what is found free stays free until it is taken: no locks, and
@@ -19,12 +20,15 @@ where workflow = ? and wake_at <= ?
 order by wake_at
 limit ?`
 
-// A cross join is done in the order written: there are few messages, and may be a million runs.
+// A cross join is done in the order written: there are few messages to look at, and may be a million
+// runs. What was never run waits for its time, whatever is sent to it meanwhile.
 const MAIL = `
 select inbox.iid as iid, runs.workflow as workflow, min(inbox.at) as since
 from inbox cross join runs on runs.iid = inbox.iid
-where runs.owner is null
+where inbox.parked = 0
+  and runs.owner is null
   and runs.held = 0
+  and (runs.epoch > 0 or runs.wake_at is null)
   and runs.workflow in (select value from json_each(?))
 group by inbox.iid
 order by since
@@ -34,9 +38,6 @@ const TAKE = `
 update runs set owner = ?, epoch = epoch + 1, wake_at = null
 where iid = ?
 returning epoch, attempts`
-
-const LAST_TURN = `
-select execution, turn from history where iid = ? order by execution desc, turn desc limit 1`
 
 /** Takes what is due or has mail: first what was hinted at, then each workflow in turn. */
 export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
@@ -70,22 +71,15 @@ function waiting(tx: Transaction, workflows: readonly number[], limit: number): 
 
 function isClaimable(tx: Transaction, iid: Iid, workflows: readonly number[]): boolean {
   const run = tx
-    .sql('select workflow, wake_at from runs where iid = ? and owner is null and held = 0')
-    .get(iid) as { workflow: number; wake_at: number | null } | undefined
+    .sql('select workflow, epoch, wake_at from runs where iid = ? and owner is null and held = 0')
+    .get(iid) as { workflow: number; epoch: number; wake_at: number | null } | undefined
   if (run === undefined || !workflows.includes(run.workflow)) return false
   if (run.wake_at !== null && run.wake_at <= tx.now) return true
-  return tx.sql('select 1 from inbox where iid = ? limit 1').get(iid) !== undefined
+  if (run.epoch === 0 && run.wake_at !== null) return false
+  return tx.sql('select 1 from inbox where iid = ? and parked = 0 limit 1').get(iid) !== undefined
 }
 
 function take(tx: Transaction, runtime: number, iid: Iid): Claim {
   const { epoch, attempts } = tx.sql(TAKE).get(runtime, iid) as { epoch: number; attempts: number }
   return { iid, epoch, attempts, ...lastTurn(tx, iid) }
-}
-
-/** Where an instance stands. One without history stands at turn 0, which its load will show. */
-export function lastTurn(tx: Transaction, iid: Iid): { execution: number; turn: number } {
-  const row = tx.sql(LAST_TURN).get(iid) as { execution: number; turn: number } | undefined
-  return row === undefined
-    ? { execution: 1, turn: 0 }
-    : { execution: row.execution, turn: row.turn }
 }

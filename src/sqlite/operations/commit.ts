@@ -1,5 +1,5 @@
 import { StoreError } from '../../store/store-error.ts'
-import type { CommitAnswer, Delivery, StartItem, Verdict } from '../../store/workflow-store.ts'
+import type { CommitAnswer, StartItem, Verdict } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { type PackedBatch, unpackBatch } from '../packed-batch.ts'
 import { isAlive } from './runtimes.ts'
@@ -38,17 +38,4 @@ export function start(tx: Transaction, items: readonly StartItem[]): readonly Ve
   return items.map((item) =>
     startInstance(tx, { ...item, turn: { ...item.turn, at: tx.now } }, null),
   )
-}
-
-// Unfinished ones only: who has ended reads nothing any more.
-const SEND = `
-insert into inbox (iid, kind, execution, command, payload, at)
-select iid, ?, ?, ?, ?, ? from runs where iid = ?
-on conflict do nothing`
-
-/** Puts things into inboxes. */
-export function send(tx: Transaction, deliveries: readonly Delivery[]): void {
-  for (const { iid, kind, execution, command, payload } of deliveries) {
-    tx.sql(SEND).run(kind, execution, command, payload, tx.now, iid)
-  }
 }

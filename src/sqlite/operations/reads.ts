@@ -1,40 +1,49 @@
-import type {
-  Claim,
-  Iid,
-  InboxRow,
-  InstanceRow,
-  Loaded,
-  Standing,
-  TurnRow,
-  Wanted,
-} from '../../store/workflow-store.ts'
+import type { Claim, Iid, InboxRow, Loaded, Standing, Wanted } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
-import { lastTurn } from './claim.ts'
+import { lastTurn, turnsAfter } from './history.ts'
+import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'
 
+// One that was never started has no workflow, and there is nothing to run.
 const HEAD = `
-select instances.id as id, instances.execution as execution, name, version
+select id, execution, name, version, ${PARENT_COLUMNS}
 from instances join workflows on workflows.workflow = instances.workflow
 where iid = ?`
 
-const HISTORY = `
-select execution, turn, at, first, count, events
-from history
-where iid = ? and execution = ? and turn > ?
-order by turn`
+interface Head extends ParentColumns {
+  readonly id: string
+  readonly execution: number
+  readonly name: string
+  readonly version: string
+}
 
-const INBOX = 'select id, kind, execution, command, payload from inbox where iid = ? order by id'
+const INBOX = `
+select id, kind, execution, command, name, reply_to as replyTo, payload, parked
+from inbox
+where iid = ?
+order by id`
 
 /** Reads instances with the history of their current execution and all that waits for them. */
 export function load(tx: Transaction, wanted: readonly Wanted[]): readonly Loaded[] {
   return wanted.flatMap(({ iid, after }) => {
-    const head = tx.sql(HEAD).get(iid) as
-      { id: string; execution: number; name: string; version: string } | undefined
+    const head = tx.sql(HEAD).get(iid) as Head | undefined
     if (head === undefined) return []
     const { id, execution, name, version } = head
-    const history = tx.sql(HISTORY).all(iid, execution, after) as TurnRow[]
-    const inbox = tx.sql(INBOX).all(iid) as InboxRow[]
-    return [{ iid, id, workflow: { name, version }, execution, history, inbox }]
+    const loaded: Loaded = {
+      iid,
+      id,
+      workflow: { name, version },
+      execution,
+      parent: toParent(head),
+      history: turnsAfter(tx, iid, execution, after),
+      inbox: inboxOf(tx, iid),
+    }
+    return [loaded]
   })
+}
+
+function inboxOf(tx: Transaction, iid: Iid): readonly InboxRow[] {
+  const rows = tx.sql(INBOX).all(iid) as (Omit<InboxRow, 'parked'> & { parked: number })[]
+  return rows.map((row) => ({ ...row, parked: row.parked === 1 }))
 }
 
 /** Which of these copies are still what the store has, for this owner. */
@@ -64,43 +73,4 @@ export function owned(tx: Transaction, runtime: number): readonly Claim[] {
     .sql('select iid, epoch, attempts from runs where owner = ? order by iid')
     .all(runtime) as { iid: number; epoch: number; attempts: number }[]
   return rows.map(({ iid, epoch, attempts }) => ({ iid, epoch, attempts, ...lastTurn(tx, iid) }))
-}
-
-// The last turn says when a running one was last touched: turns do not write to `instances`.
-const LOOK = `
-select
-  instances.iid as iid, id, name, version, instances.execution as execution,
-  case when held = 1 then 'suspended' else status end as status,
-  wake_at as wakeAt, created_at as createdAt, finished_at as finishedAt, output, report,
-  max(updated_at, coalesce((
-    select at from history
-    where history.iid = instances.iid
-    order by history.execution desc, turn desc
-    limit 1
-  ), 0)) as updatedAt
-from instances
-join workflows on workflows.workflow = instances.workflow
-left join runs on runs.iid = instances.iid`
-
-type LookRow = Omit<InstanceRow, 'workflow'> & { readonly name: string; readonly version: string }
-
-/** Looks instances up by the caller's id. */
-export function find(
-  tx: Transaction,
-  ids: readonly string[],
-): readonly (InstanceRow | undefined)[] {
-  const statement = tx.sql(`${LOOK} where instances.id = ?`)
-  return ids.map((id) => toInstance(statement.get(id)))
-}
-
-/** Looks instances up by number. */
-export function look(tx: Transaction, iids: readonly Iid[]): readonly (InstanceRow | undefined)[] {
-  const statement = tx.sql(`${LOOK} where instances.iid = ?`)
-  return iids.map((iid) => toInstance(statement.get(iid)))
-}
-
-function toInstance(found: unknown): InstanceRow | undefined {
-  if (found === undefined) return undefined
-  const { name, version, ...row } = found as LookRow
-  return { ...row, workflow: { name, version } }
 }

@@ -7,6 +7,7 @@ import type {
 } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { isGone, ownProcess } from '../process-place.ts'
+import { removeOldReplies } from './replies.ts'
 
 /** Whether this runtime may do anything: one that is dead, closed or unknown may not. */
 export function isAlive(tx: Transaction, runtime: number): boolean {
@@ -65,14 +66,16 @@ const FREE = 'update runs set owner = null, wake_at = ?, attempts = attempts + 1
 const MAIL = `
 select distinct inbox.iid as iid
 from inbox join runs on runs.iid = inbox.iid
-where runs.owner = ?`
+where inbox.parked = 0 and runs.owner = ?`
 
 // A cross join is done in the order written: there are few messages, and may be a million runs.
 const UNOWNED_MAIL = `
 select 1
 from inbox cross join runs on runs.iid = inbox.iid
-where runs.owner is null
+where inbox.parked = 0
+  and runs.owner is null
   and runs.held = 0
+  and (runs.epoch > 0 or runs.wake_at is null)
   and runs.workflow in (select value from json_each(?))
 limit 1`
 
@@ -87,6 +90,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
   // Own lease first: one that ended and that nobody noticed is simply renewed.
   tx.sql('update runtimes set lease_until = ? where runtime = ?').run(now + leaseMs, runtime)
   buryOthers(tx)
+  removeOldReplies(tx)
 
   const mail = tx.sql(MAIL).all(runtime) as { iid: number }[]
   const { owned } = tx.sql('select count(*) as owned from runs where owner = ?').get(runtime) as {

@@ -1,16 +1,27 @@
 import type { StartItem, Verdict } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
-import { appendTurn } from './turns.ts'
+import { closeOrphan, isChildOf } from './children.ts'
+import { applyEffects } from './effects.ts'
+import { endInstance } from './ends.ts'
+import { appendTurn } from './history.ts'
+import { putIntoInbox, unparkAll } from './inbox.ts'
+import { PARENT_COLUMNS, parentValues } from './parent.ts'
 
 const INSERT_INSTANCE = `
 insert into instances
-  (iid, id, workflow, execution, status, output, created_at, updated_at, finished_at)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (iid, id, workflow, execution, status, created_at, updated_at, labels, ${PARENT_COLUMNS})
+values (?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing`
 
+const MAKE_LIVE = `
+update instances
+set workflow = ?, execution = ?, status = 'running', created_at = ?, updated_at = ?, labels = ?,
+  (${PARENT_COLUMNS}) = (?, ?, ?, ?, ?)
+where iid = ?`
+
 const INSERT_RUN = `
-insert into runs (iid, workflow, owner, epoch, wake_at, attempts, held)
-values (?, ?, ?, ?, ?, 0, 0)`
+insert into runs (iid, workflow, owner, epoch, wake_at, attempts, held, child)
+values (?, ?, ?, ?, ?, 0, 0, ?)`
 
 /**
  * Makes a new instance, owned by `owner` if the item says so.
@@ -19,34 +30,65 @@ values (?, ?, ?, ?, ?, 0, 0)`
  * owned and its sender has lost it since, the sender must not go on with it.
  */
 export function startInstance(tx: Transaction, item: StartItem, owner: number | null): Verdict {
-  const { iid, id, workflow, owned, turn, end } = item
-  const added = tx
-    .sql(INSERT_INSTANCE)
-    .run(
-      iid,
-      id,
-      workflow,
-      turn.execution,
-      end?.status ?? 'running',
-      end?.output ?? null,
-      tx.now,
-      tx.now,
-      end === null ? null : tx.now,
-    )
-  if (added === 0) {
-    const other = tx.sql('select iid from instances where id = ?').get(id) as
-      { iid: number } | undefined
+  const { iid, id, owned, end } = item
+  if (!insertInstance(tx, item, item.turn.execution)) {
+    const other = tx.sql('select iid, status from instances where id = ?').get(id) as
+      { iid: number; status: string } | undefined
     if (other === undefined) return 'refused'
-    if (other.iid !== iid) return 'exists'
-    return owned && end === null && !isFirstOwner(tx, iid, owner) ? 'refused' : 'done'
+    const isAbsent = other.status === 'absent'
+    if (other.iid !== iid) return isAbsent ? 'absent' : 'exists'
+    if (!isAbsent) {
+      return owned && end === null && !isFirstOwner(tx, iid, owner) ? 'refused' : 'done'
+    }
+    makeLive(tx, item)
   }
-  // The first claim of one that nobody owns makes it epoch 1 as well.
-  const epoch = owned ? 1 : 0
-  appendTurn(tx, iid, epoch, turn)
-  if (end === null) {
-    tx.sql(INSERT_RUN).run(iid, workflow, owned ? owner : null, epoch, owned ? null : item.wakeAt)
-  }
+  begin(tx, item, owner)
   return 'done'
+}
+
+/** What is known of an instance from the beginning. */
+type NewInstance = Pick<StartItem, 'iid' | 'id' | 'workflow' | 'labels' | 'parent'>
+
+/** Inserts an instance, unless its id or number is taken. */
+export function insertInstance(
+  tx: Transaction,
+  { iid, id, workflow, labels, parent }: NewInstance,
+  execution: number,
+): boolean {
+  const values = [iid, id, workflow, execution, tx.now, tx.now, labels, ...parentValues(parent)]
+  return tx.sql(INSERT_INSTANCE).run(...values) > 0
+}
+
+/** Inserts what makes an instance claimable, or owned. */
+export function insertRun(
+  tx: Transaction,
+  { iid, workflow, parent }: NewInstance,
+  { owner, epoch, wakeAt }: { owner: number | null; epoch: number; wakeAt: number | null },
+): void {
+  tx.sql(INSERT_RUN).run(iid, workflow, owner, epoch, wakeAt, isChildOf(parent) ? 1 : 0)
+}
+
+function makeLive(tx: Transaction, { iid, workflow, turn, labels, parent }: StartItem): void {
+  const values = [workflow, turn.execution, tx.now, tx.now, labels, ...parentValues(parent)]
+  tx.sql(MAKE_LIVE).run(...values, iid)
+  unparkAll(tx, iid)
+}
+
+function begin(tx: Transaction, item: StartItem, owner: number | null): void {
+  const { iid, owned, turn, end, parent, messages, effects } = item
+  // 0 as long as nobody has run its code.
+  const epoch = owned || turn.count > 1 ? 1 : 0
+  appendTurn(tx, iid, epoch, turn)
+  if (effects !== null) applyEffects(tx, iid, turn.execution, effects)
+  if (end !== null) {
+    endInstance(tx, iid, end, isChildOf(parent))
+    return
+  }
+  insertRun(tx, item, { owner: owned ? owner : null, epoch, wakeAt: owned ? null : item.wakeAt })
+  if (parent !== null) closeOrphan(tx, iid, parent)
+  for (const { name, payload } of messages) {
+    putIntoInbox(tx, iid, { kind: 'message', name, replyTo: '', payload }, false)
+  }
 }
 
 function isFirstOwner(tx: Transaction, iid: number, owner: number | null): boolean {

@@ -1,9 +1,18 @@
 import type { Transaction } from '../database.ts'
 import { claim } from './claim.ts'
-import { commit, send, start } from './commit.ts'
-import { find, load, look, owned, verify } from './reads.ts'
-import { resume } from './resume.ts'
+import { commit, start } from './commit.ts'
+import { history } from './history.ts'
+import { importInstance } from './import.ts'
+import { send } from './inbox.ts'
+import { find, look } from './look.ts'
+import { post } from './post.ts'
+import { load, owned, verify } from './reads.ts'
+import { remove } from './remove.ts'
+import { replies } from './replies.ts'
 import { register, reserve, tick, unregister, workflowNumbers } from './runtimes.ts'
+import { readState } from './state.ts'
+import { resume, suspend } from './suspend.ts'
+import { terminate } from './terminate.ts'
 
 /** What the thread can be asked to do. Each operation is one transaction. */
 export const OPERATIONS = {
@@ -16,12 +25,20 @@ export const OPERATIONS = {
   claim: write(claim),
   load: read(load),
   send: write(send),
+  post: write(post),
   tick: write(tick),
   verify: read(verify),
+  suspend: write(suspend),
   resume: write(resume),
+  terminate: write(terminate),
+  remove: write(remove),
+  import: write(importInstance),
   owned: read(owned),
   find: read(find),
   look: read(look),
+  history: read(history),
+  readState: read(readState),
+  replies: read(replies),
 }
 
 /** One entry of the table: what it needs, and what it does. */

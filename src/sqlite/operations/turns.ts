@@ -1,58 +1,66 @@
-import type { TurnItem, TurnRow, Verdict } from '../../store/workflow-store.ts'
+import type { Iid, Next, TurnItem, Verdict } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
-
-const APPEND = `
-insert into history (iid, execution, turn, epoch, at, first, count, events)
-values (?, ?, ?, ?, ?, ?, ?, ?)
-on conflict do nothing`
+import { applyEffects } from './effects.ts'
+import { endInstance } from './ends.ts'
+import { appendTurn, writerOf } from './history.ts'
+import { continueInstance } from './next-execution.ts'
+import { writeReport } from './suspend.ts'
 
 // To come to rest is progress: who released it did not die of it.
 const RELEASE = 'update runs set owner = null, wake_at = ?, attempts = 0 where iid = ?'
 const HOLD = 'update runs set owner = null, wake_at = null, held = 1 where iid = ?'
-const END = `
-update instances
-set status = ?, output = ?, report = null, updated_at = ?, finished_at = ?
-where iid = ?`
 
 interface Run {
   readonly owner: number | null
   readonly epoch: number
   readonly attempts: number
   readonly held: number
-}
-
-/** Appends a turn; false when there is one in its place. */
-export function appendTurn(tx: Transaction, iid: number, epoch: number, turn: TurnRow): boolean {
-  const { execution, at, first, count, events } = turn
-  return tx.sql(APPEND).run(iid, execution, turn.turn, epoch, at, first, count, events) > 0
+  readonly child: number
 }
 
 /** Judges what a runtime writes about one instance and, if it may, writes it. */
 export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Verdict {
-  const { iid, epoch, turn } = item
-  const run = tx.sql('select owner, epoch, attempts, held from runs where iid = ?').get(iid) as
-    Run | undefined
-  if (run === undefined || run.owner !== runtime || run.epoch !== epoch || run.held !== 0) {
-    return wasDone(tx, run, item) ? 'done' : 'refused'
-  }
-  if (turn !== null) {
-    // The key is the second line of defence: a rightful owner meets only its own turn there, whose
-    // effects were committed with it.
-    if (!appendTurn(tx, iid, epoch, turn)) return wasDone(tx, run, item) ? 'done' : 'refused'
-    if (turn.turn === 1) {
-      tx.sql('update instances set execution = ? where iid = ?').run(turn.execution, iid)
-    }
-  }
+  const { iid, epoch, turn, effects } = item
+  const run = tx
+    .sql('select owner, epoch, attempts, held, child from runs where iid = ?')
+    .get(iid) as Run | undefined
+  const isOwner =
+    run !== undefined && run.owner === runtime && run.epoch === epoch && run.held === 0
+  if (!isOwner || !append(tx, item)) return wasDone(tx, run, item) ? 'done' : 'refused'
   for (const id of item.taken) tx.sql('delete from inbox where id = ? and iid = ?').run(id, iid)
+  if (effects !== null) {
+    applyEffects(tx, iid, turn?.execution ?? currentExecution(tx, iid), effects)
+  }
   // It got further, so earlier deaths of owners no longer count. Most turns leave the row alone.
   if (turn !== null && run.attempts > 0) {
     tx.sql('update runs set attempts = 0 where iid = ?').run(iid)
   }
-  proceed(tx, item)
+  proceed(tx, item, run.child === 1)
   return 'done'
 }
 
-function proceed(tx: Transaction, { iid, next }: TurnItem): void {
+/**
+ * Appends the turn; false when there is one in its place, or in that of the execution to come.
+ *
+ * The key is the second line of defence: a rightful owner meets only its own turn there, whose
+ * effects were committed with it.
+ */
+function append(tx: Transaction, { iid, epoch, turn, next }: TurnItem): boolean {
+  if (next.kind === 'continue' && writerOf(tx, iid, next.started) !== undefined) return false
+  if (turn === null) return true
+  if (!appendTurn(tx, iid, epoch, turn)) return false
+  if (turn.turn === 1) {
+    tx.sql('update instances set execution = ? where iid = ?').run(turn.execution, iid)
+  }
+  return true
+}
+
+function currentExecution(tx: Transaction, iid: Iid): number {
+  const sql = 'select execution from instances where iid = ?'
+  return (tx.sql(sql).get(iid) as { execution: number }).execution
+}
+
+function proceed(tx: Transaction, { iid, epoch, next }: TurnItem, isChild: boolean): void {
   switch (next.kind) {
     case 'keep':
       return
@@ -61,30 +69,31 @@ function proceed(tx: Transaction, { iid, next }: TurnItem): void {
       return
     case 'hold':
       tx.sql(HOLD).run(iid)
-      tx.sql('update instances set report = ?, updated_at = ? where iid = ?').run(
-        next.report,
-        tx.now,
-        iid,
-      )
+      writeReport(tx, iid, next.report)
       return
     case 'end':
-      tx.sql('delete from runs where iid = ?').run(iid)
-      tx.sql('delete from inbox where iid = ?').run(iid)
-      tx.sql(END).run(next.end.status, next.end.output, tx.now, tx.now, iid)
+      endInstance(tx, iid, next.end, isChild)
+      return
+    case 'continue':
+      continueInstance(tx, iid, epoch, next)
   }
 }
 
 /** Whether this very item was committed before, and only its answer was lost. */
 function wasDone(tx: Transaction, run: Run | undefined, item: TurnItem): boolean {
   const { iid, epoch, turn, next } = item
-  if (turn !== null) {
-    const row = tx
-      .sql('select epoch from history where iid = ? and execution = ? and turn = ?')
-      .get(iid, turn.execution, turn.turn) as { epoch: number } | undefined
-    return row?.epoch === epoch
-  }
-  // No row of history tells. But an epoch has one owner, who is alive here, and nobody else gives
-  // away what it owns.
+  return turn === null ? isAsAfter(tx, run, iid, epoch, next) : writerOf(tx, iid, turn) === epoch
+}
+
+// No row of history tells. But an epoch has one owner, who is alive here, and whoever else takes
+// away what it owns raises the epoch.
+function isAsAfter(
+  tx: Transaction,
+  run: Run | undefined,
+  iid: Iid,
+  epoch: number,
+  next: Next,
+): boolean {
   switch (next.kind) {
     case 'keep':
       return false
@@ -97,8 +106,12 @@ function wasDone(tx: Transaction, run: Run | undefined, item: TurnItem): boolean
         (run.held === 1) === (next.kind === 'hold')
       )
     case 'end': {
-      const sql = 'select 1 from instances where iid = ? and status = ?'
-      return run === undefined && tx.sql(sql).get(iid, next.end.status) !== undefined
+      // The epoch is gone with the run.
+      const sql = 'select 1 from instances where iid = ? and status = ? and output = ?'
+      const { status, output } = next.end
+      return run === undefined && tx.sql(sql).get(iid, status, output) !== undefined
     }
+    case 'continue':
+      return writerOf(tx, iid, next.started) === epoch
   }
 }

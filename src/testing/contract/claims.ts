@@ -119,18 +119,16 @@ function describeChoice({ test, expect, open }: Contract): void {
     await using scene = await open()
     const runtime = await scene.runtime()
     const clock = await scene.clock()
-    const [waiting, sleeping, quiet] = await scene.sleeping(runtime.workflows[0]!, [
-      null,
-      clock + 60_000,
-      null,
-    ])
-    await scene.store.send([result(waiting!, 1), result(sleeping!, 1), result(sleeping!, 2)])
+    const [waiting, quiet] = await scene.sleeping(runtime.workflows[0]!, [null, null])
+    const sleeping = await runtime.ownOne()
+    await runtime.turns(turnItem(sleeping, { next: { kind: 'release', wakeAt: clock + 60_000 } }))
+    await scene.store.send([result(waiting!, 1), result(sleeping, 1), result(sleeping, 2)])
 
     const { claims } = await runtime.claim()
 
-    expect(sorted(claims.map(({ iid }) => iid))).toEqual(sorted([waiting!, sleeping!]))
+    expect(sorted(claims.map(({ iid }) => iid))).toEqual(sorted([waiting!, sleeping]))
     expect(await runtime.claimed({ hinted: [quiet!] })).toEqual([])
-    expect((await scene.look(sleeping!)).wakeAt).toBe(null)
+    expect((await scene.look(sleeping)).wakeAt).toBe(null)
   })
 
   test('what was hinted at comes first, once, and only if it is due or has mail', async () => {

@@ -1,241 +1,180 @@
 import type { Next } from '../../store/workflow-store.ts'
 import { type Contract, ending, PAST_LEASE_MS, result, sorted, turnItem, turnRow } from './scene.ts'
 
-/** What owners write. */
-export function describeCommits(contract: Contract): void {
-  contract.describe('commits', () => {
-    describeEffects(contract)
-    describeExecutions(contract)
-  })
-}
-
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }
 const HOLD: Next = { kind: 'hold', report: '"broken"' }
 const END: Next = { kind: 'end', end: ending() }
 
-function describeEffects({ test, expect, open }: Contract): void {
-  test('a turn is appended and its owner keeps the instance [test_lock_renewal_on_ack]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-    const row = turnRow(2, { at: 5_000, first: 2, count: 3, events: 'three events' })
+/** What owners write. */
+export function describeCommits({ describe, test, expect, open }: Contract): void {
+  describe('commits', () => {
+    test('a turn is appended and its owner keeps the instance [test_lock_renewal_on_ack]', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      const row = turnRow(2, { at: 5_000, first: 2, count: 3, events: 'three events' })
 
-    const verdicts = await runtime.turns(turnItem(iid, { turn: row }))
+      const verdicts = await runtime.turns(turnItem(iid, { turn: row }))
 
-    expect(verdicts).toEqual(['done'])
-    expect((await scene.load(iid)).history).toEqual([turnRow(1), row])
-    expect(await scene.store.owned(runtime.runtime)).toEqual([
-      { iid, epoch: 1, execution: 1, turn: 2, attempts: 0 },
-    ])
-  })
-
-  test('all effects of one batch are there together [test_multi_operation_atomic_ack]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const [kept, released, held, ended] = await runtime.own(4)
-    await scene.store.send([result(kept!, 1), result(kept!, 2), result(ended!, 1)])
-    const [first] = await scene.inboxOf(kept!)
-    const [fresh] = await runtime.reserve(1)
-    const clock = await scene.clock()
-    const wakeAt = clock + 60_000
-
-    const answer = await runtime.commit({
-      starts: [runtime.startItem(fresh!)],
-      turns: [
-        turnItem(kept!, { turn: turnRow(2), taken: [first!.id] }),
-        turnItem(released!, { turn: turnRow(2), next: { kind: 'release', wakeAt } }),
-        turnItem(held!, { turn: turnRow(2), next: HOLD }),
-        turnItem(ended!, { turn: turnRow(2), next: END }),
-      ],
+      expect(verdicts).toEqual(['done'])
+      expect((await scene.load(iid)).history).toEqual([turnRow(1), row])
+      expect(await scene.store.owned(runtime.runtime)).toEqual([
+        { iid, epoch: 1, execution: 1, turn: 2, attempts: 0 },
+      ])
     })
 
-    expect(answer).toMatchObject({
-      state: 'ok',
-      starts: ['done'],
-      turns: ['done', 'done', 'done', 'done'],
+    test('all effects of one batch are there together [test_multi_operation_atomic_ack]', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const [kept, released, held, ended] = await runtime.own(4)
+      await scene.store.send([result(kept!, 1), result(kept!, 2), result(ended!, 1)])
+      const [first] = await scene.inboxOf(kept!)
+      const [fresh] = await runtime.reserve(1)
+      const clock = await scene.clock()
+      const wakeAt = clock + 60_000
+
+      const answer = await runtime.commit({
+        starts: [runtime.startItem(fresh!)],
+        turns: [
+          turnItem(kept!, { turn: turnRow(2), taken: [first!.id] }),
+          turnItem(released!, { turn: turnRow(2), next: { kind: 'release', wakeAt } }),
+          turnItem(held!, { turn: turnRow(2), next: HOLD }),
+          turnItem(ended!, { turn: turnRow(2), next: END }),
+        ],
+      })
+
+      expect(answer).toMatchObject({
+        state: 'ok',
+        starts: ['done'],
+        turns: ['done', 'done', 'done', 'done'],
+      })
+      for (const iid of [kept!, released!, held!, ended!]) {
+        expect(await scene.turnsOf(iid)).toEqual([1, 2])
+      }
+      expect((await scene.inboxOf(kept!)).map(({ command }) => command)).toEqual([2])
+      expect(await scene.store.look([kept!, released!, held!, ended!])).toMatchObject([
+        { status: 'running', wakeAt: null },
+        { status: 'running', wakeAt },
+        { status: 'suspended', wakeAt: null, report: '"broken"' },
+        { status: 'completed', wakeAt: null, output: '"done"', report: null },
+      ])
+      const owned = await scene.store.owned(runtime.runtime)
+      expect(sorted(owned.map(({ iid }) => iid))).toEqual(sorted([kept!, fresh!]))
     })
-    for (const iid of [kept!, released!, held!, ended!]) {
-      expect(await scene.turnsOf(iid)).toEqual([1, 2])
-    }
-    expect((await scene.inboxOf(kept!)).map(({ command }) => command)).toEqual([2])
-    expect(await scene.store.look([kept!, released!, held!, ended!])).toMatchObject([
-      { status: 'running', wakeAt: null },
-      { status: 'running', wakeAt },
-      { status: 'suspended', wakeAt: null, report: '"broken"' },
-      { status: 'completed', wakeAt: null, output: '"done"', report: null },
-    ])
-    const owned = await scene.store.owned(runtime.runtime)
-    expect(sorted(owned.map(({ iid }) => iid))).toEqual(sorted([kept!, fresh!]))
-  })
 
-  test('what was released is free at once, and can be claimed again [test_abandon_releases_lock_immediately]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const other = await scene.otherRuntime()
-    const [with_, without] = await runtime.own(2)
+    test('what was released is free at once, and can be claimed again [test_abandon_releases_lock_immediately]', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const other = await scene.otherRuntime()
+      const [with_, without] = await runtime.own(2)
 
-    await runtime.turns(
-      turnItem(with_!, { turn: turnRow(2), next: RELEASE }),
-      turnItem(without!, { next: RELEASE }),
-    )
+      await runtime.turns(
+        turnItem(with_!, { turn: turnRow(2), next: RELEASE }),
+        turnItem(without!, { next: RELEASE }),
+      )
 
-    const { claims } = await other.claim()
-    expect(claims.toSorted((a, b) => a.iid - b.iid)).toEqual([
-      { iid: with_, epoch: 2, execution: 1, turn: 2, attempts: 0 },
-      { iid: without, epoch: 2, execution: 1, turn: 1, attempts: 0 },
-    ])
-  })
+      const { claims } = await other.claim()
+      expect(claims.toSorted((a, b) => a.iid - b.iid)).toEqual([
+        { iid: with_, epoch: 2, execution: 1, turn: 2, attempts: 0 },
+        { iid: without, epoch: 2, execution: 1, turn: 1, attempts: 0 },
+      ])
+    })
 
-  test('what was released until later is not claimed before [test_abandon_work_item_with_delay]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-    const wakeAt = (await scene.clock()) + 60_000
-    await runtime.turns(turnItem(iid, { next: { kind: 'release', wakeAt } }))
+    test('what was released until later is not claimed before [test_abandon_work_item_with_delay]', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      const wakeAt = (await scene.clock()) + 60_000
+      await runtime.turns(turnItem(iid, { next: { kind: 'release', wakeAt } }))
 
-    const early = await runtime.claimed({ hinted: [iid] })
-    await scene.under.advance(60_000)
-    const late = await runtime.claimed()
+      const early = await runtime.claimed({ hinted: [iid] })
+      await scene.under.advance(60_000)
+      const late = await runtime.claimed()
 
-    expect([early, late]).toEqual([[], [iid]])
-  })
+      expect([early, late]).toEqual([[], [iid]])
+    })
 
-  test('what ended leaves its history and its result, and nothing that waits', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-    await scene.store.send([result(iid, 1), result(iid, 2)])
+    test('what ended leaves its history and its result, and nothing that waits', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      await scene.store.send([result(iid, 1), result(iid, 2)])
 
-    await runtime.turns(turnItem(iid, { turn: turnRow(2), next: END }))
+      await runtime.turns(turnItem(iid, { turn: turnRow(2), next: END }))
 
-    expect(await scene.under.rows(iid)).toEqual({ instances: 1, runs: 0, history: 2, inbox: 0 })
-    expect(await scene.under.attempts(iid)).toBe(undefined)
-    expect(await runtime.tick()).toMatchObject({ owned: 0, mail: [], claimable: false })
-    await scene.under.advance(PAST_LEASE_MS)
-    expect(await runtime.claimed({ hinted: [iid] })).toEqual([])
-  })
+      expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, history: 2, inbox: 0 })
+      expect(await scene.under.attempts(iid)).toBe(undefined)
+      expect(await runtime.tick()).toMatchObject({ owned: 0, mail: [], claimable: false })
+      await scene.under.advance(PAST_LEASE_MS)
+      expect(await runtime.claimed({ hinted: [iid] })).toEqual([])
+    })
 
-  test('an item may take mail, and nothing else', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-    await scene.store.send([result(iid, 1), result(iid, 2)])
-    const [first] = await scene.inboxOf(iid)
+    test('an item may take mail, and nothing else', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      await scene.store.send([result(iid, 1), result(iid, 2)])
+      const [first] = await scene.inboxOf(iid)
 
-    expect(await runtime.turns(turnItem(iid, { taken: [first!.id] }))).toEqual(['done'])
+      expect(await runtime.turns(turnItem(iid, { taken: [first!.id] }))).toEqual(['done'])
 
-    expect((await scene.inboxOf(iid)).map(({ command }) => command)).toEqual([2])
-    expect(await scene.turnsOf(iid)).toEqual([1])
-  })
+      expect((await scene.inboxOf(iid)).map(({ command }) => command)).toEqual([2])
+      expect(await scene.turnsOf(iid)).toEqual([1])
+    })
 
-  test('only the mail that is named is taken; what came meanwhile stays [test_ack_only_affects_locked_messages]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-    await scene.store.send([result(iid, 1)])
-    const seen = (await scene.inboxOf(iid)).map(({ id }) => id)
-    await scene.store.send([result(iid, 2), result(iid, 3)])
+    test('only the mail that is named is taken; what came meanwhile stays [test_ack_only_affects_locked_messages]', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      await scene.store.send([result(iid, 1)])
+      const seen = (await scene.inboxOf(iid)).map(({ id }) => id)
+      await scene.store.send([result(iid, 2), result(iid, 3)])
 
-    await runtime.turns(turnItem(iid, { turn: turnRow(2), taken: seen }))
+      await runtime.turns(turnItem(iid, { turn: turnRow(2), taken: seen }))
 
-    expect((await scene.inboxOf(iid)).map(({ command }) => command)).toEqual([2, 3])
-  })
+      expect((await scene.inboxOf(iid)).map(({ command }) => command)).toEqual([2, 3])
+    })
 
-  test('an item takes no mail of another instance', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const [mine, other] = await runtime.own(2)
-    await scene.store.send([result(other!, 1)])
-    const [row] = await scene.inboxOf(other!)
+    test('an item takes no mail of another instance', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const [mine, other] = await runtime.own(2)
+      await scene.store.send([result(other!, 1)])
+      const [row] = await scene.inboxOf(other!)
 
-    await runtime.turns(turnItem(mine!, { turn: turnRow(2), taken: [row!.id] }))
+      await runtime.turns(turnItem(mine!, { turn: turnRow(2), taken: [row!.id] }))
 
-    expect(await scene.inboxOf(other!)).toEqual([row])
-  })
+      expect(await scene.inboxOf(other!)).toEqual([row])
+    })
 
-  test('mail that came before a release makes the instance claimable, whatever its time [test_message_tagging_during_lock]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const other = await scene.otherRuntime()
-    const iid = await runtime.ownOne()
-    await other.store.send([result(iid, 1)])
+    test('mail that came before a release makes the instance claimable, whatever its time [test_message_tagging_during_lock]', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const other = await scene.otherRuntime()
+      const iid = await runtime.ownOne()
+      await other.store.send([result(iid, 1)])
 
-    await runtime.turns(turnItem(iid, { next: { kind: 'release', wakeAt: null } }))
+      await runtime.turns(turnItem(iid, { next: { kind: 'release', wakeAt: null } }))
 
-    expect(await other.claimed()).toEqual([iid])
-    expect((await scene.inboxOf(iid)).length).toBe(1)
-  })
+      expect(await other.claimed()).toEqual([iid])
+      expect((await scene.inboxOf(iid)).length).toBe(1)
+    })
 
-  test('a thousand turns in one batch are judged one by one', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iids = await runtime.own(1_000)
-    const epochs = iids.map((_, i) => (i % 7 === 0 ? 2 : 1))
+    test('a thousand turns in one batch are judged one by one', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iids = await runtime.own(1_000)
+      const epochs = iids.map((_, i) => (i % 7 === 0 ? 2 : 1))
 
-    const verdicts = await runtime.turns(
-      ...iids.map((iid, i) => turnItem(iid, { turn: turnRow(2), epoch: epochs[i]! })),
-    )
+      const verdicts = await runtime.turns(
+        ...iids.map((iid, i) => turnItem(iid, { turn: turnRow(2), epoch: epochs[i]! })),
+      )
 
-    expect(verdicts).toEqual(epochs.map((epoch) => (epoch === 1 ? 'done' : 'refused')))
-    const loaded = await scene.store.load(iids.map((iid) => ({ iid, after: 1 })))
-    expect(loaded.map(({ history }) => history.length)).toEqual(
-      epochs.map((epoch) => (epoch === 1 ? 1 : 0)),
-    )
-  })
-}
-
-function describeExecutions({ test, expect, open }: Contract): void {
-  test('the first turn of another execution makes it the current one [test_continue_as_new_creates_new_execution]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-    const first = turnRow(1, { execution: 2, events: 'second life' })
-
-    await runtime.turns(turnItem(iid, { turn: turnRow(2) }))
-    await runtime.turns(turnItem(iid, { turn: first }))
-
-    const loaded = await scene.load(iid)
-    expect([loaded.execution, loaded.history]).toEqual([2, [first]])
-    expect(await scene.look(iid)).toMatchObject({ execution: 2, status: 'running' })
-    expect(await scene.store.owned(runtime.runtime)).toMatchObject([{ execution: 2, turn: 1 }])
-  })
-
-  test('a claim reports the current execution and its last turn [test_execution_id_sequencing]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-    await runtime.turns(turnItem(iid, { turn: turnRow(2) }))
-    await runtime.turns(turnItem(iid, { turn: turnRow(3) }))
-    await runtime.turns(turnItem(iid, { turn: turnRow(1, { execution: 2 }) }))
-    await runtime.turns(turnItem(iid, { turn: turnRow(2, { execution: 2 }), next: RELEASE }))
-
-    expect((await runtime.claim()).claims).toEqual([
-      { iid, epoch: 2, execution: 2, turn: 2, attempts: 0 },
-    ])
-  })
-
-  test('earlier executions are kept, each with its own turns [test_execution_history_persistence]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-
-    for (const execution of [2, 3]) {
-      const turn = turnRow(1, { execution, events: `life ${execution}` })
-      expect(await runtime.turns(turnItem(iid, { turn }))).toEqual(['done'])
-    }
-
-    expect(await scene.under.rows(iid)).toMatchObject({ history: 3 })
-    expect((await scene.load(iid)).history.map(({ events }) => events)).toEqual(['life 3'])
-  })
-
-  test('a refused first turn of another execution leaves the current one [test_execution_isolation]', async () => {
-    await using scene = await open()
-    const runtime = await scene.runtime()
-    const iid = await runtime.ownOne()
-
-    const turn = turnRow(1, { execution: 2 })
-    expect(await runtime.turns(turnItem(iid, { turn, epoch: 2 }))).toEqual(['refused'])
-
-    expect(await scene.load(iid)).toMatchObject({ execution: 1, history: [turnRow(1)] })
+      expect(verdicts).toEqual(epochs.map((epoch) => (epoch === 1 ? 'done' : 'refused')))
+      const loaded = await scene.store.load(iids.map((iid) => ({ iid, after: 1 })))
+      expect(loaded.map(({ history }) => history.length)).toEqual(
+        epochs.map((epoch) => (epoch === 1 ? 1 : 0)),
+      )
+    })
   })
 }

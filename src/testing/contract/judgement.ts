@@ -1,9 +1,10 @@
 import type { Next, TurnItem } from '../../store/workflow-store.ts'
-import { type Contract, ending, result, turnItem, turnRow } from './scene.ts'
+import { continuing, effects, END } from './items.ts'
+import { type Contract, result, turnItem, turnRow } from './scene.ts'
 
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }
 const HOLD: Next = { kind: 'hold', report: '"broken"' }
-const END: Next = { kind: 'end', end: ending() }
+const EFFECTS = effects({ state: [{ key: 'a', value: '1' }], progress: '"half"' })
 
 /** Every kind of item, as a rightful owner would send it and as a stale one may not. */
 const KINDS: Readonly<Record<string, Partial<TurnItem>>> = {
@@ -14,6 +15,9 @@ const KINDS: Readonly<Record<string, Partial<TurnItem>>> = {
   'a release alone': { next: RELEASE },
   'a hold alone': { next: HOLD },
   'an end alone': { next: END },
+  'a turn with effects': { turn: turnRow(2), effects: EFFECTS },
+  'effects alone': { effects: EFFECTS },
+  'a turn into the next execution': { turn: turnRow(2), next: continuing(1) },
 }
 
 /** Who may write: each item is judged, and what fails has no effect at all. */

@@ -1,8 +1,10 @@
 import type { Next } from '../../store/workflow-store.ts'
+import { childOf, continuing, effects, END, message } from './items.ts'
 import {
   type Actor,
   type Contract,
   ending,
+  idOf,
   judged,
   result,
   type Scene,
@@ -11,7 +13,6 @@ import {
 } from './scene.ts'
 
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }
-const END: Next = { kind: 'end', end: ending() }
 
 /** Batches whose answer was lost, sent again. */
 export function describeResends({ describe, test, expect, open }: Contract): void {
@@ -44,8 +45,9 @@ export function describeResends({ describe, test, expect, open }: Contract): voi
         )
       }
       const loaded = await scene.store.load(iids.map((iid) => ({ iid, after: 0 })))
-      for (const { history } of loaded) {
+      for (const { history, inbox } of loaded) {
         expect(history.map(({ turn }) => turn)).toEqual(history.map((_, i) => i + 1))
+        expect(inbox.length).toBeLessThanOrEqual(1)
       }
     })
 
@@ -218,29 +220,46 @@ export function describeResends({ describe, test, expect, open }: Contract): voi
 
 /** A batch that holds every kind of item once, not yet sent. */
 async function fullBatch(scene: Scene, runtime: Actor) {
-  const starts = await runtime.reserve(3)
-  const turns = await runtime.own(8)
-  await scene.store.send(turns.map((iid) => result(iid, 1)))
-  const inbox = await scene.store.load(turns.map((iid) => ({ iid, after: 0 })))
+  const starts = await runtime.reserve(4)
+  const workflow = runtime.workflows[0]!
   const nexts: readonly Next[] = [
     { kind: 'keep' },
     { kind: 'release', wakeAt: null },
     { kind: 'hold', report: '"report"' },
     END,
+    continuing(workflow),
+    continuing(workflow, { keep: false }),
   ]
+  // The last two only make sense with a turn.
+  const kinds = [...nexts, ...nexts.slice(0, 4)]
+  const turns = await runtime.own(kinds.length)
+  const [child] = await runtime.ownChildren(childOf(turns[3]!))
+  await scene.store.send(turns.map((iid) => result(iid, 1)))
+  await scene.post(...turns.map((iid) => message(idOf(iid), 'parked')))
+  const loaded = await scene.store.load(turns.map((iid) => ({ iid, after: 0 })))
   const batch = runtime.batch({
     starts: [
-      runtime.startItem(starts[0]!),
+      runtime.startItem(starts[0]!, { messages: [{ name: 'notes', payload: '1' }] }),
       runtime.startItem(starts[1]!, { owned: false, wakeAt: 0 }),
       runtime.startItem(starts[2]!, { end: ending() }),
+      runtime.startItem(starts[3]!, { parent: childOf(turns[0]!), end: ending() }),
     ],
-    turns: turns.map((iid, i) =>
-      turnItem(iid, {
-        turn: i < 4 ? turnRow(2) : null,
-        taken: inbox[i]!.inbox.map(({ id }) => id),
-        next: nexts[i % 4]!,
-      }),
-    ),
+    turns: kinds.map((next, i) => {
+      const [first, second] = loaded[i]!.inbox
+      const withTurn = i < nexts.length
+      return turnItem(turns[i]!, {
+        turn: withTurn ? turnRow(2) : null,
+        taken: [first!.id],
+        effects: effects({
+          parked: [second!.id],
+          closes: 'all',
+          state: [{ key: 'a', value: `${i}` }],
+          // Without a turn nothing is recognised: progress would be noted anew, at a later time.
+          progress: withTurn ? `${i}` : null,
+        }),
+        next,
+      })
+    }),
   })
-  return { batch, iids: [...starts, ...turns] }
+  return { batch, iids: [...starts, ...turns, child!] }
 }

@@ -1,5 +1,6 @@
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { stop } from './items.ts'
 import { type Contract, errorOf, LEASE_MS, result, sorted, turnItem, turnRow } from './scene.ts'
 
 /** Who takes part: registering, leaving, opening, closing. */
@@ -174,11 +175,20 @@ const CALLS: Readonly<
     store.claim({ runtime: 1, workflows: [workflow], limit: 1, hinted: [iid] }),
   load: (store, iid) => store.load([{ iid, after: 0 }]),
   send: (store, iid) => store.send([result(iid, 1)]),
+  post: (store) => store.post([stop('nobody', 'cancel')]),
   tick: (store, _, workflow) =>
     store.tick({ runtime: 1, leaseMs: LEASE_MS, workflows: [workflow] }),
   verify: (store) => store.verify(1, []),
+  suspend: (store) => store.suspend(['nobody'], '"why"'),
   resume: (store) => store.resume(['nobody']),
+  terminate: (store) => store.terminate([{ id: 'nobody', output: '""', events: '' }]),
+  remove: (store) => store.remove(['nobody']),
+  import: (store, iid, workflow) =>
+    store.import({ iid, id: 'new', workflow, labels: '{}', turns: [turnRow(1)], state: [] }),
   owned: (store) => store.owned(1),
   find: (store) => store.find(['nobody']),
   look: (store, iid) => store.look([iid]),
+  history: (store, iid) => store.history(iid, 1),
+  readState: (store) => store.readState([{ id: 'nobody', key: 'a' }]),
+  replies: (store) => store.replies(['nobody']),
 }

@@ -9,6 +9,10 @@ import type {
   InboxRow,
   InstanceRow,
   Loaded,
+  ParentLink,
+  Post,
+  PostAnswer,
+  PostVerdict,
   Registered,
   StartItem,
   TickAnswer,
@@ -105,6 +109,36 @@ export class Scene implements AsyncDisposable {
     return row
   }
 
+  /** What waits for it, without the numbers of the rows. */
+  async contentsOf(iid: Iid): Promise<Omit<InboxRow, 'id'>[]> {
+    return (await this.inboxOf(iid)).map(
+      ({ kind, execution, command, name, replyTo, payload, parked }) => ({
+        kind,
+        execution,
+        command,
+        name,
+        replyTo,
+        payload,
+        parked,
+      }),
+    )
+  }
+
+  /** What waits for it, each as its kind and its payload. */
+  async waitingFor(iid: Iid): Promise<string[]> {
+    return (await this.inboxOf(iid)).map(({ kind, payload }) => `${kind}: ${payload}`)
+  }
+
+  /** Posts, and returns the verdicts. */
+  async post(...posts: readonly Post[]): Promise<PostVerdict[]> {
+    return (await postTo(this.store, posts)).map(({ verdict }) => verdict)
+  }
+
+  /** Values that an instance keeps. */
+  stateOf(iid: Iid, ...keys: readonly string[]): Promise<readonly (string | undefined)[]> {
+    return this.store.readState(keys.map((key) => ({ id: idOf(iid), key })))
+  }
+
   /** All that can be seen of instances and of who owns what, for showing that nothing changed. */
   async state(iids: readonly Iid[], actors: readonly Actor[]): Promise<SceneState> {
     return {
@@ -187,6 +221,13 @@ export class Actor {
     return iid!
   }
 
+  /** Starts instances that it owns, each with such a link. */
+  async ownChildren(...links: readonly ParentLink[]): Promise<Iid[]> {
+    const iids = await this.reserve(links.length)
+    await this.starts(...iids.map((iid, i) => this.startItem(iid, { parent: links[i]! })))
+    return iids
+  }
+
   async reserve(count: number): Promise<Iid[]> {
     const first = await this.store.reserve(count)
     return Array.from({ length: count }, (_, i) => first + i)
@@ -225,23 +266,52 @@ export function turnRow(turn: number, given: Partial<TurnRow> = {}): TurnRow {
   return { execution: 1, turn, at: 1_000 + turn, first: turn, count: 1, events, ...given }
 }
 
+/** The id of an instance that was given no other. */
+export function idOf(iid: Iid): string {
+  return `instance-${iid}`
+}
+
 /** A start that is owned by who sends it, unless told otherwise. */
 export function startItem(
   iid: Iid,
   given: Partial<StartItem> & Pick<StartItem, 'workflow'>,
 ): StartItem {
-  const id = `instance-${iid}`
-  return { iid, id, owned: true, wakeAt: null, turn: turnRow(1), end: null, ...given }
+  return {
+    iid,
+    id: idOf(iid),
+    owned: true,
+    wakeAt: null,
+    turn: turnRow(1),
+    end: null,
+    parent: null,
+    labels: '{}',
+    messages: [],
+    effects: null,
+    ...given,
+  }
 }
 
 /** What an owner at epoch 1 writes; it appends nothing and keeps the instance unless told so. */
 export function turnItem(iid: Iid, given: Partial<TurnItem> = {}): TurnItem {
-  return { iid, epoch: 1, turn: null, taken: [], next: { kind: 'keep' }, ...given }
+  return { iid, epoch: 1, turn: null, taken: [], effects: null, next: { kind: 'keep' }, ...given }
 }
 
 /** A result of a command of the first execution. */
 export function result(iid: Iid, command: number, payload = `result ${command}`): Delivery {
-  return { iid, kind: 'result', execution: 1, command, payload }
+  return { iid, kind: 'completed', execution: 1, command, payload }
+}
+
+/** Posts, with a number of its own for each message that brings none. */
+export async function postTo(
+  store: WorkflowStore,
+  posts: readonly Post[],
+): Promise<readonly PostAnswer[]> {
+  let iid = await store.reserve(posts.length + 1)
+  return store.post(
+    posts.map((post) =>
+      post.kind === 'message' && post.iid === 0 ? { ...post, iid: iid++ } : post,
+    ),
+  )
 }
 
 /** An ending. */

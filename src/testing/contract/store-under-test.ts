@@ -10,6 +10,10 @@ export interface RowCounts {
   readonly history: number
   /** Messages and results that wait for it. */
   readonly inbox: number
+  /** Keys of messages that are not taken twice. */
+  readonly posted: number
+  /** Values that it keeps. */
+  readonly state: number
 }
 
 /**

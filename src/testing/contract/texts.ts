@@ -1,6 +1,16 @@
 import { StoreError } from '../../store/store-error.ts'
 import { readEvents, writeEvents } from '../../store/history.ts'
-import { type Contract, ending, LEASE_MS, result, turnItem, turnRow } from './scene.ts'
+import { childOf, effects, message } from './items.ts'
+import {
+  type Contract,
+  ending,
+  idOf,
+  LEASE_MS,
+  result,
+  startItem,
+  turnItem,
+  turnRow,
+} from './scene.ts'
 
 /** Texts are stored as they are, whatever they hold. */
 export function describeTexts({ describe, test, expect, open }: Contract): void {
@@ -39,6 +49,36 @@ export function describeTexts({ describe, test, expect, open }: Contract): void 
       })
     }
 
+    for (const [name, text] of Object.entries(ODD)) {
+      test(`${name} comes back as it was, in all that goes with a start, a turn or a message`, async () => {
+        await using scene = await open()
+        const runtime = await scene.runtime()
+        const [iid] = await runtime.reserve(1)
+        const state = (key: string) =>
+          effects({ state: [{ key, value: text }], replies: [{ to: key, payload: text }] })
+
+        await runtime.starts(
+          runtime.startItem(iid!, {
+            labels: text,
+            messages: [{ name: 'notes', payload: text }],
+            effects: state('started'),
+          }),
+        )
+        await runtime.turns(turnItem(iid!, { effects: { ...state('turned'), progress: text } }))
+        await scene.post(message(idOf(iid!), text))
+
+        const { labels, progress } = await scene.look(iid!)
+        const kept = [
+          labels,
+          progress,
+          ...(await scene.inboxOf(iid!)).map(({ payload }) => payload),
+          ...(await scene.stateOf(iid!, 'started', 'turned')),
+          ...(await scene.store.replies(['started', 'turned'])),
+        ]
+        expect(kept.map((one) => one === text)).toEqual(Array.from({ length: 8 }, () => true))
+      })
+    }
+
     for (const [name, text] of Object.entries(ODD_NAMES)) {
       test(`${name} is an id and a name of a workflow like any other`, async () => {
         await using scene = await open()
@@ -49,12 +89,9 @@ export function describeTexts({ describe, test, expect, open }: Contract): void 
           info: text,
         })
         const iid = await scene.store.reserve(2)
-        const start = { workflow: workflows[0]!, owned: true, wakeAt: null, end: null }
-        const turn = turnRow(1)
-        const starts = [
-          { ...start, iid, id: text, turn },
-          { ...start, iid: iid + 1, id: `${text}${text}`, turn },
-        ]
+        const starts = [text, `${text}${text}`].map((id, i) =>
+          startItem(iid + i, { id, workflow: workflows[0]! }),
+        )
 
         const answer = await scene.store.commit({ runtime, server, starts, turns: [] })
         const [row, nobody] = await scene.store.find([text, `${text}?`])
@@ -66,6 +103,37 @@ export function describeTexts({ describe, test, expect, open }: Contract): void 
         const [again] = await scene.store.workflowNumbers([workflow])
         expect(again).toBe(workflows[0])
         expect(await scene.store.resume([text])).toBe(0)
+      })
+    }
+
+    for (const [name, text] of Object.entries(ODD_NAMES)) {
+      test(`${name} is a channel, a key and an address like any other`, async () => {
+        await using scene = await open()
+        const runtime = await scene.runtime()
+        const [parent, iid] = await runtime.reserve(2)
+        const link = childOf(parent!, { id: text })
+        const state = [{ key: text, value: '1' }]
+        const replies = [{ to: text, payload: '"yes"' }]
+        await runtime.starts(
+          runtime.startItem(parent!, { id: text }),
+          runtime.startItem(iid!, { parent: link, effects: effects({ state, replies }) }),
+        )
+        const post = message(text, '1', { name: text, replyTo: text, dedupeKey: text })
+
+        const verdicts = await scene.post(
+          { ...post, capacity: 1 },
+          post,
+          { ...post, dedupeKey: '', capacity: 1 },
+          { ...post, dedupeKey: '', name: `${text}?`, capacity: 1 },
+        )
+
+        expect(verdicts).toEqual(['sent', 'duplicate', 'full', 'sent'])
+        expect((await scene.inboxOf(parent!))[0]).toMatchObject({ name: text, replyTo: text })
+        expect((await scene.load(iid!)).parent).toEqual(link)
+        expect(await scene.stateOf(iid!, text, `${text}?`)).toEqual(['1', undefined])
+        expect(await scene.store.replies([text, `${text}?`])).toEqual(['"yes"', undefined])
+        expect(await scene.store.suspend([`${text}?`, text], text)).toEqual([false, true])
+        expect((await scene.look(parent!)).report).toBe(text)
       })
     }
 
@@ -107,7 +175,15 @@ export function describeTexts({ describe, test, expect, open }: Contract): void 
       const runtime = await scene.runtime()
       const [iid] = await runtime.reserve(1)
       const events = [
-        { type: 'started', workflow: 'o’order', version: '1', input: '{"a":"\\u0000"}' },
+        {
+          type: 'started',
+          workflow: 'o’order',
+          version: '1',
+          input: '{"a":"\\u0000"}',
+          seed: '0123456789abcdef',
+          parentId: '',
+          state: '{"a":"1"}',
+        },
         { type: 'activity', command: 1, name: 'pay', input: '"\\ud800"', where: 'local' },
         { type: 'timer', command: 2, fireAt: 1_700_000_000_000 },
       ] as const

@@ -1,0 +1,50 @@
+// Somebody has to say yes. The answer may come early, twice, after days, or never.
+//
+//   npm run build && npx tsx examples/03-approval/main.ts [store URL]
+
+import { channel, message, open, workflow } from 'holdfast'
+
+interface Bill {
+  readonly what: string
+  /** How long an answer may take, in milliseconds. */
+  readonly patience: number
+}
+
+const answers = channel<{ by: string; yes: boolean }>('answers')
+
+const approve = workflow('approve', async ({ what, patience }: Bill, ctx) => {
+  await ctx.step('ask', () => console.log(`  mail to the boss: may we pay for ${what}?`))
+  const answer = await ctx.receive(answers, { timeout: patience })
+  // Nobody has to answer: without this line the next one does not compile.
+  if (answer === undefined) return 'nobody answered'
+  return answer.yes ? `approved by ${answer.by}` : `refused by ${answer.by}`
+})
+
+await using holdfast = await open(process.argv[2] ?? 'memory:', { register: approve })
+
+const tea = holdfast.get(approve, 'tea')
+if (await isNew('tea')) {
+  // The link in the mail was clicked before the workflow asks, even before it is started: the answer
+  // waits for it. And it was clicked twice: under one key, that is one answer.
+  await tea.send(answers, { by: 'Kim', yes: true }, { dedupeKey: 'click-1' })
+  await tea.send(answers, { by: 'Lou', yes: false }, { dedupeKey: 'click-1' })
+}
+await holdfast.start(approve, { what: 'the tea', patience: 60_000 }, { id: 'tea' })
+
+if (await isNew('pencils')) {
+  // Rule 7 says that pencils are always paid for: the answer comes with the start.
+  const send = message(answers, { by: 'rule 7', yes: true })
+  await holdfast.start(approve, { what: 'pencils', patience: 60_000 }, { id: 'pencils', send })
+}
+
+// A moment is enough for a yacht.
+await holdfast.start(approve, { what: 'a yacht', patience: 2_000 }, { id: 'yacht' })
+
+for (const id of ['tea', 'pencils', 'yacht']) {
+  console.log(`${id}: ${await holdfast.get(approve, id).result()}`)
+}
+
+/** Whether nothing was started under the id yet: this program may have been stopped and run again. */
+async function isNew(id: string): Promise<boolean> {
+  return (await holdfast.get(approve, id).info()) === undefined
+}

@@ -1,0 +1,79 @@
+// Verbs that change the life of an instance from outside, whoever owns it. What has ended stays as
+// it is: asking for its end is no error.
+
+import { describe } from '../../base/describe.ts'
+import { writeEvents } from '../../store/history.ts'
+import type { InstanceRow } from '../../store/workflow-store.ts'
+import { terminatedError } from '../runtime/turn-row.ts'
+import { type ClientCore, hasEnded, noInstance } from './client-core.ts'
+import { resend } from './resend.ts'
+
+/** Asks an instance to end; it may clean up first. */
+export async function cancel(core: ClientCore, id: string, given: unknown): Promise<void> {
+  const payload = JSON.stringify(checkReason('cancel', given))
+  const { verdict } = await core.posts.post(id, async () => {
+    await core.open()
+    return {
+      id,
+      kind: 'cancel',
+      name: '',
+      payload,
+      replyTo: '',
+      dedupeKey: '',
+      capacity: null,
+      iid: 0,
+    }
+  })
+  if (verdict === 'unknown') throw noInstance('cancel', id)
+}
+
+/** Ends an instance at once. */
+export async function terminate(core: ClientCore, id: string, given: unknown): Promise<void> {
+  const reason = checkReason('terminate', given)
+  await terminateRow(core, await core.existing('terminate', id), reason)
+}
+
+/** Ends an instance at once, if it has not ended. */
+export async function terminateRow(
+  { setup }: ClientCore,
+  row: InstanceRow,
+  reason: string,
+): Promise<void> {
+  if (hasEnded(row)) return
+  const { store, values, clock, runtime } = setup
+  const { iid, id, workflow, parent } = row
+  const termination = {
+    id,
+    output: values.encodeError(terminatedError(id, workflow.name, reason)),
+    events: writeEvents([{ type: 'ended', status: 'terminated' }]),
+  }
+  await resend(clock, () => store.terminate([termination]))
+  runtime?.recall([iid])
+  // Whoever owns the parent, it has mail now, and so may children have.
+  if (parent !== null) runtime?.hint([{ iid: parent.iid, owner: null }])
+  runtime?.claimNow()
+}
+
+/** Sets an instance aside until it is resumed. */
+export async function suspend(core: ClientCore, id: string, given: unknown): Promise<void> {
+  const { store, values, clock, runtime } = core.setup
+  const reason = checkReason('suspend', given)
+  const { iid } = await core.existing('suspend', id)
+  const message = reason === '' ? 'suspended' : `suspended: ${reason}`
+  const report = values.encodeError(new Error(message))
+  const [done] = await resend(clock, () => store.suspend([id], report))
+  if (done === true) runtime?.recall([iid])
+}
+
+/** Lets an instance that was set aside go on. */
+export async function resume(core: ClientCore, id: string): Promise<void> {
+  const { store, clock, runtime } = core.setup
+  await core.existing('resume', id)
+  await resend(clock, () => store.resume([id]))
+  runtime?.claimNow()
+}
+
+function checkReason(verb: string, reason: unknown = ''): string {
+  if (typeof reason === 'string') return reason
+  throw new TypeError(`${verb}: reason must be text, got ${describe(reason)}`)
+}

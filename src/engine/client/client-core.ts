@@ -1,0 +1,96 @@
+import { Batcher } from '../../base/batcher.ts'
+import { uuidMaker } from '../../base/ids.ts'
+import type {
+  Iid,
+  InstanceRow,
+  StartItem,
+  Verdict,
+  WorkflowName,
+} from '../../store/workflow-store.ts'
+import { IidPool } from '../runtime/iid-pool.ts'
+import type { ClientSetup } from './client-setup.ts'
+import { Posts } from './posts.ts'
+
+/** What all verbs of a client share: single calls, gathered into batches for the store. */
+export class ClientCore {
+  readonly setup: ClientSetup
+  readonly iids: IidPool
+  readonly posts: Posts
+  readonly newId: () => string
+  readonly #starts: Batcher<StartItem, Verdict>
+  readonly #looks: Batcher<Iid, InstanceRow | undefined>
+  readonly #finds: Batcher<string, InstanceRow | undefined>
+  readonly #replies: Batcher<string, string | undefined>
+  readonly #numbers = new Map<string, Promise<number>>()
+  #opened: Promise<void> | undefined
+
+  constructor(setup: ClientSetup) {
+    const { store } = setup
+    this.setup = setup
+    this.iids = new IidPool(store)
+    this.posts = new Posts(setup)
+    this.newId = uuidMaker(() => setup.clock.date().getTime())
+    this.#starts = new Batcher((items) => store.start(items))
+    this.#looks = new Batcher((iids) => store.look(iids))
+    this.#finds = new Batcher((ids) => store.find(ids))
+    this.#replies = new Batcher((to) => store.replies(to))
+  }
+
+  /** Connects, if that has not happened yet. */
+  open(): Promise<void> {
+    if (this.#opened === undefined) {
+      this.#opened = this.setup.store.open()
+      // One that failed is tried again by the next call.
+      this.#opened.catch(() => (this.#opened = undefined))
+    }
+    return this.#opened
+  }
+
+  start(item: StartItem): Promise<Verdict> {
+    return this.#starts.call(item)
+  }
+
+  look(iid: Iid): Promise<InstanceRow | undefined> {
+    return this.#looks.call(iid)
+  }
+
+  /** An instance by id, also an `absent` one. */
+  async find(id: string): Promise<InstanceRow | undefined> {
+    await this.open()
+    return this.#finds.call(id)
+  }
+
+  /** An instance that was started; throws when there is none. */
+  async existing(verb: string, id: string): Promise<InstanceRow> {
+    const row = await this.find(id)
+    if (row !== undefined && row.status !== 'absent') return row
+    throw noInstance(verb, id)
+  }
+
+  reply(address: string): Promise<string | undefined> {
+    return this.#replies.call(address)
+  }
+
+  /** The number of a workflow in the store. */
+  workflowNumber({ name, version }: WorkflowName): Promise<number> {
+    const key = `${name} ${version}`
+    let number = this.#numbers.get(key)
+    if (number === undefined) {
+      number = this.setup.store.workflowNumbers([{ name, version }]).then(([first]) => first!)
+      // One that failed is asked for again the next time.
+      number.catch(() => this.#numbers.delete(key))
+      this.#numbers.set(key, number)
+    }
+    return number
+  }
+}
+
+/** The error for an id that nothing was started under. */
+export function noInstance(verb: string, id: string): Error {
+  return new Error(`${verb}: there is no instance "${id}"`)
+}
+
+/** Whether nothing more will happen to an instance. */
+export function hasEnded({ finishedAt }: InstanceRow): boolean {
+  return finishedAt !== null
+}

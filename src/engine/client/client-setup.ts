@@ -1,0 +1,43 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Registry } from '../registry.ts'
+import type { Endings } from '../runtime/endings.ts'
+import type { Started } from '../runtime/runtime.ts'
+import type { NewInstance } from '../runtime/start-item.ts'
+import type { Values } from '../values.ts'
+
+/** What a client works with. */
+export interface ClientSetup {
+  readonly store: WorkflowStore
+  readonly values: Values
+  readonly clock: Clock
+  readonly log: Logger
+  /** The runtime of this process, when there is one: it starts and ends instances without a detour. */
+  readonly runtime: LocalRuntime | undefined
+  /** What that runtime has the code of. */
+  readonly registry?: Pick<Registry, 'workflow' | 'latest'> | undefined
+}
+
+/** What a client uses of the runtime of its own process. */
+export interface LocalRuntime {
+  /** Starts an instance; resolves when it is recorded, or when its id turns out to be taken. */
+  start(start: NewInstance): Promise<Started>
+  /** Whether the instance is in this process now. */
+  owns(iid: Iid): boolean
+  readonly endings: Endings
+  /** Who waits in this process for which answer. */
+  readonly replied?: { wait(to: string, told: () => void): () => void }
+  /** Something may have become claimable. */
+  claimNow(): void
+  /** There is mail for these. */
+  hint(targets: readonly Hint[]): void
+  /** These were changed from outside: a copy in this process is of no use any more. */
+  recall(iids: readonly Iid[]): void
+}
+
+/** An instance that there is mail for, and who owns it, if anybody. */
+export interface Hint {
+  readonly iid: Iid
+  readonly owner: number | null
+}

@@ -1,0 +1,135 @@
+// Executions as plain data, out and in again. Values stand in the tagged form of `pack.ts`, which
+// JSON keeps as it is; what comes in is checked as if it were written by hand.
+
+import { describe } from '../../base/describe.ts'
+import { Packer } from '../../base/pack.ts'
+import { unpack } from '../../base/unpack.ts'
+import type { CommandEvent, Event } from '../../store/history.ts'
+import type { TurnRow } from '../../store/workflow-store.ts'
+import type { Values } from '../values.ts'
+import { checkId } from '../definitions.ts'
+import { checkVersion } from '../versions.ts'
+import { checkTime, checkWhole, eventOf, historyEvents } from './history-events.ts'
+import type { ExportedHistory, ExportOptions, HistoryEvent } from './instance.ts'
+import type { Moment } from './past.ts'
+
+/** An execution as plain data. */
+export function exportHistory(
+  id: string,
+  turns: readonly TurnRow[],
+  values: Values,
+  redact: ExportOptions['redact'],
+): ExportedHistory {
+  const events = [...historyEvents(turns, values, redact)]
+  const { workflow, version } = events[0]!.data as { workflow: string; version: string }
+  return {
+    holdfast: 1,
+    id,
+    workflow,
+    version,
+    execution: turns[0]!.execution,
+    events: events.map((event) => ({ ...event, data: pack(event) })),
+  }
+}
+
+function pack({ seq, type, data }: HistoryEvent): unknown {
+  return new Packer().packRoot(data, `export: event ${seq} (${type})`)
+}
+
+/** What an export says, checked. */
+export interface Imported {
+  readonly id: string
+  readonly workflow: string
+  readonly version: string
+  readonly execution: number
+  readonly moments: readonly Moment[]
+}
+
+/** Reads an export; throws a `TypeError` that says where it is not one. */
+export function readExported(exported: unknown, values: Values): Imported {
+  if (typeof exported !== 'object' || exported === null) {
+    throw new TypeError(`import: needs an exported history, got ${describe(exported)}`)
+  }
+  const given = exported as { readonly [K in keyof ExportedHistory]?: unknown }
+  if (given.holdfast !== 1) {
+    throw new TypeError(`import: holdfast must be 1, got ${describe(given.holdfast)}`)
+  }
+  if (!Array.isArray(given.events) || given.events.length === 0) {
+    throw new TypeError(`import: events must be a list of events, got ${describe(given.events)}`)
+  }
+  const moments = given.events.map((event, i) => readMoment(event, i + 1, values))
+  const imported: Imported = {
+    id: checkId(given.id, 'import: id'),
+    workflow: checkId(given.workflow, 'import: workflow'),
+    version: checkVersion(given.version, 'import: version'),
+    execution: checkWhole(given.execution, 'import: execution'),
+    moments,
+  }
+  if (imported.execution === 0) throw new TypeError('import: execution must be 1 or more, got 0')
+  checkOrder(imported)
+  return imported
+}
+
+function readMoment(given: unknown, seq: number, values: Values): Moment {
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`import: event ${seq} must be an object, got ${describe(given)}`)
+  }
+  const { seq: number, type, at, data } = given as { readonly [K in keyof HistoryEvent]?: unknown }
+  const what = `import: event ${seq}`
+  if (number !== seq) throw new TypeError(`${what}: seq must be ${seq}, got ${describe(number)}`)
+  if (typeof type !== 'string') {
+    throw new TypeError(`${what}: type must be text, got ${describe(type)}`)
+  }
+  const where = `${what} (${type})`
+  // A copy, because unpacking works in place.
+  const unpacked = unpack(structuredClone(data), 1)
+  return { at: checkTime(at, `${where}: at`), event: eventOf(type, unpacked, values, where) }
+}
+
+/** Refuses what no history says: see E1 to E3 in `history.ts`. */
+function checkOrder({ workflow, version, moments }: Imported): void {
+  let commands = 0
+  let before = 0
+  for (const [i, { at, event }] of moments.entries()) {
+    const where = `import: event ${i + 1} (${event.type})`
+    if (i === 0 ? event.type !== 'started' : event.type === 'started') {
+      throw new TypeError(`${where}: "started" must be the first event, and no other`)
+    }
+    if (event.type === 'started' && (event.workflow !== workflow || event.version !== version)) {
+      const name = `"${event.workflow}" ${event.version}`
+      throw new TypeError(
+        `${where} is of workflow ${name}, the history of "${workflow}" ${version}`,
+      )
+    }
+    if (event.type === 'ended' && i < moments.length - 1) {
+      throw new TypeError(`${where} must be the last event`)
+    }
+    if (at < before) throw new TypeError(`${where}: at is before that of the event above`)
+    before = at
+    if (!('command' in event)) continue
+    if (isCommand(event)) commands++
+    if (isCommand(event) ? event.command !== commands : !isGiven(event.command, commands)) {
+      const wanted = isCommand(event) ? `must be ${commands}` : 'must be that of an earlier event'
+      throw new TypeError(`${where}: command ${wanted}, got ${event.command}`)
+    }
+  }
+}
+
+function isGiven(command: number, commands: number): boolean {
+  return command >= 1 && command <= commands
+}
+
+const COMMANDS: Record<CommandEvent['type'], true> = {
+  activity: true,
+  step: true,
+  timer: true,
+  child: true,
+  start: true,
+  receive: true,
+  send: true,
+  read: true,
+}
+
+function isCommand({ type }: Event): boolean {
+  return Object.hasOwn(COMMANDS, type)
+}

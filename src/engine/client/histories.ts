@@ -1,0 +1,148 @@
+// Verbs about the past of an instance: reading it, and making another instance from it.
+
+import { describe } from '../../base/describe.ts'
+import { option, resolveOptions } from '../../base/options.ts'
+import type { Iid, InstanceRow, TurnRow, WorkflowName } from '../../store/workflow-store.ts'
+import { checkId } from '../definitions.ts'
+import { ConflictError } from '../errors.ts'
+import type { ClientCore } from './client-core.ts'
+import { exportHistory, readExported } from './exported-history.ts'
+import { historyEvents } from './history-events.ts'
+import type {
+  ExportedHistory,
+  ExportOptions,
+  ForkOptions,
+  HistoryEvent,
+  ImportOptions,
+} from './instance.ts'
+import { cutBehind, type Moment, momentsOf, stateAfter, turnsOf } from './past.ts'
+import { resend } from './resend.ts'
+import { checkLabels } from './start-options.ts'
+import type { Found } from './starter.ts'
+
+/** What happened in an execution, in order. */
+export async function* history(
+  core: ClientCore,
+  id: string,
+  given: { execution?: number } | undefined,
+): AsyncGenerator<HistoryEvent, undefined> {
+  const { execution } = resolveOptions('history', given, EXECUTION_OPTION)
+  const { turns } = await turnsOfExecution(core, 'history', id, execution)
+  yield* historyEvents(turns, core.setup.values)
+}
+
+/** An execution as plain data. */
+export async function exportExecution(
+  core: ClientCore,
+  id: string,
+  given: ExportOptions | undefined,
+): Promise<ExportedHistory> {
+  const { execution, redact } = resolveOptions('export', given, {
+    ...EXECUTION_OPTION,
+    redact: option(checkRedact, undefined),
+  })
+  const { turns } = await turnsOfExecution(core, 'export', id, execution)
+  return exportHistory(id, turns, core.setup.values, redact)
+}
+
+/** Makes an instance from an export. */
+export async function importExecution(
+  core: ClientCore,
+  exported: unknown,
+  given: ImportOptions | undefined,
+): Promise<Found> {
+  const { id, labels } = resolveOptions('import', given, {
+    id: option(checkId, undefined),
+    labels: option(checkLabels, '{}'),
+  })
+  const imported = readExported(exported, core.setup.values)
+  const { workflow: name, version, execution, moments } = imported
+  await core.open()
+  return restore(core, 'import', {
+    id: id ?? imported.id,
+    workflow: { name, version },
+    labels,
+    execution,
+    moments,
+  })
+}
+
+/** Makes an instance that has its past in common with another one. */
+export async function fork(core: ClientCore, id: string, given: ForkOptions): Promise<Found> {
+  const { at, id: newId } = resolveOptions('fork', given, {
+    at: option(checkNumber, undefined),
+    id: option(checkId, undefined),
+  })
+  if (at === undefined) throw new TypeError('fork: at is missing')
+  const { row, turns } = await turnsOfExecution(core, 'fork', id, undefined)
+  const moments = momentsOf(turns)
+  if (at > moments.length) {
+    throw new RangeError(`fork: at must be from 1 to ${moments.length}, got ${at}`)
+  }
+  return restore(core, 'fork', {
+    id: newId ?? core.newId(),
+    workflow: row.workflow,
+    labels: row.labels,
+    execution: row.execution,
+    moments: cutBehind(moments, at),
+  })
+}
+
+/** An instance as it is to be made. */
+interface Restored {
+  readonly id: string
+  readonly workflow: WorkflowName
+  readonly labels: string
+  readonly execution: number
+  readonly moments: readonly Moment[]
+}
+
+// A number that is taken belongs to a server that lost its latest writes: another one will do.
+const MOST_NUMBERS = 10
+
+async function restore(core: ClientCore, verb: string, wanted: Restored): Promise<Found> {
+  const { store, clock, runtime } = core.setup
+  const { id, labels, execution, moments } = wanted
+  const workflow = await core.workflowNumber(wanted.workflow)
+  const turns = turnsOf(execution, moments)
+  const state = stateAfter(moments)
+  for (let tries = 1; tries <= MOST_NUMBERS; tries++) {
+    const iid: Iid = await core.iids.take()
+    const item = { iid, id, workflow, labels, turns, state }
+    const verdict = await resend(clock, () => store.import(item))
+    if (verdict === 'done') {
+      runtime?.claimNow()
+      return { id, iid }
+    }
+    if (verdict !== 'refused') break
+    core.iids.forget()
+  }
+  throw new ConflictError(`${verb}: id "${id}" is taken`, id)
+}
+
+async function turnsOfExecution(
+  core: ClientCore,
+  verb: string,
+  id: string,
+  wanted: number | undefined,
+): Promise<{ readonly row: InstanceRow; readonly turns: readonly TurnRow[] }> {
+  const row = await core.existing(verb, id)
+  const execution = wanted ?? row.execution
+  const turns = await core.setup.store.history(row.iid, execution)
+  if (turns.length > 0) return { row, turns }
+  throw new RangeError(
+    `${verb}: instance "${id}" has no history of execution ${execution}; its latest is ${row.execution}`,
+  )
+}
+
+const EXECUTION_OPTION = { execution: option(checkNumber, undefined) }
+
+function checkNumber(value: unknown, what: string): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value
+  throw new RangeError(`${what} must be a whole number from 1 on, got ${describe(value)}`)
+}
+
+function checkRedact(value: unknown, what: string): NonNullable<ExportOptions['redact']> {
+  if (typeof value === 'function') return value as NonNullable<ExportOptions['redact']>
+  throw new TypeError(`${what} must be a function, got ${describe(value)}`)
+}

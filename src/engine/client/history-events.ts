@@ -1,0 +1,207 @@
+// Events as people and exports see them: with values in place of their encoded text, and dates in
+// place of numbers. The table below says of each field of each event what it holds.
+
+import { describe } from '../../base/describe.ts'
+import { type Event, readEvents, writeEvents } from '../../store/history.ts'
+import type { TurnRow } from '../../store/workflow-store.ts'
+import { type KeptValue, readKeptState, writeKeptState } from '../kept-state.ts'
+import { decodeReply, encodeReply } from '../replies.ts'
+import type { Values } from '../values.ts'
+import type { HistoryEvent } from './instance.ts'
+
+type Fields<T extends Event['type']> = Exclude<keyof Extract<Event, { type: T }>, 'type'>
+
+const COMMAND = { command: 'whole' } as const
+const CHILD = {
+  ...COMMAND,
+  workflow: 'text',
+  version: 'text',
+  id: 'text',
+  input: 'value',
+  options: 'json',
+} as const
+
+const FIELDS = {
+  started: {
+    workflow: 'text',
+    version: 'text',
+    input: 'value',
+    seed: 'text',
+    parentId: 'text',
+    state: 'state',
+  },
+  activity: { ...COMMAND, name: 'text', input: 'value', where: 'text' },
+  step: { ...COMMAND, name: 'text' },
+  timer: { ...COMMAND, fireAt: 'time' },
+  child: CHILD,
+  start: CHILD,
+  receive: { ...COMMAND, name: 'text', until: 'time' },
+  send: { ...COMMAND, id: 'text', name: 'text', capacity: 'whole', value: 'value' },
+  read: { ...COMMAND, id: 'text', key: 'text' },
+  completed: { ...COMMAND, value: 'value' },
+  failed: { ...COMMAND, error: 'error' },
+  fired: COMMAND,
+  received: { ...COMMAND, value: 'value', replyTo: 'text' },
+  attempt: { ...COMMAND, attempt: 'whole', retryAt: 'time', error: 'error' },
+  cancelled: { reason: 'json' },
+  dropped: COMMAND,
+  set: { key: 'text', value: 'value' },
+  unset: { key: 'text' },
+  cleared: {},
+  progress: { value: 'value' },
+  replied: { to: 'text', ok: 'flag', value: 'reply' },
+  patched: { change: 'text' },
+  forked: {},
+  ended: { status: 'text' },
+} as const satisfies { [T in Event['type']]: Record<Fields<T>, Kind> }
+
+/** `reply`: a value or an error, by the flag beside it. `state`: values by key. */
+type Kind = 'text' | 'whole' | 'flag' | 'time' | 'json' | 'value' | 'error' | 'reply' | 'state'
+
+/** Called for each value and error of an event; what it returns stands in its place. */
+export type Redact = (value: unknown) => unknown
+
+/** The events of turns, in order, with their numbers. */
+export function* historyEvents(
+  turns: readonly TurnRow[],
+  values: Values,
+  redact?: (value: unknown, at: { readonly seq: number; readonly type: string }) => unknown,
+): Generator<HistoryEvent> {
+  for (const { at, first, events } of turns) {
+    for (const [i, event] of readEvents(events).entries()) {
+      const { type } = event
+      const seq = first + i
+      const change: Redact = redact === undefined ? keep : (value) => redact(value, { seq, type })
+      yield { seq, type, at: new Date(at), data: dataOf(event, values, change) }
+    }
+  }
+}
+
+function keep(value: unknown): unknown {
+  return value
+}
+
+/** What there is to know about an event beside its type. */
+export function dataOf(event: Event, values: Values, redact: Redact): Record<string, unknown> {
+  const raw = event as unknown as Record<string, unknown>
+  const read = (name: string, kind: Kind): unknown => {
+    const given = raw[name]
+    switch (kind) {
+      case 'text':
+      case 'whole':
+      case 'flag':
+        return given
+      case 'time':
+        return given === 0 ? undefined : new Date(given as number)
+      case 'json':
+        return given === '' ? undefined : JSON.parse(given as string)
+      case 'value':
+        return redact(values.value(given as string))
+      case 'error':
+        return redact(values.error(given as string))
+      case 'reply':
+        return redact(replyOf(given as string, values))
+      case 'state':
+        return stateOf(given as string, values, redact)
+    }
+  }
+  const fields = Object.entries<Kind>(FIELDS[event.type])
+  return Object.fromEntries(fields.map(([name, kind]) => [name, read(name, kind)]))
+}
+
+/** An answer, or the error that a request was refused with. */
+function replyOf(payload: string, values: Values): unknown {
+  try {
+    return decodeReply(payload, values)
+  } catch (error) {
+    return error
+  }
+}
+
+/** The state that an execution began with, by key. Made from entries: `__proto__` is a key too. */
+function stateOf(text: string, values: Values, redact: Redact): object {
+  return Object.fromEntries(
+    [...readKeptState(text)].map(([key, { value, at }]) => [
+      key,
+      { value: redact(values.value(value)), at: new Date(at) },
+    ]),
+  )
+}
+
+/**
+ * The event that `dataOf` was given. Refuses what cannot have been one; `what` begins the message.
+ */
+export function eventOf(type: string, data: unknown, values: Values, what: string): Event {
+  if (!Object.hasOwn(FIELDS, type)) {
+    throw new TypeError(`${what} is of the unknown type "${type}"; is it of a newer version?`)
+  }
+  if (typeof data !== 'object' || data === null) {
+    throw new TypeError(`${what}: data must be an object, got ${describe(data)}`)
+  }
+  const given = data as Record<string, unknown>
+  const write = (name: string, kind: Kind): unknown => {
+    const value = given[name]
+    const field = `${what}: ${name}`
+    switch (kind) {
+      case 'text':
+        return checkText(value, field)
+      case 'whole':
+        return checkWhole(value, field)
+      case 'flag':
+        return value === true
+      case 'time':
+        return value === undefined ? 0 : checkTime(value, field)
+      case 'json':
+        return value === undefined ? '' : JSON.stringify(value)
+      case 'value':
+        return values.encode(value, field)
+      case 'error':
+        return values.encodeError(value)
+      case 'reply':
+        return given['ok'] === true
+          ? encodeReply(true, values.encode(value, field))
+          : encodeReply(false, values.encodeError(value))
+      case 'state':
+        return writeState(value, field, values)
+    }
+  }
+  const fields = Object.entries<Kind>(FIELDS[type as Event['type']])
+  const event = Object.fromEntries(fields.map(([name, kind]) => [name, write(name, kind)]))
+  // Words with a fixed choice are checked where history is read.
+  return readEvents(writeEvents([{ type, ...event } as Event]))[0]!
+}
+
+function writeState(value: unknown, what: string, values: Values): string {
+  if (typeof value !== 'object' || value === null) {
+    throw new TypeError(`${what} must be an object, got ${describe(value)}`)
+  }
+  const kept = Object.entries(value).map(([key, one]): [string, KeptValue] => {
+    const { value: said, at } = (one ?? {}) as { value?: unknown; at?: unknown }
+    const name = checkText(key, `${what}: each key`)
+    return [name, { value: values.encode(said, what), at: checkTime(at, `${what}.${key}.at`) }]
+  })
+  return writeKeptState(new Map(kept))
+}
+
+// Control characters, and halves of pairs, which no database keeps.
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const UNFIT = /[\x00-\x1f\p{Surrogate}]/u
+
+/** Names, ids and the like: they stand between the separators of history as they are. */
+function checkText(value: unknown, what: string): string {
+  if (typeof value === 'string' && !UNFIT.test(value)) return value
+  throw new TypeError(`${what} must be text without control characters, got ${describe(value)}`)
+}
+
+/** Refuses what is not a whole number from 0 on. */
+export function checkWhole(value: unknown, what: string): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  throw new TypeError(`${what} must be a whole number, got ${describe(value)}`)
+}
+
+/** A date, or the text that JSON makes of it, in milliseconds. */
+export function checkTime(value: unknown, what: string): number {
+  const ms = new Date(value instanceof Date || typeof value === 'string' ? value : NaN).getTime()
+  if (!Number.isNaN(ms)) return ms
+  throw new TypeError(`${what} must be a date, got ${describe(value)}`)
+}

@@ -1,0 +1,21 @@
+import type { InstanceRow } from '../../store/workflow-store.ts'
+import { type ClientCore, hasEnded } from './client-core.ts'
+import { describeInstance } from './describe-instance.ts'
+import type { InstanceInfo } from './instance.ts'
+
+/** How an instance is doing; `undefined` when nothing was started under the id. */
+export async function info(core: ClientCore, id: string): Promise<InstanceInfo | undefined> {
+  const row = await core.find(id)
+  return row === undefined || row.status === 'absent' ? undefined : infoOf(core, row)
+}
+
+/** How an instance is doing, from its row and what more there is to read. */
+export async function infoOf(core: ClientCore, row: InstanceRow): Promise<InstanceInfo> {
+  const { store, values, clock, registry } = core.setup
+  const [loaded] = hasEnded(row) ? [] : await store.load([{ iid: row.iid, after: 0 }])
+  return describeInstance(row, loaded, {
+    values,
+    now: clock.date().getTime(),
+    lacksCode: registry !== undefined && registry.workflow(row.workflow) === undefined,
+  })
+}

@@ -1,0 +1,100 @@
+import { PermitNotify } from '../../base/notify.ts'
+import { resolveOptions } from '../../base/options.ts'
+import type { Iid } from '../../store/workflow-store.ts'
+import { DEFAULT_CAPACITY, definitionOf } from '../channels.ts'
+import { WorkflowError } from '../errors.ts'
+import { decodeReply, replyAddress } from '../replies.ts'
+import { type ClientCore, hasEnded } from './client-core.ts'
+import type { SendOptions, Wait } from './instance.ts'
+import { full, gone, type Message, post, SEND_OPTIONS } from './send.ts'
+import { lookUntil, WAIT_OPTIONS, within } from './wait.ts'
+
+/** Sends a request and waits for its answer. */
+export async function request(
+  core: ClientCore,
+  id: string,
+  channel: unknown,
+  input: unknown,
+  options: (Wait & SendOptions) | undefined,
+): Promise<unknown> {
+  const { name } = definitionOf('request', 'request', channel)
+  const { dedupeKey, ...wait } = resolveOptions('request', options, {
+    ...SEND_OPTIONS,
+    ...WAIT_OPTIONS,
+  })
+  const { clock, values } = core.setup
+  const what = `request "${name}": its input`
+  const message: Message = {
+    channel: name,
+    capacity: DEFAULT_CAPACITY,
+    payload: async () => values.encode(input, what),
+    dedupeKey,
+    // Sent again under its key, a request leads to where the first one is answered.
+    replyTo: dedupeKey === '' ? core.newId() : `${name} ${dedupeKey}`,
+  }
+  const reply = await within(clock, 'request', wait, async (signal) => {
+    signal?.throwIfAborted()
+    const { verdict, iid } = await post(core, id, message)
+    const address = replyAddress(iid, message.replyTo)
+    switch (verdict) {
+      case 'sent':
+      case 'duplicate':
+        return answer(core, { id, iid, name, address }, signal)
+      case 'full':
+        throw full('request', id, message)
+      case 'ended':
+      case 'unknown': {
+        // It may have been answered before the end, when it was sent under this key.
+        const earlier = dedupeKey === '' ? undefined : await core.reply(address)
+        if (earlier === undefined) throw await gone(core, 'request', id)
+        return earlier
+      }
+    }
+  })
+  return decodeReply(reply, values)
+}
+
+/** A request that was sent. */
+interface Asked {
+  readonly id: string
+  readonly iid: Iid
+  readonly name: string
+  readonly address: string
+}
+
+async function answer(
+  core: ClientCore,
+  asked: Asked,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { clock, runtime } = core.setup
+  const news = new PermitNotify()
+  const told = (): void => news.notifyOne()
+  const stops = [
+    runtime?.endings.wait(asked.iid, told),
+    runtime?.replied?.wait(asked.address, told),
+  ]
+  try {
+    return await lookUntil(clock, { look: () => lookForReply(core, asked), news }, signal)
+  } finally {
+    for (const stop of stops) stop?.()
+  }
+}
+
+async function lookForReply(core: ClientCore, asked: Asked): Promise<string | undefined> {
+  const { id, iid, name, address } = asked
+  const reply = await core.reply(address)
+  if (reply !== undefined) return reply
+  const row = await core.look(iid)
+  if (row !== undefined && !hasEnded(row)) return undefined
+  // It may have answered between the two looks, and then ended.
+  const last = await core.reply(address)
+  if (last !== undefined) return last
+  const how = row === undefined ? 'was deleted' : `ended (${row.status})`
+  const workflow = row?.workflow.name ?? ''
+  throw new WorkflowError(`request: instance "${id}" ${how} without answering "${name}"`, {
+    instanceId: id,
+    workflow,
+    originalName: 'UnansweredError',
+  })
+}

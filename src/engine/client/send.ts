@@ -1,0 +1,98 @@
+import { option, resolveOptions } from '../../base/options.ts'
+import type { Post, PostAnswer } from '../../store/workflow-store.ts'
+import { type ChannelDefinition, definitionOf } from '../channels.ts'
+import { checkId } from '../definitions.ts'
+import { ChannelFullError } from '../errors.ts'
+import { parse } from '../schema.ts'
+import type { ClientCore } from './client-core.ts'
+import type { SendOptions } from './instance.ts'
+
+/** The options of `SendOptions`. */
+export const SEND_OPTIONS = { dedupeKey: option(checkId, '') }
+
+/** A message on its way: which channel, and what. */
+export interface Message {
+  readonly channel: string
+  readonly capacity: number
+  /** Encodes what is to be sent, or refuses it. */
+  readonly payload: () => Promise<string>
+  readonly dedupeKey: string
+  /** Where the answer to a request goes; otherwise empty. */
+  readonly replyTo: string
+}
+
+/** Sends a message; resolves when it is stored. */
+export async function send(
+  core: ClientCore,
+  id: string,
+  channel: unknown,
+  data: unknown,
+  options: SendOptions | undefined,
+): Promise<void> {
+  const definition = definitionOf('send', 'channel', channel)
+  const { dedupeKey } = resolveOptions('send', options, SEND_OPTIONS)
+  await deliver(core, 'send', id, {
+    channel: definition.name,
+    capacity: definition.capacity,
+    payload: () => encodeMessage(core, definition, data),
+    dedupeKey,
+    replyTo: '',
+  })
+}
+
+/** A message as its channel's schema parses it, encoded. */
+export async function encodeMessage(
+  { setup }: ClientCore,
+  { name, schema }: ChannelDefinition,
+  data: unknown,
+): Promise<string> {
+  const what = `channel "${name}": the message`
+  return setup.values.encode(await parse(schema, data, what), what)
+}
+
+/** Posts a message; throws when it will not be received. */
+export async function deliver(
+  core: ClientCore,
+  verb: string,
+  id: string,
+  message: Message,
+): Promise<PostAnswer> {
+  const answer = await post(core, id, message)
+  switch (answer.verdict) {
+    case 'sent':
+    case 'duplicate':
+      return answer
+    case 'full':
+      throw full(verb, id, message)
+    case 'ended':
+    case 'unknown':
+      throw await gone(core, verb, id)
+  }
+}
+
+/** Posts a message, whatever the answer. */
+export function post(core: ClientCore, id: string, message: Message): Promise<PostAnswer> {
+  const { channel, capacity, dedupeKey, replyTo } = message
+  return core.posts.post(id, async (): Promise<Post> => {
+    await core.open()
+    const payload = await message.payload()
+    const iid = await core.iids.take()
+    // One key may be used in several channels.
+    const key = dedupeKey === '' ? '' : `${channel}/${dedupeKey}`
+    return { id, kind: 'message', name: channel, payload, replyTo, dedupeKey: key, capacity, iid }
+  })
+}
+
+/** The error for a channel that takes nothing more at present. */
+export function full(verb: string, id: string, { channel, capacity }: Message): ChannelFullError {
+  return new ChannelFullError(
+    `${verb}: channel "${channel}" of instance "${id}" is full: ${capacity} messages wait in it`,
+    { channel, capacity, instanceId: id },
+  )
+}
+
+/** The error for an instance that receives nothing any more. */
+export async function gone(core: ClientCore, verb: string, id: string): Promise<Error> {
+  const row = await core.find(id)
+  return new Error(`${verb}: instance "${id}" has ended (${row?.status ?? 'deleted'})`)
+}

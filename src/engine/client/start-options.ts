@@ -1,0 +1,50 @@
+import { describe } from '../../base/describe.ts'
+import { duration, oneOf, option } from '../../base/options.ts'
+import { channelOf, type Letter } from '../channels.ts'
+import { checkId } from '../definitions.ts'
+import { checkVersion } from '../versions.ts'
+
+/** The options of `StartOptions`. */
+export const START_OPTIONS = {
+  id: option(checkId, undefined),
+  onConflict: oneOf(['return', 'error', 'restart'], 'return'),
+  delay: duration(0),
+  version: option(checkVersion, undefined),
+  labels: option(checkLabels, '{}'),
+  send: option(checkLetter, undefined),
+}
+
+/** `StartOptions`, checked and complete. */
+export interface ResolvedStart {
+  readonly id: string | undefined
+  readonly onConflict: 'return' | 'error' | 'restart'
+  /** In milliseconds. */
+  readonly delay: number
+  readonly version: string | undefined
+  /** As they are stored: a JSON object of texts. */
+  readonly labels: string
+  readonly send: Letter | undefined
+}
+
+/** Labels as they are stored; `what` begins the error message. */
+export function checkLabels(value: unknown, what: string): string {
+  if (typeof value !== 'object' || value === null || !isPlain(value)) {
+    throw new TypeError(`${what} must be an object of texts, got ${describe(value)}`)
+  }
+  for (const [name, label] of Object.entries(value)) {
+    checkId(name, `${what}: each name`)
+    checkId(label, `${what}.${name}`)
+  }
+  return JSON.stringify(value)
+}
+
+/** Of a Map or an instance of a class nothing, or too much, would be kept. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function checkLetter(value: unknown, what: string): Letter {
+  channelOf(what, value)
+  return value as Letter
+}

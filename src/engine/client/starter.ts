@@ -1,0 +1,161 @@
+// How a client starts instances.
+//
+//   A start under an id that messages wait for goes by the number they wait under. The store cannot
+//   tell two such starts from one that is sent twice, so the seed in the first event decides whose
+//   it was.
+
+import { readEvents } from '../../store/history.ts'
+import type { Iid, InstanceRow, Verdict } from '../../store/workflow-store.ts'
+import { channelOf } from '../channels.ts'
+import type { WorkflowDefinition } from '../definitions.ts'
+import { ConflictError } from '../errors.ts'
+import type { Started } from '../runtime/runtime.ts'
+import { type NewInstance, newSeed, startItem } from '../runtime/start-item.ts'
+import { parse } from '../schema.ts'
+import { terminateRow } from './admin-verbs.ts'
+import type { ClientCore } from './client-core.ts'
+import { resend } from './resend.ts'
+import { deliver, encodeMessage } from './send.ts'
+import type { ResolvedStart } from './start-options.ts'
+
+// Each try lost to somebody who started or removed the same id just then.
+const MOST_TRIES = 10
+
+/** An instance that runs now, started by this call or before. */
+export interface Found {
+  readonly id: string
+  readonly iid: Iid
+}
+
+/** Starts an instance, or finds the one that has its id, as the options say. */
+export async function start(
+  core: ClientCore,
+  given: WorkflowDefinition,
+  value: unknown,
+  options: ResolvedStart,
+): Promise<Found> {
+  const { values } = core.setup
+  const definition = versionOf(core, given, options.version)
+  await core.open()
+  const what = `workflow "${definition.name}": its input`
+  const input = values.encode(await parse(definition.input, value, what), what)
+  const id = options.id ?? core.newId()
+  const wanted: NewInstance = {
+    definition,
+    id,
+    input,
+    seed: newSeed(),
+    parent: null,
+    labels: options.labels,
+    messages: await letters(core, options),
+    delayMs: options.delay,
+    iid: undefined,
+  }
+  let absent: Iid | undefined
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    const { iid, verdict } = await send(core, { ...wanted, iid: absent })
+    const isOurs = verdict === 'done' && (absent === undefined || (await isBy(core, iid, wanted)))
+    if (isOurs) return { id, iid }
+    const row = await core.find(id)
+    if (verdict === 'refused') {
+      // Recorded, and taken over by another runtime since.
+      if (row?.iid === iid) return { id, iid }
+      // The number was given out twice, by a server that lost its latest writes.
+      core.iids.forget()
+    }
+    absent = row?.status === 'absent' ? row.iid : undefined
+    if (row === undefined || absent !== undefined) continue
+    if (await mayKeep(core, row, wanted, options)) return { id, iid: row.iid }
+  }
+  throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)
+}
+
+/** The definition to start: exactly what was asked for, or else the latest that is known here. */
+function versionOf(
+  { setup }: ClientCore,
+  given: WorkflowDefinition,
+  version: string | undefined,
+): WorkflowDefinition {
+  const { registry } = setup
+  const { name } = given
+  if (version === undefined) return registry?.latest(name) ?? given
+  return registry?.workflow({ name, version }) ?? { ...given, version }
+}
+
+async function letters(
+  core: ClientCore,
+  { send: letter }: ResolvedStart,
+): Promise<NewInstance['messages']> {
+  if (letter === undefined) return []
+  const channel = channelOf('start: send', letter)
+  return [{ name: channel.name, payload: await encodeMessage(core, channel, letter.data) }]
+}
+
+/** Sends a start, again when the answer was lost: the store recognises it. */
+async function send(core: ClientCore, wanted: NewInstance): Promise<Started> {
+  const { clock, runtime } = core.setup
+  if (runtime !== undefined) return runtime.start(wanted)
+  const iid = wanted.iid ?? (await core.iids.take())
+  const workflow = await core.workflowNumber(wanted.definition)
+  // A delay is counted from now by this machine's date: only the store knows its own clock.
+  const wakeAt = wanted.delayMs === 0 ? 0 : clock.date().getTime() + Math.ceil(wanted.delayMs)
+  const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
+  const verdict: Verdict = await resend(clock, () => core.start(item))
+  return { iid, verdict }
+}
+
+async function isBy(core: ClientCore, iid: Iid, { seed }: NewInstance): Promise<boolean> {
+  const first = await firstEventOf(core, iid)
+  return first?.type === 'started' && first.seed === seed
+}
+
+async function firstEventOf(core: ClientCore, iid: Iid) {
+  const [turn] = await core.setup.store.history(iid, 1)
+  return turn === undefined ? undefined : readEvents(turn.events)[0]
+}
+
+/** Whether the instance that has the id is what the caller gets; otherwise it has been removed. */
+async function mayKeep(
+  core: ClientCore,
+  row: InstanceRow,
+  wanted: NewInstance,
+  options: ResolvedStart,
+): Promise<boolean> {
+  const { definition, id, input } = wanted
+  if (row.workflow.name !== definition.name) {
+    throw new ConflictError(
+      `start: id "${id}" belongs to workflow "${row.workflow.name}", not to "${definition.name}"`,
+      id,
+    )
+  }
+  switch (options.onConflict) {
+    case 'error':
+      throw new ConflictError(`start: id "${id}" exists already (${row.status})`, id)
+    case 'restart':
+      await terminateRow(core, row, 'it is restarted')
+      await resend(core.setup.clock, () => core.setup.store.remove([id]))
+      return false
+    case 'return': {
+      const first = await firstEventOf(core, row.iid)
+      if (first?.type === 'started' && first.input !== input) {
+        const about = { id, workflow: definition.name }
+        core.setup.log.warn(about, 'start: this id exists with another input')
+      }
+      await deliverLetter(core, wanted, options)
+      return true
+    }
+  }
+}
+
+/** A letter for an instance that was there before goes the way of any other message. */
+async function deliverLetter(
+  core: ClientCore,
+  { id, messages }: NewInstance,
+  { send: letter }: ResolvedStart,
+): Promise<void> {
+  const [message] = messages
+  if (letter === undefined || message === undefined) return
+  const { name, capacity } = channelOf('start: send', letter)
+  const payload = (): Promise<string> => Promise.resolve(message.payload)
+  await deliver(core, 'start', id, { channel: name, capacity, payload, dedupeKey: '', replyTo: '' })
+}

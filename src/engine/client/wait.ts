@@ -1,0 +1,88 @@
+// How clients wait for what happens elsewhere: they look, and rest between looks.
+
+import type { Clock } from '../../base/clock.ts'
+import { TimeoutError } from '../../base/errors.ts'
+import type { PermitNotify } from '../../base/notify.ts'
+import { duration, having, option } from '../../base/options.ts'
+import { StoreError } from '../../store/store-error.ts'
+import { Rest } from '../../workers/rest.ts'
+
+/** The options of `Wait`. */
+export const WAIT_OPTIONS = {
+  timeout: duration(undefined),
+  signal: option(having<AbortSignal>('an AbortSignal', ['addEventListener']), undefined),
+}
+
+/** `Wait`, checked. */
+export interface ResolvedWait {
+  readonly timeout: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Runs something under a signal that also aborts when the time is up. */
+export async function within<T>(
+  clock: Clock,
+  verb: string,
+  { timeout, signal }: ResolvedWait,
+  run: (signal: AbortSignal | undefined) => Promise<T>,
+): Promise<T> {
+  if (timeout === undefined) return run(signal)
+  const limit = new AbortController()
+  const timer = clock.after(timeout, () =>
+    limit.abort(new TimeoutError(`${verb}: it took longer than ${timeout} ms`, timeout)),
+  )
+  try {
+    return await run(signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]))
+  } finally {
+    timer.cancel()
+  }
+}
+
+// The first look comes soon, later ones at longer and longer intervals.
+const FIRST_LOOK_MS = 10
+const LATEST_LOOK_MS = 1_000
+
+/** Something to look for. */
+export interface Search<T> {
+  /** `undefined` when it is not there yet. */
+  look(): Promise<T | undefined>
+  /** Notified when a look may be worth while. */
+  readonly news: PermitNotify
+  /** Whether `news` is sure to come, so that looking would be in vain. */
+  isToldOf?(): boolean
+}
+
+/** Looks until there is something; rejects with the reason of the signal when that comes first. */
+export async function lookUntil<T>(
+  clock: Clock,
+  search: Search<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const { news } = search
+  for (let delayMs = FIRST_LOOK_MS; ; delayMs = Math.min(delayMs * 2, LATEST_LOOK_MS)) {
+    signal?.throwIfAborted()
+    // Asked before the look: what leaves this process meanwhile says so.
+    const isTold = search.isToldOf?.() === true
+    const found = await search.look().catch(nothingYet)
+    if (found !== undefined) return found
+    if (news.takePermit()) continue
+    await restUntil(new Rest(clock, [news], isTold ? undefined : delayMs), signal)
+  }
+}
+
+/** A store that does not answer right now says nothing about what is looked for. */
+function nothingYet(error: unknown): undefined {
+  if (error instanceof StoreError && error.retryable) return undefined
+  throw error
+}
+
+/** The end of a rest, or a rejection when the signal aborts first. */
+async function restUntil(rest: Rest, signal: AbortSignal | undefined): Promise<void> {
+  const stop = (): void => rest.stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  // It may have aborted during the look, when nobody listened.
+  if (signal?.aborted) stop()
+  await rest.ended
+  signal?.removeEventListener('abort', stop)
+  signal?.throwIfAborted()
+}

@@ -1,0 +1,98 @@
+import type { CommandEvent, Event } from '../../store/history.ts'
+import { readEvents } from '../../store/history.ts'
+import type { Loaded } from '../../store/workflow-store.ts'
+
+/** What an instance waits for, in words, from its history and inbox. Nothing is run for it. */
+export function waitingFor({
+  history,
+  inbox,
+}: Pick<Loaded, 'history' | 'inbox'>): readonly string[] {
+  const open = new Map<number, Waits>()
+  const cancellation: string[] = []
+  for (const { events } of history) {
+    for (const event of readEvents(events)) {
+      if (event.type === 'cancelled') cancellation.push(`the end of its clean-up${because(event)}`)
+      else note(open, event)
+    }
+  }
+  const asked = inbox.find(({ kind }) => kind === 'cancel')
+  if (asked !== undefined && cancellation.length === 0) {
+    cancellation.push(`its cancellation${because({ reason: asked.payload })}`)
+  }
+  return [...cancellation, ...[...open.values()].map(({ what, since = '' }) => what + since)]
+}
+
+/** An open command, and what has become of it so far. */
+interface Waits {
+  readonly what: string
+  readonly since?: string
+}
+
+function note(open: Map<number, Waits>, event: Event): void {
+  switch (event.type) {
+    case 'activity':
+    case 'step':
+    case 'timer':
+    case 'child':
+    case 'start':
+    case 'receive':
+    case 'send':
+    case 'read':
+      open.set(event.command, { what: inWords(event) })
+      return
+    case 'attempt': {
+      const known = open.get(event.command)
+      const since = ` (attempt ${event.attempt} failed, next at ${timeOf(event.retryAt)})`
+      if (known !== undefined) open.set(event.command, { ...known, since })
+      return
+    }
+    case 'completed':
+    case 'failed':
+    case 'fired':
+    case 'received':
+    case 'dropped':
+      open.delete(event.command)
+      return
+    case 'started':
+    case 'forked':
+    case 'ended':
+    case 'cancelled':
+    case 'set':
+    case 'unset':
+    case 'cleared':
+    case 'progress':
+    case 'replied':
+    case 'patched':
+  }
+}
+
+function inWords(command: CommandEvent): string {
+  switch (command.type) {
+    case 'activity':
+    case 'step':
+      return `${command.type} "${command.name}"`
+    case 'timer':
+      return `timer until ${timeOf(command.fireAt)}`
+    case 'child':
+      return `child "${command.id}" of workflow "${command.workflow}"`
+    case 'start':
+      return `start of "${command.id}" of workflow "${command.workflow}"`
+    case 'receive': {
+      const until = command.until === 0 ? '' : ` until ${timeOf(command.until)}`
+      return `message on channel "${command.name}"${until}`
+    }
+    case 'send':
+      return `send to channel "${command.name}" of "${command.id}"`
+    case 'read':
+      return `state "${command.key}" of "${command.id}"`
+  }
+}
+
+function because({ reason }: { readonly reason: string }): string {
+  const text = JSON.parse(reason) as string
+  return text === '' ? '' : ` (cancelled: ${text})`
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString()
+}

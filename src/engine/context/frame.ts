@@ -1,0 +1,95 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { CancelledError } from '../../base/errors.ts'
+import type { Logger } from '../../base/log.ts'
+import { type Random, seededRandom } from '../../base/random.ts'
+import type { ActivityDefinition, WorkflowDefinition } from '../definitions.ts'
+import { cancellable, type CommandPromise, type NewCommand } from '../replay/execution.ts'
+import { Scope } from '../replay/scope.ts'
+import type { Copy } from '../runtime/copy.ts'
+import type { Values } from '../values.ts'
+import type { WorkflowContext } from './workflow-context.ts'
+import { WorkflowState } from './workflow-state.ts'
+
+/** What workflow code may not exceed. */
+export interface WorkflowLimits {
+  /** Keys of state that one instance may have. */
+  readonly stateKeys: number
+  /** Length of one encoded value of state or progress, in characters. */
+  readonly valueLength: number
+}
+
+/** What workflow code reaches through its context. */
+export interface ContextHost {
+  readonly values: Values
+  readonly log: Logger
+  readonly limits: WorkflowLimits
+  /** The code registered under an activity's name. */
+  activity(name: string): ActivityDefinition | undefined
+  /** The latest version of a workflow that is registered here. */
+  latest(name: string): WorkflowDefinition | undefined
+}
+
+// Code inside a scope may use the context of a scope around it, as a function written in place does:
+// what it asks for belongs to the innermost scope all the same.
+const scopes = new AsyncLocalStorage<Scope>()
+
+/** What the contexts of one execution share. */
+export class Frame {
+  readonly copy: Copy
+  readonly host: ContextHost
+  readonly state: WorkflowState
+  readonly #random: Random
+  #scoped = false
+
+  constructor(copy: Copy, host: ContextHost) {
+    this.copy = copy
+    this.host = host
+    this.state = new WorkflowState(copy, host)
+    this.#random = seededRandom(copy.started.seed)
+  }
+
+  get random(): Random {
+    return this.#random
+  }
+
+  /** The scope that a call through a context of `scope` belongs to. */
+  innermost(scope: Scope): Scope {
+    if (!this.#scoped) return scope
+    const current = scopes.getStore()
+    if (current === undefined) return scope
+    // A context outlives its scope where an undo was noted in it: that runs in the scope of the undos.
+    const isMeant = current.isWithin(scope) || (scope.left && current.root === scope.root)
+    return isMeant ? current : scope
+  }
+
+  /** Gives a command through a context of `scope`. */
+  give(scope: Scope, command: NewCommand, work: unknown): CommandPromise {
+    return this.copy.run.give(command, work, this.innermost(scope))
+  }
+
+  /** Runs code in a scope of its own; what it leaves behind is cancelled when it ends. */
+  enter(
+    outer: Scope,
+    makeContext: (scope: Scope) => WorkflowContext,
+    run: (ctx: WorkflowContext) => Promise<unknown>,
+    { shielded = false }: { shielded?: boolean } = {},
+  ): { readonly scope: Scope; readonly promise: CommandPromise } {
+    this.#scoped = true
+    const { run: execution } = this.copy
+    const scope = new Scope(this.innermost(outer), shielded)
+    const promise = scopes.run(scope, async () => {
+      try {
+        return await run(makeContext(scope))
+      } finally {
+        execution.cancelScope(scope, new CancelledError('the scope it was in has ended'))
+        scope.leave()
+      }
+    })
+    return {
+      scope,
+      promise: cancellable(promise, (reason) =>
+        execution.cancelScope(scope, new CancelledError(reason)),
+      ),
+    }
+  }
+}

@@ -1,0 +1,165 @@
+// Workflows that a workflow starts: children, whose result it waits for, and others, which go their
+// own way.
+
+import { describe } from '../../base/describe.ts'
+import { resolveOptions } from '../../base/options.ts'
+import { type ChildOptions, childOptions, type WorkflowDefinition } from '../definitions.ts'
+import type { CommandPromise } from '../replay/execution.ts'
+import type { Scope } from '../replay/scope.ts'
+import type { OnParentClose } from '../../store/workflow-store.ts'
+import type { StartOptions } from '../client/instance.ts'
+import { START_OPTIONS } from '../client/start-options.ts'
+import { channelOf, type ChannelDefinition } from '../channels.ts'
+import type { Frame } from './frame.ts'
+import { mapped, remote } from './messages.ts'
+import { runTimed } from './structure.ts'
+import type { Child, WorkflowContext } from './workflow-context.ts'
+
+/** What is needed to carry out a `child` or `start`. */
+export interface StartWork {
+  readonly definition: WorkflowDefinition
+  /** As given: the schema of the workflow is asked when it is started. */
+  readonly input: unknown
+  readonly onClose: OnParentClose
+  readonly onConflict: 'return' | 'error'
+  readonly delayMs: number
+  /** A JSON object of texts. */
+  readonly labels: string
+  readonly message: { readonly channel: ChannelDefinition; readonly data: unknown } | undefined
+}
+
+/** Runs a workflow as a child. */
+export function runChild(
+  frame: Frame,
+  scope: Scope,
+  makeContext: (scope: Scope) => WorkflowContext,
+  definition: WorkflowDefinition,
+  input: unknown,
+  given: ChildOptions | undefined,
+): Child<unknown> {
+  const options = childOptions(`ctx.run: workflow "${definition.name}"`, given)
+  const { timeoutMs } = options
+  if (timeoutMs === undefined) return child(frame, scope, definition, input, options)
+  let inner!: Child<unknown>
+  const promise = runTimed(
+    frame,
+    scope,
+    makeContext,
+    () => (inner = child(frame, scope, definition, input, options)),
+    timeoutMs,
+    `child workflow "${definition.name}"`,
+  )
+  return Object.assign(promise, remote(frame, scope, inner.id))
+}
+
+function child(
+  frame: Frame,
+  scope: Scope,
+  definition: WorkflowDefinition,
+  input: unknown,
+  options: ReturnType<typeof childOptions>,
+): Child<unknown> {
+  const { values } = frame.host
+  const { name } = definition
+  const id = options.id ?? instanceId(frame)
+  const work: StartWork = {
+    definition,
+    input,
+    onClose: options.onParentClose,
+    onConflict: 'error',
+    delayMs: 0,
+    labels: '{}',
+    message: undefined,
+  }
+  const promise = frame.give(
+    scope,
+    {
+      type: 'child',
+      command: 0,
+      workflow: name,
+      version: options.version ?? latestVersion(frame, definition),
+      id,
+      input: values.encode(input, `ctx.run: input of workflow "${name}"`),
+      options: JSON.stringify({ onParentClose: options.onParentClose, ...ownId(options) }),
+    },
+    work,
+  )
+  return Object.assign(promise, remote(frame, scope, id))
+}
+
+/**
+ * The id of an instance that was given none: of the starter's id, its execution and the command,
+ * which never repeat within one life of the starter, and of its seed, which differs between lives.
+ */
+function instanceId({ copy }: Frame): string {
+  const command = copy.run.lastCommand + 1
+  const recorded = copy.run.recordedIds.get(command)
+  if (recorded !== undefined) return recorded
+  const place = `${copy.generation}.${command}`
+  return `${copy.id}/${place}.${copy.started.seed.slice(0, 6)}`
+}
+
+function ownId({ id }: { readonly id: string | undefined }): object {
+  return id === undefined ? { ownId: true } : {}
+}
+
+/** Starts an instance of its own; resolves when it is started. */
+export function startInstance(
+  frame: Frame,
+  scope: Scope,
+  workflow: unknown,
+  input: unknown,
+  given: StartOptions | undefined,
+): CommandPromise {
+  const definition = workflowDefinition('ctx.start', workflow)
+  const { name } = definition
+  const options = resolveOptions(`ctx.start: workflow "${name}"`, given, START_OPTIONS)
+  if (options.onConflict === 'restart') {
+    throw new TypeError(
+      `ctx.start: workflow "${name}": onConflict must be 'return' or 'error' inside a workflow, got 'restart'`,
+    )
+  }
+  const { values } = frame.host
+  const id = options.id ?? instanceId(frame)
+  const letter = options.send
+  const work: StartWork = {
+    definition,
+    input,
+    onClose: 'independent',
+    onConflict: options.onConflict,
+    delayMs: options.delay,
+    labels: options.labels,
+    message: letter && { channel: channelOf('ctx.start: send', letter), data: letter.data },
+  }
+  const promise = frame.give(
+    scope,
+    {
+      type: 'start',
+      command: 0,
+      workflow: name,
+      version: options.version ?? latestVersion(frame, definition),
+      id,
+      input: values.encode(input, `ctx.start: input of workflow "${name}"`),
+      options: JSON.stringify({
+        onConflict: options.onConflict,
+        delayMs: work.delayMs,
+        ...ownId(options),
+      }),
+    },
+    work,
+  )
+  return mapped(promise, () => remote(frame, scope, id))
+}
+
+/** An unversioned start takes the latest version that is registered here. */
+function latestVersion({ host }: Frame, { name, version }: WorkflowDefinition): string {
+  return host.latest(name)?.version ?? version
+}
+
+/** The engine's view of a workflow; refuses everything else. */
+export function workflowDefinition(what: string, value: unknown): WorkflowDefinition {
+  const { kind, name } = (value ?? {}) as { kind?: unknown; name?: unknown }
+  if (kind === 'workflow') return value as WorkflowDefinition
+  const got = typeof kind === 'string' ? `${kind} "${String(name)}"` : describe(value)
+  throw new TypeError(`${what}: needs a workflow, got ${got}`)
+}

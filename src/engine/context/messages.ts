@@ -1,0 +1,90 @@
+import { describe } from '../../base/describe.ts'
+import { type Duration } from '../../base/duration.ts'
+import { duration, resolveOptions } from '../../base/options.ts'
+import { encodeReply } from '../replies.ts'
+import { type ChannelDefinition, definitionOf } from '../channels.ts'
+import { checkId } from '../definitions.ts'
+import {
+  cancellable,
+  type CommandPromise,
+  type ReceivedMessage,
+  seen,
+} from '../replay/execution.ts'
+import type { Scope } from '../replay/scope.ts'
+import type { Frame } from './frame.ts'
+import type { Asked, DurablePromise, Remote } from './workflow-context.ts'
+
+/** What is needed to carry out a `send`. */
+export interface SendWork {
+  readonly channel: ChannelDefinition
+  readonly data: unknown
+}
+
+/** Waits for a message of a channel or for a request. */
+export function receive(
+  frame: Frame,
+  scope: Scope,
+  from: unknown,
+  given: { timeout?: Duration } | undefined,
+): CommandPromise {
+  const { run } = frame.copy
+  const { kind, name } = inbound(from)
+  const { timeout } = resolveOptions('ctx.receive', given, { timeout: duration(undefined) })
+  // 0 stands for never, and no turn is at the beginning of 1970.
+  const until = timeout === undefined ? 0 : run.at + Math.ceil(timeout)
+  const promise = frame.give(scope, { type: 'receive', command: 0, name, until }, undefined)
+  return mapped(promise, (received) => {
+    if (received === undefined) return undefined
+    const message = received as ReceivedMessage
+    return kind === 'request' ? asked(frame, message) : message.value
+  })
+}
+
+function inbound(from: unknown): { readonly kind: string; readonly name: string } {
+  const { kind, name } = (from ?? {}) as { kind?: unknown; name?: unknown }
+  if ((kind === 'channel' || kind === 'request') && typeof name === 'string') return { kind, name }
+  throw new TypeError(`ctx.receive: needs a channel or a request, got ${describe(from)}`)
+}
+
+function asked(frame: Frame, { value, replyTo }: ReceivedMessage): Asked<unknown, unknown> {
+  const { values } = frame.host
+  let answered = false
+  const answer = (ok: boolean, text: string): void => {
+    if (answered) throw new Error('this request was answered before: reply or reject it once')
+    answered = true
+    // It came by `send`, so nobody waits for an answer.
+    if (replyTo === '') return
+    frame.copy.run.note({ type: 'replied', to: replyTo, ok, value: encodeReply(ok, text) })
+  }
+  return {
+    input: value,
+    reply: (reply) => answer(true, values.encode(reply, 'reply')),
+    reject: (error) => answer(false, values.encodeError(error)),
+  }
+}
+
+/** Another instance, by id. */
+export function remote(frame: Frame, scope: Scope, id: string): Remote {
+  checkId(id, 'ctx.get: id')
+  return {
+    id,
+    send(to, data) {
+      const channel = definitionOf('send', 'channel', to)
+      const { name, capacity } = channel
+      const value = frame.host.values.encode(data, `send: message for channel "${name}"`)
+      const work: SendWork = { channel, data }
+      const command = { type: 'send', command: 0, id, name, capacity, value } as const
+      return frame.give(scope, command, work) as DurablePromise<void>
+    },
+    readState(key) {
+      const { name } = definitionOf('readState', 'state', key)
+      const command = { type: 'read', command: 0, id, key: name } as const
+      return frame.give(scope, command, undefined) as DurablePromise<never>
+    },
+  }
+}
+
+/** A promise for what becomes of a result; to cancel it is to cancel the command. */
+export function mapped(promise: CommandPromise, map: (value: unknown) => unknown): CommandPromise {
+  return cancellable(seen(promise.then(map)), (reason) => promise.cancel(reason))
+}

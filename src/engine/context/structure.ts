@@ -1,0 +1,222 @@
+// Work side by side, and what becomes of the rest when some of it has ended.
+//
+//   B1. Whatever ends a group (a failure, a winner, a cancellation) cancels the rest of it.
+//   B2. A group settles when all its functions have ended: clean-up in them is never cut off.
+
+import { describe } from '../../base/describe.ts'
+import { durationMs } from '../../base/duration.ts'
+import { CancelledError, TimeoutError } from '../../base/errors.ts'
+import { duration, number, resolveOptions } from '../../base/options.ts'
+import { cancellable, type CommandPromise } from '../replay/execution.ts'
+import type { Scope } from '../replay/scope.ts'
+import type { Frame } from './frame.ts'
+import type { Branch, WorkflowContext } from './workflow-context.ts'
+
+type Structure = Pick<WorkflowContext, 'all' | 'race' | 'map' | 'scope' | 'uncancellable' | 'saga'>
+type Run = (ctx: WorkflowContext) => Promise<unknown>
+
+/** The part of a context that holds groups together. */
+export function makeStructure(
+  frame: Frame,
+  scope: Scope,
+  makeContext: (scope: Scope) => WorkflowContext,
+): Structure {
+  const enter = (run: Run, options?: { shielded: boolean }) =>
+    frame.enter(scope, makeContext, run, options)
+
+  const start = (what: string, key: string, branch: unknown): CommandPromise => {
+    if (typeof branch === 'function') return enter(branch as Run).promise
+    if (typeof (branch as CommandPromise | undefined)?.cancel === 'function') {
+      return branch as CommandPromise
+    }
+    throw new TypeError(
+      `${what}: branch "${key}" must be a promise of this context or a function (ctx) => …, ` +
+        `got ${branch instanceof Promise ? 'a promise that cannot be cancelled' : describe(branch)}`,
+    )
+  }
+
+  return {
+    all: ((branches: readonly Branch[] | Readonly<Record<string, Branch>>) => {
+      const keys = Object.keys(checkGroup('ctx.all', branches))
+      const promises = Object.values(branches).map((branch, i) =>
+        start('ctx.all', keys[i]!, branch),
+      )
+      return group(promises, async (end) => {
+        try {
+          const values = await Promise.all(promises)
+          return Array.isArray(branches)
+            ? values
+            : Object.fromEntries(keys.map((key, i) => [key, values[i]]))
+        } catch (error) {
+          await end('another branch of ctx.all failed')
+          throw error
+        }
+      })
+    }) as Structure['all'],
+
+    race: ((branches: Readonly<Record<string, Branch>>) => {
+      const entries = Object.entries(checkGroup('ctx.race', branches))
+      if (entries.length === 0) throw new TypeError('ctx.race: needs a branch, got none')
+      const promises = entries.map(([key, branch]) => start('ctx.race', key, branch))
+      return group(promises, async (end) => {
+        try {
+          return await Promise.race(
+            promises.map((promise, i) => promise.then((value) => ({ key: entries[i]![0], value }))),
+          )
+        } finally {
+          await end('another branch of ctx.race came first')
+        }
+      })
+    }) as Structure['race'],
+
+    map: ((
+      items: readonly unknown[],
+      run: (item: unknown, ctx: WorkflowContext, index: number) => Promise<unknown>,
+      options?: { concurrency?: number },
+    ) => {
+      if (!Array.isArray(items)) {
+        throw new TypeError(`ctx.map: needs a list of items, got ${describe(items)}`)
+      }
+      checkCode('ctx.map', run)
+      const { concurrency } = resolveOptions('ctx.map', options, {
+        concurrency: number({ min: 1, integer: true }, Infinity),
+      })
+      const all = [...(items as readonly unknown[])]
+      const inner = enter(async (outer) => {
+        const results: unknown[] = []
+        let next = 0
+        let failed = false
+        const lane = async (): Promise<void> => {
+          while (next < all.length && !failed) {
+            const index = next++
+            results[index] = await outer.scope((ctx) => run(all[index], ctx, index))
+          }
+        }
+        const count = Math.min(concurrency, all.length)
+        const lanes = Array.from({ length: count }, () => lane())
+        try {
+          await Promise.all(lanes)
+          return results
+        } catch (error) {
+          failed = true
+          inner.promise.cancel('another item of ctx.map failed')
+          await Promise.allSettled(lanes)
+          throw error
+        }
+      })
+      return inner.promise
+    }) as Structure['map'],
+
+    scope: ((run: Run, options?: { timeout?: number }) => {
+      checkCode('ctx.scope', run)
+      const { timeout } = resolveOptions('ctx.scope', options, {
+        timeout: duration(undefined),
+      })
+      return timeout === undefined
+        ? enter(run).promise
+        : runTimed(frame, scope, makeContext, run, timeout, 'ctx.scope')
+    }) as Structure['scope'],
+
+    uncancellable: ((run: Run) => {
+      checkCode('ctx.uncancellable', run)
+      return enter(run, { shielded: true }).promise
+    }) as Structure['uncancellable'],
+
+    saga: ((run: (undo: (compensate: () => Promise<unknown>) => void) => Promise<unknown>) => {
+      checkCode('ctx.saga', run)
+      return enter((ctx) => runSaga(run, ctx)).promise
+    }) as Structure['saga'],
+  }
+}
+
+/** Runs a group as one promise, which cancels all of it. */
+function group(
+  promises: readonly CommandPromise[],
+  settle: (end: (reason: string) => Promise<void>) => Promise<unknown>,
+): CommandPromise {
+  const cancel = (reason: string): void => {
+    for (const promise of promises) promise.cancel(reason)
+  }
+  const end = async (reason: string): Promise<void> => {
+    cancel(reason)
+    await Promise.allSettled(promises)
+  }
+  return cancellable(settle(end), cancel)
+}
+
+/** Runs code in a scope that is cancelled when its time is over. */
+export function runTimed(
+  frame: Frame,
+  outer: Scope,
+  makeContext: (scope: Scope) => WorkflowContext,
+  run: Run,
+  timeoutMs: number,
+  what: string,
+): CommandPromise {
+  const { run: execution } = frame.copy
+  const fireAt = execution.at + Math.ceil(durationMs(timeoutMs, `${what}: timeout`))
+  // Before the code, so that its place in history does not depend on what the code does.
+  const timer = frame.give(outer, { type: 'timer', command: 0, fireAt }, undefined)
+  const inner = frame.enter(outer, makeContext, run)
+  let late: TimeoutError | undefined
+  void timer.then(
+    () => {
+      late = new TimeoutError(`${what} took longer than ${timeoutMs} ms`, timeoutMs)
+      inner.promise.cancel(`out of time after ${timeoutMs} ms`)
+      return undefined
+    },
+    () => {},
+  )
+  const settled = async (): Promise<unknown> => {
+    const [end] = await Promise.allSettled([inner.promise])
+    timer.cancel('what it limited has ended')
+    // Whatever the code made of its cancellation, it was late.
+    if (late !== undefined) throw withCause(late, end)
+    if (end.status === 'rejected') throw end.reason
+    return end.value
+  }
+  return cancellable(settled(), (reason) => inner.promise.cancel(reason))
+}
+
+function withCause(late: TimeoutError, end: PromiseSettledResult<unknown>): TimeoutError {
+  if (end.status === 'fulfilled' || end.reason instanceof CancelledError) return late
+  return new TimeoutError(late.message, late.afterMs, { cause: end.reason })
+}
+
+async function runSaga(
+  run: (undo: (compensate: () => Promise<unknown>) => void) => Promise<unknown>,
+  ctx: WorkflowContext,
+): Promise<unknown> {
+  const undos: (() => Promise<unknown>)[] = []
+  try {
+    return await run((compensate) => undos.push(checkCode('ctx.saga: undo', compensate)))
+  } catch (error) {
+    const failed: unknown[] = []
+    await ctx.uncancellable(async () => {
+      for (const undo of undos.toReversed()) {
+        try {
+          await undo()
+        } catch (undoError) {
+          // The others have to be undone all the same.
+          failed.push(undoError)
+        }
+      }
+    })
+    if (failed.length === 0) throw error
+    throw new AggregateError(
+      [error, ...failed],
+      `ctx.saga: failed, and ${failed.length} of ${undos.length} undos failed too`,
+      { cause: error },
+    )
+  }
+}
+
+function checkGroup<T>(what: string, branches: T): T {
+  if (typeof branches === 'object' && branches !== null) return branches
+  throw new TypeError(`${what}: needs branches by name, got ${describe(branches)}`)
+}
+
+function checkCode<T>(what: string, code: T): T {
+  if (typeof code === 'function') return code
+  throw new TypeError(`${what}: needs a function, got ${describe(code)}`)
+}

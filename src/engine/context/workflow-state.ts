@@ -1,0 +1,87 @@
+import { durationMs, type Duration } from '../../base/duration.ts'
+import { definitionOf, type StateKey } from '../channels.ts'
+import { type KeptValue, readKeptState, writeKeptState } from '../kept-state.ts'
+import type { Copy } from '../runtime/copy.ts'
+import type { ContextHost } from './frame.ts'
+import type { State } from './workflow-context.ts'
+
+/**
+ * The state of one execution: what it began with, changed by what its code did so far.
+ *
+ * What the store has now plays no part: when the past is repeated, the code has to see what it saw.
+ */
+export class WorkflowState implements State {
+  readonly #copy: Copy
+  readonly #host: ContextHost
+  readonly #kept: Map<string, KeptValue>
+
+  constructor(copy: Copy, host: ContextHost) {
+    this.#copy = copy
+    this.#host = host
+    this.#kept = readKeptState(copy.started.state)
+  }
+
+  get<T>(key: StateKey<T>): T | undefined {
+    const kept = this.#kept.get(nameOf('get', key))
+    return kept === undefined ? undefined : (this.#host.values.value(kept.value) as T)
+  }
+
+  set<T>(key: StateKey<T>, value: NoInfer<T>): void {
+    const name = nameOf('set', key)
+    if (this.#isOver) return
+    const { values, limits } = this.#host
+    const text = values.encode(value, `ctx.state.set "${name}"`)
+    if (text.length > limits.valueLength) {
+      throw new RangeError(
+        `ctx.state.set "${name}": a value may have ${limits.valueLength} characters when encoded, this one has ${text.length}`,
+      )
+    }
+    if (!this.#kept.has(name) && this.#kept.size >= limits.stateKeys) {
+      throw new RangeError(
+        `ctx.state.set "${name}": an instance may have ${limits.stateKeys} keys, and has as many`,
+      )
+    }
+    this.#copy.run.note({ type: 'set', key: name, value: text })
+    this.#kept.set(name, { value: text, at: this.#copy.run.at })
+  }
+
+  delete<T>(key: StateKey<T>): void {
+    this.#delete(nameOf('delete', key))
+  }
+
+  clear(): void {
+    if (this.#isOver) return
+    this.#copy.run.note({ type: 'cleared' })
+    this.#kept.clear()
+  }
+
+  keys(): readonly string[] {
+    return [...this.#kept.keys()]
+  }
+
+  prune(olderThan: Duration): number {
+    const before = this.#copy.run.at - durationMs(olderThan, 'ctx.state.prune: olderThan')
+    const old = [...this.#kept].filter(([, { at }]) => at < before)
+    for (const [name] of old) this.#delete(name)
+    return old.length
+  }
+
+  /** As text, for the next execution to begin with. */
+  write(): string {
+    return writeKeptState(this.#kept)
+  }
+
+  /** Whether the code has ended: nothing it still does counts. */
+  get #isOver(): boolean {
+    return this.#copy.run.outcome !== undefined
+  }
+
+  #delete(name: string): void {
+    if (this.#isOver || !this.#kept.delete(name)) return
+    this.#copy.run.note({ type: 'unset', key: name })
+  }
+}
+
+function nameOf(verb: string, key: unknown): string {
+  return definitionOf(`ctx.state.${verb}`, 'state', key).name
+}

@@ -1,0 +1,18 @@
+/** One value that an instance keeps: encoded, and when it was set by the time of its turn. */
+export interface KeptValue {
+  readonly value: string
+  readonly at: number
+}
+
+/** Reads what `writeKeptState` wrote. */
+export function readKeptState(text: string): Map<string, KeptValue> {
+  if (text === '') return new Map()
+  const entries = JSON.parse(text) as readonly [key: string, value: string, at: number][]
+  return new Map(entries.map(([key, value, at]) => [key, { value, at }]))
+}
+
+/** The state that an execution begins with, as it stands in its first event; empty for none. */
+export function writeKeptState(state: ReadonlyMap<string, KeptValue>): string {
+  if (state.size === 0) return ''
+  return JSON.stringify([...state].map(([key, { value, at }]) => [key, value, at]))
+}

@@ -1,0 +1,138 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  activity,
+  cancelled,
+  type Code,
+  completed,
+  copyWithPast,
+  dropped,
+  errorOf,
+  play,
+  post,
+  recorded,
+  restart,
+  STARTED,
+  statusOf,
+} from '../../../../test/support/executions.ts'
+import { CancelledError } from '../../../base/errors.ts'
+
+const charge = activity('charge', (n: number) => n)
+const refund = activity('refund', (n: number) => n)
+
+const CHARGE = recorded.activity(1, 'charge', 1)
+const chargeOnce: Code = (ctx) => ctx.run(charge, 1)
+
+describe('a cancellation', () => {
+  test('ends the instance with its reason [cancel_via_message]', async () => {
+    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    post(copy, { kind: 'cancel', payload: '"too late"', id: 81 })
+
+    const { events, taken } = await turn(2)
+
+    expect(events).toEqual([cancelled('too late'), dropped(1)])
+    expect(taken).toEqual([81])
+    expect(statusOf(copy)).toBe('cancelled')
+    expect(errorOf(copy)).toBeInstanceOf(CancelledError)
+    expect(errorOf(copy)).toMatchObject({ reason: 'too late' })
+  })
+
+  test('is repeated with the past [cancel_in_history]', async () => {
+    const past = copyWithPast(CHARGE, cancelled('too late'), dropped(1))
+    const { copy, turn } = play(chargeOnce, past)
+
+    const { events, given } = await turn(2)
+
+    expect({ events, given }).toEqual({ events: [], given: [] })
+    expect(statusOf(copy)).toBe('cancelled')
+    expect(errorOf(copy)).toMatchObject({ reason: 'too late' })
+  })
+
+  test.each([
+    ['a result that comes behind it is ignored', [cancelled(), completed(1, 'paid')], undefined],
+    ['code that returns after it has no say', [cancelled()], 'caught'],
+  ])(
+    'wins over what the code makes of it: %s [cancel_precedence_over_completion]',
+    async (_, arrivals, value) => {
+      const code: Code = async (ctx) => {
+        try {
+          return await ctx.run(charge, 1)
+        } catch (error) {
+          if (value === undefined) throw error
+          return value
+        }
+      }
+      const { copy, turn } = play(code, copyWithPast(CHARGE))
+
+      const { events } = await turn(2, ...arrivals)
+
+      expect(events).toEqual([cancelled(), dropped(1)])
+      expect(statusOf(copy)).toBe('cancelled')
+    },
+  )
+
+  test('that follows the end of the code in the same turn changes nothing', async () => {
+    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
+
+    const { events } = await turn(2, completed(1, 'paid'), cancelled())
+
+    expect(events).toEqual([completed(1, 'paid')])
+    expect(statusOf(copy)).toBe('completed')
+  })
+
+  test('calls off what is pending, and lets clean-up run on [cancel_with_pending_activity]', async () => {
+    const code: Code = async (ctx) => {
+      try {
+        await ctx.run(charge, 1)
+      } finally {
+        await ctx.uncancellable((inner) => inner.run(refund, 1))
+      }
+    }
+    const first = play(code, copyWithPast(CHARGE))
+
+    const { events, dropped: closed, given } = await first.turn(2, cancelled('stop'))
+
+    expect(events).toEqual([cancelled('stop'), dropped(1), recorded.activity(2, 'refund', 1)])
+    expect(closed).toEqual([1])
+    expect(given.map(({ event }) => event.command)).toEqual([2])
+    expect(statusOf(first.copy)).toBe('running')
+    const second = restart(code, first)
+    await second.turn(3, completed(2))
+    expect(statusOf(second.copy)).toBe('cancelled')
+  })
+
+  test('counts once [cancel_duplicate_filtered]', async () => {
+    const code: Code = (ctx) => ctx.uncancellable((inner) => inner.run(charge, 1))
+    const first = play(code)
+    await first.turn(1)
+
+    const { events } = await first.turn(2, cancelled('first'), cancelled('second'))
+    const second = restart(code, first)
+    const later = await second.turn(3, cancelled('third'))
+
+    expect(events).toEqual([cancelled('first')])
+    expect(later.events).toEqual([])
+    await second.turn(4, completed(1))
+    expect(errorOf(second.copy)).toMatchObject({ reason: 'first' })
+  })
+
+  test('counts once also in history', async () => {
+    const past = copyWithPast(CHARGE, cancelled('first'), dropped(1), cancelled('second'))
+    const { copy, turn } = play(chargeOnce, past)
+
+    await turn(2)
+
+    expect(errorOf(copy)).toMatchObject({ reason: 'first' })
+  })
+
+  test('reaches an instance before its code has run at all', async () => {
+    const { copy, turn } = play(chargeOnce)
+
+    const { events, given } = await turn(1, cancelled())
+
+    expect(events).toEqual([STARTED, CHARGE, cancelled(), dropped(1)])
+    expect(given).toEqual([])
+    expect(statusOf(copy)).toBe('cancelled')
+  })
+})

@@ -1,0 +1,110 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  channel,
+  childId,
+  type Code,
+  completed,
+  copyWithPast,
+  play,
+  recorded,
+  STARTED,
+  statusOf,
+  testCopy,
+  workflow,
+} from '../../../../test/support/executions.ts'
+
+const orders = channel<string>('orders')
+const sub = workflow('sub', async (n: number) => n)
+
+describe('a child', () => {
+  test('without an id is called after its parent, execution and command [auto_instance_id]', async () => {
+    let id = ''
+    const { turn } = play(async (ctx) => {
+      await ctx.sleep(1)
+      const child = ctx.run(sub, 1)
+      id = child.id
+      await child
+    })
+    await turn(1)
+
+    const { events } = await turn(2, { type: 'fired', command: 1 })
+
+    expect(id).toBe('i/1.2.012345')
+    expect(events[1]).toEqual(recorded.child(2, 'sub', 1, id))
+  })
+
+  test('has the id of its history when the past is repeated [replay_uses_history_instance]', async () => {
+    const ids: string[] = []
+    const code: Code = async (ctx) => {
+      const child = ctx.run(sub, 1)
+      ids.push(child.id)
+      return child
+    }
+    const live = await play(code).turn(1)
+
+    await play(code, testCopy('i', [{ at: 1, events: live.events }])).turn(2)
+
+    expect(ids).toEqual([childId(1), childId(1)])
+    expect(live.events[1]).toMatchObject({ id: childId(1) })
+  })
+
+  test('keeps the id of its history in an instance that was made from it', async () => {
+    const code: Code = async (ctx) => {
+      const child = ctx.run(sub, 1)
+      await child.send(orders, 'tea')
+      return child
+    }
+    const send = {
+      type: 'send',
+      command: 2,
+      id: childId(1),
+      name: 'orders',
+      capacity: 10_000,
+      value: '"tea"',
+    } as const
+    const events = [STARTED, recorded.child(1, 'sub', 1), send, completed(2), completed(1, 'one')]
+    const { copy, turn } = play(code, testCopy('fork', [{ at: 1, events }]))
+
+    await turn(2)
+
+    expect(statusOf(copy)).toBe('completed')
+  })
+
+  test('with an id is called by it [explicit_instance_preserved]', async () => {
+    let id = ''
+    const { turn } = play(async (ctx) => {
+      const child = ctx.run(sub, 1, { id: 'my child' })
+      id = child.id
+      await child
+    })
+
+    const { events } = await turn(1)
+
+    expect(id).toBe('my child')
+    expect(events[1]).toEqual(recorded.child(1, 'sub', 1, 'my child'))
+  })
+
+  test('is told from its siblings [multiple_sub_orchs_unique_ids]', async () => {
+    const { turn } = play((ctx) => ctx.map([1, 2, 3], (n, inner) => inner.run(sub, n)))
+
+    const { events } = await turn(1)
+
+    const ids = events.slice(1).map((event) => (event as { id: string }).id)
+    expect(ids).toEqual([childId(1), childId(2), childId(3)])
+  })
+
+  test('keeps the version it was started with when a later one is registered', async () => {
+    const later = workflow('sub', { version: '2.0.0' }, async (n: number) => n)
+    const { copy, turn } = play(
+      (ctx) => ctx.run(later, 1),
+      copyWithPast(recorded.child(1, 'sub', 1)),
+    )
+
+    const { given } = await turn(2)
+
+    expect(given.map(({ event }) => event)).toEqual([recorded.child(1, 'sub', 1)])
+    expect(statusOf(copy)).toBe('running')
+  })
+})

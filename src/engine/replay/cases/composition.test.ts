@@ -1,0 +1,118 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  activity,
+  type Code,
+  completed,
+  copyWithPast,
+  dropped,
+  errorOf,
+  failed,
+  fired,
+  play,
+  recorded,
+  STARTED,
+  statusOf,
+} from '../../../../test/support/executions.ts'
+
+const charge = activity('charge', (n: number) => n)
+
+const race: Code = (ctx) => ctx.race({ paid: ctx.run(charge, 1), late: ctx.sleep(10) })
+const both: Code = (ctx) => ctx.all([ctx.run(charge, 1), ctx.run(charge, 2)])
+
+const RACE = [recorded.activity(1, 'charge', 1), recorded.timer(2, 11)] as const
+const BOTH = [recorded.activity(1, 'charge', 1), recorded.activity(2, 'charge', 2)] as const
+
+describe('a race', () => {
+  test('is won by the activity whose result is there first [select2_activity_wins]', async () => {
+    const { copy, turn } = play(race, copyWithPast(...RACE))
+
+    const { events } = await turn(2, completed(1, 'ok'))
+
+    expect(events).toEqual([completed(1, 'ok'), dropped(2)])
+    expect(copy.run.outcome).toEqual({ kind: 'returned', value: { key: 'paid', value: 'ok' } })
+  })
+
+  test('is won by the timer that fires first [select2_timer_wins]', async () => {
+    const { copy, turn } = play(race, copyWithPast(...RACE))
+
+    const { events } = await turn(11)
+
+    expect(events).toEqual([fired(2), dropped(1)])
+    expect(copy.run.outcome).toEqual({ kind: 'returned', value: { key: 'late', value: undefined } })
+  })
+
+  test.each([
+    [[completed(1, 'ok'), fired(2)], 'paid'],
+    [[fired(2), completed(1, 'ok')], 'late'],
+  ])(
+    'goes to the one that is first in history, whatever the order of branches',
+    async (results, key) => {
+      const { copy, turn } = play(race, copyWithPast(...RACE))
+
+      await turn(5, ...results)
+
+      expect(copy.run.outcome).toMatchObject({ kind: 'returned', value: { key } })
+    },
+  )
+
+  test('goes on while nothing is there [select2_both_pending]', async () => {
+    const { copy, turn } = play(race, copyWithPast(...RACE))
+
+    expect((await turn(5)).events).toEqual([])
+    expect([...copy.run.open.keys()]).toEqual([1, 2])
+    expect(statusOf(copy)).toBe('running')
+  })
+})
+
+describe('all', () => {
+  test('brings its results in the order of the branches [join_all_complete]', async () => {
+    const { copy, turn } = play(both, copyWithPast(...BOTH))
+
+    await turn(2, completed(2, 'second'), completed(1, 'first'))
+
+    expect(copy.run.outcome).toEqual({ kind: 'returned', value: ['first', 'second'] })
+  })
+
+  test('waits for the rest [join_partial_complete]', async () => {
+    const { copy, turn } = play(both, copyWithPast(...BOTH))
+
+    expect((await turn(2, completed(2))).events).toEqual([completed(2)])
+    expect([...copy.run.open.keys()]).toEqual([1])
+    expect(statusOf(copy)).toBe('running')
+  })
+
+  test('asks for everything at once [join_fresh_schedule]', async () => {
+    const { turn } = play(both)
+
+    expect((await turn(1)).events).toEqual([STARTED, ...BOTH])
+  })
+
+  test('fails with the first failure, and calls the rest off [join_one_fails]', async () => {
+    const { copy, turn } = play(both, copyWithPast(...BOTH))
+
+    const { events } = await turn(2, failed(2, new Error('declined')))
+
+    expect(events.slice(1)).toEqual([dropped(1)])
+    expect(statusOf(copy)).toBe('failed')
+    expect(errorOf(copy)).toMatchObject({ message: 'workflow "test" failed: declined' })
+  })
+
+  test('of several thousand comes to its end, live and repeated', async () => {
+    const numbers = Array.from({ length: 4_000 }, (_, i) => i + 1)
+    const code: Code = async (ctx) =>
+      (await ctx.all(numbers.map((n) => ctx.run(charge, n)))).reduce((sum, n) => sum + n, 0)
+    const commands = numbers.map((n) => recorded.activity(n, 'charge', n))
+    const results = numbers.map((n) => completed(n, n))
+
+    const hot = play(code)
+    await hot.turn(1)
+    await hot.turn(2, ...results.toReversed())
+    const cold = play(code, copyWithPast(...commands, ...results))
+    await cold.turn(3)
+
+    expect(hot.copy.run.outcome).toEqual({ kind: 'returned', value: 8_002_000 })
+    expect(cold.copy.run.outcome).toEqual(hot.copy.run.outcome)
+  })
+})

@@ -1,0 +1,94 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  activity,
+  cancelled,
+  channel,
+  type Code,
+  completed,
+  copyWithPast,
+  mail,
+  nextExecution,
+  play,
+  post,
+  received,
+  recorded,
+  restart,
+  stateKey,
+  statusOf,
+} from '../../../../test/support/executions.ts'
+
+const charge = activity('charge', (n: number) => n)
+const orders = channel<string>('orders')
+const count = stateKey<number>('count')
+
+const CHARGE = recorded.activity(1, 'charge', 1)
+
+const chargeThenContinue: Code = async (ctx) => {
+  await ctx.run(charge, 1)
+  return ctx.continueAsNew(2 as never)
+}
+
+describe('an execution that continues as new', () => {
+  test('leaves messages that it did not receive to the next one, in their order', async () => {
+    const code: Code = async (ctx) => {
+      const order = await ctx.receive(orders)
+      return ctx.info.execution === 1 ? ctx.continueAsNew(null as never) : order
+    }
+    const first = play(code)
+    post(first.copy, mail('orders', 'a'), mail('orders', 'b'))
+    const { taken } = await first.turn(1)
+    const second = play(code, nextExecution(first.copy))
+    post(second.copy, mail('orders', 'b'))
+
+    const { events } = await second.turn(2)
+
+    expect(taken).toHaveLength(1)
+    expect(first.copy.mailbox.get('orders')).toHaveLength(1)
+    expect(events.at(-1)).toEqual(received(1, 'b'))
+  })
+
+  test('does so again when the past is repeated', async () => {
+    const first = play(chargeThenContinue)
+    await first.turn(1)
+    await first.turn(2, completed(1))
+    const second = restart(chargeThenContinue, first)
+
+    const { events, given } = await second.turn(3)
+
+    expect({ events, given }).toEqual({ events: [], given: [] })
+    expect(second.copy.run.outcome).toEqual(first.copy.run.outcome)
+  })
+
+  test('is cancelled by a cancellation that comes before', async () => {
+    const { copy, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
+
+    await turn(2, cancelled('stop'), completed(1))
+
+    expect(statusOf(copy)).toBe('cancelled')
+  })
+
+  test('never loses a cancellation that comes with its last result', async () => {
+    const { copy, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
+    post(copy, { kind: 'completed', execution: 1, command: 1 })
+    post(copy, { kind: 'cancel', payload: '"stop"', id: 51 })
+
+    const { taken } = await turn(2)
+
+    const waits = !taken.includes(51)
+    expect(waits || statusOf(copy) === 'cancelled').toBe(true)
+  })
+
+  test('hands no state on that was set behind its end', async () => {
+    const { copy, turn } = play(async (ctx) => {
+      void ctx.continueAsNew(2 as never)
+      ctx.state.set(count, 1)
+    })
+
+    const { events } = await turn(1)
+
+    expect(events).toHaveLength(1)
+    expect(copy.writeState()).toBe('')
+  })
+})

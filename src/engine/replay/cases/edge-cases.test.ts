@@ -1,0 +1,176 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  activity,
+  channel,
+  type Code,
+  completed,
+  copyWithPast,
+  fired,
+  mail,
+  play,
+  post,
+  received,
+  recorded,
+  restart,
+  STARTED,
+  turnRow,
+} from '../../../../test/support/executions.ts'
+
+const charge = activity('charge', (n: number) => n)
+const orders = channel<string | undefined>('orders')
+
+const CHARGE = recorded.activity(1, 'charge', 1)
+const chargeTwice: Code = async (ctx) => [await ctx.run(charge, 1), await ctx.run(charge, 2)]
+
+describe('an edge', () => {
+  test('a timer of no length is a timer all the same [zero_delay_timer]', async () => {
+    const { copy, turn } = play((ctx) => ctx.sleep(0))
+
+    expect((await turn(100)).events).toEqual([STARTED, recorded.timer(1, 100)])
+    await turn(100, fired(1))
+    expect(copy.run.outcome?.kind).toBe('returned')
+  })
+
+  test('an activity without input is recorded with none [empty_activity_input]', async () => {
+    const ping = activity('ping', async () => 'pong')
+    const { copy, turn } = play((ctx) => ctx.run(ping))
+
+    const { events } = await turn(1)
+    await turn(2, completed(1, ''))
+
+    expect(events[1]).toEqual(recorded.activity(1, 'ping', undefined))
+    expect(copy.run.outcome).toEqual({ kind: 'returned', value: '' })
+  })
+
+  test('a result may be large [large_result_string]', async () => {
+    const large = 'x'.repeat(2_000_000)
+    const { copy, turn } = play((ctx) => ctx.run(charge, 1), copyWithPast(CHARGE))
+
+    await turn(2, completed(1, large))
+
+    expect(copy.run.outcome).toEqual({ kind: 'returned', value: large })
+  })
+
+  test('the code is called once, over all turns of a copy [handler_invoked_once]', async () => {
+    let calls = 0
+    const { turn } = play(async (ctx) => {
+      calls++
+      return chargeTwice(ctx)
+    })
+
+    await turn(1)
+    await turn(2, completed(1))
+    await turn(3, completed(2))
+
+    expect(calls).toBe(1)
+  })
+
+  test('the code is called once when its past is repeated [handler_invoked_once_during_replay]', async () => {
+    let calls = 0
+    const code: Code = async (ctx) => {
+      calls++
+      return chargeTwice(ctx)
+    }
+    const second = recorded.activity(2, 'charge', 2)
+
+    await play(code, copyWithPast(CHARGE, completed(1), second, completed(2))).turn(3)
+
+    expect(calls).toBe(1)
+  })
+
+  test.each([[''], [undefined]])(
+    'a message may say nothing: %o [empty_external_event_data]',
+    async (nothing) => {
+      const { copy, turn } = play((ctx) => ctx.receive(orders))
+      post(copy, mail('orders', nothing))
+
+      await turn(1)
+
+      expect(copy.run.outcome).toEqual({ kind: 'returned', value: nothing })
+    },
+  )
+
+  test('of several messages the first is received, the rest stay [multiple_external_events_same_name]', async () => {
+    const code: Code = async (ctx) => {
+      const first = await ctx.receive(orders)
+      await ctx.sleep('1d')
+      return first
+    }
+    const { copy, turn } = play(code)
+    post(copy, mail('orders', 'tea'), { ...mail('orders', 'milk'), id: 61 })
+
+    const { events, effects } = await turn(1)
+
+    expect(events.slice(1, 3)).toEqual([recorded.receive(1, 'orders'), received(1, 'tea')])
+    expect(effects).toMatchObject({ parked: [61] })
+  })
+
+  test('a turn that brought a result has something to record [made_progress_after_completion]', async () => {
+    const { copy, turn } = play(chargeTwice, copyWithPast(CHARGE))
+
+    const idle = turnRow(copy, (await turn(2)).events)
+    const busy = turnRow(copy, (await turn(3, completed(1))).events)
+
+    expect(idle).toBeNull()
+    expect(busy).toMatchObject({ count: 2 })
+  })
+
+  test('the past and the turn together are the next past [final_history_combines_baseline_and_delta]', async () => {
+    const first = play(chargeTwice, copyWithPast(CHARGE))
+    await first.turn(2, completed(1, 'a'))
+    const second = restart(chargeTwice, first)
+
+    await second.turn(3, completed(2, 'b'))
+
+    expect(second.past.flatMap(({ events }) => events)).toEqual([
+      STARTED,
+      CHARGE,
+      completed(1, 'a'),
+      recorded.activity(2, 'charge', 2),
+      completed(2, 'b'),
+    ])
+    expect(second.copy.run.outcome).toEqual({ kind: 'returned', value: ['a', 'b'] })
+  })
+
+  test('an open timer keeps the time it was recorded with, also when its length has changed', async () => {
+    const { turn } = play((ctx) => ctx.sleep('9d'), copyWithPast(recorded.timer(1, 50)))
+
+    expect((await turn(60)).events).toEqual([fired(1)])
+  })
+})
+
+describe('numbers', () => {
+  test('commands are numbered from 1 on [sequential_allocation]', async () => {
+    const code: Code = (ctx) => ctx.all([ctx.run(charge, 1), ctx.sleep(5), ctx.receive(orders)])
+
+    const { events } = await play(code).turn(1)
+
+    expect(events.slice(1)).toMatchObject([{ command: 1 }, { command: 2 }, { command: 3 }])
+  })
+
+  test('those of a repeated past are counted [allocation_after_replay]', async () => {
+    const { turn } = play(chargeTwice, copyWithPast(CHARGE))
+
+    expect((await turn(2, completed(1))).events[1]).toMatchObject({ command: 2 })
+  })
+
+  test('events go on behind the last one that is recorded [allocation_with_gaps]', async () => {
+    const { copy, turn } = play(chargeTwice, copyWithPast(CHARGE))
+    copy.seq = 40
+
+    const { events } = await turn(2, completed(1))
+
+    expect(turnRow(copy, events)).toMatchObject({ first: 41, count: 2 })
+  })
+
+  test('what is carried out has the number that is recorded [pending_actions_have_correct_event_id]', async () => {
+    const { turn } = play(chargeTwice, copyWithPast(CHARGE))
+
+    const { events, given } = await turn(2, completed(1))
+
+    expect(given.map(({ event }) => event)).toEqual([events[1]])
+    expect(events[1]).toEqual(recorded.activity(2, 'charge', 2))
+  })
+})

@@ -1,0 +1,96 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+import { describe, expect, test } from 'vitest'
+
+import {
+  activity,
+  type Code,
+  completed,
+  copyWithPast,
+  play,
+  recorded,
+} from '../../../../test/support/executions.ts'
+
+const charge = activity('charge', (n: number) => n)
+
+/** Notes between its activities whether the past is being repeated. */
+function watched(): { readonly seen: boolean[]; readonly code: Code } {
+  const seen: boolean[] = []
+  const code: Code = async (ctx) => {
+    for (let i = 1; i <= 3; i++) {
+      seen.push(ctx.info.replaying)
+      ctx.log.info({ i }, 'seen')
+      await ctx.run(charge, i)
+    }
+  }
+  return { seen, code }
+}
+
+const [CHARGE, CHARGED] = [recorded.activity(1, 'charge', 1), completed(1)]
+const FIRST = [CHARGE, CHARGED] as const
+const SECOND = recorded.activity(2, 'charge', 2)
+
+describe('what the code is told about replaying', () => {
+  test('is no in a new instance [fresh_execution_not_replaying]', async () => {
+    const { seen, code } = watched()
+    const { copy, turn } = play(code)
+
+    await turn(1)
+
+    expect(seen).toEqual([false])
+    expect(copy.lines).toHaveLength(1)
+  })
+
+  test('is yes while its past is repeated, and lines are not logged again [replay_is_replaying]', async () => {
+    const { seen, code } = watched()
+    const { copy, turn } = play(code, copyWithPast(...FIRST, SECOND))
+
+    await turn(2)
+
+    expect(seen).toEqual([true, true])
+    expect(copy.lines).toHaveLength(0)
+  })
+
+  test('changes in the middle of a turn, where history ends [transitions_after_history]', async () => {
+    const { seen, code } = watched()
+    const { copy, turn } = play(code, copyWithPast(...FIRST, SECOND))
+
+    await turn(2, completed(2))
+
+    expect(seen).toEqual([true, true, false])
+    expect(copy.lines).toHaveLength(1)
+  })
+
+  test('is no for one that somebody else started and nobody ran [fresh_start_with_zero_persisted]', async () => {
+    const { seen, code } = watched()
+    const { copy, turn } = play(code, copyWithPast())
+
+    await turn(2)
+
+    expect(seen).toEqual([false])
+    expect(copy.lines).toHaveLength(1)
+  })
+
+  test('is no behind the last event of a past that was cut there', async () => {
+    const { seen, code } = watched()
+    const { turn } = play(code, copyWithPast(CHARGE, { type: 'forked' }, CHARGED))
+
+    await turn(2)
+
+    expect(seen).toEqual([true, false])
+  })
+
+  test('lets a change hold that is reached first behind a past that was cut there', async () => {
+    const changes: boolean[] = []
+    const code: Code = async (ctx) => {
+      await ctx.run(charge, 1)
+      changes.push(ctx.patched('repaired'))
+      await ctx.run(charge, 2)
+    }
+    const { turn } = play(code, copyWithPast(CHARGE, { type: 'forked' }, CHARGED))
+
+    const { events } = await turn(2)
+
+    expect(changes).toEqual([true])
+    expect(events).toEqual([{ type: 'patched', change: 'repaired' }, SECOND])
+  })
+})

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+
+import { decodeReply, encodeReply, replyAddress } from './replies.ts'
+import { valuesOf } from './values.ts'
+
+const values = valuesOf(undefined)
+
+test('an answer comes back as the value it was', () => {
+  const payload = encodeReply(true, values.encode({ total: 3n }, 'reply'))
+
+  expect(decodeReply(payload, values)).toEqual({ total: 3n })
+})
+
+test('a refusal comes back as the error it was', () => {
+  const payload = encodeReply(false, values.encodeError(new RangeError('too many')))
+
+  expect(() => decodeReply(payload, values)).toThrow(new RangeError('too many'))
+})
+
+test('two instances never answer for each other', () => {
+  expect(replyAddress(1, '2 x')).not.toBe(replyAddress(12, ' x'))
+  expect(replyAddress(1, 'x')).not.toBe(replyAddress(2, 'x'))
+})

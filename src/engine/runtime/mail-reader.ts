@@ -1,0 +1,78 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { notify } from '../../base/notify.ts'
+import type { Iid, Loaded, Wanted } from '../../store/workflow-store.ts'
+import { type Directive, idle, proceed } from '../../workers/directive.ts'
+import { worker, type Worker } from '../../workers/worker.ts'
+import type { Copy } from './copy.ts'
+
+const MOST_AT_ONCE = 200
+
+/** What the reader needs of its runtime. */
+export interface MailHost {
+  readonly clock: Clock
+  readonly log: Logger
+  /** An owned copy. */
+  copy(iid: Iid): Copy | undefined
+  load(wanted: readonly Wanted[]): Promise<readonly Loaded[]>
+  deliver(copy: Copy, loaded: Loaded): void
+  /** It has mail, but is not owned here. */
+  claim(iids: readonly Iid[]): void
+}
+
+/** Reads the mail of instances that somebody sent something to. */
+export class MailReader {
+  readonly #host: MailHost
+  readonly #wake = notify()
+  readonly #wanted = new Set<Iid>()
+
+  constructor(host: MailHost) {
+    this.#host = host
+  }
+
+  /** There may be mail for these. */
+  look(iids: Iterable<Iid>): void {
+    for (const iid of iids) this.#wanted.add(iid)
+    if (this.#wanted.size > 0) this.#wake.notifyOne()
+  }
+
+  work(): Worker {
+    const { clock, log } = this.#host
+    const pacing = { min: 0, active: 0, step: 0 }
+    const backoff = { initial: 50, max: 5_000 }
+    return worker('mail', { wakeOn: [this.#wake], clock, log, pacing, backoff }, () => this.#pass())
+  }
+
+  async #pass(): Promise<Directive> {
+    const iids = [...this.#wanted].slice(0, MOST_AT_ONCE)
+    const owned: Copy[] = []
+    const others: Iid[] = []
+    for (const iid of iids) {
+      const copy = this.#host.copy(iid)
+      if (copy === undefined) others.push(iid)
+      // One that is being started is looked at again when it is recorded.
+      else if (copy.turn > 0) owned.push(copy)
+    }
+    for (const iid of iids) this.#wanted.delete(iid)
+    if (others.length > 0) this.#host.claim(others)
+    if (owned.length > 0) await this.#read(owned)
+    return this.#wanted.size > 0 ? proceed() : idle()
+  }
+
+  async #read(copies: readonly Copy[]): Promise<void> {
+    const ended = copies.map((copy) => copy.known.reading())
+    try {
+      const loaded = await this.#host.load(copies.map(({ iid, turn }) => ({ iid, after: turn })))
+      const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
+      for (const copy of copies) {
+        const instance = byIid.get(copy.iid)
+        if (instance !== undefined) this.#host.deliver(copy, instance)
+      }
+    } catch (error) {
+      for (const { iid } of copies) this.#wanted.add(iid)
+      throw error
+    } finally {
+      for (const end of ended) end()
+    }
+  }
+}

@@ -1,0 +1,245 @@
+// What workflow code asks of other instances: start them, send to them, read their state.
+//
+//   O1. It is carried out after the turn that asked for it is recorded, and again by whoever takes
+//       the instance over: the store recognises what comes twice (a start by its parent link, a
+//       message by its key).
+//   O2. A store that does not answer is asked again, until the instance is gone from here.
+
+import { backoffMs, resolveBackoff } from '../../base/backoff.ts'
+import { type Clock, sleep } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { CommandEvent } from '../../store/history.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { Iid, InstanceRow, ParentLink, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Hint } from '../client/client-setup.ts'
+import type { StartWork } from '../context/instances.ts'
+import type { SendWork } from '../context/messages.ts'
+import type { WorkflowDefinition } from '../definitions.ts'
+import { ChannelFullError, ConflictError } from '../errors.ts'
+import type { Given } from '../replay/execution.ts'
+import { parse } from '../schema.ts'
+import type { Values } from '../values.ts'
+import type { Attempt } from './activities.ts'
+import type { Copy } from './copy.ts'
+import type { Started } from './runtime.ts'
+import { type NewInstance, newSeed } from './start-item.ts'
+
+const RETRY = resolveBackoff('outgoing', { initial: 50, max: 5_000 })
+
+/** What this needs of its runtime. */
+export interface OutgoingHost {
+  readonly store: WorkflowStore
+  readonly clock: Clock
+  readonly log: Logger
+  readonly values: Values
+  readonly random: () => number
+  newIid(): Promise<Iid>
+  start(start: NewInstance): Promise<Started>
+  /** The code of a version, if it is registered here. */
+  workflow(name: string, version: string): WorkflowDefinition | undefined
+  completed(copy: Copy, command: number, value: string): void
+  failed(copy: Copy, command: number, error: string): void
+  /** A child was found to be there; its result may be there as well. */
+  startedChild(copy: Copy, command: number, child: Iid): void
+  hint(targets: readonly Hint[]): void
+}
+
+type StartEvent = Extract<CommandEvent, { type: 'child' | 'start' }>
+
+/** One thing that is being carried out. */
+export class Errand implements Attempt {
+  /** Settles when it is over: done, failed, or given up. */
+  readonly over: Promise<void>
+  #wanted = true
+
+  constructor(run: (errand: Errand) => Promise<void>) {
+    this.over = run(this)
+  }
+
+  /** Whether somebody still waits for what it brings. */
+  get wanted(): boolean {
+    return this.#wanted
+  }
+
+  abort(): void {
+    this.#wanted = false
+  }
+}
+
+/** Carries out what owned instances ask of others. */
+export class Outgoing {
+  readonly #host: OutgoingHost
+
+  constructor(host: OutgoingHost) {
+    this.#host = host
+  }
+
+  /** Carries out a command. */
+  start(copy: Copy, given: Given): void {
+    const { command } = given.event
+    const errand = new Errand(async (self) => {
+      // Not before it is known to be under way.
+      await Promise.resolve()
+      await this.#insist(copy, given, self)
+      if (copy.running.get(command) === self) copy.running.delete(command)
+    })
+    copy.running.set(command, errand)
+  }
+
+  async #insist(copy: Copy, given: Given, errand: Errand): Promise<void> {
+    const { clock, log, random, values } = this.#host
+    for (let failures = 1; errand.wanted; failures++) {
+      try {
+        return await this.#carryOut(copy, given, errand)
+      } catch (error) {
+        if (!(error instanceof StoreError)) {
+          return this.#host.failed(copy, given.event.command, values.encodeError(error))
+        }
+        if (error.code === 'closed') return
+        log.warn({ id: copy.id, err: error }, 'could not be carried out, it is tried again')
+        await sleep(clock, backoffMs(RETRY, failures, random))
+      }
+    }
+  }
+
+  async #carryOut(copy: Copy, { event, work }: Given, errand: Errand): Promise<void> {
+    if (event.type === 'child' || event.type === 'start') {
+      return this.#startInstance(copy, event, work as StartWork, errand)
+    }
+    if (event.type === 'send') return this.#send(copy, event, work as SendWork)
+    if (event.type === 'read') return this.#read(copy, event)
+    throw new Error(`${event.type} is not carried out by other instances`)
+  }
+
+  async #startInstance(
+    copy: Copy,
+    event: StartEvent,
+    work: StartWork,
+    errand: Errand,
+  ): Promise<void> {
+    const { values, store } = this.#host
+    const { iid: parentIid, id: parentId, generation: execution } = copy
+    const { command, id, version, workflow: name } = event
+    const { onClose, onConflict, delayMs, labels } = work
+    const parent: ParentLink = { iid: parentIid, id: parentId, execution, command, onClose }
+    const what = `workflow "${name}": its input`
+    const input = values.encode(await parse(work.definition.input, work.input, what), what)
+    const wanted: NewInstance = {
+      definition: this.#host.workflow(name, version) ?? { ...work.definition, version },
+      id,
+      input,
+      seed: newSeed(),
+      parent,
+      labels,
+      messages: await this.#firstMessages(work),
+      delayMs,
+      iid: undefined,
+    }
+    let absent: Iid | undefined
+    while (errand.wanted) {
+      const { iid, verdict } = await this.#host.start({ ...wanted, iid: absent })
+      if (verdict === 'done' && absent === undefined) return this.#found(copy, event, iid)
+      const [row] = await store.find([id])
+      // Somebody removed it just now.
+      if (row === undefined) continue
+      if (isSameParent(row.parent, parent)) return this.#found(copy, event, row.iid)
+      absent = row.status === 'absent' ? row.iid : undefined
+      if (absent !== undefined) continue
+      if (onConflict === 'return' && row.workflow.name === name) {
+        await this.#post(copy, event, wanted.messages)
+        return this.#found(copy, event, row.iid)
+      }
+      throw conflict(event, row)
+    }
+  }
+
+  #found(copy: Copy, { type, command }: StartEvent, iid: Iid): void {
+    if (type === 'child') this.#host.startedChild(copy, command, iid)
+    else this.#host.completed(copy, command, this.#host.values.encode(undefined, 'start'))
+  }
+
+  async #firstMessages({ message }: StartWork): Promise<NewInstance['messages']> {
+    if (message === undefined) return []
+    return [{ name: message.channel.name, payload: await this.#encode(message) }]
+  }
+
+  /** What a start was to send goes to the instance that was there before. */
+  async #post(
+    copy: Copy,
+    { id, command }: StartEvent,
+    messages: NewInstance['messages'],
+  ): Promise<void> {
+    for (const { name, payload } of messages) {
+      const dedupeKey = keyOf(copy, command)
+      await this.#postOne({ id, name, payload, dedupeKey, capacity: null })
+    }
+  }
+
+  async #send(
+    copy: Copy,
+    { id, name, capacity, command }: Extract<CommandEvent, { type: 'send' }>,
+    work: SendWork,
+  ): Promise<void> {
+    const payload = await this.#encode(work)
+    const dedupeKey = keyOf(copy, command)
+    const verdict = await this.#postOne({ id, name, payload, dedupeKey, capacity })
+    switch (verdict) {
+      case 'sent':
+      case 'duplicate':
+        return this.#host.completed(copy, command, this.#host.values.encode(undefined, 'send'))
+      case 'full':
+        throw new ChannelFullError(
+          `send: channel "${name}" of instance "${id}" is full: ${capacity} messages wait in it`,
+          { channel: name, capacity, instanceId: id },
+        )
+      case 'ended':
+      case 'unknown':
+        throw new Error(`send: instance "${id}" has ended`)
+    }
+  }
+
+  async #postOne(post: {
+    readonly id: string
+    readonly name: string
+    readonly payload: string
+    readonly dedupeKey: string
+    readonly capacity: number | null
+  }) {
+    const iid = await this.#host.newIid()
+    const [answer] = await this.#host.store.post([{ ...post, kind: 'message', replyTo: '', iid }])
+    if (answer!.verdict === 'sent') this.#host.hint([answer!])
+    return answer!.verdict
+  }
+
+  async #encode({ channel, data }: SendWork): Promise<string> {
+    const what = `channel "${channel.name}": the message`
+    return this.#host.values.encode(await parse(channel.schema, data, what), what)
+  }
+
+  async #read(
+    copy: Copy,
+    { id, key, command }: Extract<CommandEvent, { type: 'read' }>,
+  ): Promise<void> {
+    const [value] = await this.#host.store.readState([{ id, key }])
+    const text = value ?? this.#host.values.encode(undefined, 'readState')
+    this.#host.completed(copy, command, text)
+  }
+}
+
+/** Sent again by whoever takes the instance over, a message is known by this. */
+function keyOf({ iid, generation }: Copy, command: number): string {
+  return `holdfast:${iid}.${generation}.${command}`
+}
+
+function isSameParent(a: ParentLink | null, b: ParentLink): boolean {
+  return a?.iid === b.iid && a.execution === b.execution && a.command === b.command
+}
+
+function conflict({ type, id, workflow }: StartEvent, row: InstanceRow): ConflictError {
+  const call = type === 'child' ? 'ctx.run' : 'ctx.start'
+  return new ConflictError(
+    `${call}: workflow "${workflow}": id "${id}" is taken by an instance of workflow ` +
+      `"${row.workflow.name}" (${row.status})`,
+    id,
+  )
+}

@@ -1,0 +1,56 @@
+-- Asks unfinished children to end, each in the way that its link to the parent says. p_commands
+-- names them by the command that started them; null stands for all children of that parent.
+-- p_executions is null for the current execution.
+create or replace function close_children(
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[]
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_children bigint[];
+begin
+  -- Two ways to find them, and so two statements: one condition for both would use no index.
+  v_children := array(
+    select child.iid
+    from unnest(p_iids, p_executions, p_commands) as c (iid, execution, command)
+    join instances as parent on parent.iid = c.iid
+    join instances as child
+      on child.parent_iid = c.iid
+      and child.parent_execution = coalesce(c.execution, parent.execution)
+      and child.parent_command = c.command
+    where child.status = 1
+  );
+  if array_position(p_commands, null) is not null then
+    v_children := v_children || array(
+      select child.iid
+      from unnest(p_iids, p_commands) as c (iid, command)
+      join instances as child on child.parent_iid = c.iid
+      where c.command is null
+        and child.status = 1
+    );
+  end if;
+
+  insert into inbox (iid, kind, name, payload)
+  select child.iid, child.on_close + 3, '', '"parent closed"'
+  from instances as child
+  where child.iid = any (v_children)
+    and child.on_close < 3
+    -- Who was told already is not told again.
+    and (
+      select true
+      from inbox as told
+      where told.iid = child.iid
+        and told.kind > 2
+        and told.kind = child.on_close + 3
+      limit 1
+    ) is null
+  order by child.iid;
+end
+$$;

@@ -1,0 +1,54 @@
+-- Begins the next execution of those instances that are in p_done. p_continued are lists, in the order
+-- of the columns below. Who does not keep an instance frees it, due now.
+create or replace function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_lists text[] := split_lists(p_continued, 9);
+  v_iids bigint[] := v_lists[1];
+begin
+  with going_on as materialized (
+    select c.*, r.epoch
+    from unnest(
+      v_iids, v_lists[2]::boolean[], v_lists[3]::integer[], v_lists[4]::integer[],
+      v_lists[5]::integer[], v_lists[6]::bigint[], v_lists[7]::integer[], v_lists[8]::integer[],
+      split_texts(v_lists[9], cardinality(v_iids))
+    ) as c (iid, kept, workflow, execution, turn, at, first, count, events)
+    join unnest(p_done) as d (iid) on d.iid = c.iid
+    join runs as r on r.iid = c.iid
+  ),
+  first_turns as (
+    insert into history (iid, execution, turn, epoch, at, first, count, events)
+    select iid, execution, turn, epoch, at, first, count, events
+    from going_on
+    order by iid
+  ),
+  run as (
+    update runs as r
+    set workflow = g.workflow,
+        owner = case when g.kept then r.owner end,
+        wake_at = case when not g.kept then p_clock end,
+        attempts = 0
+    from going_on as g
+    where r.iid = g.iid
+  ),
+  -- Nobody waits for these any more.
+  late_results as (
+    delete from inbox as i
+    using going_on as g
+    where i.iid = g.iid
+      and i.command is not null
+      and i.execution < g.execution
+  )
+  update instances as i
+  set execution = g.execution,
+      workflow = g.workflow
+  from going_on as g
+  where i.iid = g.iid;
+end
+$$;

@@ -1,0 +1,62 @@
+-- Makes an instance from the turns of one execution. Nobody owns it, and it is due now. Answers with
+-- a letter: d done, also before, e the id is taken, r the number is taken.
+create or replace function import_instance(
+  p_iid bigint,
+  p_id text,
+  p_workflow integer,
+  p_labels text,
+  p_executions integer[],
+  p_turns integer[],
+  p_ats bigint[],
+  p_firsts integer[],
+  p_counts integer[],
+  p_events text,
+  p_state_count integer,
+  p_state_keys text,
+  p_state_values text,
+  out verdict text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  insert into instances (iid, id, workflow, execution, status, created_at, updated_at, labels)
+  values (
+    p_iid, p_id, p_workflow, p_executions[1], 1, v_clock, v_clock, nullif(p_labels, '{}')
+  )
+  on conflict do nothing;
+  if not found then
+    verdict := coalesce(
+      (
+        select case when i.id <> p_id then 'r' when i.status = 0 then 'e' else 'd' end
+        from instances as i
+        where i.iid = p_iid
+      ),
+      'e'
+    );
+    return;
+  end if;
+
+  insert into history (iid, execution, turn, epoch, at, first, count, events)
+  select p_iid, t.execution, t.turn, 0, t.at, t.first, t.count, t.events
+  from unnest(
+    p_executions, p_turns, p_ats, p_firsts, p_counts,
+    split_texts(p_events, cardinality(p_turns))
+  ) as t (execution, turn, at, first, count, events);
+  insert into state (iid, key, value)
+  select p_iid, s.key, s.value
+  from unnest(
+    split_texts(p_state_keys, p_state_count), split_texts(p_state_values, p_state_count)
+  ) as s (key, value);
+  insert into runs (iid, workflow, epoch, wake_at)
+  values (p_iid, p_workflow, 0, v_clock);
+  verdict := 'd';
+end
+$$;

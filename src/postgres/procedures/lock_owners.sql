@@ -1,0 +1,49 @@
+-- Locks runs for somebody who does not own them, and keeps whoever owns them from writing, until
+-- the end of the transaction: no commit of an owner is under way any more, and none follows that
+-- does not see what is changed now.
+create or replace function lock_owners(p_iids bigint[])
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_expected integer[];
+  v_owner integer;
+  v_owners integer[];
+begin
+  loop
+    v_expected := array(
+      select distinct r.owner
+      from runs as r
+      where r.iid = any (p_iids)
+        and r.owner is not null
+      order by r.owner
+    );
+    begin
+      -- First the owners, as in every commit; then the rows.
+      foreach v_owner in array v_expected loop
+        perform pg_advisory_xact_lock(lock_space(), v_owner);
+      end loop;
+      v_owners := array(
+        select r.owner
+        from runs as r
+        where r.iid = any (p_iids)
+        order by r.iid
+        for update
+      );
+      if array_remove(v_owners, null) <@ v_expected then
+        return;
+      end if;
+      -- One was claimed in between, by somebody who may be writing now. Leaving this block by an
+      -- error gives back all locks, so that the next try takes them in order again.
+      raise exception 'an owner has changed' using errcode = 'HF002';
+    exception
+      when sqlstate 'HF002' then
+        null;
+    end;
+  end loop;
+end
+$$;

@@ -1,0 +1,20 @@
+-- Values that workflows keep, by the caller's ids and the keys. `place` counts from 1; places of
+-- what is not there are missing.
+create or replace function read_state(p_ids text, p_keys text, p_count integer)
+  returns table (place bigint, value text)
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select g.place, s.value
+  from unnest(split_texts(p_ids, p_count), split_texts(p_keys, p_count)) with ordinality
+    as g (id, key, place)
+  join instances as i on i.id = g.id collate "C"
+  join state as s on s.iid = i.iid and s.key = g.key collate "C";
+end
+$$;

@@ -1,0 +1,30 @@
+-- Removes instances that have ended, or were never started, with all there is of them; returns how
+-- many there were.
+create or replace function remove(p_ids text, p_count integer, out removed bigint)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_iids bigint[];
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  v_iids := array(
+    select i.iid
+    from instances as i
+    where i.iid = any (iids_of(p_ids, p_count))
+      and i.status <> 1
+    order by i.id
+    for update
+  );
+  delete from instances where iid = any (v_iids);
+  delete from history where iid = any (v_iids);
+  delete from state where iid = any (v_iids);
+  delete from inbox where iid = any (v_iids);
+  delete from posted where iid = any (v_iids);
+  removed := cardinality(v_iids);
+end
+$$;

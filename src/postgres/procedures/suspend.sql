@@ -1,0 +1,45 @@
+-- Sets unfinished instances aside, whoever owns them. One letter for each, t or f: whether it was
+-- unfinished.
+create or replace function suspend(
+  p_ids text,
+  p_count integer,
+  p_report text,
+  out suspended text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_iids bigint[] := iids_of(p_ids, p_count);
+  v_aside bigint[];
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  perform lock_owners(v_iids);
+
+  with aside as (
+    update runs
+    set owner = null,
+        epoch = epoch + 1,
+        wake_at = null,
+        held = true
+    where iid = any (v_iids)
+    returning iid
+  ),
+  told as (
+    update instances as i
+    set report = p_report,
+        updated_at = v_clock
+    from aside as a
+    where i.iid = a.iid
+  )
+  select array_agg(a.iid)
+  into v_aside
+  from aside as a;
+  suspended := truths(v_iids, v_aside);
+end
+$$;

@@ -1,0 +1,50 @@
+-- Removes what nobody asks for any more: answers that are older than an hour, and mail that was sent
+-- while its instance ended. Bounded, so that a tick stays short: the rest goes with later ticks.
+create or replace function sweep(p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+declare
+  v_old text[];
+  v_ended bigint[];
+begin
+  v_old := array(
+    select r.reply_to
+    from replies as r
+    where r.at < p_clock - 3600000
+    order by r.at
+    limit 10000
+    for update skip locked
+  );
+  if cardinality(v_old) > 0 then
+    delete from replies
+    where reply_to = any (v_old);
+  end if;
+
+  v_ended := array(
+    select m.iid
+    from (select distinct iid from inbox where not parked) as m
+    where (
+      select true
+      from instances as i
+      where i.iid = m.iid
+        and i.status < 2
+    ) is null
+    limit 1000
+  );
+  if cardinality(v_ended) > 0 then
+    delete from inbox
+    where iid = any (v_ended);
+    delete from posted
+    where iid = any (v_ended);
+  end if;
+end
+$$;

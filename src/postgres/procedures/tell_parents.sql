@@ -1,0 +1,27 @@
+-- Puts the results of instances that have ended into the inboxes of their parents. A parent that
+-- has ended, or is in another execution by now, does not wait for them.
+create or replace function tell_parents(p_iids bigint[])
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  insert into inbox (iid, kind, execution, command, payload)
+  select
+    child.parent_iid,
+    case when child.status = 2 then 1 else 2 end,
+    child.parent_execution, child.parent_command, child.output
+  from instances as child
+  join instances as parent
+    on parent.iid = child.parent_iid
+    and parent.execution = child.parent_execution
+    and parent.status = 1
+  where child.iid = any (p_iids)
+    and child.on_close <> 4
+  order by child.parent_iid, child.parent_execution, child.parent_command
+  on conflict do nothing;
+end
+$$;

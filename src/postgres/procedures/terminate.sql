@@ -1,0 +1,58 @@
+-- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
+-- unfinished.
+create or replace function terminate(
+  p_ids text,
+  p_outputs text,
+  p_events text,
+  p_count integer,
+  out terminated text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_iids bigint[] := iids_of(p_ids, p_count);
+  v_ended bigint[];
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  -- An id that is given twice has ended when its second turn comes.
+  v_iids := array(
+    select case when row_number() over (partition by g.iid order by g.place) = 1 then g.iid end
+    from unnest(v_iids) with ordinality as g (iid, place)
+    order by g.place
+  );
+  perform lock_owners(v_iids);
+
+  with ended as (
+    insert into history (iid, execution, turn, epoch, at, first, count, events)
+    select
+      r.iid, last.execution, last.turn + 1, r.epoch + 1, greatest(v_clock, last.at),
+      last.next_event, 1, g.events
+    from unnest(v_iids, split_texts(p_events, p_count)) as g (iid, events)
+    join runs as r on r.iid = g.iid
+    cross join lateral last_turn(r.iid) as last
+    order by r.iid
+    returning iid
+  )
+  select array_agg(e.iid)
+  into v_ended
+  from ended as e;
+  terminated := truths(v_iids, v_ended);
+
+  if v_ended is not null then
+    perform end_instances(
+      v_clock, v_ended, v_iids, array_fill(5::smallint, array[p_count]), p_outputs
+    );
+    perform close_children(
+      v_ended,
+      array_fill(null::integer, array[cardinality(v_ended)]),
+      array_fill(null::integer, array[cardinality(v_ended)])
+    );
+  end if;
+end
+$$;

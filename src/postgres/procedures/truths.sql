@@ -1,0 +1,18 @@
+-- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
+create or replace function truths(p_iids bigint[], p_true bigint[])
+  returns text
+  language plpgsql
+  immutable
+  set search_path from current
+as $$
+begin
+  return (
+    select coalesce(
+      string_agg(case when t.iid is null then 'f' else 't' end, '' order by g.place),
+      ''
+    )
+    from unnest(p_iids) with ordinality as g (iid, place)
+    left join unnest(p_true) as t (iid) on t.iid = g.iid
+  );
+end
+$$;

@@ -1,0 +1,37 @@
+import type { Effects, Iid, StateChange } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { closeChildren } from './children.ts'
+
+const SET = `
+insert into state (iid, key, value) values (?, ?, ?)
+on conflict do update set value = excluded.value`
+
+const REPLY = `
+insert into replies (reply_to, payload, at) values (?, ?, ?)
+on conflict do nothing`
+
+/** Applies what a turn of this execution does beyond its own history. */
+export function applyEffects(
+  tx: Transaction,
+  iid: Iid,
+  execution: number,
+  { parked, closes, clearsState, state, progress, replies }: Effects,
+): void {
+  for (const id of parked) {
+    tx.sql('update inbox set parked = 1 where id = ? and iid = ?').run(id, iid)
+  }
+  closeChildren(tx, iid, execution, closes)
+  if (clearsState) tx.sql('delete from state where iid = ?').run(iid)
+  for (const change of state) changeState(tx, iid, change)
+  if (progress !== null) {
+    const sql = 'update instances set progress = ?, updated_at = ? where iid = ?'
+    tx.sql(sql).run(progress, tx.now, iid)
+  }
+  for (const { to, payload } of replies) tx.sql(REPLY).run(to, payload, tx.now)
+}
+
+/** Sets a value of an instance, or takes it away. */
+export function changeState(tx: Transaction, iid: Iid, { key, value }: StateChange): void {
+  if (value === null) tx.sql('delete from state where iid = ? and key = ?').run(iid, key)
+  else tx.sql(SET).run(iid, key, value)
+}

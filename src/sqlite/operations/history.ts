@@ -1,0 +1,53 @@
+import type { Iid, TurnRow } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+
+const APPEND = `
+insert into history (iid, execution, turn, epoch, at, first, count, events)
+values (?, ?, ?, ?, ?, ?, ?, ?)
+on conflict do nothing`
+
+const TURNS = `
+select execution, turn, at, first, count, events
+from history
+where iid = ? and execution = ? and turn > ?
+order by turn`
+
+const LAST_TURN = `
+select execution, turn from history where iid = ? order by execution desc, turn desc limit 1`
+
+/** Appends a turn; false when there is one in its place. */
+export function appendTurn(tx: Transaction, iid: Iid, epoch: number, turn: TurnRow): boolean {
+  const { execution, at, first, count, events } = turn
+  return tx.sql(APPEND).run(iid, execution, turn.turn, epoch, at, first, count, events) > 0
+}
+
+/** The epoch that wrote the turn in this place, if there is one. */
+export function writerOf(tx: Transaction, iid: Iid, turn: TurnRow): number | undefined {
+  const row = tx
+    .sql('select epoch from history where iid = ? and execution = ? and turn = ?')
+    .get(iid, turn.execution, turn.turn) as { epoch: number } | undefined
+  return row?.epoch
+}
+
+/** Where an instance stands. One without history stands at turn 0, which its load will show. */
+export function lastTurn(tx: Transaction, iid: Iid): { execution: number; turn: number } {
+  const row = tx.sql(LAST_TURN).get(iid) as { execution: number; turn: number } | undefined
+  return row === undefined
+    ? { execution: 1, turn: 0 }
+    : { execution: row.execution, turn: row.turn }
+}
+
+/** The turns of an execution after one of them, in order. */
+export function turnsAfter(
+  tx: Transaction,
+  iid: Iid,
+  execution: number,
+  after: number,
+): readonly TurnRow[] {
+  return tx.sql(TURNS).all(iid, execution, after) as TurnRow[]
+}
+
+/** All turns of an execution, in order. */
+export function history(tx: Transaction, iid: Iid, execution: number): readonly TurnRow[] {
+  return turnsAfter(tx, iid, execution, 0)
+}

@@ -1,0 +1,27 @@
+import type { ImportItem, Verdict } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { changeState } from './effects.ts'
+import { appendTurn } from './history.ts'
+import { insertInstance, insertRun } from './starts.ts'
+
+/** Nobody here wrote these turns. */
+const EPOCH = 0
+
+/** Makes an instance from a history, free and due at once. */
+export function importInstance(tx: Transaction, item: ImportItem): Verdict {
+  const { iid, id, turns, state } = item
+  const instance = { ...item, parent: null }
+  const execution = turns[0]?.execution ?? 1
+  if (!insertInstance(tx, instance, execution)) return verdictOnTaken(tx, iid, id)
+  for (const turn of turns) appendTurn(tx, iid, EPOCH, turn)
+  for (const change of state) changeState(tx, iid, change)
+  insertRun(tx, instance, { owner: null, epoch: 0, wakeAt: tx.now })
+  return 'done'
+}
+
+function verdictOnTaken(tx: Transaction, iid: number, id: string): Verdict {
+  const other = tx.sql('select iid, status from instances where id = ?').get(id) as
+    { iid: number; status: string } | undefined
+  if (other === undefined) return 'refused'
+  return other.iid === iid && other.status !== 'absent' ? 'done' : 'exists'
+}

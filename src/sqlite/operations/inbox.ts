@@ -1,0 +1,44 @@
+import type { Delivery, Iid } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+
+// There is one writer at a time: who looks whether an instance has ended and then inserts is never
+// overtaken by the end. So nothing is left behind in the inbox of one that has ended.
+
+const PUT = `
+insert into inbox (iid, kind, name, reply_to, payload, parked, at) values (?, ?, ?, ?, ?, ?, ?)`
+
+/** Something for an instance that is not the result of a command. */
+interface Note {
+  readonly kind: 'message' | 'cancel' | 'terminate'
+  readonly name: string
+  readonly replyTo: string
+  readonly payload: string
+}
+
+/** Adds to the inbox of an instance, behind all that is there. */
+export function putIntoInbox(
+  tx: Transaction,
+  iid: Iid,
+  { kind, name, replyTo, payload }: Note,
+  isParked: boolean,
+): void {
+  tx.sql(PUT).run(iid, kind, name, replyTo, payload, isParked ? 1 : 0, tx.now)
+}
+
+/** What came before the start and was parked now waits for the owner. */
+export function unparkAll(tx: Transaction, iid: Iid): void {
+  tx.sql('update inbox set parked = 0 where iid = ?').run(iid)
+}
+
+// Unfinished ones only: who has ended reads nothing any more.
+const SEND = `
+insert into inbox (iid, kind, execution, command, payload, at)
+select iid, ?, ?, ?, ?, ? from runs where iid = ?
+on conflict do nothing`
+
+/** Puts results into inboxes; a second one for a command is dropped. */
+export function send(tx: Transaction, deliveries: readonly Delivery[]): void {
+  for (const { iid, kind, execution, command, payload } of deliveries) {
+    tx.sql(SEND).run(kind, execution, command, payload, tx.now, iid)
+  }
+}

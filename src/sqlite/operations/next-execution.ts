@@ -1,0 +1,30 @@
+import type { Iid, Next } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { appendTurn } from './history.ts'
+
+const KEEP = 'update runs set workflow = ?, attempts = 0 where iid = ?'
+
+// Due at once for whoever runs the workflow of the next execution, which may be another one.
+const FREE = `
+update runs set workflow = ?, attempts = 0, owner = null, wake_at = ?
+where iid = ?`
+
+const DROP_RESULTS = 'delete from inbox where iid = ? and command > 0 and execution < ?'
+
+/** Begins the next execution of an instance. Messages stay, results for the last one do not. */
+export function continueInstance(
+  tx: Transaction,
+  iid: Iid,
+  epoch: number,
+  { started, workflow, keep }: Extract<Next, { kind: 'continue' }>,
+): void {
+  appendTurn(tx, iid, epoch, started)
+  tx.sql('update instances set execution = ?, workflow = ? where iid = ?').run(
+    started.execution,
+    workflow,
+    iid,
+  )
+  if (keep) tx.sql(KEEP).run(workflow, iid)
+  else tx.sql(FREE).run(workflow, tx.now, iid)
+  tx.sql(DROP_RESULTS).run(iid, started.execution)
+}

@@ -1,0 +1,24 @@
+import type { Transaction } from '../database.ts'
+
+/** Who asked has read the answer by then, or has given up. */
+const KEPT_MS = 3_600_000
+/** So that no tick takes long, whatever has piled up. */
+const MOST_AT_ONCE = 500
+
+/** Answers to requests; what has none yet is `undefined`. */
+export function replies(tx: Transaction, to: readonly string[]): readonly (string | undefined)[] {
+  return to.map((address) => {
+    const row = tx.sql('select payload from replies where reply_to = ?').get(address) as
+      { payload: string } | undefined
+    return row?.payload
+  })
+}
+
+const REMOVE_OLD = `
+delete from replies
+where rowid in (select rowid from replies where at < ? order by at limit ?)`
+
+/** Removes answers that have been there for long, some at a time. */
+export function removeOldReplies(tx: Transaction): void {
+  tx.sql(REMOVE_OLD).run(tx.now - KEPT_MS, MOST_AT_ONCE)
+}

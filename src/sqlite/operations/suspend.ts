@@ -1,0 +1,46 @@
+import type { Iid } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+
+// With another epoch, nothing that the owner still sends has an effect.
+const SUSPEND = `
+update runs set owner = null, epoch = epoch + 1, wake_at = null, held = 1
+where iid = (select iid from instances where id = ?)
+returning iid`
+
+/** Sets unfinished instances aside, whoever owns them; answers which were unfinished. */
+export function suspend(
+  tx: Transaction,
+  ids: readonly string[],
+  report: string,
+): readonly boolean[] {
+  return ids.map((id) => {
+    const run = tx.sql(SUSPEND).get(id) as { iid: number } | undefined
+    if (run !== undefined) writeReport(tx, run.iid, report)
+    return run !== undefined
+  })
+}
+
+// Due at once, and with all its attempts: it was set aside for having used them up, or the code has
+// been repaired since.
+const RESUME = `
+update runs set held = 0, wake_at = ?, attempts = 0
+where held = 1 and iid = (select iid from instances where id = ?)
+returning iid`
+
+/** Makes instances that were set aside claimable again; answers how many there were. */
+export function resume(tx: Transaction, ids: readonly string[]): number {
+  let count = 0
+  for (const id of ids) {
+    const run = tx.sql(RESUME).get(tx.now, id) as { iid: number } | undefined
+    if (run === undefined) continue
+    writeReport(tx, run.iid, null)
+    count++
+  }
+  return count
+}
+
+/** Says why an instance is set aside, or that it is not. */
+export function writeReport(tx: Transaction, iid: Iid, report: string | null): void {
+  const sql = 'update instances set report = ?, updated_at = ? where iid = ?'
+  tx.sql(sql).run(report, tx.now, iid)
+}

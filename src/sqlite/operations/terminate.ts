@@ -1,0 +1,54 @@
+import type { Iid, Termination } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { closeChildren } from './children.ts'
+import { endInstance } from './ends.ts'
+import { appendTurn } from './history.ts'
+
+interface Unfinished {
+  readonly iid: Iid
+  readonly execution: number
+  readonly epoch: number
+  readonly child: number
+}
+
+const UNFINISHED = `
+select instances.iid as iid, execution, epoch, child
+from instances join runs on runs.iid = instances.iid
+where id = ?`
+
+const LAST = `
+select turn, at, first + count as next
+from history
+where iid = ? and execution = ?
+order by turn desc
+limit 1`
+
+/** Ends unfinished instances at once, whoever owns them; answers which were unfinished. */
+export function terminate(
+  tx: Transaction,
+  terminations: readonly Termination[],
+): readonly boolean[] {
+  return terminations.map((item) => {
+    const found = tx.sql(UNFINISHED).get(item.id) as Unfinished | undefined
+    if (found !== undefined) terminateOne(tx, found, item)
+    return found !== undefined
+  })
+}
+
+function terminateOne(tx: Transaction, found: Unfinished, { output, events }: Termination): void {
+  const { iid, execution, epoch, child } = found
+  const last = tx.sql(LAST).get(iid, execution) as
+    { turn: number; at: number; next: number } | undefined
+  const { turn, at, next } = last ?? { turn: 0, at: 0, next: 1 }
+  // Under an epoch of its own: the owner must not take this turn for one that it wrote.
+  appendTurn(tx, iid, epoch + 1, {
+    execution,
+    turn: turn + 1,
+    at: Math.max(at, tx.now),
+    first: next,
+    count: 1,
+    events,
+  })
+  closeChildren(tx, iid, execution, 'all')
+  endInstance(tx, iid, { status: 'terminated', output }, child === 1)
+}

@@ -1,0 +1,56 @@
+import type { Effects, Reply, StateChange } from '../store/workflow-store.ts'
+
+// The rare part of a batch: see `packed-batch.ts`.
+
+/** Reads a packed batch from its beginning, one value after the other. */
+export interface PackedReader {
+  readonly number: () => number
+  readonly text: () => string
+}
+
+const ALL = -1
+
+/** Takes effects apart. */
+export function packEffects(effects: Effects, numbers: number[], texts: string[]): void {
+  const { parked, closes, clearsState, state, progress, replies } = effects
+  packNumbers(parked, numbers)
+  if (closes === 'all') numbers.push(ALL)
+  else packNumbers(closes, numbers)
+  numbers.push(clearsState ? 1 : 0, state.length, replies.length)
+  for (const { key, value } of state) {
+    texts.push(key)
+    packOptional(value, numbers, texts)
+  }
+  packOptional(progress, numbers, texts)
+  for (const { to, payload } of replies) texts.push(to, payload)
+}
+
+function packNumbers(list: readonly number[], numbers: number[]): void {
+  numbers.push(list.length)
+  for (const number of list) numbers.push(number)
+}
+
+function packOptional(text: string | null, numbers: number[], texts: string[]): void {
+  numbers.push(text === null ? 0 : 1)
+  if (text !== null) texts.push(text)
+}
+
+/** Puts effects together again. */
+export function unpackEffects({ number, text }: PackedReader): Effects {
+  const optional = (): string | null => (number() === 1 ? text() : null)
+  const list = (length: number): number[] => Array.from({ length }, number)
+  const change = (): StateChange => ({ key: text(), value: optional() })
+  const reply = (): Reply => ({ to: text(), payload: text() })
+  const parked = list(number())
+  const closed = number()
+  const closes = closed === ALL ? 'all' : list(closed)
+  const [clearsState, changes, answers] = [number() === 1, number(), number()]
+  return {
+    parked,
+    closes,
+    clearsState,
+    state: Array.from({ length: changes }, change),
+    progress: optional(),
+    replies: Array.from({ length: answers }, reply),
+  }
+}

@@ -1,0 +1,106 @@
+import { message } from './items.ts'
+import { type Contract, idOf, startItem, turnItem, turnRow } from './scene.ts'
+
+/** Starts whose time has not come. */
+export function describeSchedules({ describe, test, expect, open }: Contract): void {
+  describe('schedules', () => {
+    test('a start for later is shown as scheduled until its time has come', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const [later, now, never] = await scene.sleeping(runtime.workflows[0]!, [wakeAt, 0, null])
+      const statuses = async () =>
+        (await scene.store.look([later!, now!, never!])).map((row) => row?.status)
+
+      const before = await statuses()
+      await scene.under.advance(60_000)
+
+      expect(before).toEqual(['scheduled', 'running', 'running'])
+      expect(await statuses()).toEqual(['running', 'running', 'running'])
+    })
+
+    test('find and look agree on it', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
+
+      const row = await scene.look(iid!)
+
+      expect(row).toMatchObject({ status: 'scheduled', wakeAt })
+      expect(await scene.store.find([idOf(iid!)])).toEqual([row])
+    })
+
+    test('one that ran and sleeps is running, not scheduled', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const owned = await runtime.ownOne()
+      const [claimed] = await scene.sleeping(runtime.workflows[0]!, [0])
+      await runtime.claim()
+      const wakeAt = (await scene.clock()) + 60_000
+
+      await runtime.turns(
+        ...[owned, claimed!].map((iid) => turnItem(iid, { next: { kind: 'release', wakeAt } })),
+      )
+
+      const rows = await scene.store.look([owned, claimed!])
+      expect(rows.map((row) => [row?.status, row?.wakeAt])).toEqual([
+        ['running', wakeAt],
+        ['running', wakeAt],
+      ])
+    })
+
+    test('a message does not make it run before its time', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
+
+      await scene.post(message(idOf(iid!), '1'))
+      const before = await runtime.claimed({ hinted: [iid!] })
+      const told = await runtime.tick()
+
+      expect(await scene.look(iid!)).toMatchObject({ status: 'scheduled', mail: 1 })
+      expect([before, told]).toMatchObject([[], { claimable: false, nextDue: wakeAt }])
+      await scene.under.advance(60_000)
+      expect(await runtime.claimed()).toEqual([iid])
+      expect((await scene.load(iid!)).inbox.length).toBe(1)
+    })
+
+    test('one that slept within its first turn is running, and a message wakes it', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const iid = await scene.store.reserve(1)
+      const workflow = runtime.workflows[0]!
+      const slept = startItem(iid, {
+        workflow,
+        owned: false,
+        wakeAt,
+        turn: turnRow(1, { count: 2 }),
+      })
+      await scene.store.start([slept])
+
+      const { status } = await scene.look(iid)
+      await scene.post(message(idOf(iid), '1'))
+
+      expect(status).toBe('running')
+      expect(await runtime.claimed()).toEqual([iid])
+    })
+
+    test('one that is suspended or terminated before its time is shown as that', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const [suspended, ended] = await scene.sleeping(runtime.workflows[0]!, [wakeAt, wakeAt])
+
+      await scene.store.suspend([idOf(suspended!)], '"why"')
+      await scene.store.terminate([{ id: idOf(ended!), output: '""', events: 'terminated' }])
+
+      const rows = await scene.store.look([suspended!, ended!])
+      expect(rows.map((row) => row?.status)).toEqual(['suspended', 'terminated'])
+      await scene.under.advance(60_000)
+      expect(await runtime.claimed({ hinted: [suspended!, ended!] })).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+
+import { channel, connect, open, workflow } from '../../src/index.ts'
+import { sqlite } from '../../src/sqlite/index.ts'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
+import { type LosingStore, losingStore } from '../support/wrapped-store.ts'
+
+const notes = channel<string>('notes')
+const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(notes))
+
+const hears = workflow('hears', async (_: undefined, ctx) => {
+  const all: string[] = []
+  while (all.at(-1) !== 'last') all.push(await ctx.receive(notes))
+  return all
+})
+
+/** A client whose answers can be lost, and a second one to look with. */
+function openLosing() {
+  const inner = sqlite({ path: ':memory:' }) as StoreHandle
+  const store: LosingStore = losingStore(inner[OPEN_WORKFLOW_STORE]())
+  const losing: StoreHandle = { kind: 'losing', [OPEN_WORKFLOW_STORE]: () => store }
+  const [client, other] = [connect(losing), connect(inner)]
+  return {
+    store,
+    client,
+    other,
+    runtime: () => open(inner, { register: [waits, hears] }),
+    async [Symbol.asyncDispose]() {
+      await client.close()
+      await other.close()
+    },
+  }
+}
+
+test('a message whose fate is unknown is sent again only under a key', async () => {
+  await using space = openLosing()
+  const { client, store } = space
+  await client.get('x').info()
+
+  void store.loseNext('post')
+  const without = client.get('x').send(notes, 'without')
+  await expect(without).rejects.toThrow('the answer was lost')
+  void store.loseNext('post')
+  await client.get('x').send(notes, 'with', { dedupeKey: 'key' })
+  await client.get('x').send(notes, 'last')
+
+  await using runtime = await space.runtime()
+  expect(await runtime.run(hears, undefined, { id: 'x' })).toEqual(['without', 'with', 'last'])
+})
+
+test.each([
+  ['cancel', 'post', { status: 'running', waitingFor: ['its cancellation (cancelled: why)'] }],
+  ['terminate', 'terminate', { status: 'terminated' }],
+  ['suspend', 'suspend', { status: 'suspended' }],
+] as const)('an answer to %s that is lost is asked for again', async (verb, method, becomes) => {
+  await using space = openLosing()
+  const { client, store } = space
+  const handle = await client.start(waits)
+
+  const lost = store.loseNext(method)
+  await handle[verb]('why')
+
+  await lost
+  const info = await space.other.get(handle.id).info()
+  expect(info).toMatchObject(becomes)
+})
+
+test.each(['start', 'import'] as const)(
+  'an answer to %s that is lost makes no second instance',
+  async (verb) => {
+    await using space = openLosing()
+    const { client, store } = space
+    const model = await client.start(waits)
+    const exported = await model.export()
+
+    const lost = store.loseNext(verb)
+    const made =
+      verb === 'start'
+        ? await client.start(waits, undefined, { id: 'x', onConflict: 'error' })
+        : await client.import(exported, { id: 'x' })
+
+    await lost
+    expect(await made.info()).toMatchObject({ id: 'x', status: 'running' })
+  },
+)
+
+test('an answer to a start of an id with early messages that is lost is recognised', async () => {
+  await using space = openLosing()
+  const { client, store } = space
+  await client.get('x').send(notes, 'early')
+
+  const lost = store.loseNext('start')
+  const handle = await client.start(waits, undefined, { id: 'x', onConflict: 'error' })
+
+  await lost
+  await using runtime = await space.runtime()
+  expect(await runtime.get(handle.id).result()).toBe('early')
+})
