@@ -247,7 +247,8 @@ async function onBoth(
   ]
 }
 
-async function onFresh<T>(
+/** Makes a place and removes it when `use` is done. */
+export async function onFresh<T>(
   makePlace: () => Promise<Place>,
   use: (place: Place) => Promise<T>,
 ): Promise<T> {

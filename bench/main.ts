@@ -7,11 +7,13 @@ import { benchPeers } from './peers.ts'
 import { type BenchServer, benchServer } from './postgres.ts'
 import { printTable, type Row } from './table.ts'
 import { benchWorkers } from './workers.ts'
+import { benchWorkflows } from './workflows.ts'
 
 const BENCHES: Record<string, (options: EngineOptions) => Promise<Row[]>> = {
   workers: benchWorkers,
   codec: benchCodec,
   engine: benchEngine,
+  workflows: benchWorkflows,
   peers: benchPeers,
 }
 

@@ -6,21 +6,24 @@ import { activity, workflow, type Workflow } from '../src/index.ts'
 
 /** A workflow to be measured. Each peer has its own code for it, by name. */
 export interface Shape {
-  readonly name: 'W1' | 'W5' | 'W10' | 'FAN'
+  readonly name: 'W1' | 'W5' | 'W10' | 'FAN' | 'CHILD'
   readonly steps: number
   readonly workflow: Workflow<undefined, number>
+  /** What one run leaves in the tables. */
+  readonly leaves: { readonly instances: number; readonly events: number }
 }
 
 const noop = activity('noop', () => 1)
 
 /** Sequential activities by their number, and 50 side by side. */
 export const SHAPES: readonly Shape[] = [
-  { name: 'W1', steps: 1, workflow: sequential('W1', 1) },
-  { name: 'W5', steps: 5, workflow: sequential('W5', 5) },
-  { name: 'W10', steps: 10, workflow: sequential('W10', 10) },
+  { name: 'W1', steps: 1, leaves: leftBy(1), workflow: sequential('W1', 1) },
+  { name: 'W5', steps: 5, leaves: leftBy(5), workflow: sequential('W5', 5) },
+  { name: 'W10', steps: 10, leaves: leftBy(10), workflow: sequential('W10', 10) },
   {
     name: 'FAN',
     steps: 50,
+    leaves: leftBy(50),
     workflow: workflow<undefined, number>('FAN', async (_, ctx) => {
       const done = await Promise.all(Array.from({ length: 50 }, () => ctx.run(noop)))
       return done.length
@@ -28,8 +31,31 @@ export const SHAPES: readonly Shape[] = [
   },
 ]
 
+const CHILDREN = 10
+
+const child = sequential('child', 1)
+
+/** A parent that waits for 10 children side by side, of one activity each; a child is its step. */
+export const CHILD: Shape = {
+  name: 'CHILD',
+  steps: CHILDREN,
+  leaves: {
+    instances: 1 + CHILDREN,
+    events: leftBy(CHILDREN).events + CHILDREN * leftBy(1).events,
+  },
+  workflow: workflow<undefined, number>('CHILD', async (_, ctx) => {
+    const done = await ctx.all(Array.from({ length: CHILDREN }, () => ctx.run(child)))
+    return done.length
+  }),
+}
+
 /** All the code of the shapes. */
-export const SHAPE_CODE = [noop, ...SHAPES.map((shape) => shape.workflow)]
+export const SHAPE_CODE = [noop, child, CHILD.workflow, ...SHAPES.map((shape) => shape.workflow)]
+
+/** One instance that was started and ended, with two events for each step. */
+function leftBy(steps: number): Shape['leaves'] {
+  return { instances: 1, events: 2 + 2 * steps }
+}
 
 function sequential(name: string, steps: number): Workflow<undefined, number> {
   return workflow<undefined, number>(name, async (_, ctx) => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { result, Scene, turnItem, turnRow } from '../../src/testing/contract/scene.ts'
-import { testSchema } from '../support/postgres.ts'
-import { describeRace, standingOf } from '../support/race.ts'
+import { connectionTo, describeRace, standingOf } from '../support/race.ts'
 import { openPostgres } from '../support/store-under-test.ts'
 
 // M1, M3, M7 of `design-notes.md`: messages that must not be lost.
@@ -112,8 +111,7 @@ async function openSender(by: 'mail' | 'flag') {
   const scene = new Scene(under)
   const owner = await scene.runtime()
   const iid = await owner.ownOne()
-  const [schema] = await under.sql<{ name: string }>('select current_schema() as name')
-  await using database = await connectionTo(schema!.name)
+  await using database = await connectionTo(under)
 
   await database.query('begin')
   await database.query('select send($1, $2, $3, $4, $5)', [[iid], [1], [1], [1], 'late'])
@@ -143,8 +141,7 @@ async function outOfOrder(read: 'all' | 'cursor'): Promise<number[]> {
   const scene = new Scene(under)
   const owner = await scene.runtime()
   const iid = await owner.ownOne()
-  const [schema] = await under.sql<{ name: string }>('select current_schema() as name')
-  await using slow = await connectionTo(schema!.name)
+  await using slow = await connectionTo(under)
   const received: number[] = []
   let cursor = 0
   const receive = async (): Promise<void> => {
@@ -163,11 +160,4 @@ async function outOfOrder(read: 'all' | 'cursor'): Promise<number[]> {
   await receive()
 
   return received
-}
-
-/** A connection that sees the tables of an existing schema. */
-async function connectionTo(schema: string) {
-  const database = await testSchema('race_sender')
-  await database.query(`select set_config('search_path', $1, false)`, [schema])
-  return database
 }

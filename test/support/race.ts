@@ -1,9 +1,12 @@
 import { describe } from 'vitest'
 import { type Client, connect, open, type OpenOptions, type Runtime } from '../../src/index.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
-import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { CommitBatch, Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
+import { deferred, eventually } from './engine.ts'
+import { testSchema, type TestSchema } from './postgres.ts'
 import { type OpenedStore, openPostgres, openSqlite } from './store-under-test.ts'
 import { memoryLog } from './workers.ts'
+import { withMethods } from './wrapped-store.ts'
 
 // What the scripted races share. A race is one script that is run twice: with our behaviour, and
 // with the one that `design-notes.md` found wanting, which must show the bad outcome.
@@ -77,4 +80,106 @@ export async function appendByKeyAlone(
 /** Whether the turns are 1, 2, 3 … without a hole. */
 export function isWhole(turns: readonly number[]): boolean {
   return turns.every((turn, i) => turn === i + 1)
+}
+
+/** The number of an instance that is there. */
+export async function iidOf({ store }: OpenedStore, id: string): Promise<Iid> {
+  const [row] = await store.find([id])
+  if (row === undefined) throw new Error(`there is no instance "${id}"`)
+  return row.iid
+}
+
+/** How many rows wait in the inbox of an instance; `unparked` ones are what makes it claimable. */
+export async function mailOf(
+  under: OpenedStore,
+  iid: Iid,
+): Promise<{ all: number; unparked: number }> {
+  const rows = await under.sql<{ parked: boolean | number }>(
+    'select parked from inbox where iid = ?',
+    iid,
+  )
+  return { all: rows.length, unparked: rows.filter(({ parked }) => !parked).length }
+}
+
+/** For runtimes that are to tick three times a second; on a store that counts, see there. */
+export const FREQUENT_TICKS = { lease: '1s' } as const
+
+// Long enough for a machine that is busy with other tests.
+const GRANTED_LEASE_MS = 60_000
+
+/**
+ * A store whose ticks, and the instances claimed from it, are counted. It grants longer leases than
+ * it is asked for: frequent ticks must not make it likely that a runtime is declared dead.
+ */
+export interface CountingStore {
+  readonly store: WorkflowStore
+  readonly ticks: () => number
+  readonly claims: () => number
+  /** Until the store was asked so often from now on, each time from beginning to end. */
+  readonly furtherTicks: (count: number) => Promise<unknown>
+}
+
+/** Puts such a store in front of another. */
+export function countingStore(inner: WorkflowStore): CountingStore {
+  let [ticks, claims] = [0, 0]
+  const store = withMethods(inner, {
+    register: (registration) => inner.register({ ...registration, leaseMs: GRANTED_LEASE_MS }),
+    async tick(request) {
+      const answer = await inner.tick({ ...request, leaseMs: GRANTED_LEASE_MS })
+      ticks++
+      return answer
+    },
+    async claim(request) {
+      const answer = await inner.claim(request)
+      claims += answer.claims.length
+      return answer
+    },
+  })
+  return {
+    store,
+    ticks: () => ticks,
+    claims: () => claims,
+    furtherTicks(count) {
+      // One may be under way that began before.
+      const enough = ticks + count + 1
+      return eventually(() => ticks >= enough)
+    },
+  }
+}
+
+/** A store that keeps one commit from arriving for a while. */
+export interface HoldingStore {
+  readonly store: WorkflowStore
+  /** Resolves when that commit is on its way. */
+  readonly onItsWay: Promise<void>
+  readonly letGo: () => void
+}
+
+/** Puts such a store in front of another; `picks` chooses the commit, the first one counts. */
+export function holdingStore(
+  inner: WorkflowStore,
+  picks: (batch: CommitBatch) => boolean,
+): HoldingStore {
+  const sent = deferred()
+  const free = deferred()
+  let isHolding = true
+  const store = withMethods(inner, {
+    async commit(batch) {
+      if (isHolding && picks(batch)) {
+        isHolding = false
+        sent.resolve()
+        await free.promise
+      }
+      return inner.commit(batch)
+    },
+  })
+  return { store, onItsWay: sent.promise, letGo: () => free.resolve() }
+}
+
+/** A connection to the tables of a store on PostgreSQL, for transactions that stay open. */
+export async function connectionTo(under: OpenedStore): Promise<TestSchema> {
+  const [row] = await under.sql<{ schema: string }>('select current_schema() as schema')
+  const own = await testSchema('race_side')
+  await own.query(`select set_config('search_path', $1, false)`, [row!.schema])
+  return { ...own, schema: row!.schema }
 }

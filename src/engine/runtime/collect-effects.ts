@@ -71,3 +71,13 @@ export class EffectsCollector {
     }
   }
 }
+
+/** Nothing of the kind. */
+export const NO_EFFECTS: Effects = {
+  parked: [],
+  closes: [],
+  clearsState: false,
+  state: [],
+  progress: null,
+  replies: [],
+}

@@ -9,11 +9,9 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
 import { StoreError } from '../../store/store-error.ts'
-import { readEvents, writeEvents } from '../../store/history.ts'
 import type {
   Claim,
   Delivery,
-  Effects,
   Ending,
   Iid,
   Loaded,
@@ -21,46 +19,40 @@ import type {
   TurnRow,
   Verdict,
 } from '../../store/workflow-store.ts'
-import { callCode, type ContextHost } from '../context/make-context.ts'
-import type { WorkflowContext } from '../context/workflow-context.ts'
+import type { ContextHost } from '../context/make-context.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
-import { Execution, type Given, type Outcome } from '../replay/execution.ts'
+import { Execution, type Outcome } from '../replay/execution.ts'
 import { NondeterminismError } from '../replay/nondeterminism.ts'
-import { parse } from '../schema.ts'
-import type { Values } from '../values.ts'
-import type { Activities, ActivityWork } from './activities.ts'
+import type { Activities } from './activities.ts'
 import type { Alarms } from './alarms.ts'
+import { codeCaller } from './call-code.ts'
+import { Carrier } from './carrier.ts'
+import { NO_EFFECTS } from './collect-effects.ts'
 import type { Committer } from './committer.ts'
+import { type ContinueHost, nextCopy, nextExecution } from './continuing.ts'
 import { Copies } from './copies.ts'
-import { type Arrival, type Copy, newCopy, type TurnResult } from './copy.ts'
+import type { Arrival, Copy, TurnResult } from './copy.ts'
 import { Endings } from './endings.ts'
-import { cleanUpUntil, expectsMail, nextAtRest, REST_MS } from './next-at-rest.ts'
-import { Errand, type Outgoing } from './outgoing.ts'
+import { finishedResults } from './hand-over.ts'
+import { expectsMail, hasNews, nextAtRest, REST_MS } from './next-at-rest.ts'
+import { type Outgoing, unsettledStarts } from './outgoing.ts'
 import { readCopy, takeInbox } from './read-copy.ts'
-import { newSeed, type NewInstance } from './start-item.ts'
+import type { NewInstance } from './start-item.ts'
 import type { StoreClock } from './store-clock.ts'
-import { insideExecution } from './strays.ts'
-import { firesAt, locateMismatch, takeTurn } from './take-turn.ts'
+import { type Begin, locateMismatch, takeTurn } from './take-turn.ts'
 import { Turner } from './turner.ts'
 import { endAtOnce, endOf, finalError, startedEvent, turnRow } from './turn-row.ts'
 
-// How often an instance comes back to see whether the code of its activity is there.
-const LOOK_FOR_CODE_MS = 10_000
-// A shorter delay is not worth a commit: after a crash the attempt is made at once.
-const RECORDED_DELAY_MS = 1_000
-
 const NOTHING: TurnResult = { events: [], given: [], taken: [], dropped: [], effects: null }
 
-// Alarms of an instance that belong to no command.
+// The alarm of an instance that belongs to no command.
 const REST = -1
-const CLEAN_UP = -2
 
 /** What the conductor works with. */
-export interface ConductorSetup {
+export interface ConductorSetup extends ContinueHost {
   readonly clock: Clock
   readonly time: StoreClock
   readonly alarms: Alarms
-  readonly values: Values
   readonly log: Logger
   readonly committer: Committer
   readonly context: ContextHost
@@ -68,11 +60,6 @@ export interface ConductorSetup {
   activities(): Activities
   /** Carries out what turns asked of other instances. */
   outgoing(): Outgoing
-  /** The code of a version; without one, of the latest. */
-  workflow(name: string, version: string | undefined): WorkflowDefinition | undefined
-  workflowNumber(definition: WorkflowDefinition): number | undefined
-  /** The number of a workflow whose code is not here. */
-  foreignNumber(name: string, version: string): Promise<number>
   /** Whether there is little room for further instances. */
   crowded(): boolean
   /** There is, or may be, mail for these instances. */
@@ -95,8 +82,9 @@ export class Conductor {
   readonly endings = new Endings()
   readonly turner: Turner
   readonly #setup: ConductorSetup
+  readonly #carrier: Carrier
+  readonly #call: Begin
   readonly #left = notify()
-  readonly #warned = new Set<string>()
   /** Of instances that are not recorded yet: what they were started with. */
   readonly #starts = new WeakMap<Copy, NewInstance>()
   #closing = false
@@ -104,6 +92,14 @@ export class Conductor {
   constructor(setup: ConductorSetup) {
     const { clock, log, committer } = setup
     this.#setup = setup
+    this.#call = codeCaller(setup.context)
+    this.#carrier = new Carrier({
+      ...setup,
+      closing: () => this.#closing,
+      arrive: (copy, arrivals) => this.arrive(copy, arrivals),
+      turn: (copy) => this.turner.enqueue(copy),
+      rest: (copy) => this.#releaseIfAtRest(copy),
+    })
     this.turner = new Turner({
       clock,
       log,
@@ -162,7 +158,7 @@ export class Conductor {
   #receive(copy: Copy, { inbox }: Loaded): void {
     try {
       takeInbox(copy, inbox)
-      if (isWaitedFor(copy)) this.turner.enqueue(copy)
+      if (hasNews(copy)) this.turner.enqueue(copy)
     } catch (error) {
       void this.#setAside(copy, error)
     }
@@ -182,16 +178,19 @@ export class Conductor {
 
   /** An attempt failed; another one follows after `delayMs`. */
   retryAfter(copy: Copy, command: number, attempt: number, delayMs: number, error: string): void {
-    const given = copy.run.open.get(command)
-    if (given === undefined || copy.state === 'gone') return
-    const retryAt = Math.ceil(this.#setup.time.now() + delayMs)
-    copy.attempts.set(command, { attempts: attempt, retryAt })
-    this.#setAlarm(copy, command, retryAt, () => this.#startAttempt(copy, given))
-    if (delayMs >= RECORDED_DELAY_MS) {
-      this.arrive(copy, [{ event: { type: 'attempt', command, attempt, retryAt, error } }])
-    } else {
-      this.#releaseIfAtRest(copy)
-    }
+    this.#carrier.retryAfter(copy, command, attempt, delayMs, error)
+  }
+
+  /** The instance was changed from outside: whatever this copy sends is refused. */
+  recall(copy: Copy): void {
+    this.#handOver(copy, NOTHING)
+    this.drop(copy, 'it was changed from outside')
+  }
+
+  #handOver(copy: Copy, result: TurnResult): void {
+    const finished = finishedResults(copy, result)
+    copy.arrivals = []
+    if (finished.length > 0) this.#setup.handOver(finished)
   }
 
   /** Throws a copy away. What it stands for is somebody else's, or will be read again. */
@@ -279,7 +278,7 @@ export class Conductor {
     const { values, committer } = this.#setup
     let next: Next
     try {
-      next = await this.#nextExecution(copy, outcome)
+      next = await nextExecution(copy, outcome, this.#setup)
     } catch (error) {
       if (error instanceof StoreError) return await this.#setAside(copy, error)
       const output = values.encodeError(finalError(copy, error))
@@ -291,39 +290,6 @@ export class Conductor {
     if (copy.state !== 'committing') return
     const events = [...result.events, { type: 'ended', status: 'continued' } as const]
     this.#commit(copy, turnRow(copy, events), next, result)
-  }
-
-  async #nextExecution(
-    copy: Copy,
-    { input: given, version }: Extract<Outcome, { kind: 'continued' }>,
-  ): Promise<Extract<Next, { kind: 'continue' }>> {
-    const { values } = this.#setup
-    const { name, version: current } = copy.definition
-    const definition = this.#setup.workflow(name, version) ?? {
-      ...copy.definition,
-      version: version ?? current,
-    }
-    const what = `ctx.continueAsNew: input of workflow "${name}"`
-    const input =
-      definition.input === undefined
-        ? given
-        : values.encode(await parse(definition.input, values.value(given), what), what)
-    const started = { seed: newSeed(), parentId: copy.started.parentId, state: copy.writeState() }
-    const events = writeEvents([startedEvent({ definition, input, started })])
-    const number = this.#setup.workflowNumber(definition)
-    return {
-      kind: 'continue',
-      started: {
-        execution: copy.generation + 1,
-        turn: 1,
-        at: copy.at,
-        first: 1,
-        count: 1,
-        events,
-      },
-      workflow: number ?? (await this.#setup.foreignNumber(name, definition.version)),
-      keep: number !== undefined,
-    }
   }
 
   #commit(copy: Copy, row: TurnRow | null, next: Next, result: TurnResult): void {
@@ -343,7 +309,7 @@ export class Conductor {
       )
     }
     // Nothing of it may begin here while it is being given away.
-    if (next.kind === 'release') this.#silence(copy)
+    if (next.kind === 'release') this.#carrier.silence(copy)
     const { taken, effects } = result
     if (row === null && taken.length === 0 && effects === null && next.kind === 'keep') {
       // A copy that was read again and has nothing new: what was open goes on.
@@ -385,12 +351,10 @@ export class Conductor {
     result: TurnResult,
     verdict: Verdict | Error,
   ): void {
+    if (verdict === 'refused') this.#handOver(copy, result)
     if (copy.state === 'gone') return
     if (verdict instanceof Error) return this.#notStored(copy, next, verdict)
-    if (verdict !== 'done') {
-      this.#handOver(copy, result)
-      return this.drop(copy, 'another runtime has taken over')
-    }
+    if (verdict !== 'done') return this.drop(copy, 'another runtime has taken over')
     const isNew = copy.turn === 0
     copy.state = 'resting'
     if (turn !== null) {
@@ -412,11 +376,11 @@ export class Conductor {
       case 'release':
         return this.#released(copy, next.wakeAt)
       case 'keep':
-        for (const given of result.given) this.#carryOut(copy, given)
-        this.#watchCleanUp(copy)
+        for (const given of result.given) this.#carrier.carryOut(copy, given)
+        this.#carrier.watchCleanUp(copy)
         // What was sent along with the start is in its inbox.
         if (isNew && this.#starts.get(copy)!.messages.length > 0) this.#setup.look([copy.iid])
-        if (isWaitedFor(copy)) this.turner.enqueue(copy)
+        if (hasNews(copy)) this.turner.enqueue(copy)
         else this.#releaseIfAtRest(copy)
     }
   }
@@ -428,7 +392,7 @@ export class Conductor {
       copy.running.get(command)?.abort('its result is not wanted any more')
       copy.running.delete(command)
       copy.attempts.delete(command)
-      this.#cancelAlarm(copy, command)
+      this.#carrier.cancelAlarm(copy, command)
       const child = copy.children.get(command)
       if (child !== undefined) children.push(child)
     }
@@ -440,129 +404,16 @@ export class Conductor {
 
   /** Goes on with the next execution of an instance. */
   #continued(copy: Copy, started: TurnRow, keep: boolean): void {
-    const { iid, id, parent, epoch, mailbox, known, stop } = copy
-    // Results were for the last execution; a cancellation is for the instance.
-    const arrivals = copy.arrivals.filter(({ event }) => event.type === 'cancelled')
     this.#leave(copy, 'its next execution has begun')
     if (!keep) {
-      this.endings.tell(iid, undefined)
+      this.endings.tell(copy.iid, undefined)
       return this.#setup.claimAt(this.#setup.time.now())
     }
-    const [first] = readEvents(started.events) as [ReturnType<typeof startedEvent>]
-    const { workflow: name, version, input } = first
-    const definition = this.#setup.workflow(name, version)!
-    const run = this.execution(definition, id)
-    this.#add({
-      ...newCopy({ iid, id, definition, run, input, started: first, parent }),
-      generation: started.execution,
-      epoch,
-      mailbox,
-      known,
-      stop,
-      arrivals,
-      turn: 1,
-      seq: 1,
-      startedAt: started.at,
-      at: started.at,
-      past: [{ at: started.at, events: [first] }],
-      reopened: true,
-    })
-    const next = this.copies.get(iid)!
+    const next = nextCopy(copy, started, this.#setup, (...given) => this.execution(...given))
+    this.#add(next)
     this.turner.enqueue(next)
     // What was read for the last execution may have been meant for this one.
-    this.#setup.look([iid])
-  }
-
-  /** What was finished here is not done again by whoever has the instance now. */
-  #handOver({ iid, generation, arrivals }: Copy, { events }: TurnResult): void {
-    const finished = [...events, ...arrivals.map(({ event }) => event)]
-    const deliveries = finished.flatMap((event): Delivery[] => {
-      if (event.type !== 'completed' && event.type !== 'failed') return []
-      const payload = event.type === 'completed' ? event.value : event.error
-      return [{ iid, kind: event.type, execution: generation, command: event.command, payload }]
-    })
-    if (deliveries.length > 0) this.#setup.handOver(deliveries)
-  }
-
-  #carryOut(copy: Copy, given: Given): void {
-    const { event } = given
-    const { command } = event
-    if (!copy.run.open.has(command)) return
-    const at = firesAt(event)
-    if (at < Infinity) {
-      const fired: Arrival = { event: { type: 'fired', command } }
-      return this.#setAlarm(copy, command, at, () => this.arrive(copy, [fired]))
-    }
-    if (event.type !== 'activity' && event.type !== 'step') {
-      // A child that is known to run, and a message, come by themselves.
-      if (event.type !== 'receive' && !copy.children.has(command) && !this.#closing) {
-        this.#setup.outgoing().start(copy, given)
-      }
-      return
-    }
-    const retryAt = copy.attempts.get(event.command)?.retryAt ?? 0
-    if (retryAt <= this.#setup.time.now()) this.#startAttempt(copy, given)
-    else this.#setAlarm(copy, event.command, retryAt, () => this.#startAttempt(copy, given))
-  }
-
-  #startAttempt(copy: Copy, { event, work }: Given): void {
-    if (copy.state === 'gone' || this.#closing) return
-    const activity = work as ActivityWork
-    if (activity.step === undefined && activity.definition === undefined) {
-      return this.#lacksCode(copy, { event, work, stack: undefined }, activity.name)
-    }
-    const attempt = (copy.attempts.get(event.command)?.attempts ?? 0) + 1
-    this.#setup.activities().start(copy, event.command, activity, attempt)
-  }
-
-  /** Gives the instance away for a while, in case another runtime has the code. */
-  #lacksCode(copy: Copy, given: Given, activity: string): void {
-    const { time, log } = this.#setup
-    const { command } = given.event
-    if (!this.#warned.has(activity)) {
-      this.#warned.add(activity)
-      log.warn(
-        { activity, id: copy.id },
-        'no code is registered here for this activity; its instances wait for a runtime that has it',
-      )
-    }
-    this.#setup.lacksCode()
-    const retryAt = time.now() + LOOK_FOR_CODE_MS
-    copy.attempts.set(command, { attempts: copy.attempts.get(command)?.attempts ?? 0, retryAt })
-    this.#setAlarm(copy, command, retryAt, () => this.#startAttempt(copy, given))
-  }
-
-  #setAlarm(copy: Copy, command: number, at: number, ring: () => void): void {
-    const alarm = {
-      ring: () => {
-        copy.alarms.delete(command)
-        ring()
-      },
-    }
-    this.#cancelAlarm(copy, command)
-    copy.alarms.set(command, { alarm, at })
-    this.#setup.alarms.set(alarm, at)
-  }
-
-  #cancelAlarm(copy: Copy, command: number): void {
-    const set = copy.alarms.get(command)
-    if (set === undefined) return
-    this.#setup.alarms.cancel(set.alarm)
-    copy.alarms.delete(command)
-  }
-
-  /** Clean-up after a cancellation has its time; then the instance ends as it stands. */
-  #watchCleanUp(copy: Copy): void {
-    const until = cleanUpUntil(copy)
-    if (until === undefined || copy.alarms.has(CLEAN_UP)) return
-    this.#setAlarm(copy, CLEAN_UP, until, () => {
-      this.#setup.log.warn(
-        { id: copy.id },
-        'clean-up took too long: the instance ends as it stands',
-      )
-      copy.stop = { status: 'cancelled', reason: copy.run.cancelled!.reason }
-      this.turner.enqueue(copy)
-    })
+    this.#setup.look([copy.iid])
   }
 
   #atRest(copy: Copy, rested: boolean): Next {
@@ -588,11 +439,11 @@ export class Conductor {
     if (next.kind !== 'release') {
       if (expectsMail(copy) && !copy.alarms.has(REST)) {
         const at = this.#setup.time.now() + REST_MS
-        this.#setAlarm(copy, REST, at, () => this.#releaseIfAtRest(copy, true))
+        this.#carrier.setAlarm(copy, REST, at, () => this.#releaseIfAtRest(copy, true))
       }
       return
     }
-    this.#silence(copy)
+    this.#carrier.silence(copy)
     this.#commitWithoutTurn(copy, next)
   }
 
@@ -607,7 +458,7 @@ export class Conductor {
   }
 
   #released(copy: Copy, wakeAt: number | null): void {
-    this.#silence(copy)
+    this.#carrier.silence(copy)
     copy.state = 'released'
     this.copies.release(copy)
     this.#notifyLeft()
@@ -631,7 +482,7 @@ export class Conductor {
 
   #leave(copy: Copy, reason: string): void {
     copy.state = 'gone'
-    this.#silence(copy)
+    this.#carrier.silence(copy)
     for (const attempt of copy.running.values()) attempt.abort(reason)
     copy.running.clear()
     copy.run.drop()
@@ -642,11 +493,6 @@ export class Conductor {
   #notifyLeft(): void {
     this.#left.notifyOne()
     this.#setup.left()
-  }
-
-  #silence(copy: Copy): void {
-    for (const { alarm } of copy.alarms.values()) this.#setup.alarms.cancel(alarm)
-    copy.alarms.clear()
   }
 
   /** The store cannot take this item, and it is this one's fault alone. */
@@ -664,7 +510,7 @@ export class Conductor {
     if (copy.state === 'gone') return
     const { id, definition } = copy
     log.error({ id, workflow: definition.name, err: error }, 'instance set aside')
-    this.#silence(copy)
+    this.#carrier.silence(copy)
     for (const attempt of copy.running.values()) attempt.abort('the instance was set aside')
     copy.running.clear()
     copy.lines = []
@@ -687,21 +533,6 @@ export class Conductor {
     return locateMismatch({ ...copy, run, lines: [], arrivals: [] }, this.#call, error)
   }
 
-  readonly #call = (copy: Copy): (() => Promise<unknown>) => {
-    const { definition, run } = copy
-    const { output } = definition
-    const input = this.#setup.values.value(copy.input)
-    const code = (ctx: WorkflowContext): Promise<unknown> => definition.run!(input as never, ctx)
-    const checked = async (ctx: WorkflowContext): Promise<unknown> => {
-      const what = `workflow "${definition.name}": its result`
-      const value = await code(ctx)
-      await parse(output, value, what)
-      return value
-    }
-    const called = output === undefined ? code : checked
-    return () => insideExecution(run, () => callCode(copy, this.#setup.context, called))
-  }
-
   #read(loaded: Loaded, definition: WorkflowDefinition, epoch: number): Copy | undefined {
     const run = this.execution(definition, loaded.id)
     const read = readCopy(loaded, definition, run)
@@ -711,36 +542,4 @@ export class Conductor {
     void this.#setAside(read.copy, read.error)
     return undefined
   }
-}
-
-const NO_EFFECTS: Effects = {
-  parked: [],
-  closes: [],
-  clearsState: false,
-  state: [],
-  progress: null,
-  replies: [],
-}
-
-/** Whether something is there for the next turn of a copy. */
-function isWaitedFor({ arrivals, stop, run, mailbox, reopened, stale }: Copy): boolean {
-  if (arrivals.length > 0 || stale.length > 0 || reopened) return true
-  if (stop !== undefined || run.broken !== undefined) return true
-  for (const [channel, waiting] of mailbox) {
-    if (run.receiver(channel) !== undefined || waiting.some((mail) => !mail.parked)) return true
-  }
-  return false
-}
-
-/** Children among what this item closes whose start is still under way. */
-function unsettledStarts(copy: Copy, next: Next, { dropped }: TurnResult): Promise<void>[] {
-  const commands = next.kind === 'end' ? copy.running.keys() : dropped
-  const starting: Promise<void>[] = []
-  for (const command of commands) {
-    const errand = copy.running.get(command)
-    if (!(errand instanceof Errand) || !copy.run.isChild(command)) continue
-    errand.abort()
-    starting.push(errand.over)
-  }
-  return starting
 }

@@ -58,3 +58,13 @@ function sleepsUntil(copy: Copy, closing: boolean): number | undefined {
   }
   return wakeAt
 }
+
+/** Whether something is there for the next turn of a copy. */
+export function hasNews({ arrivals, stop, run, mailbox, reopened, stale }: Copy): boolean {
+  if (arrivals.length > 0 || stale.length > 0 || reopened) return true
+  if (stop !== undefined || run.broken !== undefined) return true
+  for (const [channel, waiting] of mailbox) {
+    if (run.receiver(channel) !== undefined || waiting.some((mail) => !mail.parked)) return true
+  }
+  return false
+}

@@ -10,7 +10,13 @@ import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { CommandEvent } from '../../store/history.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { Iid, InstanceRow, ParentLink, WorkflowStore } from '../../store/workflow-store.ts'
+import type {
+  Iid,
+  InstanceRow,
+  Next,
+  ParentLink,
+  WorkflowStore,
+} from '../../store/workflow-store.ts'
 import type { Hint } from '../client/client-setup.ts'
 import type { StartWork } from '../context/instances.ts'
 import type { SendWork } from '../context/messages.ts'
@@ -20,7 +26,7 @@ import type { Given } from '../replay/execution.ts'
 import { parse } from '../schema.ts'
 import type { Values } from '../values.ts'
 import type { Attempt } from './activities.ts'
-import type { Copy } from './copy.ts'
+import type { Copy, TurnResult } from './copy.ts'
 import type { Started } from './runtime.ts'
 import { type NewInstance, newSeed } from './start-item.ts'
 
@@ -242,4 +248,17 @@ function conflict({ type, id, workflow }: StartEvent, row: InstanceRow): Conflic
       `"${row.workflow.name}" (${row.status})`,
     id,
   )
+}
+
+/** Children among what this item closes whose start is still under way. */
+export function unsettledStarts(copy: Copy, next: Next, { dropped }: TurnResult): Promise<void>[] {
+  const commands = next.kind === 'end' ? copy.running.keys() : dropped
+  const starting: Promise<void>[] = []
+  for (const command of commands) {
+    const errand = copy.running.get(command)
+    if (!(errand instanceof Errand) || !copy.run.isChild(command)) continue
+    errand.abort()
+    starting.push(errand.over)
+  }
+  return starting
 }

@@ -222,7 +222,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   recall(iids: readonly Iid[]): void {
     for (const iid of iids) {
       const copy = this.copy(iid)
-      if (copy !== undefined) this.#conductor.drop(copy, 'it was changed from outside')
+      if (copy !== undefined) this.#conductor.recall(copy)
     }
   }
 
@@ -293,7 +293,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       const copy = this.copy(iid)
       if (copy === undefined || copy.epoch !== epoch || epochs.get(iid) === epoch) continue
       // One that is being committed is told by the answer.
-      if (copy.state === 'resting') this.#conductor.drop(copy, 'it was changed from outside')
+      if (copy.state === 'resting') this.#conductor.recall(copy)
     }
   }
 

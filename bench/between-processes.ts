@@ -1,0 +1,73 @@
+// Messages from a process that only sends to a process that only receives. What tells the second one
+// of them is what is measured.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+import { type Duration, open, workflow } from '../src/index.ts'
+import { mail } from './channel.ts'
+import { checkRecorded, type Place } from './holdfast.ts'
+
+const SENDER = join(import.meta.dirname, 'sender.ts')
+// Far longer than any tick.
+const LONGEST_WAIT = '2m'
+
+/** What is sent, and how long the lease of the receiving process is. */
+export interface CrossingSize {
+  readonly instances: number
+  readonly messagesEach: number
+  /** Messages come evenly, so that they meet each moment between two ticks. */
+  readonly everyMs: number
+  readonly lease: Duration
+}
+
+/** What the process that sends is told. */
+export interface SenderPlan extends Omit<CrossingSize, 'lease'> {
+  readonly url: string
+  readonly ids: readonly string[]
+}
+
+/** The time on the clock that the processes of a machine share, to parts of a millisecond. */
+export function wallMs(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+/** Milliseconds from `send` there until the receiver here has its first effect. */
+export async function crossings(place: Place, size: CrossingSize): Promise<number[]> {
+  const took: number[] = []
+  const reader = workflow<number, void>('reader', async (messages, ctx) => {
+    for (let message = 0; message < messages; message++) {
+      const sentMs = await ctx.receive(mail)
+      await ctx.step('seen', () => void took.push(wallMs() - sentMs))
+    }
+  })
+  {
+    await using runtime = await open(place.store(), { register: reader, lease: size.lease })
+    const readers = await Promise.all(
+      Array.from({ length: size.instances }, () => runtime.start(reader, size.messagesEach)),
+    )
+    await sendFromElsewhere({ ...size, url: place.url, ids: readers.map(({ id }) => id) })
+    await Promise.all(readers.map((instance) => instance.result({ timeout: LONGEST_WAIT })))
+  }
+  await checkRecorded(place, 'CHANNEL between processes', {
+    completed: size.instances,
+    events: size.instances * (2 + 4 * size.messagesEach),
+    waiting: 0,
+  })
+  return took
+}
+
+async function sendFromElsewhere(plan: SenderPlan): Promise<void> {
+  const sender = spawn(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), SENDER, JSON.stringify(plan)],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  try {
+    const [code] = (await once(sender, 'exit')) as [number | null]
+    if (code !== 0) throw new Error(`bench/sender.ts ended with ${code}`)
+  } finally {
+    sender.kill()
+  }
+}

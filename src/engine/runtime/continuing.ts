@@ -1,0 +1,86 @@
+// From one execution of an instance to the next.
+
+import { readEvents, writeEvents } from '../../store/history.ts'
+import type { Next, TurnRow } from '../../store/workflow-store.ts'
+import type { WorkflowDefinition } from '../definitions.ts'
+import type { Execution, Outcome } from '../replay/execution.ts'
+import { parse } from '../schema.ts'
+import type { Values } from '../values.ts'
+import { type Copy, newCopy } from './copy.ts'
+import { newSeed } from './start-item.ts'
+import { startedEvent } from './turn-row.ts'
+
+/** What has to be known about workflows to go on with one. */
+export interface ContinueHost {
+  readonly values: Values
+  /** The code of a version; without one, of the latest. */
+  workflow(name: string, version: string | undefined): WorkflowDefinition | undefined
+  workflowNumber(definition: WorkflowDefinition): number | undefined
+  /** The number of a workflow whose code is not here. */
+  foreignNumber(name: string, version: string): Promise<number>
+}
+
+/** The first row of the next execution; throws when its input is not what the workflow takes. */
+export async function nextExecution(
+  copy: Copy,
+  { input: given, version }: Extract<Outcome, { kind: 'continued' }>,
+  host: ContinueHost,
+): Promise<Extract<Next, { kind: 'continue' }>> {
+  const { values } = host
+  const { name, version: current } = copy.definition
+  const definition = host.workflow(name, version) ?? {
+    ...copy.definition,
+    version: version ?? current,
+  }
+  const what = `ctx.continueAsNew: input of workflow "${name}"`
+  const input =
+    definition.input === undefined
+      ? given
+      : values.encode(await parse(definition.input, values.value(given), what), what)
+  const started = { seed: newSeed(), parentId: copy.started.parentId, state: copy.writeState() }
+  const events = writeEvents([startedEvent({ definition, input, started })])
+  const number = host.workflowNumber(definition)
+  return {
+    kind: 'continue',
+    started: {
+      execution: copy.generation + 1,
+      turn: 1,
+      at: copy.at,
+      first: 1,
+      count: 1,
+      events,
+    },
+    workflow: number ?? (await host.foreignNumber(name, definition.version)),
+    keep: number !== undefined,
+  }
+}
+
+/** The copy that goes on where `copy` has ended: messages stay, and so does a wish for the end. */
+export function nextCopy(
+  copy: Copy,
+  { execution, at, events }: TurnRow,
+  host: ContinueHost,
+  makeExecution: (definition: WorkflowDefinition, id: string) => Execution,
+): Copy {
+  const { iid, id, parent, epoch, mailbox, known, stop } = copy
+  const [started] = readEvents(events) as [ReturnType<typeof startedEvent>]
+  const { workflow, version, input } = started
+  const definition = host.workflow(workflow, version)!
+  const run = makeExecution(definition, id)
+  return {
+    ...newCopy({ iid, id, definition, run, input, started, parent }),
+    generation: execution,
+    epoch,
+    mailbox,
+    known,
+    stop,
+    // Results were for the last execution; a cancellation is for the instance.
+    arrivals: copy.arrivals.filter(({ event }) => event.type === 'cancelled'),
+    turn: 1,
+    seq: 1,
+    startedAt: at,
+    at,
+    past: [{ at, events: [started] }],
+    reopened: true,
+  }
+}
