@@ -96,7 +96,7 @@ describeOnStores('suspending', (kind) => {
       waitingFor: [],
       error: { name: 'Error', message: 'suspended: for a look' },
     })
-    await expect(early).rejects.toThrow('result: it took longer than 50 ms')
+    await expect(early).rejects.toThrow('took longer than 50 ms')
     await handle.resume()
     expect(await handle.result()).toBe('on')
   })

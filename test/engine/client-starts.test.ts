@@ -117,14 +117,15 @@ describeOnStores('starts', (kind) => {
     expect(await holdfast.get('x').info()).toBeUndefined()
   })
 
-  test('a message for an instance that has ended is refused, also with a start', async () => {
+  test('a start that finds its instance ended returns it, whatever it was to send', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(quick)
     await holdfast.run(quick, 1, { id: 'x' })
 
-    const again = holdfast.start(quick, 1, { id: 'x', send: message(notes, 'late') })
+    const again = await holdfast.start(quick, 1, { id: 'x', send: message(notes, 'late') })
 
-    await expect(again).rejects.toThrow('start: instance "x" has ended (completed)')
+    expect((await again.info())?.status).toBe('completed')
+    await expect(again.send(notes, 'late')).rejects.toThrow(ConflictError)
   })
 
   test('onConflict "error" refuses an id that is taken, whatever became of its instance', async () => {

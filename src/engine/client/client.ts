@@ -57,8 +57,8 @@ export class EngineClient implements Client {
   ): Promise<O> {
     const [input, given] = args
     const options = resolveOptions('run', given, { ...START_OPTIONS, ...WAIT_OPTIONS })
-    const { iid } = await start(this.#core, checkWorkflow('run', workflow), input, options)
-    return result(this.#core, iid, options) as Promise<O>
+    const found = await start(this.#core, checkWorkflow('run', workflow), input, options)
+    return result(this.#core, found, options) as Promise<O>
   }
 
   get<I, O>(workflow: Workflow<I, O>, id: string): Instance<O>

@@ -24,7 +24,7 @@ export function handle(
     id,
     async result(given) {
       const wait = resolveOptions('result', given, WAIT_OPTIONS)
-      return result(core, iid ?? (await resultOf(core, id, workflow)), wait)
+      return result(core, { id, iid: iid ?? (await resultOf(core, id, workflow)) }, wait)
     },
     send: (channel, data, options) => send(core, id, channel, data, options),
     request: <R>(channel: unknown, input: unknown, options: Parameters<Instance['request']>[2]) =>

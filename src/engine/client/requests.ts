@@ -32,25 +32,30 @@ export async function request(
     // Sent again under its key, a request leads to where the first one is answered.
     replyTo: dedupeKey === '' ? core.newId() : `${name} ${dedupeKey}`,
   }
-  const reply = await within(clock, 'request', wait, async (signal) => {
-    signal?.throwIfAborted()
-    const { verdict, iid } = await post(core, id, message)
-    const address = replyAddress(iid, message.replyTo)
-    switch (verdict) {
-      case 'sent':
-      case 'duplicate':
-        return answer(core, { id, iid, name, address }, signal)
-      case 'full':
-        throw full('request', id, message)
-      case 'ended':
-      case 'unknown': {
-        // It may have been answered before the end, when it was sent under this key.
-        const earlier = dedupeKey === '' ? undefined : await core.reply(address)
-        if (earlier === undefined) throw await gone(core, 'request', id)
-        return earlier
+  const reply = await within(
+    clock,
+    `request "${name}": the answer of instance "${id}"`,
+    wait,
+    async (signal) => {
+      signal?.throwIfAborted()
+      const { verdict, iid } = await post(core, id, message)
+      const address = replyAddress(iid, message.replyTo)
+      switch (verdict) {
+        case 'sent':
+        case 'duplicate':
+          return answer(core, { id, iid, name, address }, signal)
+        case 'full':
+          throw full('request', id, message)
+        case 'ended':
+        case 'unknown': {
+          // It may have been answered before the end, when it was sent under this key.
+          const earlier = dedupeKey === '' ? undefined : await core.reply(address)
+          if (earlier === undefined) throw await gone(core, 'request', id)
+          return earlier
+        }
       }
-    }
-  })
+    },
+  )
   return decodeReply(reply, values)
 }
 

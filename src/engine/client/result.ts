@@ -6,9 +6,15 @@ import { type ClientCore, hasEnded } from './client-core.ts'
 import { lookUntil, type ResolvedWait, within } from './wait.ts'
 
 /** The result of an instance; throws the error it ended with. */
-export async function result(core: ClientCore, iid: Iid, wait: ResolvedWait): Promise<unknown> {
+export async function result(
+  core: ClientCore,
+  { id, iid }: { readonly id: string; readonly iid: Iid },
+  wait: ResolvedWait,
+): Promise<unknown> {
   const { clock, values } = core.setup
-  const end = await within(clock, 'result', wait, (signal) => ending(core, iid, signal))
+  const end = await within(clock, `result: instance "${id}"`, wait, (signal) =>
+    ending(core, iid, signal),
+  )
   if (end.status === 'completed') return values.value(end.output)
   throw values.error(end.output)
 }

@@ -2,7 +2,7 @@ import { option, resolveOptions } from '../../base/options.ts'
 import type { Post, PostAnswer } from '../../store/workflow-store.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../definitions.ts'
-import { ChannelFullError } from '../errors.ts'
+import { ChannelFullError, ConflictError } from '../errors.ts'
 import { parse } from '../schema.ts'
 import type { ClientCore } from './client-core.ts'
 import type { SendOptions } from './instance.ts'
@@ -94,5 +94,5 @@ export function full(verb: string, id: string, { channel, capacity }: Message): 
 /** The error for an instance that receives nothing any more. */
 export async function gone(core: ClientCore, verb: string, id: string): Promise<Error> {
   const row = await core.find(id)
-  return new Error(`${verb}: instance "${id}" has ended (${row?.status ?? 'deleted'})`)
+  return new ConflictError(`${verb}: instance "${id}" has ended (${row?.status ?? 'deleted'})`, id)
 }

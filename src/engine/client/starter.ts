@@ -141,7 +141,8 @@ async function mayKeep(
         const about = { id, workflow: definition.name }
         core.setup.log.warn(about, 'start: this id exists with another input')
       }
-      await deliverLetter(core, wanted, options)
+      // One that has ended reads nothing any more: it is returned as it is.
+      if (row.finishedAt === null) await deliverLetter(core, wanted, options)
       return true
     }
   }

@@ -117,7 +117,7 @@ describe('a limit of time', () => {
     const late = within(clock, 'result', wait, (signal) => lookUntil(clock, search(clock), signal))
 
     await expect(clock.until(late)).rejects.toThrow(
-      new TimeoutError('result: it took longer than 50 ms', 50),
+      new TimeoutError('result took longer than 50 ms', 50),
     )
     expect(clock.pending).toBe(0)
   })

@@ -22,14 +22,14 @@ export interface ResolvedWait {
 /** Runs something under a signal that also aborts when the time is up. */
 export async function within<T>(
   clock: Clock,
-  verb: string,
+  what: string,
   { timeout, signal }: ResolvedWait,
   run: (signal: AbortSignal | undefined) => Promise<T>,
 ): Promise<T> {
   if (timeout === undefined) return run(signal)
   const limit = new AbortController()
   const timer = clock.after(timeout, () =>
-    limit.abort(new TimeoutError(`${verb}: it took longer than ${timeout} ms`, timeout)),
+    limit.abort(new TimeoutError(`${what} took longer than ${timeout} ms`, timeout)),
   )
   try {
     return await run(signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]))

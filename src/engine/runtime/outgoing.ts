@@ -200,7 +200,7 @@ export class Outgoing {
         )
       case 'ended':
       case 'unknown':
-        throw new Error(`send: instance "${id}" has ended`)
+        throw new ConflictError(`send: instance "${id}" has ended`, id)
     }
   }
 
