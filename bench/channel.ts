@@ -57,7 +57,7 @@ async function sendAll(
         sent++
       }
       await receiver.send(mail, sent + 1)
-      return await receiver.result()
+      return receiver.result()
     }),
   )
   const seconds = (performance.now() - startMs) / 1_000

@@ -116,14 +116,7 @@ async function measure(server: BenchServer, folder: string, task: Task, plan: Pl
   const fsyncsBefore = await server.fsyncs()
   const child = spawn(
     process.execPath,
-    [
-      '--no-deprecation',
-      join(SCRIPTS, task.script),
-      folder,
-      url,
-      task.name,
-      JSON.stringify(plan),
-    ],
+    ['--no-deprecation', join(SCRIPTS, task.script), folder, url, task.name, JSON.stringify(plan)],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
       timeout: plan.ms + plan.warmUpMs + plan.samples * 100 + SPARE_MS,

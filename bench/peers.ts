@@ -9,6 +9,7 @@ import type { Measured, Plan } from './peer.ts'
 import type { BenchServer } from './postgres.ts'
 import { type Shape, SHAPES } from './shapes.ts'
 import { printGrid, type Row } from './table.ts'
+import { workflowPeers } from './workflow-peers.ts'
 
 const FULL = { plan: { inFlight: 100, ms: 4_000, warmUpMs: 1_000, samples: 300 }, rounds: 3 }
 const SMOKE = { plan: { inFlight: 10, ms: 20, warmUpMs: 5, samples: 5 }, rounds: 1 }
@@ -59,6 +60,7 @@ export async function benchPeers(options: EngineOptions): Promise<Row[]> {
     ...SHAPES.map((shape) => ratio(shape, of(holdfast!, shape), of(other, shape))),
     ...walRow(of(holdfast!, SHAPES[2]!), of(other, SHAPES[2]!)),
     ...(await latencyRows(server, dbos as Dbos, plan)),
+    ...(await workflowPeers(server, dbos as Dbos, { plan, rounds })),
   ]
 }
 

@@ -51,8 +51,8 @@ const SMOKE: Size = {
 /** A store as this benchmark needs it. */
 interface Bed {
   readonly kind: Place['kind']
-  makePlace(): Promise<Place>
-  measureChildren(): Promise<Measured>
+  readonly makePlace: () => Promise<Place>
+  readonly measureChildren: () => Promise<Measured>
 }
 
 /** All that was measured on one store, round by round. */
