@@ -3,7 +3,8 @@
 
 import { describe } from '../base/describe.ts'
 import { number, option, resolveOptions } from '../base/options.ts'
-import { checkName, type types } from './definitions.ts'
+import type { types } from './definitions.ts'
+import { checkName } from './names.ts'
 import { checkSchema, type Schema } from './schema.ts'
 
 /** Where an instance gets messages, in the order they came: `In` is sent, `Out` is received. */

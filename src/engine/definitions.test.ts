@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import {
   activity,
   type ActivityDefinition,
-  checkId,
   childOptions,
   mergeActivityOptions,
   workflow,
   type WorkflowDefinition,
 } from './definitions.ts'
+import { checkId } from './names.ts'
 import { resolveRetry } from './retry.ts'
 
 const schema = {

@@ -9,6 +9,7 @@ import type { ActivityContext } from './context/activity-context.ts'
 import type { WorkflowContext } from './context/workflow-context.ts'
 import { type ResolvedRetry, type Retry, resolveRetry } from './retry.ts'
 import { checkSchema, type Schema } from './schema.ts'
+import { checkId, checkName } from './names.ts'
 import { checkVersion } from './versions.ts'
 
 /** Carries the types of a definition, and no value: so `AnyWorkflow` takes each one without `any`. */
@@ -221,29 +222,6 @@ export function childOptions(owner: string, given: ChildOptions | undefined): Re
     onParentClose: oneOf(['cancel', 'terminate', 'abandon'], 'cancel'),
   })
   return { ...options, timeoutMs: timeout }
-}
-
-// Control characters, and halves of pairs, which no database keeps.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const UNFIT = /[\x00-\x1f\p{Surrogate}]/u
-
-/** Names end up in history between separators, in logs and in messages. */
-export function checkName(kind: string, name: unknown): string {
-  return `"${checkText(name, `${kind}: name`, 200)}"`
-}
-
-/** Ids are shown to people, stand in URLs and file names, and are compared as they are. */
-export function checkId(value: unknown, what: string): string {
-  return checkText(value, what, 500)
-}
-
-function checkText(value: unknown, what: string, longest: number): string {
-  if (typeof value === 'string' && value !== '' && value.length <= longest && !UNFIT.test(value)) {
-    return value
-  }
-  throw new TypeError(
-    `${what} must be text of 1 to ${longest} characters without control characters, got ${describe(value)}`,
-  )
 }
 
 function checkCode(owner: string, code: unknown): unknown {

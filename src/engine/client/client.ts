@@ -1,6 +1,7 @@
 import { describe } from '../../base/describe.ts'
 import { resolveOptions } from '../../base/options.ts'
-import { type Args, checkId, type Workflow, type WorkflowDefinition } from '../definitions.ts'
+import type { Args, Workflow, WorkflowDefinition } from '../definitions.ts'
+import { checkId } from '../names.ts'
 import { ClientCore } from './client-core.ts'
 import type { ClientSetup } from './client-setup.ts'
 import { handle } from './handle.ts'

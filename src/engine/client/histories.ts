@@ -3,7 +3,7 @@
 import { describe } from '../../base/describe.ts'
 import { option, resolveOptions } from '../../base/options.ts'
 import type { Iid, InstanceRow, TurnRow, WorkflowName } from '../../store/workflow-store.ts'
-import { checkId } from '../definitions.ts'
+import { checkId } from '../names.ts'
 import { ConflictError } from '../errors.ts'
 import type { ClientCore } from './client-core.ts'
 import { exportHistory, readExported } from './exported-history.ts'

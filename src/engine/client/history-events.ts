@@ -6,6 +6,7 @@ import { type Event, readEvents, writeEvents } from '../../store/history.ts'
 import type { TurnRow } from '../../store/workflow-store.ts'
 import { type KeptValue, readKeptState, writeKeptState } from '../kept-state.ts'
 import { decodeReply, encodeReply } from '../replies.ts'
+import { isPlainText } from '../names.ts'
 import type { Values } from '../values.ts'
 import type { HistoryEvent } from './instance.ts'
 
@@ -183,13 +184,9 @@ function writeState(value: unknown, what: string, values: Values): string {
   return writeKeptState(new Map(kept))
 }
 
-// Control characters, and halves of pairs, which no database keeps.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const UNFIT = /[\x00-\x1f\p{Surrogate}]/u
-
 /** Names, ids and the like: they stand between the separators of history as they are. */
 function checkText(value: unknown, what: string): string {
-  if (typeof value === 'string' && !UNFIT.test(value)) return value
+  if (isPlainText(value)) return value
   throw new TypeError(`${what} must be text without control characters, got ${describe(value)}`)
 }
 

@@ -1,7 +1,7 @@
 import { option, resolveOptions } from '../../base/options.ts'
 import type { Post, PostAnswer } from '../../store/workflow-store.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
-import { checkId } from '../definitions.ts'
+import { checkId } from '../names.ts'
 import { ChannelFullError, ConflictError } from '../errors.ts'
 import { parse } from '../schema.ts'
 import type { ClientCore } from './client-core.ts'

@@ -1,7 +1,7 @@
 import { describe } from '../../base/describe.ts'
 import { duration, oneOf, option } from '../../base/options.ts'
 import { channelOf, type Letter } from '../channels.ts'
-import { checkId } from '../definitions.ts'
+import { checkId } from '../names.ts'
 import { checkVersion } from '../versions.ts'
 
 /** The options of `StartOptions`. */

@@ -7,11 +7,11 @@ import type { StartOptions } from '../client/instance.ts'
 import {
   type ActivityDefinition,
   type ActivityOptions,
-  checkName,
   type ChildOptions,
   mergeActivityOptions,
   type WorkflowDefinition,
 } from '../definitions.ts'
+import { checkName } from '../names.ts'
 import type { CommandPromise } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { ActivityWork } from '../runtime/activities.ts'

@@ -3,7 +3,7 @@ import { type Duration } from '../../base/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
 import { encodeReply } from '../replies.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
-import { checkId } from '../definitions.ts'
+import { checkId } from '../names.ts'
 import {
   cancellable,
   type CommandPromise,
