@@ -81,7 +81,7 @@ export interface WorkflowOptions<In, Out, Parsed> {
   input?: Schema<In, Parsed>
   /** Checks what the code returns. A result that does not pass fails the instance. */
   output?: Schema<NoInfer<Out>, unknown>
-  /** How long an execution may take; then it is cancelled and fails with a `TimeoutError`. */
+  /** How long an execution may take; then it is cancelled and fails, with a `TimeoutError` as the cause. */
   timeout?: Duration
   /**
    * How long clean-up may take once the instance is cancelled; then it is ended as it stands.

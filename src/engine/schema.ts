@@ -32,8 +32,22 @@ export async function parse(
   value: unknown,
   what: string,
 ): Promise<unknown> {
-  if (schema === undefined) return value
-  const answer = (await schema['~standard'].validate(value)) as Answer
+  return schema === undefined
+    ? value
+    : parsed((await schema['~standard'].validate(value)) as Answer, what)
+}
+
+/** The same, at once: where the code of a workflow runs nothing can be waited for. */
+export function parseNow(schema: Schema<never, unknown>, value: unknown, what: string): unknown {
+  const answer = schema['~standard'].validate(value)
+  if (answer instanceof Promise) {
+    void answer.catch(() => {})
+    throw new TypeError(`${what} cannot be checked: its schema is asynchronous`)
+  }
+  return parsed(answer as Answer, what)
+}
+
+function parsed(answer: Answer, what: string): unknown {
   if (answer.issues === undefined) return answer.value
   const list = answer.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`).join('; ')
   throw new TypeError(`${what} is not valid: ${list}`)

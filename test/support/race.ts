@@ -181,5 +181,22 @@ export async function connectionTo(under: OpenedStore): Promise<TestSchema> {
   const [row] = await under.sql<{ schema: string }>('select current_schema() as schema')
   const own = await testSchema('race_side')
   await own.query(`select set_config('search_path', $1, false)`, [row!.schema])
-  return { ...own, schema: row!.schema }
+  return own
+}
+
+/**
+ * Until somebody waits for such a lock on the tables of a store on PostgreSQL. Asked on a connection
+ * without a transaction: inside one, the server goes on giving its first answer.
+ */
+export async function lockIsWaitedFor(
+  under: OpenedStore,
+  locktype: 'advisory' | 'transactionid',
+): Promise<void> {
+  await eventually(() =>
+    under.sql(
+      `select 1 from pg_locks as l join pg_stat_activity as a using (pid)
+      where not l.granted and l.locktype = ? and a.query like '%' || current_schema() || '%'`,
+      locktype,
+    ),
+  )
 }

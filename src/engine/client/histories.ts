@@ -84,7 +84,7 @@ export async function fork(core: ClientCore, id: string, given: ForkOptions): Pr
     workflow: row.workflow,
     labels: row.labels,
     execution: row.execution,
-    moments: cutBehind(moments, at),
+    moments: cutBehind(moments, at, core.setup.clock.date().getTime()),
   })
 }
 

@@ -38,11 +38,13 @@ export function turnsOf(execution: number, moments: readonly Moment[]): TurnRow[
 }
 
 /** The past up to an event. What an input at its end leads to has not happened there yet. */
-export function cutBehind(moments: readonly Moment[], count: number): Moment[] {
+export function cutBehind(moments: readonly Moment[], count: number, now: number): Moment[] {
   const kept = moments.slice(0, count)
   const last = kept.at(-1)
   if (last !== undefined && INPUTS.has(last.event.type)) {
-    kept.splice(-1, 0, { at: last.at, event: { type: 'forked' } })
+    // The code goes on now, not when the other one did: its time-outs begin anew.
+    const at = Math.max(last.at, now)
+    kept.splice(-1, 1, { at, event: { type: 'forked' } }, { ...last, at })
   }
   return kept
 }

@@ -8,17 +8,22 @@
 import { Batcher } from '../../base/batcher.ts'
 import type { StoreError } from '../../store/store-error.ts'
 import type { Post, PostAnswer } from '../../store/workflow-store.ts'
-import type { ClientSetup } from './client-setup.ts'
+import type { ClientSetup, LocalRuntime } from './client-setup.ts'
 import { resend } from './resend.ts'
+
+/** What is needed to send. */
+type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
+  readonly runtime?: Pick<LocalRuntime, 'hint'> | undefined
+}
 
 /** Sends posts in batches, in order. */
 export class Posts {
-  readonly #setup: ClientSetup
+  readonly #setup: PostsSetup
   readonly #batches: Batcher<Post, PostAnswer>
   /** By id: settles when the last post for it has been handed over. */
   readonly #tails = new Map<string, Promise<unknown>>()
 
-  constructor(setup: ClientSetup) {
+  constructor(setup: PostsSetup) {
     this.#setup = setup
     this.#batches = new Batcher((posts) => this.#send(posts))
   }

@@ -7,6 +7,7 @@
 import { readEvents } from '../../store/history.ts'
 import type { Iid, InstanceRow, Verdict } from '../../store/workflow-store.ts'
 import { channelOf } from '../channels.ts'
+import { momentAfter } from '../context/moments.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import type { Started } from '../runtime/runtime.ts'
@@ -65,6 +66,8 @@ export async function start(
     }
     absent = row?.status === 'absent' ? row.iid : undefined
     if (row === undefined || absent !== undefined) continue
+    // What the last try removed, nobody would start again.
+    if (tries === MOST_TRIES) break
     if (await mayKeep(core, row, wanted, options)) return { id, iid: row.iid }
   }
   throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)
@@ -98,7 +101,7 @@ async function send(core: ClientCore, wanted: NewInstance): Promise<Started> {
   const iid = wanted.iid ?? (await core.iids.take())
   const workflow = await core.workflowNumber(wanted.definition)
   // A delay is counted from now by this machine's date: only the store knows its own clock.
-  const wakeAt = wanted.delayMs === 0 ? 0 : clock.date().getTime() + Math.ceil(wanted.delayMs)
+  const wakeAt = wanted.delayMs === 0 ? 0 : momentAfter(clock.date().getTime(), wanted.delayMs)
   const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
   const verdict: Verdict = await resend(clock, () => core.start(item))
   return { iid, verdict }

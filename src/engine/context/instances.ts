@@ -1,6 +1,7 @@
 // Workflows that a workflow starts: children, whose result it waits for, and others, which go their
 // own way.
 
+import { createHash } from 'node:crypto'
 import { describe } from '../../base/describe.ts'
 import { resolveOptions } from '../../base/options.ts'
 import { type ChildOptions, childOptions, type WorkflowDefinition } from '../definitions.ts'
@@ -9,23 +10,24 @@ import type { Scope } from '../replay/scope.ts'
 import type { OnParentClose } from '../../store/workflow-store.ts'
 import type { StartOptions } from '../client/instance.ts'
 import { START_OPTIONS } from '../client/start-options.ts'
-import { channelOf, type ChannelDefinition } from '../channels.ts'
+import { channelOf, type Letter } from '../channels.ts'
+import type { Values } from '../values.ts'
 import type { Frame } from './frame.ts'
-import { mapped, remote } from './messages.ts'
+import { mapped, remote, type SendWork } from './messages.ts'
 import { runTimed } from './structure.ts'
 import type { Child, WorkflowContext } from './workflow-context.ts'
+
+const LONGEST_PREFIX = 300
 
 /** What is needed to carry out a `child` or `start`. */
 export interface StartWork {
   readonly definition: WorkflowDefinition
-  /** As given: the schema of the workflow is asked when it is started. */
-  readonly input: unknown
   readonly onClose: OnParentClose
   readonly onConflict: 'return' | 'error'
   readonly delayMs: number
   /** A JSON object of texts. */
   readonly labels: string
-  readonly message: { readonly channel: ChannelDefinition; readonly data: unknown } | undefined
+  readonly message: SendWork | undefined
 }
 
 /** Runs a workflow as a child. */
@@ -64,7 +66,6 @@ function child(
   const id = options.id ?? instanceId(frame)
   const work: StartWork = {
     definition,
-    input,
     onClose: options.onParentClose,
     onConflict: 'error',
     delayMs: 0,
@@ -96,7 +97,14 @@ function instanceId({ copy }: Frame): string {
   const recorded = copy.run.recordedIds.get(command)
   if (recorded !== undefined) return recorded
   const place = `${copy.generation}.${command}`
-  return `${copy.id}/${place}.${copy.started.seed.slice(0, 6)}`
+  return `${shortened(copy.id)}/${place}.${copy.started.seed.slice(0, 6)}`
+}
+
+/** Ids of children of children grow; beyond this, a hash stands for the end. */
+function shortened(id: string): string {
+  if (id.length <= LONGEST_PREFIX) return id
+  const hash = createHash('sha256').update(id).digest('hex').slice(0, 24)
+  return `${id.slice(0, LONGEST_PREFIX - 50)}~${hash}`
 }
 
 function ownId({ id }: { readonly id: string | undefined }): object {
@@ -124,12 +132,11 @@ export function startInstance(
   const letter = options.send
   const work: StartWork = {
     definition,
-    input,
     onClose: 'independent',
     onConflict: options.onConflict,
     delayMs: options.delay,
     labels: options.labels,
-    message: letter && { channel: channelOf('ctx.start: send', letter), data: letter.data },
+    message: letter && letterOf(letter, values),
   }
   const promise = frame.give(
     scope,
@@ -149,6 +156,13 @@ export function startInstance(
     work,
   )
   return mapped(promise, () => remote(frame, scope, id))
+}
+
+/** As it is now: the code may change what it gave. */
+function letterOf(letter: Letter, values: Values): SendWork {
+  const channel = channelOf('ctx.start: send', letter)
+  const what = `ctx.start: message for channel "${channel.name}"`
+  return { channel, value: values.encode(letter.data, what) }
 }
 
 /** An unversioned start takes the latest version that is registered here. */

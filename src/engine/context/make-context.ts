@@ -22,13 +22,11 @@ import { type ContextHost, Frame } from './frame.ts'
 import { guardedSignal } from './guarded-signal.ts'
 import { runChild, startInstance } from './instances.ts'
 import { receive, remote } from './messages.ts'
+import { LATEST_MS } from './moments.ts'
 import { makeStructure, runTimed } from './structure.ts'
 import type { WorkflowContext } from './workflow-context.ts'
 
 export type { ContextHost } from './frame.ts'
-
-// The last moment that a `Date` can hold.
-const LATEST_MS = 8.64e15
 
 /** The code of one execution, called with its context. */
 export function callCode(

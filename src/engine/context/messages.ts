@@ -12,12 +12,14 @@ import {
 } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { Frame } from './frame.ts'
+import { momentAfter } from './moments.ts'
 import type { Asked, DurablePromise, Remote } from './workflow-context.ts'
 
 /** What is needed to carry out a `send`. */
 export interface SendWork {
   readonly channel: ChannelDefinition
-  readonly data: unknown
+  /** Encoded; the schema of the channel is asked when it is sent. */
+  readonly value: string
 }
 
 /** Waits for a message of a channel or for a request. */
@@ -31,7 +33,7 @@ export function receive(
   const { kind, name } = inbound(from)
   const { timeout } = resolveOptions('ctx.receive', given, { timeout: duration(undefined) })
   // 0 stands for never, and no turn is at the beginning of 1970.
-  const until = timeout === undefined ? 0 : run.at + Math.ceil(timeout)
+  const until = timeout === undefined ? 0 : momentAfter(run.at, timeout)
   const promise = frame.give(scope, { type: 'receive', command: 0, name, until }, undefined)
   return mapped(promise, (received) => {
     if (received === undefined) return undefined
@@ -72,7 +74,7 @@ export function remote(frame: Frame, scope: Scope, id: string): Remote {
       const channel = definitionOf('send', 'channel', to)
       const { name, capacity } = channel
       const value = frame.host.values.encode(data, `send: message for channel "${name}"`)
-      const work: SendWork = { channel, data }
+      const work: SendWork = { channel, value }
       const command = { type: 'send', command: 0, id, name, capacity, value } as const
       return frame.give(scope, command, work) as DurablePromise<void>
     },

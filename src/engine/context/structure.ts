@@ -4,12 +4,12 @@
 //   B2. A group settles when all its functions have ended: clean-up in them is never cut off.
 
 import { describe } from '../../base/describe.ts'
-import { durationMs } from '../../base/duration.ts'
 import { CancelledError, TimeoutError } from '../../base/errors.ts'
 import { duration, number, resolveOptions } from '../../base/options.ts'
 import { cancellable, type CommandPromise } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { Frame } from './frame.ts'
+import { momentAfter } from './moments.ts'
 import type { Branch, WorkflowContext } from './workflow-context.ts'
 
 type Structure = Pick<WorkflowContext, 'all' | 'race' | 'map' | 'scope' | 'uncancellable' | 'saga'>
@@ -154,7 +154,7 @@ export function runTimed(
   what: string,
 ): CommandPromise {
   const { run: execution } = frame.copy
-  const fireAt = execution.at + Math.ceil(durationMs(timeoutMs, `${what}: timeout`))
+  const fireAt = momentAfter(execution.at, timeoutMs)
   // Before the code, so that its place in history does not depend on what the code does.
   const timer = frame.give(outer, { type: 'timer', command: 0, fireAt }, undefined)
   const inner = frame.enter(outer, makeContext, run)

@@ -85,6 +85,8 @@ export class Execution implements InTurn {
   at = 0
   /** True while inputs come from history. */
   replaying = true
+  /** Whether the code has ever been given something to go on with. */
+  hasWaited = false
   /** Ids that history says instances were started under, by command, if they were answered. */
   recordedIds: ReadonlyMap<number, string> = new Map()
   /** Changes that history says the code knew of. Set before the past is repeated. */
@@ -224,6 +226,7 @@ export class Execution implements InTurn {
     }
     this.#forget(waiting)
     this.#children.delete(input.command)
+    this.hasWaited = true
     switch (input.type) {
       case 'completed':
         return waiting.resolve(this.#decode.value(input.value))

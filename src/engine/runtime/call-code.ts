@@ -1,6 +1,6 @@
 import { callCode, type ContextHost } from '../context/make-context.ts'
 import type { WorkflowContext } from '../context/workflow-context.ts'
-import { parse } from '../schema.ts'
+import { parseNow } from '../schema.ts'
 import { insideExecution } from './strays.ts'
 import type { Begin } from './take-turn.ts'
 
@@ -13,7 +13,7 @@ export function codeCaller(context: ContextHost): Begin {
     const code = (ctx: WorkflowContext): Promise<unknown> => definition.run!(input as never, ctx)
     const checked = async (ctx: WorkflowContext): Promise<unknown> => {
       const value = await code(ctx)
-      await parse(output, value, `workflow "${definition.name}": its result`)
+      if (output !== undefined) parseNow(output, value, `workflow "${definition.name}": its result`)
       return value
     }
     const called = output === undefined ? code : checked

@@ -167,6 +167,7 @@ export class Conductor {
   /** Something arrived for an instance that is owned. */
   deliver(copy: Copy, loaded: Loaded): void {
     if (copy.state !== 'gone') this.#receive(copy, loaded)
+    if (copy.state === 'released' && hasNews(copy)) this.#setup.look([copy.iid])
   }
 
   /** Puts arrivals before a copy and lets it have a turn. */
@@ -299,6 +300,7 @@ export class Conductor {
       // A child that is being started can be closed only once it is there.
       const again = (): void => {
         if (copy.state === 'committing') this.#commit(copy, row, next, result)
+        committer.flush()
       }
       void Promise.all(starting).then(again)
       return
@@ -378,11 +380,15 @@ export class Conductor {
       case 'keep':
         for (const given of result.given) this.#carrier.carryOut(copy, given)
         this.#carrier.watchCleanUp(copy)
-        // What was sent along with the start is in its inbox.
-        if (isNew && this.#starts.get(copy)!.messages.length > 0) this.#setup.look([copy.iid])
+        if (isNew && this.#mayHaveMail(copy)) this.#setup.look([copy.iid])
         if (hasNews(copy)) this.turner.enqueue(copy)
         else this.#releaseIfAtRest(copy)
     }
+  }
+
+  /** Whether something was sent along with the start, or may have come meanwhile. */
+  #mayHaveMail(copy: Copy): boolean {
+    return copy.hasMail || copy.parent !== null || this.#starts.get(copy)!.messages.length > 0
   }
 
   /** What the turn meant for others here: attempts that are not wanted, children, those who asked. */
@@ -463,7 +469,10 @@ export class Conductor {
     this.copies.release(copy)
     this.#notifyLeft()
     this.endings.tell(copy.iid, undefined)
-    if (wakeAt !== null && !this.#closing) this.#setup.claimAt(wakeAt)
+    if (this.#closing) return
+    // What came while it was being released is found by whoever claims it.
+    if (hasNews(copy)) this.#setup.look([copy.iid])
+    if (wakeAt !== null) this.#setup.claimAt(wakeAt)
   }
 
   #ended(copy: Copy, end: Ending): void {

@@ -75,7 +75,7 @@ export function nextCopy(
     known,
     stop,
     // Results were for the last execution; a cancellation is for the instance.
-    arrivals: copy.arrivals.filter(({ event }) => event.type === 'cancelled'),
+    arrivals: [...copy.held, ...copy.arrivals].filter(({ event }) => event.type === 'cancelled'),
     turn: 1,
     seq: 1,
     startedAt: at,

@@ -70,6 +70,10 @@ export interface Copy {
   readonly mailbox: Map<string, Mail[]>
   /** Inbox rows that are known here, so that reading them again brings nothing twice. */
   readonly known: KnownRows
+  /** That something was sent to it before its start was recorded. */
+  hasMail: boolean
+  /** Arrivals for the next execution. */
+  held: Arrival[]
   /** Inbox rows with results for executions that are over: they only have to go. */
   stale: number[]
   /** That it is to end at once, without its code. */
@@ -161,6 +165,8 @@ export function newCopy({
     arrivals: [],
     mailbox: new Map(),
     known: new KnownRows(),
+    hasMail: false,
+    held: [],
     stale: [],
     stop: undefined,
     children: new Map(),

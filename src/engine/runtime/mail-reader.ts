@@ -50,8 +50,9 @@ export class MailReader {
     for (const iid of iids) {
       const copy = this.#host.copy(iid)
       if (copy === undefined) others.push(iid)
-      // One that is being started is looked at again when it is recorded.
       else if (copy.turn > 0) owned.push(copy)
+      // It is being started, and looked at again when that is recorded.
+      else copy.hasMail = true
     }
     for (const iid of iids) this.#wanted.delete(iid)
     if (others.length > 0) this.#host.claim(others)

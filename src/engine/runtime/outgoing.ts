@@ -15,9 +15,11 @@ import type {
   InstanceRow,
   Next,
   ParentLink,
+  PostVerdict,
   WorkflowStore,
 } from '../../store/workflow-store.ts'
 import type { Hint } from '../client/client-setup.ts'
+import { Posts } from '../client/posts.ts'
 import type { StartWork } from '../context/instances.ts'
 import type { SendWork } from '../context/messages.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
@@ -75,9 +77,11 @@ export class Errand implements Attempt {
 /** Carries out what owned instances ask of others. */
 export class Outgoing {
   readonly #host: OutgoingHost
+  readonly #posts: Posts
 
   constructor(host: OutgoingHost) {
     this.#host = host
+    this.#posts = new Posts({ store: host.store, clock: host.clock, runtime: host })
   }
 
   /** Carries out a command. */
@@ -123,13 +127,13 @@ export class Outgoing {
     work: StartWork,
     errand: Errand,
   ): Promise<void> {
-    const { values, store } = this.#host
+    const { store } = this.#host
     const { iid: parentIid, id: parentId, generation: execution } = copy
     const { command, id, version, workflow: name } = event
     const { onClose, onConflict, delayMs, labels } = work
     const parent: ParentLink = { iid: parentIid, id: parentId, execution, command, onClose }
     const what = `workflow "${name}": its input`
-    const input = values.encode(await parse(work.definition.input, work.input, what), what)
+    const input = await this.#input(work.definition, event.input, what)
     const wanted: NewInstance = {
       definition: this.#host.workflow(name, version) ?? { ...work.definition, version },
       id,
@@ -159,6 +163,13 @@ export class Outgoing {
     }
   }
 
+  /** As the schema of the workflow parses it. */
+  async #input({ input: schema }: WorkflowDefinition, text: string, what: string): Promise<string> {
+    if (schema === undefined) return text
+    const { values } = this.#host
+    return values.encode(await parse(schema, values.value(text), what), what)
+  }
+
   #found(copy: Copy, { type, command }: StartEvent, iid: Iid): void {
     if (type === 'child') this.#host.startedChild(copy, command, iid)
     else this.#host.completed(copy, command, this.#host.values.encode(undefined, 'start'))
@@ -176,8 +187,11 @@ export class Outgoing {
     messages: NewInstance['messages'],
   ): Promise<void> {
     for (const { name, payload } of messages) {
-      const dedupeKey = keyOf(copy, command)
-      await this.#postOne({ id, name, payload, dedupeKey, capacity: null })
+      await this.#postOne(id, async () => payload, {
+        name,
+        capacity: null,
+        key: keyOf(copy, command),
+      })
     }
   }
 
@@ -186,9 +200,8 @@ export class Outgoing {
     { id, name, capacity, command }: Extract<CommandEvent, { type: 'send' }>,
     work: SendWork,
   ): Promise<void> {
-    const payload = await this.#encode(work)
-    const dedupeKey = keyOf(copy, command)
-    const verdict = await this.#postOne({ id, name, payload, dedupeKey, capacity })
+    const key = keyOf(copy, command)
+    const verdict = await this.#postOne(id, () => this.#encode(work), { name, capacity, key })
     switch (verdict) {
       case 'sent':
       case 'duplicate':
@@ -204,22 +217,30 @@ export class Outgoing {
     }
   }
 
-  async #postOne(post: {
-    readonly id: string
-    readonly name: string
-    readonly payload: string
-    readonly dedupeKey: string
-    readonly capacity: number | null
-  }) {
-    const iid = await this.#host.newIid()
-    const [answer] = await this.#host.store.post([{ ...post, kind: 'message', replyTo: '', iid }])
-    if (answer!.verdict === 'sent') this.#host.hint([answer!])
-    return answer!.verdict
+  async #postOne(
+    id: string,
+    payload: () => Promise<string>,
+    { name, capacity, key }: { name: string; capacity: number | null; key: string },
+  ): Promise<PostVerdict> {
+    const { verdict } = await this.#posts.post(id, async () => ({
+      id,
+      kind: 'message',
+      name,
+      payload: await payload(),
+      replyTo: '',
+      dedupeKey: key,
+      capacity,
+      iid: await this.#host.newIid(),
+    }))
+    return verdict
   }
 
-  async #encode({ channel, data }: SendWork): Promise<string> {
+  /** As the schema of its channel parses it. */
+  async #encode({ channel, value }: SendWork): Promise<string> {
+    const { values } = this.#host
+    if (channel.schema === undefined) return value
     const what = `channel "${channel.name}": the message`
-    return this.#host.values.encode(await parse(channel.schema, data, what), what)
+    return values.encode(await parse(channel.schema, values.value(value), what), what)
   }
 
   async #read(

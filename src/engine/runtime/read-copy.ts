@@ -27,7 +27,10 @@ const NOTHING = { input: '', seed: '', parentId: '', state: '' }
 
 /** Takes what waits in the inbox of an instance over into its copy, unless it is known there. */
 export function takeInbox(copy: Copy, inbox: readonly InboxRow[]): void {
-  for (const row of inbox) if (copy.known.add(row.id)) takeRow(copy, row)
+  for (const row of inbox) {
+    // One for a later execution is for whoever owns that.
+    if (row.execution <= copy.generation && copy.known.add(row.id)) takeRow(copy, row)
+  }
 }
 
 function takeRow(copy: Copy, row: InboxRow): void {
@@ -48,9 +51,10 @@ function takeRow(copy: Copy, row: InboxRow): void {
       return
     case 'completed':
     case 'failed': {
-      if (row.execution < copy.generation) copy.stale.push(inboxId)
-      // One for a later execution is for whoever owns that.
-      if (row.execution !== copy.generation) return
+      if (row.execution < copy.generation) {
+        copy.stale.push(inboxId)
+        return
+      }
       const event: Arrival['event'] =
         kind === 'completed'
           ? { type: kind, command, value: payload }

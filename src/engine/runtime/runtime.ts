@@ -17,6 +17,7 @@ import type {
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { Hint, LocalRuntime } from '../client/client-setup.ts'
 import type { WorkflowLimits } from '../context/frame.ts'
+import { momentAfter } from '../context/moments.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Registry } from '../registry.ts'
 import type { Values } from '../values.ts'
@@ -392,7 +393,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     const { name, version } = definition
     const workflow = known ?? (await this.#foreignNumber(name, version))
     const at = this.#time.now()
-    const wakeAt = at + Math.ceil(delayMs)
+    const wakeAt = momentAfter(at, delayMs)
     const verdict = await new Promise<Verdict>((resolve, reject) => {
       this.#committer.add({
         start: startItem(start, { iid, workflow, at, wakeAt }),

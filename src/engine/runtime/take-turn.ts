@@ -97,6 +97,11 @@ class TurnTaking {
 
   async arrive({ event, inboxId }: Arrival): Promise<void> {
     const run = this.#run
+    if (event.type === 'cancelled' && run.outcome?.kind === 'continued' && run.hasWaited) {
+      // The next execution is there to clean up. One that never waits may have no other.
+      this.#copy.held.push({ event, ...(inboxId !== undefined && { inboxId }) })
+      return
+    }
     if (inboxId !== undefined) this.#taken.push(inboxId)
     if (event.type === 'cancelled') {
       const hasEnded = run.outcome !== undefined && run.outcome.kind !== 'continued'

@@ -1760,7 +1760,7 @@ $$;
   },
   {
     name: 'procedures/post',
-    checksum: '6247ac01a0b79d72',
+    checksum: 'c8c38d5a414ac683',
     sql: `-- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
 -- as send() does. A message for an id that is not there makes a row for it, under the number that
 -- came with it: who starts that id finds the row, since both meet on the unique id.
@@ -1932,6 +1932,19 @@ begin
   where g.letter = 's'
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;
+
+  -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
+  if p_kinds && array[4, 5]::smallint[] then
+    update runs as r
+    set wake_at = v_clock
+    from unnest(v_targets, p_kinds, v_letters) as g (target, kind, letter)
+    where r.iid = g.target
+      and g.letter = 's'
+      and g.kind in (4, 5)
+      and r.epoch = 0
+      and r.owner is null
+      and r.wake_at is not null;
+  end if;
 
   verdicts := array_to_string(v_letters, '');
   select

@@ -170,6 +170,19 @@ begin
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;
 
+  -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
+  if p_kinds && array[4, 5]::smallint[] then
+    update runs as r
+    set wake_at = v_clock
+    from unnest(v_targets, p_kinds, v_letters) as g (target, kind, letter)
+    where r.iid = g.target
+      and g.letter = 's'
+      and g.kind in (4, 5)
+      and r.epoch = 0
+      and r.owner is null
+      and r.wake_at is not null;
+  end if;
+
   verdicts := array_to_string(v_letters, '');
   select
     array_agg(case when g.letter = 'u' then 0 else coalesce(g.target, 0) end order by g.place),

@@ -18,6 +18,11 @@ const INSERT_ABSENT = `
 insert into instances (iid, id, execution, status, created_at, updated_at)
 values (?, ?, 0, 'absent', ?, ?)`
 
+// One that was never run is not woken by mail. The wish for its end need not wait for its time.
+const WAKE_UNRUN = `
+update runs set wake_at = ?
+where iid = ? and epoch = 0 and owner is null and wake_at is not null`
+
 const WAITING = 'select 1 from inbox where iid = ? and kind = ? limit 1'
 
 // Counts no further than it has to: a full channel may hold many.
@@ -41,6 +46,7 @@ function postOne(tx: Transaction, item: Post): PostAnswer {
   if (found === undefined) tx.sql(INSERT_ABSENT).run(iid, item.id, tx.now, tx.now)
   // Parked until the start: claims would otherwise look at what nobody can claim, again and again.
   putIntoInbox(tx, iid, item, !isStarted)
+  if (item.kind !== 'message') tx.sql(WAKE_UNRUN).run(tx.now, iid)
   if (item.dedupeKey !== '') {
     tx.sql('insert into posted (iid, key) values (?, ?)').run(iid, item.dedupeKey)
   }
