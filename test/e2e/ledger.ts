@@ -20,6 +20,13 @@ export type Line =
     }
   /** Somebody outside was told that the instance has ended. */
   | { readonly what: 'ended'; readonly id: string }
+  /** Somebody outside is about to send a message, and was told that it is stored. */
+  | {
+      readonly what: 'sending' | 'sent'
+      readonly id: string
+      readonly channel: string
+      readonly value: unknown
+    }
 
 /** Appends a line. */
 export function note(path: string, line: Line): void {
@@ -33,7 +40,8 @@ export function readLedger(path: string): Line[] {
   return text.filter((line) => line !== '').map((line) => JSON.parse(line) as Line)
 }
 
-/** The number of the command that a key stands for. */
-export function commandOf(key: string): number {
-  return Number(key.split('-')[2])
+/** The place of the command that a key stands for: execution and command. */
+export function placeOf(key: string): string {
+  const [, execution, command] = key.split('-')
+  return `${execution}.${command}`
 }

@@ -2,11 +2,15 @@
 // at random moments. The seed decides what is done; the operating system decides where it hits.
 
 import { setTimeout as passTime } from 'node:timers/promises'
-import { connect, open, type Workflow } from '../../src/index.ts'
+import { type Client, connect, type Workflow } from '../../src/index.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { checkScene } from './check.ts'
-import { note, readLedger } from './ledger.ts'
-import { JOBS, type Start, workflowsOn } from './programs/workflows.ts'
+import { Crowd } from './crowd.ts'
+import { keepScene } from './keep.ts'
+import { readLedger } from './ledger.ts'
+import { compareOutcomes, undisturbed, untilEmpty } from './outcomes.ts'
+import { workflowsOn } from './programs/workflows.ts'
+import { randomFrom } from './random.ts'
 import { openScene, type Scene, type SceneKind } from './scene.ts'
 import { storeOf } from './store-place.ts'
 import { LEASE_MS, type WorkerProcess } from './workers.ts'
@@ -15,59 +19,71 @@ import { LEASE_MS, type WorkerProcess } from './workers.ts'
 export interface RoundReport {
   /** What must not be and was; empty when all is well. */
   readonly findings: readonly string[]
+  /** Those whose start was acknowledged. */
   readonly instances: number
   readonly attempts: number
+  readonly messages: number
   readonly kills: number
   readonly freezes: number
   readonly stops: number
 }
 
-const PROCESSES = 2
-const TROUBLE_MS = 6_000
-const STARTS_PER_PROCESS = 8
-const STARTS_BY_CLIENT = 16
-const FINISH_MS = 40_000
+/** How large a round is. */
+export interface RoundSize {
+  readonly processes: number
+  /** How long things are done to the processes. */
+  readonly troubleMs: number
+  readonly startsPerProcess: number
+  readonly startsByClient: number
+}
+
+/** A round that fits into the tests. */
+export const SHORT: RoundSize = {
+  processes: 2,
+  troubleMs: 6_000,
+  startsPerProcess: 8,
+  startsByClient: 24,
+}
+
+/** A round for those who have time. */
+export const LONG: RoundSize = {
+  processes: 4,
+  troubleMs: 60_000,
+  startsPerProcess: 12,
+  startsByClient: 300,
+}
 
 /** Plays one round. */
-export async function playRound(kind: SceneKind, seed: number): Promise<RoundReport> {
+export async function playRound(kind: SceneKind, seed: number, size = SHORT): Promise<RoundReport> {
   await using scene = openScene(kind)
+  const { processes } = size
   const counts = { kills: 0, freezes: 0, stops: 0 }
-  const given: Start[] = []
-  const makeStarts = (who: string, count: number, random: () => number): Start[] => {
-    const starts = Array.from({ length: count }, (_, i) => randomStart(random, `${who}-${i}`))
-    given.push(...starts)
-    return starts
-  }
+  await using client = connect(storeOf(scene.store), { log: silentLog })
+  const crowd = new Crowd(scene, client, seed * 10 + processes + 1)
 
-  const until = performance.now() + TROUBLE_MS
-  const troubled = Array.from({ length: PROCESSES }, async (_, slot) => {
+  const until = performance.now() + size.troubleMs
+  const troubled = Array.from({ length: processes }, async (_, slot) => {
     // Each has its own, so that the seed decides what happens to it whatever the others do.
     const random = randomFrom(seed * 10 + slot)
     for (let life = 1; performance.now() < until; life++) {
-      const starts = makeStarts(`${slot}.${life}`, STARTS_PER_PROCESS, random)
+      const starts = crowd.give(`${slot}.${life}`, size.startsPerProcess, random)
       const worker = scene.workers.start({ starts })
+      worker.onStarted = (id) => crowd.acknowledge(id)
       await worker.loaded
       await trouble(worker, random, counts)
     }
   })
-  const random = randomFrom(seed * 10 + PROCESSES)
-  const byClient = makeStarts('client', STARTS_BY_CLIENT, random)
-  const acknowledged = await startByClient(scene, byClient, until, random)
+  const random = randomFrom(seed * 10 + processes)
+  await startByClient(scene, client, crowd, { count: size.startsByClient, until, random })
   await Promise.all(troubled)
 
   const last = [scene.workers.start(), scene.workers.start()]
-  const ids = new Set([...acknowledged, ...scene.workers.acknowledged])
-  const [{ results, findings }, expected] = await Promise.all([
-    awaitResults(scene, ids),
-    undisturbed(given),
-  ])
-  for (const [id, result] of results) {
-    if (JSON.stringify(result) !== JSON.stringify(expected.get(id))) {
-      findings.push(
-        `${id}: ended with ${JSON.stringify(result)}, not ${JSON.stringify(expected.get(id))}`,
-      )
-    }
-  }
+  await crowd.attendToStarted()
+  const expected = undisturbed(crowd.given)
+  const findings = await compareOutcomes(scene, client, crowd.acknowledged, expected)
+  // A server may finish what it was told to by a process that has been killed since.
+  await crowd.attendToStarted()
+  findings.push(...(await crowd.attended()))
   // What was started without anybody being told must end as well.
   await untilEmpty(scene)
   for (const worker of last) {
@@ -81,11 +97,13 @@ export async function playRound(kind: SceneKind, seed: number): Promise<RoundRep
   }
   const lines = readLedger(scene.ledger)
   findings.push(...(await checkScene(scene, lines)))
+  if (findings.length > 0) findings.push(`more about it: ${await keepScene(scene, seed)}`)
   return {
     ...counts,
     findings,
-    instances: ids.size,
+    instances: crowd.acknowledged.size,
     attempts: lines.filter(({ what }) => what === 'begin').length,
+    messages: lines.filter(({ what }) => what === 'sent').length,
   }
 }
 
@@ -114,93 +132,30 @@ async function trouble(
   await worker.kill()
 }
 
-/** Starts instances as a process that runs nothing; answers those that were acknowledged. */
+/** Starts instances as a process that runs nothing. */
 async function startByClient(
   scene: Scene,
-  starts: readonly Start[],
-  until: number,
-  random: () => number,
-): Promise<string[]> {
-  await using client = connect(storeOf(scene.store), { log: silentLog })
+  client: Client,
+  crowd: Crowd,
+  how: { readonly count: number; readonly until: number; readonly random: () => number },
+): Promise<void> {
+  const { count, until, random } = how
   const workflows = workflowsOn(scene.ledger)
-  const acknowledged: string[] = []
-  const pauseMs = (until - performance.now()) / starts.length
-  for (const { workflow, id, input } of starts) {
+  const pauseMs = (until - performance.now()) / count
+  for (const { workflow, id, input } of crowd.give('client', count, random)) {
     await passTime(random() * pauseMs)
     const code = workflows[workflow] as Workflow<unknown, unknown>
     try {
       await client.start(code, input, { id })
-      acknowledged.push(id)
+      crowd.acknowledge(id)
     } catch (error) {
       // A frozen process may hold the lock of an SQLite file for longer than we wait.
       if ((error as { code?: string }).code !== 'busy') throw error
     }
-  }
-  return acknowledged
-}
-
-async function awaitResults(
-  scene: Scene,
-  ids: ReadonlySet<string>,
-): Promise<{ results: Map<string, unknown>; findings: string[] }> {
-  await using client = connect(storeOf(scene.store), { log: silentLog })
-  const results = new Map<string, unknown>()
-  const findings: string[] = []
-  await Promise.all(
-    [...ids].map(async (id) => {
-      try {
-        results.set(id, await client.get(id).result({ timeout: FINISH_MS }))
-        note(scene.ledger, { what: 'ended', id })
-      } catch (error) {
-        const info = await client.get(id).info()
-        findings.push(
-          `${id}: was acknowledged and has no result: ${String(error)}, ${JSON.stringify(info)}`,
-        )
-      }
-    }),
-  )
-  return { results, findings }
-}
-
-/** The same workflows in one process that nobody disturbs. */
-async function undisturbed(starts: readonly Start[]): Promise<Map<string, unknown>> {
-  const workflows = workflowsOn('/dev/null')
-  await using runtime = await open('memory:', { register: workflows })
-  const results = starts.map(async ({ workflow, id, input }): Promise<[string, unknown]> => {
-    const code = workflows[workflow] as Workflow<unknown, unknown>
-    return [id, await runtime.run(code, input)]
-  })
-  return new Map(await Promise.all(results))
-}
-
-/** Waits until nothing is unfinished, for a while. */
-export async function untilEmpty(scene: Scene): Promise<void> {
-  const until = performance.now() + FINISH_MS
-  while (performance.now() < until) {
-    const [left] = await scene.query('select count(*) as count from runs')
-    if (Number(left?.['count']) === 0) return
-    await passTime(100)
   }
 }
 
 // A frozen process is told of its death; one that waited for a frozen one's lock says that too.
 function isExpected(line: string): boolean {
   return /declared dead|holds the lock on the file|^\s/.test(line)
-}
-
-function randomStart(random: () => number, name: string): Start {
-  const workflow = JOBS[Math.floor(random() * JOBS.length)]!
-  const seed = Math.floor(random() * 100_000)
-  return { workflow, id: `${workflow}-${name}`, input: { seed, n: 2 + Math.floor(random() * 8) } }
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -1,10 +1,11 @@
 // Plays rounds of kill -9 and SIGSTOP, one after the other, on a PostgreSQL of its own and on SQLite
-// files: `npm run soak -- [--rounds 50] [--store sqlite|postgres] [--seed 1]`. Ends with 1 at the first
-// round that finds something; its seed plays much the same round again.
+// files: `npm run soak -- [--rounds 50] [--store sqlite|postgres] [--seed 1] [--long]`. Ends with 1 at
+// the first round that finds something; its seed plays much the same round again. In a long round
+// more processes are harmed for a minute.
 
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../support/postgres-server.ts'
-import { playRound } from './rounds.ts'
+import { LONG, playRound, SHORT } from './rounds.ts'
 import type { SceneKind } from './scene.ts'
 
 const { values } = parseArgs({
@@ -12,6 +13,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '50' },
     store: { type: 'string' },
     seed: { type: 'string' },
+    long: { type: 'boolean', default: false },
   },
 })
 const say = (line: string): boolean => process.stdout.write(`${line}\n`)
@@ -29,7 +31,7 @@ try {
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const kind of kinds) {
       const seed = firstSeed + round
-      const { findings, ...counts } = await playRound(kind, seed)
+      const { findings, ...counts } = await playRound(kind, seed, values.long ? LONG : SHORT)
       const told = Object.entries(counts).map(([what, count]) => `${count} ${what}`)
       say(`${kind.kind}, seed ${seed}: ${told.join(', ')}, ${findings.length} findings`)
       for (const finding of findings) say(`  ${finding}`)

@@ -163,7 +163,8 @@ function ends(scene: Scene) {
 
 function attempts(scene: Scene) {
   return readLedger(scene.ledger).filter(
-    (line): line is Exclude<Line, { what: 'ended' }> => line.what !== 'ended',
+    (line): line is Extract<Line, { what: 'begin' | 'end' }> =>
+      line.what === 'begin' || line.what === 'end',
   )
 }
 

@@ -19,6 +19,8 @@ export class WorkerProcess {
   readonly ended: Promise<number | null>
   /** Ids of the starts that were acknowledged. */
   readonly started: string[] = []
+  /** Told of each of them. */
+  onStarted: ((id: string) => void) | undefined
   /** What it logged, warnings and errors. */
   log = ''
   readonly #child: ChildProcess
@@ -34,7 +36,10 @@ export class WorkerProcess {
     this.loaded = this.#said('loaded')
     this.ready = this.#said('ready')
     this.#lines.on('line', (line) => {
-      if (line.startsWith('started ')) this.started.push(line.slice('started '.length))
+      if (!line.startsWith('started ')) return
+      const id = line.slice('started '.length)
+      this.started.push(id)
+      this.onStarted?.(id)
     })
   }
 

@@ -36,7 +36,7 @@ import { Endings } from './endings.ts'
 import { finishedResults } from './hand-over.ts'
 import { expectsMail, hasNews, nextAtRest, REST_MS } from './next-at-rest.ts'
 import { type Outgoing, unsettledStarts } from './outgoing.ts'
-import { readCopy, takeInbox } from './read-copy.ts'
+import { calledOffBeforeItRan, readCopy, takeInbox } from './read-copy.ts'
 import type { NewInstance } from './start-item.ts'
 import type { StoreClock } from './store-clock.ts'
 import { type Begin, locateMismatch, takeTurn } from './take-turn.ts'
@@ -221,6 +221,7 @@ export class Conductor {
 
   async #turn(copy: Copy): Promise<void> {
     const { time, values } = this.#setup
+    copy.stop ??= calledOffBeforeItRan(copy)
     if (copy.stop !== undefined) return this.#stop(copy)
     let result: TurnResult
     try {

@@ -2,7 +2,7 @@ import { readEvents } from '../../store/history.ts'
 import type { InboxRow, Loaded } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution } from '../replay/execution.ts'
-import { type Arrival, type Copy, copyOf } from './copy.ts'
+import { type Arrival, type Copy, copyOf, type Stop } from './copy.ts'
 
 /** A copy of an instance that was read; with an error when its history cannot be understood. */
 export function readCopy(
@@ -62,4 +62,15 @@ function takeRow(copy: Copy, row: InboxRow): void {
       copy.arrivals.push({ event, inboxId })
     }
   }
+}
+
+/** An instance that was cancelled before any of its code ran has nothing to clean up. */
+export function calledOffBeforeItRan({ generation, past, arrivals }: Copy): Stop | undefined {
+  if (generation > 1 || past?.length !== 1 || past[0]!.events.length !== 1) return undefined
+  for (const { event, inboxId } of arrivals) {
+    if (event.type !== 'cancelled') continue
+    const reason = JSON.parse(event.reason) as string
+    return { status: 'cancelled', reason, ...(inboxId !== undefined && { inboxId }) }
+  }
+  return undefined
 }

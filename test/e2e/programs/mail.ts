@@ -17,6 +17,8 @@ export interface Question {
 
 const words = channel<string>('words')
 const answers = channel<readonly string[]>('answers')
+/** What the other instance of `talks` is called, behind its own id. */
+const OTHER = '.other'
 const list = stateKey<readonly string[]>('list')
 
 export function mailOn({ quick }: Effects, { leaf }: Families) {
@@ -37,7 +39,7 @@ export function mailOn({ quick }: Effects, { leaf }: Families) {
       heard.push(await ctx.receive(words))
       await ctx.run(quick, { value: heard.length, ms: takes(seed, heard.length, 40) })
     }
-    void ctx.get(ctx.info.parentId!).send(answers, heard)
+    void ctx.get(ctx.info.id.slice(0, -OTHER.length)).send(answers, heard)
   })
 
   return {
@@ -50,7 +52,7 @@ export function mailOn({ quick }: Effects, { leaf }: Families) {
       const other = await ctx.start(
         replies,
         { seed, n: n + 3 },
-        { id: `${id}.other`, send: message(words, said(0)) },
+        { id: `${id}${OTHER}`, send: message(words, said(0)) },
       )
       for (let i = 1; i <= n; i++) await other.send(words, said(i))
       const together = [other.send(words, said(n + 1)), other.send(words, said(n + 2))]
