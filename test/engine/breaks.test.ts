@@ -105,6 +105,15 @@ describeOnStores('what was found by trying to break it', (kind) => {
     await expect(instance.result()).rejects.toThrow('cancelled: enough')
   })
 
+  test('a parent in a crowded runtime starts its children before it makes room', async () => {
+    await using space = await openSpace(kind)
+    const leaf = workflow('leaf', async (n: number) => n + 1)
+    const parent = workflow('parent', async (n: number, ctx) => ctx.run(leaf, n))
+    const runtime = await space.open([parent, leaf], { concurrency: { instances: 1 } })
+
+    expect(await runtime.run(parent, 1)).toBe(2)
+  })
+
   test('many who restart one id at once leave one instance', async () => {
     await using space = await openSpace(kind)
     const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(word))

@@ -37,6 +37,7 @@ async function openCommitter(around: (commit: Commit) => Commit = (commit) => co
     log: memoryLog(),
     identity: () => identity,
     sawTime: () => {},
+    isDead: (number) => number !== identity.runtime,
     async onDead(dead) {
       deaths.push(dead)
       const next = await store.register({ leaseMs: 30_000, workflows: [], info: 'again' })

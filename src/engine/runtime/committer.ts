@@ -45,6 +45,8 @@ export interface CommitHost {
   sawTime(ms: number): void
   /** That runtime was declared dead: comes back alive under another number, without its copies. */
   onDead(runtime: number): Promise<void>
+  /** Whether that runtime is known to be dead: what it was told before may be somebody else's by now. */
+  isDead(runtime: number): boolean
   /** The server is another one: drops the copies it does not have, and names them. */
   onServerChange(): Promise<ReadonlySet<Iid>>
 }
@@ -183,10 +185,17 @@ export class Committer {
     }
     this.#host.sawTime(answer.clock)
     switch (answer.state) {
-      case 'ok':
-        this.#settle(starts, (i) => answer.starts[i]!)
+      case 'ok': {
+        // Recorded, but under a number that has died since: somebody else owns it, or will.
+        const lost = this.#host.isDead(identity.runtime)
+        this.#settle(starts, (i) =>
+          lost && answer.starts[i] === 'done' && starts[i]!.start!.owned
+            ? 'refused'
+            : answer.starts[i]!,
+        )
         this.#settle(turns, (i) => answer.turns[i]!)
         return
+      }
       case 'dead':
         this.#settle(turns, () => 'refused')
         await this.#host.onDead(identity.runtime)

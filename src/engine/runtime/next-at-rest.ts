@@ -1,3 +1,4 @@
+import type { CommandEvent } from '../../store/history.ts'
 import type { Next } from '../../store/workflow-store.ts'
 import { type Copy, waitsForMail } from './copy.ts'
 import { firesAt } from './take-turn.ts'
@@ -49,7 +50,7 @@ function sleepsUntil(copy: Copy, closing: boolean): number | undefined {
       const retryAt = copy.attempts.get(command)?.retryAt
       if (retryAt === undefined && !closing) return undefined
       wakeAt = Math.min(wakeAt, retryAt ?? 0)
-    } else if (event.type === 'timer' || waitsForMail(event)) {
+    } else if (event.type === 'timer' || (waitsForMail(event) && !isUnstarted(copy, event))) {
       wakeAt = Math.min(wakeAt, firesAt(event))
     } else if (closing) {
       // Not carried out yet: whoever takes over does it.
@@ -57,6 +58,11 @@ function sleepsUntil(copy: Copy, closing: boolean): number | undefined {
     } else return undefined
   }
   return wakeAt
+}
+
+/** A child that is not known to run: nobody would ever tell of its end. */
+function isUnstarted({ children }: Copy, { type, command }: CommandEvent): boolean {
+  return type === 'child' && !children.has(command)
 }
 
 /** Whether something is there for the next turn of a copy. */

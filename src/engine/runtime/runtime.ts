@@ -92,6 +92,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   readonly #stopWatching: (() => void)[] = []
   #identity: Identity = { runtime: 0, server: '' }
   #closing = false
+  #dead = 0
   #lackedCodeMs = -Infinity
   #rebirth: Promise<void> | undefined
 
@@ -332,7 +333,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     const loaded = await this.store.load(
       wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
     )
-    if (runtime !== this.#identity.runtime) return
+    if (this.isDead(runtime)) return
     const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
     for (const { claim, kept } of wanted) {
       const instance = byIid.get(claim.iid)
@@ -351,7 +352,12 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     await (this.#rebirth ??= this.#startOver().finally(() => (this.#rebirth = undefined)))
   }
 
+  isDead(runtime: number): boolean {
+    return runtime === this.#dead || runtime !== this.#identity.runtime
+  }
+
   async #startOver(): Promise<void> {
+    this.#dead = this.#identity.runtime
     this.log.error(
       { runtime: this.#identity.runtime },
       'this runtime was declared dead because its lease ended; it goes on under a new number',
@@ -363,6 +369,17 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#conductor.copies.forgetReleased()
     await this.#register()
     this.#ticker.wake()
+  }
+
+  async onLapse(): Promise<void> {
+    const { copies } = this.#conductor
+    const standings = copies.standings()
+    if (standings.length === 0) return
+    const { same } = await this.store.verify(this.#identity.runtime, standings)
+    for (const [i, { iid, epoch }] of standings.entries()) {
+      const copy = copies.get(iid)
+      if (!same[i] && copy?.epoch === epoch) this.#conductor.drop(copy, 'it was taken away')
+    }
   }
 
   async onServerChange(): Promise<ReadonlySet<Iid>> {

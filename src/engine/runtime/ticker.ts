@@ -18,6 +18,8 @@ export interface TickHost {
   ownedCount(): number
   sawTime(ms: number): void
   onDead(runtime: number): Promise<void>
+  /** The lease had ended, and nobody took over: drops copies that are not owned any more. */
+  onLapse(): Promise<void>
   /** Instances that are owned have messages. */
   readMail(iids: readonly Iid[]): void
   /** There is work to be claimed, now or at a moment of store time. */
@@ -52,8 +54,17 @@ export class Ticker {
 
   /** Undefined while the lease certainly holds; otherwise resolves when it does again. */
   leaseHolds(): Promise<void> | undefined {
-    const holds = this.#host.clock.now() - this.#renewedMs <= this.#host.leaseMs
-    return holds ? undefined : this.#renewed.wait()
+    return this.#holds() ? undefined : this.#untilItHolds()
+  }
+
+  #holds(): boolean {
+    return this.#host.clock.now() - this.#renewedMs <= this.#host.leaseMs
+  }
+
+  async #untilItHolds(): Promise<void> {
+    // The answer to a tick from before the process was frozen renews nothing.
+    do await this.#renewed.wait()
+    while (!this.#holds())
   }
 
   work(): Worker {
@@ -77,6 +88,8 @@ export class Ticker {
       await host.onDead(runtime)
       return idle()
     }
+    // Others may have set instances aside and taken them over while this process stood still.
+    if (!this.#holds()) await host.onLapse()
     this.renewedAt(begunMs)
     if (answer.mail.length > 0) host.readMail(answer.mail)
     if (answer.claimable) host.claimAt(answer.clock)
