@@ -37,19 +37,28 @@ const scopes = new AsyncLocalStorage<Scope>()
 export class Frame {
   readonly copy: Copy
   readonly host: ContextHost
-  readonly state: WorkflowState
-  readonly #random: Random
+  #state: WorkflowState | undefined
+  #random: Random | undefined
   #scoped = false
 
   constructor(copy: Copy, host: ContextHost) {
     this.copy = copy
     this.host = host
-    this.state = new WorkflowState(copy, host)
-    this.#random = seededRandom(copy.started.seed)
+  }
+
+  // What most executions never ask for is made when they do.
+
+  get state(): WorkflowState {
+    return (this.#state ??= new WorkflowState(this.copy, this.host))
   }
 
   get random(): Random {
-    return this.#random
+    return (this.#random ??= seededRandom(this.copy.started.seed))
+  }
+
+  /** The state for the next execution, as text. */
+  writeState(): string {
+    return this.#state?.write() ?? this.copy.started.state
   }
 
   /** The scope that a call through a context of `scope` belongs to. */

@@ -23,7 +23,7 @@ import { guardedSignal } from './guarded-signal.ts'
 import { runChild, startInstance } from './instances.ts'
 import { receive, remote } from './messages.ts'
 import { LATEST_MS } from './moments.ts'
-import { makeStructure, runTimed } from './structure.ts'
+import { makeStructure, runTimed, type Structure } from './structure.ts'
 import type { WorkflowContext } from './workflow-context.ts'
 
 export type { ContextHost } from './frame.ts'
@@ -35,7 +35,7 @@ export function callCode(
   run: (ctx: WorkflowContext) => Promise<unknown>,
 ): Promise<unknown> {
   const frame = new Frame(copy, host)
-  copy.writeState = () => frame.state.write()
+  copy.writeState = () => frame.writeState()
   const makeContext = (scope: Scope): WorkflowContext => contextIn(frame, scope)
   const { name, timeoutMs } = copy.definition
   return timeoutMs === undefined
@@ -51,6 +51,9 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
   const timer = (fireAt: number): CommandPromise =>
     frame.give(scope, { type: 'timer', command: 0, fireAt }, undefined)
   let signal: AbortSignal | undefined
+  let log: Logger | undefined
+  let made: Structure | undefined
+  const structure = (): Structure => (made ??= makeStructure(frame, scope, makeContext))
   const context = {
     info: {
       id: copy.id,
@@ -65,8 +68,12 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
     get signal() {
       return (signal ??= guardedSignal(run, scope))
     },
-    log: turnLog(copy, host.log),
-    state: frame.state,
+    get log() {
+      return (log ??= turnLog(copy, host.log))
+    },
+    get state() {
+      return frame.state
+    },
     run(
       what: unknown,
       ...[input, options]: [input?: unknown, options?: ActivityOptions | ChildOptions]
@@ -114,7 +121,12 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
     },
     receive: (from: unknown, options?: { timeout: Duration }) =>
       receive(frame, scope, from, options),
-    ...makeStructure(frame, scope, makeContext),
+    all: (branches: never) => structure().all(branches),
+    race: (branches: never) => structure().race(branches),
+    map: (...args: Parameters<Structure['map']>) => structure().map(...args),
+    scope: (...args: Parameters<Structure['scope']>) => structure().scope(...args),
+    uncancellable: (code: never) => structure().uncancellable(code),
+    saga: (code: never) => structure().saga(code),
     continueAsNew(...[input, options]: [input?: unknown, options?: { version?: string }]) {
       const { version } = resolveOptions('ctx.continueAsNew', options, {
         version: option(checkVersion, undefined),

@@ -12,10 +12,14 @@ import type { Frame } from './frame.ts'
 import { momentAfter } from './moments.ts'
 import type { Branch, WorkflowContext } from './workflow-context.ts'
 
-type Structure = Pick<WorkflowContext, 'all' | 'race' | 'map' | 'scope' | 'uncancellable' | 'saga'>
+/** The part of a context that holds groups together. */
+export type Structure = Pick<
+  WorkflowContext,
+  'all' | 'race' | 'map' | 'scope' | 'uncancellable' | 'saga'
+>
 type Run = (ctx: WorkflowContext) => Promise<unknown>
 
-/** The part of a context that holds groups together. */
+/** Makes that part. */
 export function makeStructure(
   frame: Frame,
   scope: Scope,

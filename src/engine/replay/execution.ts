@@ -72,6 +72,10 @@ interface Waiting extends Given {
 // Code that catches its cancellation and goes on as before would never come to an end.
 const MOST_REFUSED = 10_000
 
+const NOTHING: Taken = { given: [], events: [] }
+const NO_IDS: ReadonlyMap<number, string> = new Map()
+const NO_CHANGES: ReadonlySet<string> = new Set()
+
 /** A workflow's code while it runs. */
 export class Execution implements InTurn {
   readonly label: string
@@ -88,18 +92,18 @@ export class Execution implements InTurn {
   /** Whether the code has ever been given something to go on with. */
   hasWaited = false
   /** Ids that history says instances were started under, by command, if they were answered. */
-  recordedIds: ReadonlyMap<number, string> = new Map()
+  recordedIds: ReadonlyMap<number, string> = NO_IDS
   /** Changes that history says the code knew of. Set before the past is repeated. */
-  recordedChanges: ReadonlySet<string> = new Set()
+  recordedChanges: ReadonlySet<string> = NO_CHANGES
   readonly #decode: Decoder
   readonly #open = new Map<number, Waiting>()
   /** Open receives by channel, in the order they were given. */
-  readonly #receives = new Map<string, Set<number>>()
-  readonly #changes = new Map<string, boolean>()
+  #receives: Map<string, Set<number>> | undefined
+  #changes: Map<string, boolean> | undefined
   /** Errors that were made here: code that does not look at them has nothing to hide. */
-  readonly #ownErrors = new WeakSet<CancelledError>()
+  #ownErrors: WeakSet<CancelledError> | undefined
   /** Children that have not ended, whether the code waits for them or not. */
-  readonly #children = new Set<number>()
+  #children: Set<number> | undefined
   #given: Given[] = []
   #events: (CommandEvent | NoteEvent)[] = []
   #lastCommand = 0
@@ -181,7 +185,7 @@ export class Execution implements InTurn {
     this.#open.set(number, waiting)
     if (scope !== this.root) scope.commands.add(number)
     if (command.type === 'receive') this.#receivesOf(command.name).add(number)
-    else if (command.type === 'child') this.#children.add(number)
+    else if (command.type === 'child') (this.#children ??= new Set()).add(number)
     this.#given.push(waiting)
     this.#events.push(command)
     return promise
@@ -225,7 +229,7 @@ export class Execution implements InTurn {
       )
     }
     this.#forget(waiting)
-    this.#children.delete(input.command)
+    this.#children?.delete(input.command)
     this.hasWaited = true
     switch (input.type) {
       case 'completed':
@@ -244,13 +248,13 @@ export class Execution implements InTurn {
 
   /** The number of the `receive` that the next message of a channel is for. */
   receiver(channel: string): number | undefined {
-    const [first] = this.#receives.get(channel) ?? []
+    const [first] = this.#receives?.get(channel) ?? []
     return first
   }
 
   /** Whether a command started a child that has not ended, as far as is known here. */
   isChild(command: number): boolean {
-    return this.#children.has(command)
+    return this.#children?.has(command) === true
   }
 
   /** Somebody asked for the end: what the code waits for is called off. */
@@ -278,7 +282,7 @@ export class Execution implements InTurn {
   close(commands: readonly number[], error: CancelledError): void {
     // What is left by then is carried out all the same.
     if (this.#outcome !== undefined) return
-    this.#ownErrors.add(error)
+    ;(this.#ownErrors ??= new WeakSet()).add(error)
     for (const command of commands) {
       const waiting = this.#open.get(command)
       if (waiting === undefined) continue
@@ -290,11 +294,11 @@ export class Execution implements InTurn {
 
   /** Whether the code knows of a change: false only in executions that ran past it without it. */
   patched(change: string): boolean {
-    const known = this.#changes.get(change)
+    const known = this.#changes?.get(change)
     if (known !== undefined) return known
     if (this.#outcome !== undefined) return true
     const knows = !this.replaying || this.recordedChanges.has(change)
-    this.#changes.set(change, knows)
+    ;(this.#changes ??= new Map()).set(change, knows)
     if (knows) this.note({ type: 'patched', change })
     return knows
   }
@@ -316,7 +320,7 @@ export class Execution implements InTurn {
 
   /** A promise of the code rejected and nobody looked: reported if the code ends without doing so. */
   stray(promise: Promise<unknown>, reason: unknown): void {
-    const isOwn = reason instanceof CancelledError && this.#ownErrors.has(reason)
+    const isOwn = reason instanceof CancelledError && this.#ownErrors?.has(reason) === true
     if (!this.#dropped && !isOwn) this.strays.set(promise, reason)
   }
 
@@ -331,7 +335,7 @@ export class Execution implements InTurn {
   drop(): void {
     this.#dropped = true
     this.#open.clear()
-    this.#receives.clear()
+    this.#receives = undefined
     this.#given = []
     this.#events = []
   }
@@ -339,11 +343,13 @@ export class Execution implements InTurn {
   /** The first outcome counts. What the code left behind is called off. */
   #end(outcome: Outcome): void {
     if (this.#outcome !== undefined) return
-    const left = [...this.#open.values()].filter(({ event }) => !outlastsCode(event))
-    this.close(
-      left.map(({ event }) => event.command),
-      new CancelledError('the workflow has ended'),
-    )
+    if (this.#open.size > 0) {
+      const left = [...this.#open.values()].filter(({ event }) => !outlastsCode(event))
+      this.close(
+        left.map(({ event }) => event.command),
+        new CancelledError('the workflow has ended'),
+      )
+    }
     this.#outcome = outcome
   }
 
@@ -373,18 +379,17 @@ export class Execution implements InTurn {
 
   #forget({ event, scope }: Waiting): void {
     this.#open.delete(event.command)
-    scope.commands.delete(event.command)
-    if (event.type === 'receive') this.#receives.get(event.name)?.delete(event.command)
+    if (scope !== this.root) scope.commands.delete(event.command)
+    if (event.type === 'receive') this.#receives?.get(event.name)?.delete(event.command)
   }
 
   #receivesOf(channel: string): Set<number> {
-    let open = this.#receives.get(channel)
-    if (open === undefined) this.#receives.set(channel, (open = new Set()))
+    const receives = (this.#receives ??= new Map<string, Set<number>>())
+    let open = receives.get(channel)
+    if (open === undefined) receives.set(channel, (open = new Set()))
     return open
   }
 }
-
-const NOTHING: Taken = { given: [], events: [] }
 
 /** Whether an input is of a kind that the command can be settled by. */
 function settles({ type }: InputEvent, command: CommandEvent): boolean {

@@ -11,9 +11,8 @@ export class Scope {
   readonly parent: Scope | undefined
   /** True: what happens outside does not cancel it. */
   readonly shielded: boolean
-  /** Open commands that were given in it, by number. */
-  readonly commands = new Set<number>()
-  readonly #within = new Set<Scope>()
+  #commands: Set<number> | undefined
+  #within: Set<Scope> | undefined
   #error: CancelledError | undefined
   #left = false
   #onCancel: ((error: CancelledError) => void) | undefined
@@ -22,8 +21,13 @@ export class Scope {
     this.parent = parent
     this.shielded = shielded
     if (parent === undefined) return
-    parent.#within.add(this)
+    ;(parent.#within ??= new Set()).add(this)
     if (!shielded && parent.#error !== undefined) this.#error = parent.#error
+  }
+
+  /** Open commands that were given in it, by number. */
+  get commands(): Set<number> {
+    return (this.#commands ??= new Set())
   }
 
   /** Why it takes no further commands, if so. */
@@ -62,14 +66,14 @@ export class Scope {
   #cancel(error: CancelledError, closed: number[]): void {
     if (this.#error !== undefined) return
     this.#error = error
-    closed.push(...this.commands)
+    if (this.#commands !== undefined) closed.push(...this.#commands)
     this.#onCancel?.(error)
-    for (const scope of this.#within) if (!scope.shielded) scope.#cancel(error, closed)
+    for (const scope of this.#within ?? []) if (!scope.shielded) scope.#cancel(error, closed)
   }
 
   /** Nothing happens in it any more. */
   leave(): void {
     this.#left = true
-    if (this.parent !== undefined) this.parent.#within.delete(this)
+    if (this.parent !== undefined) this.parent.#within?.delete(this)
   }
 }

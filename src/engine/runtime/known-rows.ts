@@ -5,14 +5,15 @@
  * bring it afterwards. So a row is forgotten only when it was deleted and no such read is under way.
  */
 export class KnownRows {
-  readonly #rows = new Set<number>()
+  #rows: Set<number> | undefined
   readonly #deleted: number[] = []
   #reading = 0
 
   /** Whether this row is new; from now on it is known. */
   add(row: number): boolean {
-    if (this.#rows.has(row)) return false
-    this.#rows.add(row)
+    const rows = (this.#rows ??= new Set())
+    if (rows.has(row)) return false
+    rows.add(row)
     return true
   }
 
@@ -33,6 +34,6 @@ export class KnownRows {
 
   #forget(): void {
     if (this.#reading > 0 || this.#deleted.length === 0) return
-    for (const row of this.#deleted.splice(0)) this.#rows.delete(row)
+    for (const row of this.#deleted.splice(0)) this.#rows?.delete(row)
   }
 }

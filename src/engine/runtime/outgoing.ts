@@ -271,8 +271,11 @@ function conflict({ type, id, workflow }: StartEvent, row: InstanceRow): Conflic
   )
 }
 
+const NONE: Promise<void>[] = []
+
 /** Children among what this item closes whose start is still under way. */
 export function unsettledStarts(copy: Copy, next: Next, { dropped }: TurnResult): Promise<void>[] {
+  if (dropped.length === 0 && (next.kind !== 'end' || copy.running.size === 0)) return NONE
   const commands = next.kind === 'end' ? copy.running.keys() : dropped
   const starting: Promise<void>[] = []
   for (const command of commands) {

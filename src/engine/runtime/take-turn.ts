@@ -39,7 +39,7 @@ export async function takeTurn(copy: Copy, now: number, begin: Begin): Promise<T
     copy.arrivals = []
     // Before the timers: a message that is there has come in time.
     if (copy.mailbox.size > 0) await turn.deliver([...copy.mailbox.keys()])
-    for (const arrival of arrivals) await turn.arrive(arrival)
+    for (const arrival of arrivals) if (turn.arrive(arrival)) await turn.advance()
     turn.park()
   } finally {
     endTurn()
@@ -95,30 +95,31 @@ class TurnTaking {
     if (channels.length > 0) await this.deliver(channels)
   }
 
-  async arrive({ event, inboxId }: Arrival): Promise<void> {
+  /** Applies what arrived; false when the code has nothing to go on with. */
+  arrive({ event, inboxId }: Arrival): boolean {
     const run = this.#run
     if (event.type === 'cancelled' && run.outcome?.kind === 'continued' && run.hasWaited) {
       // The next execution is there to clean up. One that never waits may have no other.
       this.#copy.held.push({ event, ...(inboxId !== undefined && { inboxId }) })
-      return
+      return false
     }
     if (inboxId !== undefined) this.#taken.push(inboxId)
     if (event.type === 'cancelled') {
       const hasEnded = run.outcome !== undefined && run.outcome.kind !== 'continued'
-      if (hasEnded || run.cancelled !== undefined) return
+      if (hasEnded || run.cancelled !== undefined) return false
       this.events.push(event)
       run.cancel(event)
-      return this.advance()
+      return true
     }
     // A second result, or one for a command that is settled: first result wins.
     const given = run.open.get(event.command)
-    if (given === undefined) return
-    if (run.outcome !== undefined && !outlastsCode(given.event)) return
+    if (given === undefined) return false
+    if (run.outcome !== undefined && !outlastsCode(given.event)) return false
     this.events.push(event)
-    if (event.type === 'attempt') return
+    if (event.type === 'attempt') return false
     this.#copy.attempts.delete(event.command)
     run.apply(event)
-    return this.advance()
+    return true
   }
 
   /** Hands out messages of these channels, as long as somebody waits for them. */
