@@ -523,7 +523,7 @@ $$;
   },
   {
     name: 'procedures/close_children',
-    checksum: '2071bf1f2df0e415',
+    checksum: '64a03f6c1fc4c4f8',
     sql: `-- Asks unfinished children to end, each in the way that its link to the parent says. p_commands
 -- names them by the command that started them; null stands for all children of that parent.
 -- p_executions is null for the current execution.
@@ -543,15 +543,22 @@ declare
   v_children bigint[];
 begin
   -- Two ways to find them, and so two statements: one condition for both would use no index.
+  -- The limits keep the order of the joins: from the few that are named to the many there are.
   v_children := array(
     select child.iid
     from unnest(p_iids, p_executions, p_commands) as c (iid, execution, command)
-    join instances as parent on parent.iid = c.iid
-    join instances as child
-      on child.parent_iid = c.iid
-      and child.parent_execution = coalesce(c.execution, parent.execution)
-      and child.parent_command = c.command
-    where child.status = 1
+    cross join lateral (
+      select i.iid
+      from instances as i
+      where i.parent_iid = c.iid
+        and i.parent_execution = coalesce(
+          c.execution,
+          (select parent.execution from instances as parent where parent.iid = c.iid limit 1)
+        )
+        and i.parent_command = c.command
+        and i.status = 1
+      limit 1
+    ) as child
   );
   if array_position(p_commands, null) is not null then
     v_children := v_children || array(
@@ -565,9 +572,14 @@ begin
 
   insert into inbox (iid, kind, name, payload)
   select child.iid, child.on_close + 3, '', '"parent closed"'
-  from instances as child
-  where child.iid = any (v_children)
-    and child.on_close < 3
+  from unnest(v_children) as v (iid)
+  cross join lateral (
+    select i.iid, i.on_close
+    from instances as i
+    where i.iid = v.iid
+    limit 1
+  ) as child
+  where child.on_close < 3
     -- Who was told already is not told again.
     and (
       select true
@@ -584,7 +596,7 @@ $$;
   },
   {
     name: 'procedures/close_orphans',
-    checksum: 'c738f8d7838a8f17',
+    checksum: 'adf7952604e5555f',
     sql: `-- Asks children to end whose parent ended before their start arrived: nobody else would. A parent
 -- that is just ending is waited for, because it cannot see them; one that goes on is not held up.
 create or replace function close_orphans(p_iids bigint[])
@@ -598,22 +610,40 @@ create or replace function close_orphans(p_iids bigint[])
   set enable_mergejoin to off
 as $$
 begin
+  -- The inner limits keep the order of the joins: from the few that are named to the many there are.
   perform
-  from unnest(p_iids) as p (iid)
-  join instances as child on child.iid = p.iid
-  join runs as r on r.iid = child.parent_iid
-  where child.on_close < 3
-  order by r.iid
-  for key share of r;
+  from (
+    select child.parent_iid
+    from unnest(p_iids) as p (iid)
+    cross join lateral (
+      select c.parent_iid
+      from instances as c
+      where c.iid = p.iid
+        and c.on_close < 3
+      limit 1
+    ) as child
+    order by child.parent_iid
+  ) as link
+  cross join lateral (
+    select
+    from runs as r
+    where r.iid = link.parent_iid
+    limit 1
+    for key share
+  ) as parent;
 
   insert into inbox (iid, kind, name, payload)
   select child.iid, child.on_close + 3, '', '"parent closed"'
   from unnest(p_iids) as p (iid)
-  join instances as child on child.iid = p.iid
-  join runs as own on own.iid = child.iid
-  left join runs as parent on parent.iid = child.parent_iid
-  where child.on_close < 3
-    and parent.iid is null
+  cross join lateral (
+    select c.iid, c.on_close
+    from instances as c
+    where c.iid = p.iid
+      and c.on_close < 3
+      and c.status = 1
+      and (select true from runs as parent where parent.iid = c.parent_iid limit 1) is null
+    limit 1
+  ) as child
   order by child.iid;
 end
 $$;
@@ -871,7 +901,7 @@ $$;
   },
   {
     name: 'procedures/continue_instances',
-    checksum: '3c493d52e9f5b704',
+    checksum: '18eeb033b6c9464d',
     sql: `-- Begins the next execution of those instances that are in p_done. p_continued are lists, in the order
 -- of the columns below. Who does not keep an instance frees it, due now.
 create or replace function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
@@ -881,6 +911,8 @@ create or replace function continue_instances(p_clock bigint, p_done bigint[], p
   set search_path from current
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
 as $$
 declare
   v_lists text[] := split_lists(p_continued, 9);
@@ -914,10 +946,9 @@ begin
   -- Nobody waits for these any more.
   late_results as (
     delete from inbox as i
-    using going_on as g
-    where i.iid = g.iid
+    where i.iid = any (array(select g.iid from going_on as g))
       and i.command is not null
-      and i.execution < g.execution
+      and i.execution < (select g.execution from going_on as g where g.iid = i.iid limit 1)
   )
   update instances as i
   set execution = g.execution,

@@ -17,15 +17,22 @@ declare
   v_children bigint[];
 begin
   -- Two ways to find them, and so two statements: one condition for both would use no index.
+  -- The limits keep the order of the joins: from the few that are named to the many there are.
   v_children := array(
     select child.iid
     from unnest(p_iids, p_executions, p_commands) as c (iid, execution, command)
-    join instances as parent on parent.iid = c.iid
-    join instances as child
-      on child.parent_iid = c.iid
-      and child.parent_execution = coalesce(c.execution, parent.execution)
-      and child.parent_command = c.command
-    where child.status = 1
+    cross join lateral (
+      select i.iid
+      from instances as i
+      where i.parent_iid = c.iid
+        and i.parent_execution = coalesce(
+          c.execution,
+          (select parent.execution from instances as parent where parent.iid = c.iid limit 1)
+        )
+        and i.parent_command = c.command
+        and i.status = 1
+      limit 1
+    ) as child
   );
   if array_position(p_commands, null) is not null then
     v_children := v_children || array(
@@ -39,9 +46,14 @@ begin
 
   insert into inbox (iid, kind, name, payload)
   select child.iid, child.on_close + 3, '', '"parent closed"'
-  from instances as child
-  where child.iid = any (v_children)
-    and child.on_close < 3
+  from unnest(v_children) as v (iid)
+  cross join lateral (
+    select i.iid, i.on_close
+    from instances as i
+    where i.iid = v.iid
+    limit 1
+  ) as child
+  where child.on_close < 3
     -- Who was told already is not told again.
     and (
       select true

@@ -11,22 +11,40 @@ create or replace function close_orphans(p_iids bigint[])
   set enable_mergejoin to off
 as $$
 begin
+  -- The inner limits keep the order of the joins: from the few that are named to the many there are.
   perform
-  from unnest(p_iids) as p (iid)
-  join instances as child on child.iid = p.iid
-  join runs as r on r.iid = child.parent_iid
-  where child.on_close < 3
-  order by r.iid
-  for key share of r;
+  from (
+    select child.parent_iid
+    from unnest(p_iids) as p (iid)
+    cross join lateral (
+      select c.parent_iid
+      from instances as c
+      where c.iid = p.iid
+        and c.on_close < 3
+      limit 1
+    ) as child
+    order by child.parent_iid
+  ) as link
+  cross join lateral (
+    select
+    from runs as r
+    where r.iid = link.parent_iid
+    limit 1
+    for key share
+  ) as parent;
 
   insert into inbox (iid, kind, name, payload)
   select child.iid, child.on_close + 3, '', '"parent closed"'
   from unnest(p_iids) as p (iid)
-  join instances as child on child.iid = p.iid
-  join runs as own on own.iid = child.iid
-  left join runs as parent on parent.iid = child.parent_iid
-  where child.on_close < 3
-    and parent.iid is null
+  cross join lateral (
+    select c.iid, c.on_close
+    from instances as c
+    where c.iid = p.iid
+      and c.on_close < 3
+      and c.status = 1
+      and (select true from runs as parent where parent.iid = c.parent_iid limit 1) is null
+    limit 1
+  ) as child
   order by child.iid;
 end
 $$;

@@ -7,6 +7,8 @@ create or replace function continue_instances(p_clock bigint, p_done bigint[], p
   set search_path from current
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
 as $$
 declare
   v_lists text[] := split_lists(p_continued, 9);
@@ -40,10 +42,9 @@ begin
   -- Nobody waits for these any more.
   late_results as (
     delete from inbox as i
-    using going_on as g
-    where i.iid = g.iid
+    where i.iid = any (array(select g.iid from going_on as g))
       and i.command is not null
-      and i.execution < g.execution
+      and i.execution < (select g.execution from going_on as g where g.iid = i.iid limit 1)
   )
   update instances as i
   set execution = g.execution,
