@@ -27,6 +27,19 @@ describeOnStores('what was found by trying to break it', (kind) => {
     expect(await receiver.result()).toBe('at the call')
   })
 
+  test('an input that cannot be stored is refused by name, also with a time-out', async () => {
+    await using space = await openSpace(kind)
+    const leaf = workflow('leaf', async (input: unknown) => input)
+    const gives = workflow('gives', async (timeout: number, ctx) =>
+      ctx.run(leaf, () => {}, timeout > 0 ? { timeout } : {}),
+    )
+    const runtime = await space.open([gives, leaf])
+
+    for (const timeout of [0, 1_000]) {
+      await expect(runtime.run(gives, timeout)).rejects.toThrow('ctx.run: input of workflow "leaf"')
+    }
+  })
+
   test('a time-out beyond any calendar is one that never comes', async () => {
     await using space = await openSpace(kind)
     const patient = workflow('patient', async (_: undefined, ctx) =>

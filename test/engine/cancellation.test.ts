@@ -213,34 +213,6 @@ describeOnStores('suspend, resume, terminate', (kind) => {
     expect(ran).toEqual(['a', 'b'])
   })
 
-  test('an activity that ends while its instance is suspended is not run again', async () => {
-    await using space = await openSpace(kind)
-    const begun = deferred()
-    const end = deferred()
-    let runs = 0
-    const long = activity('long', async () => {
-      runs++
-      begun.resolve()
-      await end.promise
-      return 'once'
-    })
-    const works = workflow('works', async (_: undefined, ctx) => ctx.run(long))
-    const runtime = await space.open(works)
-    const client = space.connect()
-    const instance = await runtime.start(works)
-    await begun.promise
-
-    // By another process: the owner learns of it when it wants to record the result.
-    await client.get(instance.id).suspend()
-    end.resolve()
-    await eventually(async () => space.log.lines.length >= 0 && runs === 1)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    await instance.resume()
-
-    expect(await instance.result()).toBe('once')
-    expect(runs).toBe(1)
-  })
-
   test('terminate ends it at once: no clean-up, running activities are aborted', async () => {
     await using space = await openSpace(kind)
     const aborted = deferred()

@@ -104,11 +104,6 @@ describeOnStores('versions', (kind) => {
     const [old, latest] = versions('1.0.0', '2.0.0')
     const first = await space.open(old!)
     await first.start(old!, 1, { id: 'pinned' })
-    const loops = workflow('loops', async (_: undefined, ctx): Promise<string> => {
-      await ctx.receive(word)
-      return ctx.continueAsNew()
-    })
-    void loops
     await first.close()
 
     const second = await space.open([old!, latest!])

@@ -41,13 +41,15 @@ export function runChild(
 ): Child<unknown> {
   const options = childOptions(`ctx.run: workflow "${definition.name}"`, given)
   const { timeoutMs } = options
-  if (timeoutMs === undefined) return child(frame, scope, definition, input, options)
+  // Before anything is asked for: an input that cannot be stored leaves nothing behind.
+  const text = frame.host.values.encode(input, `ctx.run: input of workflow "${definition.name}"`)
+  if (timeoutMs === undefined) return child(frame, scope, definition, text, options)
   let inner!: Child<unknown>
   const promise = runTimed(
     frame,
     scope,
     makeContext,
-    () => (inner = child(frame, scope, definition, input, options)),
+    () => (inner = child(frame, scope, definition, text, options)),
     timeoutMs,
     `child workflow "${definition.name}"`,
   )
@@ -58,10 +60,9 @@ function child(
   frame: Frame,
   scope: Scope,
   definition: WorkflowDefinition,
-  input: unknown,
+  input: string,
   options: ReturnType<typeof childOptions>,
 ): Child<unknown> {
-  const { values } = frame.host
   const { name } = definition
   const id = options.id ?? instanceId(frame)
   const work: StartWork = {
@@ -80,7 +81,7 @@ function child(
       workflow: name,
       version: options.version ?? latestVersion(frame, definition),
       id,
-      input: values.encode(input, `ctx.run: input of workflow "${name}"`),
+      input,
       options: JSON.stringify({ onParentClose: options.onParentClose, ...ownId(options) }),
     },
     work,

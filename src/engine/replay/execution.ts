@@ -11,16 +11,13 @@
 
 import { CancelledError } from '../../base/errors.ts'
 import type { CancelledEvent, CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
+import { describeCommand, describeNote, type NewCommand } from './describe-command.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { Scope } from './scope.ts'
 import { inTurn, type InTurn } from './turn.ts'
 
 export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
-
-/** A command before it has its number. */
-export type NewCommand = Unnumbered<CommandEvent>
-
-type Unnumbered<E> = E extends unknown ? Omit<E, 'command'> & { command: number } : never
+export type { NewCommand } from './describe-command.ts'
 
 /** A command with what is needed to carry it out; `work` is the runtime's business. */
 export interface Given {
@@ -427,47 +424,6 @@ function never(): CommandPromise {
 
 function forever(): Promise<never> {
   return new Promise(() => {})
-}
-
-/** A command as messages name it. */
-export function describeCommand(command: NewCommand): string {
-  switch (command.type) {
-    case 'timer':
-      return 'a timer'
-    case 'activity':
-    case 'step':
-      return `${command.type} "${command.name}"`
-    case 'receive':
-      return `receive on channel "${command.name}"`
-    case 'child':
-      return `child workflow "${command.workflow}"`
-    case 'start':
-      return `start of workflow "${command.workflow}"`
-    case 'send':
-      return `send to "${command.id}" on channel "${command.name}"`
-    case 'read':
-      return `read of state "${command.key}" of "${command.id}"`
-  }
-}
-
-/** A note as messages name it. */
-export function describeNote(note: NoteEvent): string {
-  switch (note.type) {
-    case 'dropped':
-      return `cancel of command ${note.command}`
-    case 'set':
-      return `state.set "${note.key}"`
-    case 'unset':
-      return `state.delete "${note.key}"`
-    case 'cleared':
-      return 'state.clear'
-    case 'progress':
-      return 'progress'
-    case 'replied':
-      return 'a reply'
-    case 'patched':
-      return `patched "${note.change}"`
-  }
 }
 
 function outsideTurn(execution: Execution, did: string): Error {

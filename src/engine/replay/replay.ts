@@ -10,7 +10,8 @@
 //       What was dropped must be closed by then.
 
 import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/history.ts'
-import { describeCommand, describeNote, type Execution, type Given } from './execution.ts'
+import { describeCommand, describeNote } from './describe-command.ts'
+import type { Execution, Given } from './execution.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { drained } from './turn.ts'
 

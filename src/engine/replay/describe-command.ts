@@ -1,0 +1,49 @@
+// What the code asks for and does, in the words of messages and reports.
+
+import type { CommandEvent, NoteEvent } from '../../store/history.ts'
+
+/** A command before it has its number. */
+export type NewCommand = Unnumbered<CommandEvent>
+
+type Unnumbered<E> = E extends unknown ? Omit<E, 'command'> & { command: number } : never
+
+/** A command as messages name it. */
+export function describeCommand(command: NewCommand): string {
+  switch (command.type) {
+    case 'timer':
+      return 'a timer'
+    case 'activity':
+    case 'step':
+      return `${command.type} "${command.name}"`
+    case 'receive':
+      return `receive on channel "${command.name}"`
+    case 'child':
+      return `child workflow "${command.workflow}"`
+    case 'start':
+      return `start of workflow "${command.workflow}"`
+    case 'send':
+      return `send to "${command.id}" on channel "${command.name}"`
+    case 'read':
+      return `read of state "${command.key}" of "${command.id}"`
+  }
+}
+
+/** A note as messages name it. */
+export function describeNote(note: NoteEvent): string {
+  switch (note.type) {
+    case 'dropped':
+      return `cancel of command ${note.command}`
+    case 'set':
+      return `state.set "${note.key}"`
+    case 'unset':
+      return `state.delete "${note.key}"`
+    case 'cleared':
+      return 'state.clear'
+    case 'progress':
+      return 'progress'
+    case 'replied':
+      return 'a reply'
+    case 'patched':
+      return `patched "${note.change}"`
+  }
+}
