@@ -84,6 +84,8 @@ async function bringBack(
     log: defaultLog,
     limits: { stateKeys: 1, valueLength: 1 },
     activity: () => undefined,
+    learn: () => {},
+    serves: () => true,
     latest: () => undefined,
   }
   const code = (ctx: WorkflowContext): Promise<unknown> =>

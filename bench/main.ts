@@ -3,9 +3,13 @@
 
 import { benchCodec } from './codec.ts'
 import { benchEngine, type EngineOptions } from './engine.ts'
+import { benchNotify } from './notify.ts'
 import { benchPeers } from './peers.ts'
 import { type BenchServer, benchServer } from './postgres.ts'
+import { benchQueue } from './queue.ts'
 import { printTable, type Row } from './table.ts'
+import { benchTasks } from './tasks.ts'
+import { benchTransactions } from './transactions.ts'
 import { benchWorkers } from './workers.ts'
 import { benchWorkflows } from './workflows.ts'
 
@@ -14,7 +18,11 @@ const BENCHES: Record<string, (options: EngineOptions) => Promise<Row[]>> = {
   codec: benchCodec,
   engine: benchEngine,
   workflows: benchWorkflows,
+  tasks: benchTasks,
+  transactions: benchTransactions,
+  notify: benchNotify,
   peers: benchPeers,
+  queue: benchQueue,
 }
 
 // Something hangs, then.

@@ -2,6 +2,7 @@
 // knows which store a URL means.
 
 import { hostname } from 'node:os'
+import { isMainThread } from 'node:worker_threads'
 import { systemClock } from './base/clock.ts'
 import type { Codec } from './base/codec.ts'
 import { describe } from './base/describe.ts'
@@ -12,6 +13,7 @@ import { type Client, EngineClient } from './engine/client/client.ts'
 import { type Runtime, RuntimeClient } from './engine/client/runtime-client.ts'
 import { type Registrable, registryOf } from './engine/registry.ts'
 import { EngineRuntime } from './engine/runtime/runtime.ts'
+import { servedTags, UNTAGGED } from './engine/served-tags.ts'
 import { valuesOf } from './engine/values.ts'
 import { postgres } from './postgres/store.ts'
 import { sqlite } from './sqlite/sqlite.ts'
@@ -44,6 +46,30 @@ export interface OpenOptions extends ConnectOptions {
    * @default '30s'
    */
   lease?: Duration
+  /**
+   * How long the event loop may stand still, as in a long synchronous call. Until then a thread
+   * renews the lease. After that the process is given up: what hangs is set aside with a report,
+   * other processes take over the rest, and this one is ended with SIGKILL. With `'off'`, and while a
+   * debugger is attached, others take over after a minute and nothing is ended.
+   *
+   * @default '60s'
+   */
+  watchdog?: Duration | 'off'
+  /**
+   * Which activities run here. `['gpu']`: those with this tag, and those without any.
+   * `{ only: ['gpu'] }`: those with this tag alone. `'any'`: all. `'none'`: no activities at all, only
+   * workflows with their steps.
+   *
+   * @default activities without a tag
+   */
+  tags?: readonly string[] | { readonly only: readonly string[] } | 'any' | 'none'
+  /** What this runtime does with sessions. */
+  sessions?: {
+    /** In how many sessions activities may run here at once. @default 10 */
+    most?: number
+    /** A session without activities for so long is free for other runtimes. @default '5m' */
+    idle?: Duration
+  }
   /** What workflows may keep. Raise them with care: state is written anew with each execution. */
   limits?: {
     /** Keys of state that one instance may have. @default 1000 */
@@ -60,13 +86,17 @@ export interface OpenOptions extends ConnectOptions {
  * `holdfast/postgres`.
  */
 export async function open(store: string | Store, options: OpenOptions): Promise<Runtime> {
-  const { register, concurrency, lease, codec, log, limits } = resolveOptions('open', options, {
+  const resolved = resolveOptions('open', options, {
     ...CONNECT_OPTIONS,
     register: option((value) => value as Registrable, undefined),
     concurrency: option(resolveConcurrency, resolveConcurrency(undefined)),
     lease: duration(30_000, { min: 1_000 }),
+    watchdog: option(watchdogMs, GIVE_UP_MS),
     limits: option(resolveLimits, resolveLimits(undefined)),
+    tags: option(servedTags, UNTAGGED),
+    sessions: option(resolveSessions, resolveSessions(undefined)),
   })
+  const { register, concurrency, lease, watchdog, codec, log, limits, tags, sessions } = resolved
   if (register === undefined) throw new TypeError('open: register is missing')
   // A module that is loaded again while it is worked on defines the same things again.
   const inDevelopment = process.env['NODE_ENV'] === 'development'
@@ -83,13 +113,19 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       registry,
       random: Math.random,
       leaseMs: lease,
+      giveUpMs: watchdog === 'off' ? GIVE_UP_MS : watchdog,
+      // One that runs in a thread must not end what others do in the process.
+      endsProcess: watchdog !== 'off' && isMainThread,
       mostInstances: concurrency.instances,
       mostActivities: concurrency.activities,
       limits,
+      tasks: { served: tags, mostSessions: sessions.most, sessionIdleMs: sessions.idle },
       guarded: process.env['NODE_ENV'] !== 'production',
       info: `${hostname()} ${process.pid}`,
     })
-    return new RuntimeClient({ ...setup, runtime, registry })
+    const client = new RuntimeClient({ ...setup, runtime, registry })
+    runtime.serve(client)
+    return client
   } catch (error) {
     await setup.store.close()
     throw error
@@ -113,6 +149,12 @@ const CONNECT_OPTIONS = {
   log: option(logger, defaultLog),
 }
 
+const GIVE_UP_MS = 60_000
+
+function watchdogMs(value: unknown, what: string): number | 'off' {
+  return value === 'off' ? value : duration(GIVE_UP_MS, { min: 1_000 }).check(value, what)
+}
+
 function resolveConcurrency(value: unknown): { instances: number; activities: number } {
   return resolveOptions('open: concurrency', value as object | undefined, {
     instances: number({ min: 1, integer: true }, 2_000),
@@ -124,6 +166,13 @@ function resolveLimits(value: unknown): { stateKeys: number; valueLength: number
   return resolveOptions('open: limits', value as object | undefined, {
     stateKeys: number({ min: 1, integer: true }, 1_000),
     valueLength: number({ min: 1, integer: true }, 1 << 20),
+  })
+}
+
+function resolveSessions(value: unknown): { most: number; idle: number } {
+  return resolveOptions('open: sessions', value as object | undefined, {
+    most: number({ min: 1, integer: true }, 10),
+    idle: duration(300_000, { min: 1 }),
   })
 }
 
@@ -173,6 +222,11 @@ export {
 } from './engine/channels.ts'
 export type { Client } from './engine/client/client.ts'
 export type {
+  InTransaction,
+  InTransactionOptions,
+  Transaction,
+} from './engine/client/in-transaction.ts'
+export type {
   ExportedHistory,
   ExportOptions,
   ForkOptions,
@@ -202,7 +256,6 @@ export type {
 export {
   type Activity,
   activity,
-  type ActivityOptions,
   type AnyActivity,
   type AnyWorkflow,
   type ChildOptions,
@@ -214,9 +267,12 @@ export {
   type WorkflowOptions,
 } from './engine/definitions.ts'
 export { ActivityError, ChannelFullError, ConflictError, WorkflowError } from './engine/errors.ts'
+export type { ActivityOptions, Limit } from './engine/activity-options.ts'
 export type { Registrable } from './engine/registry.ts'
 export { NondeterminismError } from './engine/replay/nondeterminism.ts'
 export type { Retry } from './engine/retry.ts'
 export type { Schema } from './engine/schema.ts'
+export type { RuntimeHealth } from './engine/runtime/runtime.ts'
+export type { HearingHealth } from './store/hints.ts'
 export type { Store } from './store/store.ts'
 export { StoreError, type StoreErrorCode } from './store/store-error.ts'

@@ -23,11 +23,11 @@ test('the coverage table counts the tests that carry a contract name', () => {
   }
 })
 
-/** The names in brackets at the end of test titles. */
+/** The names in brackets at the end of test titles, one or several. */
 function namesIn(globs: readonly string[]): Set<string> {
   const names = new Set<string>()
   for (const file of globs.flatMap(filesOf)) {
-    for (const [, name] of readFileSync(file, 'utf8').matchAll(/\[([a-z0-9_]+)\]['`]/g)) {
+    for (const [, name] of readFileSync(file, 'utf8').matchAll(/\[([a-z0-9_]+)\](?=['`]| \[)/g)) {
       names.add(name!)
     }
   }

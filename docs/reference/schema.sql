@@ -59,6 +59,13 @@ create index instances_children on instances (parent_iid, parent_execution, pare
 create unique index instances_id_key on instances (id);
 create unique index instances_pkey on instances (iid);
 
+create table limits (
+  spent_until bigint not null,
+  limit_key text collate "C" not null
+);
+create unique index limits_pkey on limits (limit_key);
+create index limits_spent on limits (spent_until);
+
 create table posted (
   iid bigint not null,
   key text collate "C" not null
@@ -80,9 +87,12 @@ create table runs (
   owner integer,
   epoch integer not null,
   attempts smallint not null default 0,
-  held boolean not null default false
+  held boolean not null default false,
+  doing text,
+  has_tasks boolean not null default false
 ) with (fillfactor=70);
-create index runs_due on runs (workflow, wake_at) where (wake_at is not null);
+create index runs_careful on runs (workflow, wake_at) where ((wake_at is not null) AND (attempts > 1));
+create index runs_due on runs (workflow, wake_at) where ((wake_at is not null) AND (attempts < 2));
 create unique index runs_pkey on runs (iid);
 
 create table runtimes (
@@ -90,10 +100,23 @@ create table runtimes (
   registered_at bigint not null,
   runtime integer not null,
   state smallint not null,
-  info text not null
+  info text not null,
+  careful bigint,
+  idle boolean not null default false,
+  activities text[] not null default '{}'::text[],
+  workflows integer[] not null default '{}'::integer[]
 ) with (fillfactor=50);
 create index runtimes_alive on runtimes (runtime) where (state = 1);
 create unique index runtimes_pkey on runtimes (runtime);
+
+create table sessions (
+  touched_at bigint not null,
+  runtime integer not null,
+  session text collate "C" not null
+);
+create unique index sessions_pkey on sessions (session);
+create index sessions_runtime on sessions (runtime);
+create index sessions_touched on sessions (touched_at);
 
 create table state (
   iid bigint not null,
@@ -101,6 +124,46 @@ create table state (
   value text not null
 );
 create unique index state_pkey on state (iid, key);
+
+create table tasks (
+  number bigint not null generated always as identity,
+  iid bigint not null,
+  lane bigint,
+  visible_at bigint,
+  start_by bigint,
+  beat_until bigint,
+  rate_ms bigint,
+  execution integer not null,
+  command integer not null,
+  held_by integer,
+  attempts integer not null,
+  concurrency integer,
+  rate_count integer,
+  deaths smallint not null default 0,
+  activity text collate "C" not null,
+  tag text collate "C" not null,
+  session text collate "C",
+  limit_key text collate "C",
+  input text not null,
+  options text not null,
+  beat text
+) with (fillfactor=80);
+create index tasks_careful on tasks (held_by) where ((held_by is not null) AND (deaths > 1));
+create index tasks_delayed on tasks (activity, visible_at) where (visible_at is not null);
+create index tasks_held on tasks (held_by, session) where (held_by is not null);
+create index tasks_limited on tasks (limit_key) where ((held_by is not null) AND (limit_key is not null));
+create unique index tasks_pkey on tasks (iid, execution, command);
+create index tasks_ready on tasks (activity, tag, lane, number) where ((held_by IS NULL) AND (visible_at IS NULL) AND (lane is not null));
+create index tasks_sessions on tasks (session) where (session is not null);
+create index tasks_silent on tasks (activity, beat_until) where (beat_until is not null);
+
+create table unwanted_tasks (
+  number bigint not null,
+  iid bigint not null,
+  execution integer not null,
+  command integer not null
+);
+create unique index unwanted_tasks_pkey on unwanted_tasks (number);
 
 create table workflows (
   workflow integer not null generated always as identity,
@@ -114,18 +177,41 @@ create sequence inbox_id_seq as bigint cache 1;
 
 create sequence instance_numbers as bigint cache 1;
 
+create sequence tasks_number_seq as bigint cache 1;
+
 create sequence workflows_workflow_seq as integer cache 1;
+
+create function about_to(p_runtime integer, p_iid bigint, p_epoch integer, p_doing text, OUT owned boolean)
+  returns boolean;
 
 create function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
   returns void;
 
+create function are_held(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[])
+  returns text;
+
 create function be_durable()
   returns void;
+
+create function beat_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_silent_ms bigint[], p_told boolean[], p_details text, p_epochs integer[], p_locals text, OUT wanted text)
+  returns text;
+
+create function begin_transaction(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_idle_ms integer, OUT xid text)
+  returns text;
 
 create function bury_expired(p_clock bigint)
   returns void;
 
-create function claim(p_runtime integer, p_workflows integer[], p_limit integer, p_hinted bigint[], OUT state text, OUT clock bigint, OUT iids bigint[], OUT epochs integer[], OUT executions integer[], OUT turns integer[], OUT attempts integer[])
+create function change_tasks(p_done bigint[], p_tasks text)
+  returns void;
+
+create function choose_tasks(p_runtime integer, p_activities text[], p_tags text[], p_any_tag boolean, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_clock bigint, p_missed bigint[], OUT numbers bigint[], OUT iids bigint[], OUT executions integer[], OUT commands integer[], OUT sessions text[], OUT late boolean[], OUT limited boolean[], OUT opens_at bigint)
+  returns record;
+
+create function claim(p_runtime integer, p_workflows integer[], p_limit integer, p_hinted bigint[], OUT state text, OUT clock bigint, OUT iids bigint[], OUT epochs integer[], OUT executions integer[], OUT turns integer[], OUT attempts integer[], OUT doings text)
+  returns record;
+
+create function claim_tasks(p_runtime integer, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, OUT state text, OUT clock bigint, OUT iids bigint[], OUT executions integer[], OUT commands integer[], OUT next_due bigint)
   returns record;
 
 create function close_children(p_iids bigint[], p_executions integer[], p_commands integer[])
@@ -134,10 +220,13 @@ create function close_children(p_iids bigint[], p_executions integer[], p_comman
 create function close_orphans(p_iids bigint[])
   returns void;
 
-create function commit_batch(p_runtime integer, p_server text, p_iids bigint[], p_epochs integer[], p_executions integer[], p_turns integer[], p_ats bigint[], p_firsts integer[], p_counts integer[], p_events text, p_taken_iids bigint[], p_taken_ids bigint[], p_released_iids bigint[], p_wake_ats bigint[], p_held_iids bigint[], p_reports text, p_ended_iids bigint[], p_ended_statuses smallint[], p_ended_outputs text, p_continued text, p_starts text, p_effects text, OUT state text, OUT clock bigint, OUT server text, OUT starts text, OUT turns text)
+create function commit_batch(p_runtime integer, p_server text, p_iids bigint[], p_epochs integer[], p_executions integer[], p_turns integer[], p_ats bigint[], p_firsts integer[], p_counts integer[], p_events text, p_taken_iids bigint[], p_taken_ids bigint[], p_released_iids bigint[], p_wake_ats bigint[], p_held_iids bigint[], p_reports text, p_ended_iids bigint[], p_ended_statuses smallint[], p_ended_outputs text, p_continued text, p_starts text, p_effects text, p_tasks text, OUT state text, OUT clock bigint, OUT server text, OUT starts text, OUT turns text)
   returns record;
 
 create function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
+  returns void;
+
+create function drop_tasks(p_iids bigint[], p_executions integer[], p_commands integer[])
   returns void;
 
 create function end_instances(p_clock bigint, p_done bigint[], p_iids bigint[], p_statuses smallint[], p_outputs text)
@@ -146,11 +235,41 @@ create function end_instances(p_clock bigint, p_done bigint[], p_iids bigint[], 
 create function enter(p_runtime integer)
   returns boolean;
 
+create function enter_within(p_token text, OUT isolation text)
+  returns text;
+
 create function find(p_ids text, p_count integer)
   returns TABLE(place bigint, iid bigint, id text, name text, version text, execution integer, status smallint, held boolean, scheduled boolean, wake_at bigint, created_at bigint, updated_at bigint, finished_at bigint, output text, report text, parent_iid bigint, parent_id text, parent_execution integer, parent_command integer, on_close smallint, labels text, progress text, mail bigint);
 
+create function finish_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_ends smallint[], p_delays bigint[], p_payloads text, OUT verdicts text, OUT owners integer[])
+  returns record;
+
+create function finish_transaction(p_xid text, p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_payload text, OUT verdict text)
+  returns text;
+
+create function free_forgotten_tasks()
+  returns void;
+
 create function free_runs(p_runtimes integer[], p_clock bigint, p_failed boolean)
   returns void;
+
+create function free_tasks(p_runtimes integer[], p_failed boolean)
+  returns void;
+
+create function held_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[])
+  returns TABLE(iid bigint, execution integer, command integer, id text, workflow text, activity text, input text, tag text, session text, options text, attempt integer, deaths smallint, beat text);
+
+create function helped_activities(p_runtime integer, p_activities text[], p_clock bigint)
+  returns text[];
+
+create function hint_channel(p_to text)
+  returns text;
+
+create function hold_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_sessions text[], p_clock bigint, OUT numbers bigint[], OUT iids bigint[], OUT executions integer[], OUT commands integer[])
+  returns record;
+
+create function holding(p_runtime integer)
+  returns TABLE(iid bigint, execution integer, command integer, attempt integer);
 
 create function iids_of(p_ids text, p_count integer)
   returns bigint[];
@@ -161,14 +280,26 @@ create function import_instance(p_iid bigint, p_id text, p_workflow integer, p_l
 create function insert_starts(p_owner integer, p_clock bigint, p_starts text, OUT letters text, OUT born bigint[])
   returns record;
 
+create function insert_tasks(p_done bigint[], p_lists text[], p_held_by integer)
+  returns void;
+
 create function instance_rows(p_iids bigint[])
   returns TABLE(place bigint, iid bigint, id text, name text, version text, execution integer, status smallint, held boolean, scheduled boolean, wake_at bigint, created_at bigint, updated_at bigint, finished_at bigint, output text, report text, parent_iid bigint, parent_id text, parent_execution integer, parent_command integer, on_close smallint, labels text, progress text, mail bigint);
 
-create function is_claimable(p_workflows integer[], p_clock bigint)
+create function is_careful(p_runtime integer)
+  returns boolean;
+
+create function is_claimable(p_runtime integer, p_workflows integer[], p_clock bigint)
   returns boolean;
 
 create function last_turn(p_iid bigint, OUT execution integer, OUT turn integer, OUT at bigint, OUT next_event integer)
   returns record;
+
+create function limit_left(p_limit_key text, p_concurrency integer, p_rate_count integer, p_rate_ms bigint, p_clock bigint, OUT most bigint, OUT opens_at bigint)
+  returns record;
+
+create function limit_share(p_rate_count integer, p_rate_ms bigint)
+  returns bigint;
 
 create function load(p_iids bigint[], p_afters integer[])
   returns TABLE(part text, iid bigint, execution integer, number bigint, at bigint, first integer, count integer, text text, name text, version text, reply_to text, parked boolean);
@@ -179,26 +310,47 @@ create function lock_owners(p_iids bigint[])
 create function lock_space()
   returns integer;
 
+create function may_transact(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer)
+  returns boolean;
+
+create function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
+  returns bigint;
+
 create function now_ms()
   returns bigint;
+
+create function open_lanes(p_runtime integer, p_activities text[], p_tags text[], p_any_tag boolean, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_clock bigint)
+  returns TABLE(activity text, tag text, lane bigint, most bigint, limited_to bigint, opens_at bigint);
 
 create function own_mail(p_runtime integer)
   returns bigint[];
 
 create function owned(p_runtime integer)
-  returns TABLE(iid bigint, epoch integer, execution integer, turn integer, attempts integer);
+  returns TABLE(iid bigint, epoch integer, execution integer, turn integer, attempts integer, doing text);
 
 create function post(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], OUT verdicts text, OUT iids bigint[], OUT owners integer[])
   returns record;
 
+create function post_within(p_token text, p_ids text, p_kinds text, p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities text, p_iids text, p_tell text, OUT answer text)
+  returns text;
+
 create function read_state(p_ids text, p_keys text, p_count integer)
   returns TABLE(place bigint, value text);
+
+create function ready_lanes(p_activities text[], p_tags text[], p_any_tag boolean, p_from bigint, p_most integer)
+  returns TABLE(activity text, tag text, lane bigint, number bigint, deaths smallint, session text, limit_key text, concurrency integer, rate_count integer, rate_ms bigint);
 
 create function register(p_lease_ms bigint, p_info text, p_names text, p_versions text, p_count integer, OUT runtime integer, OUT server text, OUT clock bigint, OUT workflows integer[])
   returns record;
 
 create function remove(p_ids text, p_count integer, OUT removed bigint)
   returns bigint;
+
+create function remove_tasks(p_iids bigint[], p_executions integer[])
+  returns void;
+
+create function renew_lease(p_runtime integer, p_lease_ms bigint, OUT is_alive boolean)
+  returns boolean;
 
 create function replies_to(p_tos text, p_count integer)
   returns TABLE(place bigint, value text);
@@ -218,14 +370,29 @@ create function send(p_iids bigint[], p_kinds smallint[], p_executions integer[]
 create function server_identity()
   returns text;
 
+create function session_free_at(p_runtime integer, p_session text, p_idle_ms bigint)
+  returns bigint;
+
+create function shelve_tasks(p_iids bigint[], p_executions integer[], p_commands integer[], p_late boolean[])
+  returns void;
+
+create function spend_limits(p_limit_keys text[], p_rate_counts integer[], p_rate_mss bigint[], p_clock bigint)
+  returns void;
+
 create function split_lists(p_lists text, p_count integer)
   returns text[];
 
 create function split_texts(p_texts text, p_count integer)
   returns text[];
 
-create function start_batch(p_starts text, p_effects text, OUT starts text)
+create function start_batch(p_starts text, p_effects text, p_tasks text DEFAULT ''::text, OUT starts text)
   returns text;
+
+create function start_within(p_token text, p_starts text, p_effects text, p_tell text, OUT answer text)
+  returns text;
+
+create function stranded(p_workflows integer[], p_named text[])
+  returns bigint[];
 
 create function suspend(p_ids text, p_count integer, p_report text, OUT suspended text)
   returns text;
@@ -233,17 +400,44 @@ create function suspend(p_ids text, p_count integer, p_report text, OUT suspende
 create function sweep(p_clock bigint)
   returns void;
 
+create function sweep_tasks()
+  returns void;
+
+create function take_limit(p_limit_key text, p_concurrency integer, p_rate_count integer, p_rate_ms bigint, p_clock bigint, OUT most bigint, OUT opens_at bigint)
+  returns record;
+
+create function take_sessions(p_runtime integer, p_sessions text[], p_idle_ms bigint, p_clock bigint)
+  returns text[];
+
+create function task_lane(p_session text, p_limit_key text, p_deaths integer)
+  returns bigint;
+
+create function tell_hints(p_teller integer, p_has_room boolean, p_mail bigint[], p_due bigint[], p_activities text, p_counts integer[], p_pinned boolean[], p_tos text, p_payloads text, p_count integer, OUT others boolean)
+  returns boolean;
+
 create function tell_parents(p_iids bigint[])
+  returns void;
+
+create function tell_tasks(p_activities text[], p_counts integer[], p_pinned boolean[], p_teller integer)
+  returns void;
+
+create function tell_work(p_iids bigint[], p_due boolean, p_teller integer, p_has_room boolean)
   returns void;
 
 create function terminate(p_ids text, p_outputs text, p_events text, p_count integer, OUT terminated text)
   returns text;
 
-create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[], OUT state text, OUT clock bigint, OUT server text, OUT mail bigint[], OUT owned bigint, OUT claimable boolean, OUT next_due bigint)
+create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[], p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, p_held_iids bigint[], p_held_executions integer[], p_held_commands integer[], p_held_attempts integer[], p_idle boolean, p_unknown text, p_unknown_count integer, OUT state text, OUT clock bigint, OUT server text, OUT mail bigint[], OUT owned bigint, OUT claimable boolean, OUT next_due bigint, OUT next_task bigint, OUT wanted text, OUT helped text, OUT stranded bigint[])
   returns record;
+
+create function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
+  returns void;
 
 create function truths(p_iids bigint[], p_true bigint[])
   returns text;
+
+create function try_lock_name(p_table regclass, p_name text)
+  returns boolean;
 
 create function turns_of(p_iid bigint, p_execution integer)
   returns TABLE(execution integer, number integer, at bigint, first integer, count integer, text text);
@@ -253,6 +447,9 @@ create function unregister(p_runtime integer)
 
 create function verify(p_runtime integer, p_iids bigint[], p_epochs integer[], p_executions integer[], p_turns integer[], OUT server text, OUT same text)
   returns record;
+
+create function wake_tasks(p_activities text[], p_tags text[], p_any_tag boolean, p_clock bigint)
+  returns void;
 
 create function workflow_numbers(p_names text, p_versions text, p_count integer, OUT numbers integer[])
   returns integer[];

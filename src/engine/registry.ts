@@ -20,6 +20,10 @@ export interface Registry {
   /** What to take when nobody asks for a version: a pre-release only where there is no release. */
   latest(name: string): WorkflowDefinition | undefined
   activity(name: string): ActivityDefinition | undefined
+  /** Every activity whose code is here. */
+  readonly activityNames: readonly string[]
+  /** Registers an activity that a registered workflow calls; one that is known stays. */
+  learn(activity: ActivityDefinition): void
 }
 
 /** Tells of a definition that took the place of another. */
@@ -52,6 +56,12 @@ export function registryOf(registrable: Registrable, warn?: Warn): Registry {
     workflow: (name) => workflows.get(keyOf(name)),
     latest: (name) => latest.get(name),
     activity: (name) => activities.get(name),
+    get activityNames() {
+      return [...activities.keys()]
+    },
+    learn(activity) {
+      if (!activities.has(activity.name)) activities.set(activity.name, activity)
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
-import { type Failure, isRetryable } from '../base/errors.ts'
+import { brandOf, type Failure, isRetryable } from '../base/errors.ts'
 import { duration, flag, list, number, oneOf, resolveOptions } from '../base/options.ts'
 
 /** A class made by `failure`, whatever its details. */
@@ -29,7 +29,8 @@ export interface ResolvedRetry {
   readonly delayMs: number
   readonly maxDelayMs: number
   readonly jitter: boolean
-  readonly unless: readonly AnyFailureClass[]
+  /** Names of failures: a task is run where their classes may not be known. */
+  readonly unless: readonly string[]
 }
 
 const TABLE = {
@@ -55,7 +56,8 @@ export function retryDelayMs(
   random: () => number,
 ): number | undefined {
   if (attempt >= retry.maxAttempts || !isRetryable(error)) return undefined
-  if (retry.unless.some((final) => error instanceof final)) return undefined
+  const failure = brandOf(error)?.name
+  if (failure !== undefined && retry.unless.includes(failure)) return undefined
   const { delayMs } = retry
   const grown = {
     // Bounded, because nothing times infinity is not a number.
@@ -68,7 +70,8 @@ export function retryDelayMs(
   return Math.round(retry.jitter ? capped * (1 - random() / 2) : capped)
 }
 
-function failureClass(value: unknown, what: string): AnyFailureClass {
-  if (typeof value === 'function') return value as AnyFailureClass
+function failureClass(value: unknown, what: string): string {
+  const failure = typeof value === 'function' ? brandOf(value.prototype)?.name : undefined
+  if (failure !== undefined) return failure
   throw new TypeError(`${what} must be a class made by failure(), got ${describe(value)}`)
 }

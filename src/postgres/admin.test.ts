@@ -7,6 +7,7 @@ import {
   openStore,
   start,
   startOwned,
+  ticking,
   turn,
   waitForLock,
   type TestStore,
@@ -154,7 +155,7 @@ test('what was sent while its instance ended goes with a later tick', async () =
   )
   await database.query(`insert into posted (iid, key) values ($1, 'once')`, [iid])
 
-  await store.tick({ ...owner, leaseMs: 1000 })
+  await store.tick(ticking(owner, 1000))
 
   expect(await database.query('select iid from inbox union all select iid from posted')).toEqual([])
 })

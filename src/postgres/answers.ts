@@ -1,4 +1,5 @@
 import { StoreError } from '../store/store-error.ts'
+import type { OpenTask } from '../store/tasks.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -14,7 +15,7 @@ import type {
   Verdict,
 } from '../store/workflow-store.ts'
 import { KINDS, ON_CLOSES, STATUSES } from './numbers.ts'
-import { text, whole, wholeOrNull, wholes, wholesOrNull, type Row } from './wire.ts'
+import { splitTexts, text, whole, wholeOrNull, wholes, wholesOrNull, type Row } from './wire.ts'
 
 // Rows of the server turned into what the port speaks of.
 
@@ -59,6 +60,7 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
   const executions = wholes(row, 'executions')
   const turns = wholes(row, 'turns')
   const attempts = wholes(row, 'attempts')
+  const doings = splitTexts(row, 'doings')
   return {
     state: text(row, 'state') === 'dead' ? 'dead' : 'ok',
     clock: whole(row, 'clock'),
@@ -68,6 +70,7 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
       execution: executions[i]!,
       turn: turns[i]!,
       attempts: attempts[i]!,
+      doing: doings[i]!,
     })),
   }
 }
@@ -80,6 +83,7 @@ export function toClaim(row: Row): Claim {
     execution: whole(row, 'execution'),
     turn: whole(row, 'turn'),
     attempts: whole(row, 'attempts'),
+    doing: text(row, 'doing'),
   }
 }
 
@@ -95,6 +99,10 @@ export function toTickAnswer(row: Row): TickAnswer {
     owned: whole(row, 'owned'),
     claimable: text(row, 'claimable') === 't',
     nextDue: wholeOrNull(row, 'next_due'),
+    nextTask: wholeOrNull(row, 'next_task'),
+    stranded: row['stranded'] === null ? [] : wholes(row, 'stranded'),
+    wanted: toTruths(text(row, 'wanted')),
+    helped: row['helped'] === '' ? [] : splitTexts(row, 'helped'),
   }
 }
 
@@ -113,6 +121,7 @@ interface Loading extends Loaded {
   parent: ParentLink | null
   readonly history: TurnRow[]
   readonly inbox: InboxRow[]
+  readonly tasks: OpenTask[]
 }
 
 /** What `load` answers: the parts of all instances, the instances themselves first. */
@@ -132,6 +141,7 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
           parent: null,
           history: [],
           inbox: [],
+          tasks: [],
         })
         break
       case 'parent':
@@ -156,6 +166,13 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
           replyTo: text(row, 'reply_to'),
           payload: text(row, 'text'),
           parked: text(row, 'parked') === 't',
+        })
+        break
+      case 'task':
+        loaded.get(iid)!.tasks.push({
+          command: whole(row, 'number'),
+          attempts: whole(row, 'count'),
+          held: text(row, 'parked') === 't',
         })
         break
       default:

@@ -2,6 +2,7 @@ import type { CommitBatch, TurnItem, TurnRow } from '../store/workflow-store.ts'
 import { effectsValue } from './effect-values.ts'
 import { STATUS_NUMBERS } from './numbers.ts'
 import { startsValue } from './start-values.ts'
+import { tasksValue } from './task-values.ts'
 import { joinTexts, listOf, packLists } from './wire.ts'
 
 // The parameters of `commit_batch`, in its order: lists side by side, one entry per item.
@@ -9,7 +10,14 @@ import { joinTexts, listOf, packLists } from './wire.ts'
 /** What `commit_batch` takes. */
 export function commitValues(batch: CommitBatch): (string | number)[] {
   const { runtime, server, starts, turns } = batch
-  return [runtime, server, ...turnValues(turns), startsValue(starts), effectsValue(batch)]
+  return [
+    runtime,
+    server,
+    ...turnValues(turns),
+    startsValue(starts),
+    effectsValue(batch),
+    tasksValue(batch),
+  ]
 }
 
 function turnValues(items: readonly TurnItem[]): string[] {

@@ -41,7 +41,7 @@ const ANSWER_TIMEOUT_MS = 60_000
 
 // Sent once on each connection of ours, rather than in its start-up packet, which PgBouncer refuses
 // when it holds settings. A process that was stopped, or is gone without a word, keeps nothing.
-const SETTINGS: Statement = {
+export const SETTINGS: Statement = {
   text: `select
     set_config('idle_in_transaction_session_timeout', '60000', false),
     set_config('tcp_keepalives_idle', '10', false),
@@ -51,15 +51,28 @@ const SETTINGS: Statement = {
     set_config('default_transaction_isolation', 'read committed', false)`,
 }
 
+/** How connections of our own differ from the usual ones. */
+export interface OwnConnectionOptions {
+  /** Where they lead, as `pg` takes it, instead of a URL. */
+  readonly address?: object
+  /** What the server shows them as. */
+  readonly applicationName?: string
+  /** How long an answer may take. */
+  readonly answerWithinMs?: number
+}
+
 /** Connections of our own to `url`; without one, as the `PG…` variables of the process say. */
-export function ownConnections(url: string | undefined): Connections {
+export function ownConnections(
+  url: string | undefined,
+  options: OwnConnectionOptions = {},
+): Connections {
   const pools = new Map<Lane, Promise<PgPool>>()
   const configured = new WeakSet<PgClient>()
 
   const poolOf = (lane: Lane): Promise<PgPool> => {
     let pool = pools.get(lane)
     if (pool === undefined) {
-      pool = makePool(url, lane === 'commit' ? 1 : OTHER_CONNECTIONS)
+      pool = makePool(url, lane === 'commit' ? 1 : OTHER_CONNECTIONS, options)
       pools.set(lane, pool)
       // Not kept: the package may be installed meanwhile, as tests and notebooks do.
       pool.catch(() => pools.delete(lane))
@@ -71,11 +84,12 @@ export function ownConnections(url: string | undefined): Connections {
     await client.query(SETTINGS)
     configured.add(client)
   }
-  return connectionsOf(poolOf, prepare, async () => {
+  const end = async (): Promise<void> => {
     const all = [...pools.values()]
     pools.clear()
     await Promise.all(all.map(async (pool) => (await pool).end()))
-  })
+  }
+  return connectionsOf(poolOf, prepare, end, options.answerWithinMs)
 }
 
 /** Connections taken from a pool that stays the user's. */
@@ -91,12 +105,17 @@ export function lentConnections(pool: PgPool): Connections {
   )
 }
 
-async function makePool(url: string | undefined, max: number): Promise<PgPool> {
+/** A pool of our own. */
+export async function makePool(
+  url: string | undefined,
+  max: number,
+  { address, applicationName = 'holdfast' }: OwnConnectionOptions = {},
+): Promise<PgPool> {
   const { Pool } = await loadDriver()
   const pool = new Pool({
-    ...(url === undefined ? {} : { connectionString: url }),
+    ...(url === undefined ? address : { connectionString: url }),
     max,
-    application_name: 'holdfast',
+    application_name: applicationName,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -112,6 +131,7 @@ function connectionsOf(
   poolOf: (lane: Lane) => Promise<PgPool>,
   prepare: (client: PgClient) => Promise<void>,
   end: () => Promise<void>,
+  answerWithinMs = ANSWER_TIMEOUT_MS,
 ): Connections {
   let closed: Promise<void> | undefined
 
@@ -144,7 +164,9 @@ function connectionsOf(
 
   return {
     query: (operation, lane, statement) =>
-      lend(operation, lane, (client) => answered(operation, client.query(statement))),
+      lend(operation, lane, (client) =>
+        answered(operation, client.query(statement), answerWithinMs),
+      ),
     session: (operation, use) => lend(operation, 'other', use),
     close: () => (closed ??= end()),
   }
@@ -159,12 +181,12 @@ async function connect(operation: string, pool: PgPool): Promise<PgClient> {
 }
 
 /** The answer, or `connection_lost` when it stays out. */
-function answered<T>(operation: string, answer: Promise<T>): Promise<T> {
+function answered<T>(operation: string, answer: Promise<T>, withinMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      const words = `no answer within ${ANSWER_TIMEOUT_MS} ms`
+      const words = `no answer within ${withinMs} ms`
       reject(new StoreError('connection_lost', operation, words))
-    }, ANSWER_TIMEOUT_MS)
+    }, withinMs)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

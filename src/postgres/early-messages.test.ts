@@ -1,7 +1,13 @@
 import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 
-import { openStore, start, waitForLock, type TestStore } from '../../test/support/postgres-store.ts'
+import {
+  openStore,
+  start,
+  ticking,
+  waitForLock,
+  type TestStore,
+} from '../../test/support/postgres-store.ts'
 import type { Post, StartItem, Verdict } from '../store/workflow-store.ts'
 import { postValues } from './post-values.ts'
 import { startsValue } from './start-values.ts'
@@ -97,7 +103,7 @@ test('a message that comes while those before it are removed goes with them', as
 
   const answers = await store.post([message(second, 'late')])
   await removing.query('commit')
-  await store.tick({ ...(await opened.runtime()), leaseMs: 1000 })
+  await store.tick(ticking(await opened.runtime(), 1000))
 
   expect(answers).toMatchObject([{ verdict: 'sent', iid: first }])
   expect(await store.find(['order-1'])).toEqual([undefined])

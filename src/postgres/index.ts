@@ -1,4 +1,32 @@
 // The public entry `holdfast/postgres`.
+import type { ActivityOptions, Limit } from '../engine/activity-options.ts'
+import type { Activity } from '../engine/definitions.ts'
+import type { Schema } from '../engine/schema.ts'
+import { defineTransaction, type TransactionContext } from '../engine/transactions.ts'
+import type { Queryable } from './transact-queries.ts'
+
+/**
+ * Defines an activity whose own SQL and whose result are committed together: what it writes through
+ * `ctx.tx` happens exactly once. Its tables are in the database of the store.
+ *
+ * It is committed when the code returns, and rolled back when it throws; then it is tried again like
+ * any activity. An error of a statement ends the transaction, unless a savepoint stands before it.
+ */
+export function transaction<In, Out>(
+  name: string,
+  run: (input: In, ctx: TransactionContext<Queryable>) => Promise<Out>,
+): Activity<In, Out>
+export function transaction<Out, Parsed, In = Parsed>(
+  name: string,
+  options: ActivityOptions & { input?: Schema<In, Parsed>; limit?: Limit<NoInfer<Parsed>> },
+  run: (input: Parsed, ctx: TransactionContext<Queryable>) => Promise<Out>,
+): Activity<In, Out>
+export function transaction(name: string, ...rest: unknown[]): unknown {
+  return defineTransaction('postgres', name, rest)
+}
+
+export type { TransactionContext } from '../engine/transactions.ts'
 export type { Store } from '../store/store.ts'
 export type { PostgresOptions } from './options.ts'
 export { postgres } from './store.ts'
+export type { Queryable } from './transact-queries.ts'

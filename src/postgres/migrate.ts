@@ -60,21 +60,18 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
     )`,
   })
   // Read again: what the lock waited for has been done.
-  for (const { name, checksum, sql } of missing(
-    await readApplied(session, schema),
-    schema,
-    files,
-  )) {
-    await session.query({ text: sql })
-    await session.query({
-      text: `insert into holdfast_migrations (name, checksum)
-        values ($1, $2)
-        on conflict (name) do update
-        set checksum = excluded.checksum,
-            applied_at = excluded.applied_at`,
-      values: [name, checksum],
-    })
-  }
+  const left = missing(await readApplied(session, schema), schema, files)
+  if (left.length === 0) return
+  // In one text: there are many, and each would be a round trip.
+  await session.query({ text: left.map(({ sql }) => sql).join('\n;\n') })
+  await session.query({
+    text: `insert into holdfast_migrations (name, checksum)
+      select * from unnest($1::text[], $2::text[])
+      on conflict (name) do update
+      set checksum = excluded.checksum,
+          applied_at = excluded.applied_at`,
+    values: [left.map(({ name }) => name), left.map(({ checksum }) => checksum)],
+  })
 }
 
 /** Not `if not exists` alone, which asks for the right to create also when there is nothing to do. */

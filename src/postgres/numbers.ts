@@ -1,3 +1,4 @@
+import type { TaskEnd } from '../store/tasks.ts'
 import type { EndStatus, InboxRow, InstanceRow, OnParentClose } from '../store/workflow-store.ts'
 
 // How the server writes what the port has words for.
@@ -28,6 +29,14 @@ export const ON_CLOSE_NUMBERS = {
   abandon: 3,
   independent: 4,
 } as const satisfies Record<OnParentClose, number>
+
+/** Of how an attempt of a task ended: results as in the inbox. */
+export const TASK_END_NUMBERS = {
+  completed: KIND_NUMBERS.completed,
+  failed: KIND_NUMBERS.failed,
+  retry: 3,
+  release: 4,
+} as const satisfies Record<TaskEnd['kind'], number>
 
 /** The words by their numbers. */
 export const STATUSES: ReadonlyMap<number, InstanceRow['status']> = inverse(STATUS_NUMBERS)

@@ -6,7 +6,19 @@ import { postgresSettings } from './options.ts'
 const POOL = { connect() {}, on() {}, removeListener() {}, end() {} }
 
 test('nothing given means the variables of the process and the schema holdfast', () => {
-  expect(postgresSettings()).toEqual({ source: { url: undefined }, schema: 'holdfast' })
+  const source = { url: undefined }
+
+  expect(postgresSettings()).toEqual({ source, schema: 'holdfast', listenTo: source })
+})
+
+test('hints come through an address of their own, or not at all', () => {
+  const url = 'postgres://pooler/shop'
+
+  expect(postgresSettings({ url, listenUrl: 'postgres://server/shop' })).toMatchObject({
+    source: { url },
+    listenTo: { url: 'postgres://server/shop' },
+  })
+  expect(postgresSettings({ url, notify: 'off' }).listenTo).toBeUndefined()
 })
 
 test('a store connects to nothing before it is used', () => {
@@ -23,6 +35,12 @@ test.each([
   [{ schema: '' }, 'postgres: schema must be the name of a schema, got ""'],
   [{ schema: 'pg_own' }, 'postgres: schema must not start with "pg_", got "pg_own"'],
   [{ schema: 'ö'.repeat(32) }, 'postgres: schema must not be longer than 63 bytes'],
+  [{ listenUrl: 'server' }, 'postgres: listenUrl must start with "postgres://", got another text'],
+  [{ notify: 'on' }, `postgres: notify must be one of 'auto', 'off', got "on"`],
+  [
+    { notify: 'off', listenUrl: 'postgres://a/b' },
+    "postgres: listenUrl has no use when notify is 'off'",
+  ],
   [{ shema: 'x' }, 'postgres: unknown option "shema", did you mean "schema"?'],
 ])('%j is refused', (given, message) => {
   expect(() => postgresSettings(given as never)).toThrow(message)

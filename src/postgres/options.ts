@@ -1,5 +1,5 @@
 import { describe } from '../base/describe.ts'
-import { having, option, resolveOptions } from '../base/options.ts'
+import { having, oneOf, option, resolveOptions } from '../base/options.ts'
 import type { PgPool } from './driver.ts'
 import { checkSchemaName } from './schema-name.ts'
 
@@ -13,7 +13,7 @@ export interface PostgresOptions {
   readonly url?: string
   /**
    * A `pg.Pool` to take connections from, instead of `url`. It stays yours to end. It should have
-   * room for five connections more than you use yourself.
+   * room for six connections more than you use yourself.
    */
   readonly pool?: unknown
   /**
@@ -22,25 +22,51 @@ export interface PostgresOptions {
    * @default 'holdfast'
    */
   readonly schema?: string
+  /**
+   * Whether processes tell each other at once what they did, by LISTEN and NOTIFY. When `off`, each
+   * finds out by asking, which may take ten seconds.
+   *
+   * @default 'auto'
+   */
+  readonly notify?: 'auto' | 'off'
+  /**
+   * The same database by an address that leads past a pooler such as PgBouncer, for the one
+   * connection that listens: poolers in transaction mode lose what should be heard.
+   *
+   * @default as all other connections
+   */
+  readonly listenUrl?: string
 }
 
 /** The same, complete. */
 export interface PostgresSettings {
-  readonly source: { readonly url: string | undefined } | { readonly pool: PgPool }
+  readonly source: PostgresSource
   readonly schema: string
+  /** Where the connection that hears hints comes from; `undefined` when none is wanted. */
+  readonly listenTo?: PostgresSource | undefined
 }
+
+/** Where connections come from. */
+export type PostgresSource = { readonly url: string | undefined } | { readonly pool: PgPool }
 
 /** Checks options and fills in the defaults. */
 export function postgresSettings(given: PostgresOptions = {}): PostgresSettings {
-  const { url, pool, schema } = resolveOptions('postgres', given, {
+  const { url, pool, schema, notify, listenUrl } = resolveOptions('postgres', given, {
     url: option(databaseUrl, undefined),
     pool: option(having<PgPool>('a pg.Pool', ['connect', 'on', 'removeListener']), undefined),
     schema: option(checkSchemaName, 'holdfast'),
+    notify: oneOf(['auto', 'off'], 'auto'),
+    listenUrl: option(databaseUrl, undefined),
   })
   if (url !== undefined && pool !== undefined) {
     throw new TypeError('postgres: give url or pool, not both')
   }
-  return { source: pool === undefined ? { url } : { pool }, schema }
+  if (notify === 'off' && listenUrl !== undefined) {
+    throw new TypeError("postgres: listenUrl has no use when notify is 'off'")
+  }
+  const source = pool === undefined ? { url } : { pool }
+  const ears = listenUrl === undefined ? source : { url: listenUrl }
+  return { source, schema, listenTo: notify === 'off' ? undefined : ears }
 }
 
 function databaseUrl(value: unknown, what: string): string {

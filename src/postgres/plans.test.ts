@@ -2,7 +2,8 @@ import { Pool } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 
 import { testSchema, type TestSchema } from '../../test/support/postgres.ts'
-import { batch, item, start, turn } from '../../test/support/postgres-store.ts'
+import { forbidVacuum, scansOf, type Scans } from '../../test/support/postgres-scans.ts'
+import { batch, item, start, ticking, turn } from '../../test/support/postgres-store.ts'
 import type { Effects, Post, Registered, WorkflowStore } from '../store/workflow-store.ts'
 import type { PgPool } from './driver.ts'
 import { postgresWorkflowStore } from './workflow-store.ts'
@@ -20,8 +21,6 @@ const SLEEPING = 9e14
 const BATCH = 100
 const TABLES = ['instances', 'runs', 'history', 'inbox', 'posted', 'state', 'replies']
 
-type Scans = Record<string, { readonly seq: number; readonly fetched: number }>
-
 describe('plans made on empty tables', () => {
   test('serve full ones without reading them through', async () => {
     await using database = await testSchema()
@@ -32,7 +31,7 @@ describe('plans made on empty tables', () => {
     })
     await pool.query('set plan_cache_mode to force_generic_plan')
     await store.open()
-    await forbidVacuum(database)
+    await forbidVacuum(database, [...TABLES, 'runtimes', 'workflows'])
     const runtime = await store.register({
       leaseMs: 3_600_000,
       info: '',
@@ -47,11 +46,8 @@ describe('plans made on empty tables', () => {
 
     const found: [string, Scans][] = []
     for (const [name, call] of Object.entries(CALLS)) {
-      await pool.query('begin')
-      const before = await scans(pool, database.schema)
-      await call(store, runtime)
-      found.push([name, difference(await scans(pool, database.schema), before)])
-      await pool.query('rollback')
+      const { schema } = database
+      found.push([name, await scansOf(pool, schema, TABLES, () => call(store, runtime))])
     }
     await store.close()
     await pool.end()
@@ -212,7 +208,7 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
   readState: (store) => store.readState(some((iid) => ({ id: `order-${iid}`, key: 'k' }))),
   replies: (store) => store.replies(some((n) => `request-${n}`)),
   resume: (store) => store.resume(some((iid) => `order-${iid}`)),
-  tick: (store, runtime) => store.tick({ ...runtime, leaseMs: 3_600_000 }),
+  tick: (store, runtime) => store.tick(ticking(runtime, 3_600_000)),
 }
 
 let unique = 0
@@ -229,6 +225,8 @@ function effects(more: Partial<Effects>): Effects {
     ],
     progress: 'half way',
     replies: [{ to: `request-${++unique}`, payload: 'x' }],
+    tasks: [],
+    dropsTasks: [],
     ...more,
   }
 }
@@ -277,13 +275,6 @@ async function livesOfAFew(store: WorkflowStore, runtime: Registered): Promise<v
 /** A batch of items for the first instances; the one with the long history is among them. */
 function some<T>(make: (iid: number) => T): T[] {
   return Array.from({ length: BATCH }, (_, i) => make(i + 1))
-}
-
-/** Without it, the server may look at a table, and plan anew, in the middle of the test. */
-async function forbidVacuum(database: TestSchema): Promise<void> {
-  for (const table of [...TABLES, 'runtimes', 'workflows']) {
-    await database.query(`alter table ${table} set (autovacuum_enabled = off)`)
-  }
 }
 
 /**
@@ -368,31 +359,5 @@ async function fill(database: TestSchema, { runtime, workflows }: Registered): P
     `insert into replies (reply_to, payload, at)
     select 'request-' || i, 'x', $2::bigint from generate_series(1, $1::int) as i`,
     [INSTANCES, SLEEPING],
-  )
-}
-
-function difference(after: Scans, before: Scans): Scans {
-  return Object.fromEntries(
-    Object.entries(after).map(([table, { seq, fetched }]) => [
-      table,
-      { seq: seq - before[table]!.seq, fetched: fetched - before[table]!.fetched },
-    ]),
-  )
-}
-
-/** What the connection has read and not yet reported, by table. */
-async function scans(pool: Pool, schema: string): Promise<Scans> {
-  const { rows } = await pool.query<{ relname: string; seq: string; fetched: string }>(
-    `select relname, seq_scan as seq, idx_tup_fetch as fetched
-    from pg_stat_xact_user_tables
-    where schemaname = $1
-      and relname = any ($2)`,
-    [schema, TABLES],
-  )
-  return Object.fromEntries(
-    rows.map(({ relname, seq, fetched }) => [
-      relname,
-      { seq: Number(seq), fetched: Number(fetched) },
-    ]),
   )
 }

@@ -5,8 +5,10 @@ import {
   commitTurns,
   item,
   midCommit,
+  midTick,
   openStore,
   startOwned,
+  ticking,
   turn,
   waitForLock,
   type TestStore,
@@ -20,7 +22,7 @@ test('a runtime whose lease ended is dead for ever, and what it owned is free', 
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
 
-  const tick = await opened.store.tick({ ...young, leaseMs: LEASE_MS })
+  const tick = await opened.store.tick(ticking(young, LEASE_MS))
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
 
   expect(tick).toMatchObject({ state: 'ok', claimable: true, owned: 0 })
@@ -28,7 +30,7 @@ test('a runtime whose lease ended is dead for ever, and what it owned is free', 
   expect(claims.every(({ epoch, attempts }) => epoch === 2 && attempts === 1)).toBe(true)
   const late = batch(old, { turns: [item(iids[0]!, { turn: turn(2) })] })
   expect((await opened.store.commit(late)).state).toBe('dead')
-  expect((await opened.store.tick({ ...old, leaseMs: LEASE_MS })).state).toBe('dead')
+  expect((await opened.store.tick(ticking(old, LEASE_MS))).state).toBe('dead')
   const claim = await opened.store.claim({ ...old, limit: 1, hinted: iids })
   expect(claim).toMatchObject({ state: 'dead', claims: [] })
 })
@@ -39,9 +41,9 @@ test('a runtime in the middle of a commit is not declared dead, and its commit s
   const committing = await midCommit(opened.database, old, iids[0]!)
   await opened.setClock(10_000 + LEASE_MS)
 
-  const during = await opened.store.tick({ ...young, leaseMs: LEASE_MS })
+  const during = await opened.store.tick(ticking(young, LEASE_MS))
   await committing.query('commit')
-  const after = await opened.store.tick({ ...young, leaseMs: LEASE_MS })
+  const after = await opened.store.tick(ticking(young, LEASE_MS))
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
 
   expect(during).toMatchObject({ claimable: false })
@@ -54,9 +56,7 @@ test('a commit that comes while its runtime is being declared dead waits, and is
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
   // The taker, seen from the server: the death is written, and not yet committed.
-  const taker = await opened.database.connect()
-  await taker.query('begin')
-  await taker.query('select * from tick($1, $2, $3)', [young.runtime, LEASE_MS, young.workflows])
+  const taker = await midTick(opened.database, young, LEASE_MS)
 
   const stale = opened.store.commit(batch(old, { turns: [item(iids[0]!, { turn: turn(2) })] }))
   await waitForLock(opened.database, 'advisory')
@@ -71,9 +71,7 @@ test('a claim that comes while its runtime is being declared dead takes nothing'
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
-  const taker = await opened.database.connect()
-  await taker.query('begin')
-  await taker.query('select * from tick($1, $2, $3)', [young.runtime, LEASE_MS, young.workflows])
+  const taker = await midTick(opened.database, young, LEASE_MS)
 
   const stale = opened.store.claim({ ...old, limit: 10, hinted: iids })
   await waitForLock(opened.database, 'advisory')
@@ -88,12 +86,10 @@ test('a lease renewed at the last moment saves the runtime', async () => {
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
   // The renewal is written, and not yet committed: the taker passes it by.
-  const renewing = await opened.database.connect()
-  await renewing.query('begin')
-  await renewing.query('select * from tick($1, $2, $3)', [old.runtime, LEASE_MS, old.workflows])
+  const renewing = await midTick(opened.database, old, LEASE_MS)
 
   // It buries nobody; a third one does not wait for a lock either.
-  const tick = await opened.store.tick({ ...young, leaseMs: LEASE_MS })
+  const tick = await opened.store.tick(ticking(young, LEASE_MS))
   await renewing.query('commit')
 
   expect(tick).toMatchObject({ state: 'ok', claimable: false })
@@ -129,7 +125,7 @@ test('a sender waits for nobody who holds the instance', async () => {
   await opened.store.send([{ iid, kind: 'completed', execution: 1, command: 1, payload: 'x' }])
   await holding.query('rollback')
 
-  const tick = await opened.store.tick({ ...old, leaseMs: LEASE_MS })
+  const tick = await opened.store.tick(ticking(old, LEASE_MS))
   expect(tick).toMatchObject({ mail: [iid] })
 })
 

@@ -69,6 +69,11 @@ export function wholeOrNull(row: Row, column: string): number | null {
   return value === null || value === undefined ? null : Number(value)
 }
 
+/** Texts that the server joined as `joinTexts` does; none when the column has no value. */
+export function splitTexts(row: Row, column: string): string[] {
+  return row[column]?.split(SEPARATOR) ?? []
+}
+
 /** The numbers of an array in a column; none when the column is empty. */
 export function wholes(row: Row, column: string): number[] {
   const value = row[column]

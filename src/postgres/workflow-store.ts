@@ -17,13 +17,22 @@ import { callerOf } from './call.ts'
 import { commitValues, rowValues } from './commit-values.ts'
 import { effectsValue } from './effect-values.ts'
 import { lentConnections, ownConnections } from './connections.ts'
+import { keepLease } from './lease-thread.ts'
 import { migrate } from './migrate.ts'
+import { postgresHints } from './notifier/postgres-hints.ts'
+import type { SharedNotifier } from './notifier/shared-notifier.ts'
 import type { PostgresSettings } from './options.ts'
 import { postValues } from './post-values.ts'
 import { KIND_NUMBERS } from './numbers.ts'
 import { checkSettings } from './settings.ts'
 import { startsValue } from './start-values.ts'
+import { postgresTaskStore } from './task-store.ts'
+import { attemptLists, interestValues, tasksValue } from './task-values.ts'
+import { transactorOf } from './transact.ts'
 import { joinTexts, listOf, text, whole, wholes } from './wire.ts'
+import { withinTransaction } from './within.ts'
+
+const NO_TASKS = { activities: [], served: { untagged: false, tags: [] } }
 
 /**
  * Workflow instances in PostgreSQL. The rules are in `procedures/`; here, each method is one call.
@@ -31,13 +40,20 @@ import { joinTexts, listOf, text, whole, wholes } from './wire.ts'
  * A lost connection is not ridden out here: the call fails with `connection_lost`, and the next one
  * connects anew.
  */
-export function postgresWorkflowStore({ source, schema }: PostgresSettings): WorkflowStore {
+export function postgresWorkflowStore(
+  { source, schema }: PostgresSettings,
+  notifier?: SharedNotifier,
+): WorkflowStore {
   const connections = 'pool' in source ? lentConnections(source.pool) : ownConnections(source.url)
   const call = callerOf(connections, schema)
+  const transactor = transactorOf({ source, schema })
+  const hints = notifier && postgresHints(notifier, call)
   let opened: Promise<void> | undefined
 
   return {
     kind: 'postgres',
+    hints,
+    ...postgresTaskStore(call),
 
     async open() {
       opened ??= connections
@@ -54,7 +70,8 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
 
     async close() {
       opened = undefined
-      await connections.close()
+      await hints?.drain()
+      await Promise.all([connections.close(), transactor.close()])
     },
 
     async register({ leaseMs, workflows, info }) {
@@ -70,6 +87,8 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
     async unregister(runtime) {
       await call('unregister', [runtime])
     },
+
+    keepLease: (request) => keepLease({ source, schema }, request),
 
     async reserve(count) {
       const [row] = await call('reserve', [count])
@@ -87,8 +106,12 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
         const words = `a client owns nothing, but the item for "${owned.id}" says owned`
         throw new StoreError('rejected', 'start', words)
       }
-      const effects = effectsValue({ starts: items, turns: [] })
-      const [row] = await call('start_batch', [startsValue(items), effects])
+      const batch = { starts: items, turns: [] }
+      const [row] = await call('start_batch', [
+        startsValue(items),
+        effectsValue(batch),
+        tasksValue(batch),
+      ])
       return toVerdicts(row!['starts'])
     },
 
@@ -112,6 +135,10 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
       return wanted.flatMap(({ iid }) => loaded.get(iid) ?? [])
     },
 
+    transact: (work) => transactor.transact(work),
+    within: (tx, { tells = true } = {}) =>
+      withinTransaction(schema, tx, tells && hints !== undefined),
+
     async send(deliveries) {
       await call('send', [
         listOf(deliveries.map(({ iid }) => iid)),
@@ -130,8 +157,17 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
       return toPostAnswers(row!)
     },
 
-    async tick({ runtime, leaseMs, workflows }) {
-      const [row] = await call('tick', [runtime, leaseMs, listOf(workflows)])
+    async tick({ runtime, leaseMs, workflows, tasks, unknown, held, idle }) {
+      const [row] = await call('tick', [
+        runtime,
+        leaseMs,
+        listOf(workflows),
+        ...interestValues('tick', tasks ?? NO_TASKS),
+        ...attemptLists(held),
+        String(idle),
+        joinTexts('tick', unknown),
+        unknown.length,
+      ])
       return toTickAnswer(row!)
     },
 
@@ -199,6 +235,11 @@ export function postgresWorkflowStore({ source, schema }: PostgresSettings): Wor
         ),
       ])
       return toVerdicts(row!['verdict'])[0]!
+    },
+
+    async aboutTo(runtime, iid, epoch, doing) {
+      const [row] = await call('about_to', [runtime, iid, epoch, doing])
+      return text(row!, 'owned') === 't'
     },
 
     async owned(runtime) {

@@ -127,3 +127,22 @@ test('the clock is read once a transaction, and can be moved', () => {
   expect(first - start).toBeGreaterThanOrEqual(60_000)
   database.close()
 })
+
+test('a write that need not last is not synced; the next one that must is, and so are both', () => {
+  using file = tempFile()
+  const database = new Database(settingsFor(file.path, { durability: 'fsync' }))
+  const count = (durable: boolean): unknown =>
+    database.write(
+      'test',
+      0,
+      () => {
+        const mode = setting(database, 'synchronous')
+        database.sql('update store set next_iid = next_iid + 1').run()
+        return mode
+      },
+      durable,
+    )
+
+  expect([count(true), count(false), count(false), count(true)]).toEqual([2, 1, 1, 2])
+  database.close()
+})

@@ -24,19 +24,20 @@ export class Database {
   readonly #settings: SqliteSettings
   readonly #statements = new Map<string, Statement>()
   readonly #checkpointer: Checkpointer
-  readonly #server: string
+  #server: string | undefined
+  #synchronous: 'full' | 'normal'
 
   /** Opens the file, creating it when there is none, and brings its schema up to date. */
   constructor(settings: SqliteSettings) {
     this.#settings = settings
+    this.#synchronous = settings.durability === 'fsync' ? 'full' : 'normal'
     checkPlace(settings.path)
     this.#driver = untilFree('sqlite open', settings.busyMs, () =>
       openDriver(settings.path, settings.driver),
     )
     try {
       this.#configure()
-      this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings.path))
-      this.#server = (this.sql('select server from store').get() as { server: string }).server
+      this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings))
       this.#checkpointer = new Checkpointer(() => this.#checkpoint())
     } catch (error) {
       this.#driver.close()
@@ -60,16 +61,28 @@ export class Database {
   }
 
   /**
-   * Does reads and writes in one transaction, which is on disk when this returns.
+   * Does reads and writes in one transaction, which is on disk when this returns. One that need not
+   * be `durable` is there with the next that is; until then power loss may undo it.
    *
    * `work` may be called several times when the file is locked, always on a clean slate.
    */
-  write<T>(operation: string, clockOffsetMs: number, work: (tx: Transaction) => T): T {
+  write<T>(
+    operation: string,
+    clockOffsetMs: number,
+    work: (tx: Transaction) => T,
+    durable = true,
+  ): T {
+    this.#syncCommits(durable && this.#settings.durability === 'fsync')
     const result = this.#transact('begin immediate', operation, () =>
       work(this.#transaction(clockOffsetMs)),
     )
     this.#checkpointer.wrote()
     return result
+  }
+
+  /** Another number than before says that another connection has committed something. */
+  dataVersion(): number {
+    return (this.sql('pragma data_version').get() as { data_version: number }).data_version
   }
 
   /** To be called between operations, after the answer has left: may move pages out of the WAL. */
@@ -84,11 +97,27 @@ export class Database {
   }
 
   #transaction(clockOffsetMs: number): Transaction {
+    const readServer = (): string => this.#readServer()
     return {
       sql: (text) => this.sql(text),
       now: Date.now() + clockOffsetMs,
-      server: this.#server,
+      get server() {
+        return readServer()
+      },
     }
+  }
+
+  // Only a file of workflows has an identity: asked for when it is needed.
+  #readServer(): string {
+    this.#server ??= (this.sql('select server from store').get() as { server: string }).server
+    return this.#server
+  }
+
+  #syncCommits(wanted: boolean): void {
+    const synchronous = wanted ? 'full' : 'normal'
+    if (synchronous === this.#synchronous) return
+    this.#driver.exec(`pragma synchronous = ${synchronous}`)
+    this.#synchronous = synchronous
   }
 
   // A deferred transaction that begins to write fails where an immediate one would have waited
@@ -120,7 +149,7 @@ export class Database {
   #configure(): void {
     const { path, durability, busyMs } = this.#settings
     // First of all, since the journal mode is written into the file.
-    untilFree('sqlite open', busyMs, () => checkFile(this.#driver, path))
+    untilFree('sqlite open', busyMs, () => checkFile(this.#driver, this.#settings))
     this.#driver.exec(`
       pragma busy_timeout = 0;
       pragma synchronous = ${durability === 'fsync' ? 'full' : 'normal'};

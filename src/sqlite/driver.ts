@@ -4,8 +4,8 @@ import { StoreError } from '../store/store-error.ts'
 // The little of an SQLite driver that is used here, over the two that there are. Both are
 // synchronous; they run in a thread of their own (`thread-main.ts`).
 
-/** What can be bound and read. Numbers are whole and safe; there are no blobs. */
-export type Value = string | number | null
+/** What can be bound and read. Numbers are whole and safe. */
+export type Value = string | number | Uint8Array | null
 
 /** A prepared statement. Values are bound by position. */
 export interface Statement {

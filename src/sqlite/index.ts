@@ -1,5 +1,36 @@
 // The public entry `holdfast/sqlite`.
+import type { ActivityOptions, Limit } from '../engine/activity-options.ts'
+import type { Activity } from '../engine/definitions.ts'
+import type { Schema } from '../engine/schema.ts'
+import { defineTransaction, type TransactionContext } from '../engine/transactions.ts'
+import type { Statements } from './transact-statements.ts'
+
+/** What code may return that cannot wait: anything but a promise. */
+export type Synchronous<Out> = Out extends PromiseLike<unknown> ? never : Out
+
+/**
+ * Defines an activity whose own SQL and whose result are committed together: what it writes through
+ * `ctx.tx` happens exactly once. Its tables are in the file of the store.
+ *
+ * It is committed when the code returns, and rolled back when it throws; then it is tried again like
+ * any activity. The code is not async: while it runs, the file is locked for everybody else.
+ */
+export function transaction<In, Out>(
+  name: string,
+  run: (input: In, ctx: TransactionContext<Statements>) => Synchronous<Out>,
+): Activity<In, Out>
+export function transaction<Out, Parsed, In = Parsed>(
+  name: string,
+  options: ActivityOptions & { input?: Schema<In, Parsed>; limit?: Limit<NoInfer<Parsed>> },
+  run: (input: Parsed, ctx: TransactionContext<Statements>) => Synchronous<Out>,
+): Activity<In, Out>
+export function transaction(name: string, ...rest: unknown[]): unknown {
+  return defineTransaction('sqlite', name, rest)
+}
+
+export type { TransactionContext } from '../engine/transactions.ts'
 export type { Store } from '../store/store.ts'
 export type { DriverName } from './driver.ts'
 export type { SqliteOptions } from './options.ts'
 export { sqlite } from './sqlite.ts'
+export type { Statements } from './transact-statements.ts'

@@ -3,10 +3,12 @@ import { expect, test } from 'vitest'
 import { settingsFor, tempFile } from '../../test/support/sqlite.ts'
 import { Database } from './database.ts'
 import { openDriver } from './driver.ts'
+import { claim } from './operations/claim.ts'
 import { find } from './operations/look.ts'
 import { load } from './operations/reads.ts'
 import { APPLICATION_ID } from './migrate.ts'
 import { INSTANCES } from './migrations/0001_instances.ts'
+import { MESSAGES } from './migrations/0002_messages.ts'
 
 /** Makes a file with another tool. */
 function prepare(path: string, sql: string): void {
@@ -31,7 +33,7 @@ test('a new file gets the schema, our mark and a number', () => {
   expect(driver.prepare('pragma application_id').get()).toMatchObject({
     application_id: 0x48465354,
   })
-  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 2 })
+  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 3 })
   expect(driver.prepare('select count(*) as count from instances').get()).toEqual({ count: 0 })
   driver.close()
 })
@@ -80,6 +82,37 @@ test('numbers of messages that were deleted before a migration are not used agai
   database.close()
 })
 
+test('a file of the second schema keeps who is due, and who two owners died with', () => {
+  using file = tempFile()
+  const mark = `pragma application_id = ${APPLICATION_ID}; pragma user_version = 2;`
+  prepare(file.path, `${INSTANCES} ${MESSAGES} ${mark} ${SECOND_SCHEMA_ROWS}`)
+  const database = new Database(settingsFor(file.path))
+
+  const { claims } = database.write('test', 0, (tx) =>
+    claim(tx, { runtime: 8, workflows: [1], limit: 10, hinted: [] }),
+  )
+
+  expect(claims).toEqual([
+    { iid: 2, epoch: 4, execution: 1, turn: 0, attempts: 2, doing: '' },
+    { iid: 4, epoch: 1, execution: 1, turn: 0, attempts: 0, doing: '' },
+  ])
+  const [loaded] = database.read('test', 0, (tx) => load(tx, [{ iid: 4, after: 0 }]))
+  expect(loaded).toMatchObject({ id: 'fourth', tasks: [] })
+  database.close()
+})
+
+/** Two that two owners died with, one that is due later, and one that is due. */
+const SECOND_SCHEMA_ROWS = `
+insert into workflows (workflow, name, version) values (1, 'order', '1');
+insert into runtimes (runtime, state, lease_until, process, info) values (8, 'alive', 9, '', '');
+insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+values (4, 'fourth', 1, 1, 'running', 5, 5);
+insert into runs (iid, workflow, owner, epoch, wake_at, attempts, held)
+values
+  (1, 1, null, 3, 7, 2, 0), (2, 1, null, 3, 5, 2, 0), (3, 1, null, 1, ${2 ** 50}, 0, 0),
+  (4, 1, null, 0, 6, 0, 0);
+`
+
 /** One that runs and is owned, with two results that wait and one taken; and one that has ended. */
 const FIRST_SCHEMA_ROWS = `
 insert into workflows (workflow, name, version) values (1, 'order', '1');
@@ -122,7 +155,7 @@ test('a schema from the future is refused', () => {
   expect(() => new Database(settingsFor(file.path))).toThrow(
     expect.objectContaining({
       code: 'newer_schema',
-      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 2`,
+      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 3`,
     }),
   )
 })

@@ -28,6 +28,8 @@ export interface SqliteSettings {
   readonly driver: DriverName | undefined
   /** How long an operation waits for other processes that write. */
   readonly busyMs: number
+  /** What stands in the file. */
+  readonly holds: 'workflows' | 'queues'
 }
 
 /** A write takes a few milliseconds, so whoever waits this long waits for a stopped process. */
@@ -41,7 +43,7 @@ export function sqliteSettings(given: SqliteOptions): SqliteSettings {
     driver: option(driverName, undefined),
   })
   if (path === undefined) throw new TypeError('sqlite: path is missing')
-  return { path, durability, driver, busyMs: BUSY_MS }
+  return { path, durability, driver, busyMs: BUSY_MS, holds: 'workflows' }
 }
 
 function filePath(value: unknown, what: string): string {

@@ -17,6 +17,22 @@ const end = fc.record({
   output: fc.string(),
 })
 const wakeAt = fc.option(whole)
+const limit = fc.record({
+  key: fc.string(),
+  concurrency: fc.option(whole),
+  rate: fc.option(fc.record({ count: whole, perMs: whole })),
+})
+const task = fc.record({
+  command: whole,
+  activity: fc.string(),
+  input: fc.string(),
+  tag: fc.string(),
+  session: fc.string(),
+  options: fc.string(),
+  attempts: whole,
+  startBy: fc.option(whole),
+  limit: fc.option(limit),
+})
 const effects = fc.option(
   fc.record({
     parked: fc.array(whole),
@@ -25,6 +41,8 @@ const effects = fc.option(
     state: fc.array(fc.record({ key: fc.string(), value: fc.option(fc.string()) })),
     progress: fc.option(fc.string()),
     replies: fc.array(fc.record({ to: fc.string(), payload: fc.string() })),
+    tasks: fc.array(task),
+    dropsTasks: fc.array(whole),
   }),
 )
 const parent = fc.record({

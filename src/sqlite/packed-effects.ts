@@ -1,3 +1,4 @@
+import type { NewTask, TaskLimit } from '../store/tasks.ts'
 import type { Effects, Reply, StateChange } from '../store/workflow-store.ts'
 
 // The rare part of a batch: see `packed-batch.ts`.
@@ -9,10 +10,11 @@ export interface PackedReader {
 }
 
 const ALL = -1
+const NONE = -1
 
 /** Takes effects apart. */
 export function packEffects(effects: Effects, numbers: number[], texts: string[]): void {
-  const { parked, closes, clearsState, state, progress, replies } = effects
+  const { parked, closes, clearsState, state, progress, replies, tasks, dropsTasks } = effects
   packNumbers(parked, numbers)
   if (closes === 'all') numbers.push(ALL)
   else packNumbers(closes, numbers)
@@ -23,6 +25,18 @@ export function packEffects(effects: Effects, numbers: number[], texts: string[]
   }
   packOptional(progress, numbers, texts)
   for (const { to, payload } of replies) texts.push(to, payload)
+  packNumbers(dropsTasks, numbers)
+  numbers.push(tasks.length)
+  for (const task of tasks) packTask(task, numbers, texts)
+}
+
+function packTask(task: NewTask, numbers: number[], texts: string[]): void {
+  numbers.push(task.command, task.attempts, task.startBy ?? NONE, task.limit === null ? 0 : 1)
+  texts.push(task.activity, task.input, task.tag, task.session, task.options)
+  if (task.limit === null) return
+  const { key, concurrency, rate } = task.limit
+  texts.push(key)
+  numbers.push(concurrency ?? NONE, rate?.count ?? NONE, rate?.perMs ?? NONE)
 }
 
 function packNumbers(list: readonly number[], numbers: number[]): void {
@@ -36,7 +50,8 @@ function packOptional(text: string | null, numbers: number[], texts: string[]): 
 }
 
 /** Puts effects together again. */
-export function unpackEffects({ number, text }: PackedReader): Effects {
+export function unpackEffects(reader: PackedReader): Effects {
+  const { number, text } = reader
   const optional = (): string | null => (number() === 1 ? text() : null)
   const list = (length: number): number[] => Array.from({ length }, number)
   const change = (): StateChange => ({ key: text(), value: optional() })
@@ -52,5 +67,32 @@ export function unpackEffects({ number, text }: PackedReader): Effects {
     state: Array.from({ length: changes }, change),
     progress: optional(),
     replies: Array.from({ length: answers }, reply),
+    dropsTasks: list(number()),
+    tasks: Array.from({ length: number() }, () => unpackTask(reader)),
+  }
+}
+
+function unpackTask(reader: PackedReader): NewTask {
+  const { number, text } = reader
+  const [command, attempts, startBy, limited] = [number(), number(), number(), number()]
+  return {
+    command,
+    attempts,
+    startBy: startBy === NONE ? null : startBy,
+    activity: text(),
+    input: text(),
+    tag: text(),
+    session: text(),
+    options: text(),
+    limit: limited === 0 ? null : unpackLimit(reader),
+  }
+}
+
+function unpackLimit({ number, text }: PackedReader): TaskLimit {
+  const [concurrency, count, perMs] = [number(), number(), number()]
+  return {
+    key: text(),
+    concurrency: concurrency === NONE ? null : concurrency,
+    rate: count === NONE ? null : { count, perMs },
   }
 }

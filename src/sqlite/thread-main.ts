@@ -1,7 +1,11 @@
 // The side of `thread.ts` that runs in the thread: it has the file open and does what it is asked.
 import { parentPort, workerData } from 'node:worker_threads'
+import type { LeaseOrder } from '../store/lease.ts'
+import { Changes } from './changes.ts'
 import { Database, type Transaction } from './database.ts'
-import { OPERATIONS } from './operations/table.ts'
+import { Leases } from './leases.ts'
+import type { Operation } from './operations/operation.ts'
+import { type OperationName, OPERATIONS } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
 import { toStoreError } from './sqlite-error.ts'
 import { type Request, type Response, storeErrorToData } from './thread-protocol.ts'
@@ -10,6 +14,8 @@ const port = parentPort!
 const settings = workerData as SqliteSettings
 
 let database: Database | undefined
+const leases = new Leases(opened)
+const changes = new Changes(opened, () => port.postMessage({ changed: true } satisfies Response))
 
 port.on('message', (request: Request) => {
   port.postMessage(answer(request))
@@ -26,14 +32,33 @@ function answer(request: Request): Response {
   }
 }
 
+/** What is about the file and the thread themselves. */
+const OWN = {
+  open: () => void opened(),
+  close() {
+    leases.clear()
+    changes.stop()
+    database?.close()
+  },
+  keepLease: (key: number, order: LeaseOrder) => leases.keep(key, order),
+  dropLease: (key: number) => leases.drop(key),
+  watch: (runtimes: readonly number[]) => changes.watch(runtimes),
+  unwatch: () => changes.stop(),
+}
+
 function perform({ operation, args, clockOffsetMs }: Request): unknown {
-  if (operation === 'close') return database?.close()
-  // Opened by the first that needs it, so that one that failed to open can be tried again.
-  database ??= new Database(settings)
-  if (operation === 'open') return undefined
-  const { mode, run } = OPERATIONS[operation] as {
-    mode: 'read' | 'write'
-    run: (tx: Transaction, ...args: readonly unknown[]) => unknown
+  if (operation in OWN) {
+    const own = OWN[operation as keyof typeof OWN] as (...args: readonly unknown[]) => unknown
+    return own(...args)
   }
-  return database[mode](`sqlite ${operation}`, clockOffsetMs, (tx) => run(tx, ...args))
+  const wanted = OPERATIONS[operation as OperationName] as Operation<unknown[], unknown>
+  const name = `sqlite ${operation}`
+  const work = (tx: Transaction): unknown => wanted.run(tx, ...args)
+  if (wanted.mode === 'read') return opened().read(name, clockOffsetMs, work)
+  return opened().write(name, clockOffsetMs, work, wanted.isDurable?.(...args))
+}
+
+/** Opened by the first that needs it, so that one that failed to open can be tried again. */
+function opened(): Database {
+  return (database ??= new Database(settings))
 }

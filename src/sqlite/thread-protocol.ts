@@ -4,17 +4,24 @@ import type { OperationName } from './operations/table.ts'
 // What crosses between `thread.ts` and `thread-main.ts`. Requests are answered one by one, in the
 // order they were sent.
 
-/** Something to do. `open` and `close` are about the file, the rest stands in the table. */
+/**
+ * Something to do. `open` and `close` are about the file, `keepLease`, `dropLease`, `watch` and
+ * `unwatch` about what the thread does unasked; the rest stands in the table.
+ */
 export interface Request {
   readonly number: number
-  readonly operation: OperationName | 'open' | 'close'
+  readonly operation: OperationName | 'open' | 'close' | Unasked
   readonly args: readonly unknown[]
   /** How far the asking store's clock is ahead of the machine's: 0 but in tests. */
   readonly clockOffsetMs: number
 }
 
-/** What became of it. */
+/** What is not answered. */
+export type Unasked = 'keepLease' | 'dropLease' | 'watch' | 'unwatch'
+
+/** What became of it; or, unasked, that somebody else has changed the file. */
 export type Response =
+  | { readonly changed: true }
   | { readonly number: number; readonly result: unknown }
   | { readonly number: number; readonly error: StoreErrorData }
 

@@ -1,5 +1,7 @@
 import { Worker } from 'node:worker_threads'
+import type { LeaseKeeper, LeaseOrder } from '../store/lease.ts'
 import { StoreError } from '../store/store-error.ts'
+import { HintHub } from './hints.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
 import { threadEntry } from './thread-entry.ts'
@@ -13,6 +15,7 @@ import { type Request, type Response, storeErrorFromData } from './thread-protoc
 //       not have been done. The next call starts another one.
 //   T3. A database in memory is lost with its thread, so there every later call fails.
 //   T4. The thread keeps the process alive only while somebody waits for an answer.
+//   T5. A thread looks after the leases, and for commits of others, as the one before it did.
 
 interface Pending {
   readonly operation: string
@@ -25,6 +28,11 @@ export class SqliteThread {
   readonly #settings: SqliteSettings
   readonly #startWorker: typeof startWorker
   readonly #pending = new Map<number, Pending>()
+  readonly #leases = new Map<number, LeaseOrder>()
+  /** Who listens to whom. */
+  readonly hub = new HintHub(this)
+  /** The runtimes of this process, while somebody wants to know of commits of others. */
+  #watchedFor: readonly number[] | undefined
   #worker: Worker | undefined
   #lastNumber = 0
   #ended: string | undefined
@@ -33,6 +41,11 @@ export class SqliteThread {
   constructor(settings: SqliteSettings, start = startWorker) {
     this.#settings = settings
     this.#startWorker = start
+  }
+
+  /** How the file is opened. */
+  get settings(): SqliteSettings {
+    return this.#settings
   }
 
   /** Opens the file, if it is not open. */
@@ -47,6 +60,31 @@ export class SqliteThread {
     clockOffsetMs = 0,
   ): Promise<ResultOf<Name>> {
     return (await this.#send(operation, args, clockOffsetMs)) as ResultOf<Name>
+  }
+
+  /** Has the thread look after the lease of a runtime. */
+  keepLease(order: LeaseOrder): LeaseKeeper {
+    const key = ++this.#lastNumber
+    this.#leases.set(key, order)
+    if (this.#worker !== undefined) tell(this.#worker, 'keepLease', [key, order])
+    return {
+      stop: async () => {
+        this.#leases.delete(key)
+        if (this.#worker !== undefined) tell(this.#worker, 'dropLease', [key])
+      },
+    }
+  }
+
+  watchChanges(own: readonly number[]): void {
+    // Nobody else sees a database in memory.
+    if (this.#settings.path === ':memory:') return
+    this.#watchedFor = own
+    if (this.#worker !== undefined) tell(this.#worker, 'watch', [own])
+  }
+
+  unwatchChanges(): void {
+    this.#watchedFor = undefined
+    if (this.#worker !== undefined) tell(this.#worker, 'unwatch', [])
   }
 
   /** Closes the file once everything asked for is done. Later calls fail with `closed`. */
@@ -93,10 +131,13 @@ export class SqliteThread {
     })
     worker.on('exit', () => this.#onExit(worker, failure))
     worker.unref()
+    for (const lease of this.#leases) tell(worker, 'keepLease', lease)
+    if (this.#watchedFor !== undefined) tell(worker, 'watch', [this.#watchedFor])
     return worker
   }
 
   #receive(worker: Worker, response: Response): void {
+    if ('changed' in response) return this.hub.changed()
     const pending = this.#pending.get(response.number)
     this.#pending.delete(response.number)
     if (this.#pending.size === 0) worker.unref()
@@ -117,6 +158,13 @@ export class SqliteThread {
       reject(new StoreError('connection_lost', `sqlite ${operation}`, message, { cause }))
     }
   }
+}
+
+/** Asks for what nobody waits for. */
+function tell(worker: Worker, operation: Request['operation'], args: readonly unknown[]): void {
+  const request: Request = { number: 0, operation, args, clockOffsetMs: 0 }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
+  worker.postMessage(request)
 }
 
 /** Starts a thread that does what `thread-main.ts` says. */

@@ -19,8 +19,8 @@ describe('starting', () => {
 
     expect(answer).toMatchObject({ starts: ['done', 'exists', 'done'] })
     expect(await under.store.owned(under.runtime)).toEqual([
-      { iid: under.first, epoch: 1, execution: 1, turn: 1, attempts: 0 },
-      { iid: under.first + 2, epoch: 1, execution: 1, turn: 1, attempts: 0 },
+      { iid: under.first, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
+      { iid: under.first + 2, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
     ])
   })
 
@@ -134,6 +134,7 @@ describe('a turn', () => {
       parent: null,
       history: [turnRow(1, events)],
       inbox: [],
+      tasks: [],
     })
   })
 })

@@ -1,4 +1,14 @@
+import type { HintStore } from '../store/hints.ts'
+import type { LeaseKeeper, LeaseRequest } from '../store/lease.ts'
 import { StoreError } from '../store/store-error.ts'
+import type {
+  Beat,
+  TaskAnswer,
+  TaskKey,
+  TaskRequest,
+  TaskResult,
+  TaskVerdict,
+} from '../store/tasks.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -16,9 +26,11 @@ import type {
   Registration,
   Standing,
   StartItem,
+  StoreInTransaction,
   Termination,
   TickAnswer,
   TickRequest,
+  Transact,
   TurnRow,
   Verdict,
   Wanted,
@@ -28,12 +40,16 @@ import type {
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import { packBatch } from './packed-batch.ts'
 import type { SqliteThread } from './thread.ts'
+import { SqliteTransactor } from './transact.ts'
+import { withinTransaction } from './within.ts'
 
 /** Workflow instances in an SQLite file. What each method does stands in `operations/`. */
 export class SqliteWorkflowStore implements WorkflowStore {
   readonly kind = 'sqlite'
+  readonly hints: HintStore
   readonly #thread: SqliteThread
   readonly #onClose: () => Promise<void>
+  readonly #transactor: SqliteTransactor
   #clockOffsetMs = 0
   #closed = false
 
@@ -41,6 +57,8 @@ export class SqliteWorkflowStore implements WorkflowStore {
   constructor(thread: SqliteThread, onClose: () => Promise<void> = () => thread.close()) {
     this.#thread = thread
     this.#onClose = onClose
+    this.hints = thread.hub.hintsOf((interest) => this.#call('news', interest))
+    this.#transactor = new SqliteTransactor(thread.settings)
   }
 
   async open(): Promise<void> {
@@ -51,6 +69,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#transactor.close()
     await this.#onClose()
   }
 
@@ -65,6 +84,10 @@ export class SqliteWorkflowStore implements WorkflowStore {
 
   unregister(runtime: number): Promise<void> {
     return this.#call('unregister', runtime)
+  }
+
+  keepLease({ memory, leaseMs, giveUpMs, endsProcess }: LeaseRequest): LeaseKeeper {
+    return this.#thread.keepLease({ memory, leaseMs, giveUpMs, endsProcess })
   }
 
   reserve(count: number): Promise<Iid> {
@@ -89,6 +112,34 @@ export class SqliteWorkflowStore implements WorkflowStore {
 
   load(wanted: readonly Wanted[]): Promise<readonly Loaded[]> {
     return this.#call('load', wanted)
+  }
+
+  aboutTo(runtime: number, iid: Iid, epoch: number, doing: string): Promise<boolean> {
+    return this.#call('aboutTo', runtime, iid, epoch, doing)
+  }
+
+  claimTasks(request: TaskRequest): Promise<TaskAnswer> {
+    return this.#call('claimTasks', request)
+  }
+
+  finishTasks(runtime: number, results: readonly TaskResult[]): Promise<readonly TaskVerdict[]> {
+    return this.#call('finishTasks', runtime, results)
+  }
+
+  holding(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
+    return this.#call('holding', runtime)
+  }
+
+  beat(runtime: number, beats: readonly Beat[]): Promise<readonly boolean[]> {
+    return this.#call('beat', runtime, beats)
+  }
+
+  transact(work: Transact): Promise<'done' | 'refused'> {
+    return this.#transactor.transact(work, this.#clockOffsetMs)
+  }
+
+  within(tx: unknown): StoreInTransaction {
+    return withinTransaction(this.#thread.settings, tx, this.#clockOffsetMs)
   }
 
   send(deliveries: readonly Delivery[]): Promise<void> {

@@ -16,13 +16,19 @@ export type Event = CommandEvent | InputEvent | CancelledEvent | NoteEvent | Lif
 
 /** Something the code asked for. */
 export type CommandEvent =
-  /** `where`: `local` runs at the owner. */
+  /**
+   * `where`: `local` runs at the owner, `task` at whichever runtime takes it. What was `local` may
+   * have become a task since: then there is one in the store.
+   */
   | {
       readonly type: 'activity'
       readonly command: number
       readonly name: string
       readonly input: string
-      readonly where: 'local'
+      readonly where: 'local' | 'task'
+      /** Empty for none; so is `session`. */
+      readonly tag: string
+      readonly session: string
     }
   | { readonly type: 'step'; readonly command: number; readonly name: string }
   | { readonly type: 'timer'; readonly command: number; readonly fireAt: number }
@@ -139,7 +145,7 @@ function writeEvent(event: Event): string {
     case 'started':
       return `started${FIELD}${event.workflow}${FIELD}${event.version}${FIELD}${event.input}${FIELD}${event.seed}${FIELD}${event.parentId}${FIELD}${event.state}`
     case 'activity':
-      return `activity${FIELD}${event.command}${FIELD}${event.name}${FIELD}${event.where}${FIELD}${event.input}`
+      return `activity${FIELD}${event.command}${FIELD}${event.name}${FIELD}${event.where}${FIELD}${event.input}${writeRoute(event)}`
     case 'step':
       return `step${FIELD}${event.command}${FIELD}${event.name}`
     case 'timer':
@@ -186,6 +192,11 @@ function writeEvent(event: Event): string {
   }
 }
 
+// Most activities go nowhere in particular: two fields that are nearly always empty are left out.
+function writeRoute({ tag, session }: { readonly tag: string; readonly session: string }): string {
+  return tag === '' && session === '' ? '' : `${FIELD}${tag}${FIELD}${session}`
+}
+
 /** Reads what `writeEvents` wrote; throws when it is something else. */
 export function readEvents(text: string): Event[] {
   return text.split(EVENT).map(readEvent)
@@ -220,9 +231,10 @@ function readEvent(text: string): Event {
       }
     case 'activity': {
       const where = field(3)
-      if (where !== 'local')
+      if (where !== 'local' && where !== 'task')
         throw new Error(`history: an activity runs at unknown place "${where}"`)
-      return { type, command: whole(1), name: field(2), where, input: field(4) }
+      const [tag, session] = fields.length > 5 ? [field(5), field(6)] : ['', '']
+      return { type, command: whole(1), name: field(2), where, input: field(4), tag, session }
     }
     case 'step':
       return { type, command: whole(1), name: field(2) }

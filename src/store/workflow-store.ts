@@ -11,6 +11,10 @@
 //       than the separators of `history.ts`.
 //   P7. A store throws `StoreError` and nothing else.
 
+import type { HintStore } from './hints.ts'
+import type { LeaseKeeper, LeaseRequest } from './lease.ts'
+import type { OpenTask, NewTask, TaskInterest, TaskKey, TaskStore } from './tasks.ts'
+
 /** The number of an instance: never reused, also when its id is. */
 export type Iid = number
 
@@ -85,6 +89,10 @@ export interface Effects {
   /** What watchers see from now on; `null` leaves it as it is. */
   readonly progress: string | null
   readonly replies: readonly Reply[]
+  /** Activities for whichever runtime can run them. */
+  readonly tasks: readonly NewTask[]
+  /** Commands of the execution whose tasks nobody waits for any more, whoever holds them. */
+  readonly dropsTasks: readonly number[]
 }
 
 /** A new instance. Its first turn holds at least the `started` event. */
@@ -206,6 +214,8 @@ export interface Claim {
   readonly turn: number
   /** How often an owner died with it without getting any further. */
   readonly attempts: number
+  /** What its owner was about to do when it last told, see `aboutTo`; empty for nothing. */
+  readonly doing: string
 }
 
 /** What a claim brought. */
@@ -253,6 +263,8 @@ export interface Loaded {
   readonly history: readonly TurnRow[]
   /** In the order of their numbers, parked ones included. */
   readonly inbox: readonly InboxRow[]
+  /** Tasks of this execution, in no particular order. */
+  readonly tasks: readonly OpenTask[]
 }
 
 /** A result for an instance, from whoever ran what it waits for. */
@@ -322,6 +334,14 @@ export interface TickRequest {
   readonly runtime: number
   readonly leaseMs: number
   readonly workflows: readonly number[]
+  /** What it can run; `null` when it runs no tasks. */
+  readonly tasks: TaskInterest | null
+  /** Activities that it has no code for, as far as it could find out: nothing is `stranded` by them. */
+  readonly unknown: readonly string[]
+  /** Attempts it is busy with: whether they are still wanted is answered. */
+  readonly held: readonly (TaskKey & { readonly attempt: number })[]
+  /** Whether it has room for more, and nothing to do. */
+  readonly idle: boolean
 }
 
 /** What the store answers: the bound on every lost hint. */
@@ -338,8 +358,44 @@ export type TickAnswer =
       readonly claimable: boolean
       /** When the next one falls due, or `null`. */
       readonly nextDue: number | null
+      /** When the next task can be had, by time alone: `clock` or earlier for now, `null` for none. */
+      readonly nextTask: number | null
+      /**
+       * Instances of these workflows that nobody owns, with a task that waits for an activity which is
+       * neither among `tasks` nor `unknown`, a few of them: who runs one finds out whether it has the
+       * code. They can be claimed when hinted at.
+       */
+      readonly stranded: readonly Iid[]
+      /** For each attempt of `held` whether it is still wanted, and still this runtime's. */
+      readonly wanted: readonly boolean[]
+      /** Of the activities of `tasks`, those that another live runtime could run, which is idle. */
+      readonly helped: readonly string[]
     }
   | { readonly state: 'dead'; readonly clock: number }
+
+/** User code whose effects and whose result are committed together. */
+export interface Transact extends TaskKey {
+  readonly runtime: number
+  /** What it is judged on: the epoch of the owner, or the attempt of the holder of a task. */
+  readonly by: { readonly epoch: number } | { readonly attempt: number }
+  /** Runs inside the transaction, with what the store's transactions are made of; its result, encoded. */
+  readonly code: (tx: unknown) => string | Promise<string>
+}
+
+/** What can be done inside a transaction that somebody else commits. It takes no lock that owners wait for. */
+export interface StoreInTransaction {
+  /**
+   * Numbers for a new instance, and of its workflow unless that is `null`. Only where the store itself
+   * has none to give while this transaction is open; of no use any more when it is rolled back.
+   */
+  numbers?(workflow: WorkflowName | null): Promise<{ readonly iid: Iid; readonly workflow: number }>
+  /** Resolves when the transaction has ended, either way. Only where that can be seen from here. */
+  ended?(): Promise<void>
+  /** As `WorkflowStore.start`. */
+  start(items: readonly StartItem[]): Promise<readonly Verdict[]>
+  /** As `WorkflowStore.post`. */
+  post(posts: readonly Post[]): Promise<readonly PostAnswer[]>
+}
 
 /** An instance as people see it. */
 export interface InstanceRow {
@@ -374,9 +430,11 @@ export interface Standing {
 }
 
 /** Durable state of workflow instances. Must pass `describeWorkflowStore` of `holdfast/testing`. */
-export interface WorkflowStore {
+export interface WorkflowStore extends TaskStore {
   /** `sqlite`, `postgres`, …: for messages and logs. */
   readonly kind: string
+  /** How processes tell each other what they did; without it they find out by ticks and looks. */
+  readonly hints?: HintStore | undefined
 
   /** Connects and brings the schema up to date. Calling it again is harmless. */
   open(): Promise<void>
@@ -385,8 +443,13 @@ export interface WorkflowStore {
 
   /** Takes in a new runtime, alive for `leaseMs`. */
   register(registration: Registration): Promise<Registered>
-  /** Ends a runtime and frees all it owns, at once. */
+  /** Ends a runtime and frees all it owns and holds, at once. */
   unregister(runtime: number): Promise<void>
+  /**
+   * Looks after the lease of a runtime from a thread with a connection of its own, while the event
+   * loop may stand still. Not every store can; `undefined` when this one cannot as it is set up.
+   */
+  keepLease?(request: LeaseRequest): LeaseKeeper | undefined
   /** Numbers for new instances: `count` of them, from the one returned. */
   reserve(count: number): Promise<Iid>
   /** Numbers for workflows that a client starts, in the order given. */
@@ -396,10 +459,31 @@ export interface WorkflowStore {
   start(items: readonly StartItem[]): Promise<readonly Verdict[]>
   /** Applies what a runtime decided. See P2, P3, P4. */
   commit(batch: CommitBatch): Promise<CommitAnswer>
-  /** Takes ownership of what is due or has mail, raising its epoch. Ids only: `load` reads the rest. */
+  /**
+   * Takes ownership of what is due or has mail, raising its epoch. Ids only: `load` reads the rest.
+   *
+   * What two owners died with (`attempts` of 2 and more) is handed out one at a time: a runtime that
+   * owns such an instance gets no other of them until that one got further.
+   */
   claim(request: ClaimRequest): Promise<ClaimAnswer>
   /** Reads instances in one snapshot; unknown ones are left out. */
   load(wanted: readonly Wanted[]): Promise<readonly Loaded[]>
+  /**
+   * Notes what the owner is about to do with an instance, before it does: in case it dies of it.
+   * Answers whether it is still the owner. What gets further, or comes to rest, loses the note.
+   */
+  aboutTo(runtime: number, iid: Iid, epoch: number, doing: string): Promise<boolean>
+  /**
+   * Runs code in a transaction of the store and puts its result into the inbox of its instance, or
+   * does nothing at all: `refused` when the runtime is not the owner or holder any more, or when there
+   * is a result already. What the code throws is thrown, and nothing has happened.
+   */
+  transact(work: Transact): Promise<'done' | 'refused'>
+  /**
+   * The same store inside a transaction of a database driver; `TypeError` when it is none of this
+   * store's. Unless `tells` is false, runtimes elsewhere may be told when it is committed.
+   */
+  within(tx: unknown, options?: { readonly tells?: boolean }): StoreInTransaction
   /** Puts results into inboxes. A second one for a command is dropped. Never waits for an owner. */
   send(deliveries: readonly Delivery[]): Promise<void>
   /** Puts messages into inboxes, in the order given. Never waits for an owner. */
@@ -419,7 +503,10 @@ export interface WorkflowStore {
    * more. Answers for each whether it was unfinished; suspending again only renews the report.
    */
   suspend(ids: readonly string[], report: string): Promise<readonly boolean[]>
-  /** Makes instances that were set aside claimable again; returns how many were. */
+  /**
+   * Makes instances that were set aside claimable again, and their tasks, as if nobody had ever died
+   * with them; returns how many were.
+   */
   resume(ids: readonly string[]): Promise<number>
   /**
    * Ends unfinished instances at once, whoever owns them, as `terminated`: their parents are told,

@@ -1,3 +1,4 @@
+import { describeCarefulClaims } from './contract/careful-claims.ts'
 import { describeChannels } from './contract/channels.ts'
 import { describeClaims } from './contract/claims.ts'
 import { describeCloses } from './contract/closes.ts'
@@ -9,6 +10,7 @@ import { describeImports } from './contract/imports.ts'
 import { describeJudgement } from './contract/judgement.ts'
 import { describeLateStarts } from './contract/late-starts.ts'
 import { describeLeases } from './contract/leases.ts'
+import { describeLocalBeats } from './contract/local-beats.ts'
 import { describeMail } from './contract/mail.ts'
 import { describeOverruledOwners } from './contract/overruled-owners.ts'
 import { describeOwnership } from './contract/ownership.ts'
@@ -24,14 +26,27 @@ import { describeRuntimes } from './contract/runtimes.ts'
 import { type Contract, Scene } from './contract/scene.ts'
 import { describeSchedules } from './contract/schedules.ts'
 import { describeSenders } from './contract/senders.ts'
+import { describeSessionLives } from './contract/session-lives.ts'
+import { describeSessions } from './contract/sessions.ts'
 import { describeStarts } from './contract/starts.ts'
 import { describeStateScope } from './contract/state-scope.ts'
 import { describeState } from './contract/state.ts'
 import type { StoreUnderTest, TestRunner } from './contract/store-under-test.ts'
 import { describeSuspending } from './contract/suspending.ts'
+import { describeTaskBeats } from './contract/task-beats.ts'
+import { describeTaskClaims } from './contract/task-claims.ts'
+import { describeTaskDeaths } from './contract/task-deaths.ts'
+import { describeTaskDrops } from './contract/task-drops.ts'
+import { describeTaskEnds } from './contract/task-ends.ts'
+import { describeTaskLimits } from './contract/task-limits.ts'
+import { describeTaskResults } from './contract/task-results.ts'
+import { describeTaskTags } from './contract/task-tags.ts'
+import { describeTaskTicks } from './contract/task-ticks.ts'
+import { describeTasks } from './contract/tasks.ts'
 import { describeTerminating } from './contract/terminating.ts'
 import { describeTexts } from './contract/texts.ts'
 import { describeUnheardResults } from './contract/unheard-results.ts'
+import { describeVersions } from './contract/versions.ts'
 
 /**
  * What every workflow store must do. Call it once per store; `open` makes a fresh one for each test.
@@ -63,6 +78,8 @@ export function describeWorkflowStore(
     describeJudgement(contract)
     describeResends(contract)
     describeClaims(contract)
+    describeVersions(contract)
+    describeCarefulClaims(contract)
     describeOwnership(contract)
     describeMail(contract)
     describePosts(contract)
@@ -88,5 +105,18 @@ export function describeWorkflowStore(
     describeImports(contract)
     describeReads(contract)
     describeTexts(contract)
+    describeTasks(contract)
+    describeTaskDrops(contract)
+    describeTaskEnds(contract)
+    describeTaskClaims(contract)
+    describeTaskTags(contract)
+    describeTaskResults(contract)
+    describeTaskBeats(contract)
+    describeLocalBeats(contract)
+    describeTaskLimits(contract)
+    describeTaskDeaths(contract)
+    describeTaskTicks(contract)
+    describeSessions(contract)
+    describeSessionLives(contract)
   })
 }

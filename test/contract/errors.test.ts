@@ -196,7 +196,7 @@ describeInPlaces('what is not registered', (place) => {
     expect(warned.data).toMatchObject({ activity: 'u-missing', id: instance.id })
     expect(await instance.info()).toMatchObject({
       status: 'running',
-      waitingFor: ['activity "u-missing"'],
+      waitingFor: ['activity "u-missing" (a task)'],
     })
     await instance.terminate()
   })

@@ -11,8 +11,8 @@ interface Built {
 let built: Built | undefined
 
 /**
- * Writes the worker program as plain JavaScript into a folder of its own under `folder`; answers its
- * path.
+ * Writes the programs as plain JavaScript into a folder of their own under `folder`; answers the path
+ * of the worker program. The others are beside it.
  *
  * A round starts dozens of processes. With tsx each takes a second of CPU time to load; this way it
  * is a tenth of that. It is made from the sources once, so that all processes of a run have the same
@@ -33,13 +33,19 @@ function build(): Built {
   return esbuild.buildSync({
     entryPoints: {
       worker: join(import.meta.dirname, 'programs/worker.ts'),
+      stalls: join(import.meta.dirname, 'programs/stalls.ts'),
+      poison: join(import.meta.dirname, 'programs/poison.ts'),
+      hands: join(import.meta.dirname, 'programs/hands.ts'),
       // Started by name, from beside the code that starts it.
       'thread-main': join(ROOT, 'src/sqlite/thread-main.ts'),
+      'lease-thread-main': join(ROOT, 'src/postgres/lease-thread-main.ts'),
     },
     outdir: 'program',
     bundle: true,
     packages: 'external',
     platform: 'node',
+    // As the compiler does it: the oldest Node does not know `using`.
+    target: 'es2023',
     format: 'esm',
     sourcemap: 'inline',
     write: false,

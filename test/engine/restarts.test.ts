@@ -223,11 +223,11 @@ describeOnStores('restarts', (kind) => {
       await ctx.sleep('1h')
     })
     const first = await space.open(run)
-    await space.connect().start(run, undefined, { id: 'client' })
     const handle = await first.start(run, undefined, { id: 'own' })
     await eventually(async () => (await handle.info())!.waitingFor[0]?.startsWith('timer'))
     expect(seen).toEqual([false, false])
     await first.close()
+    await space.connect().start(run, undefined, { id: 'client' })
     await space.open(run)
     await eventually(() => seen.length === 4)
 
@@ -266,7 +266,7 @@ describeOnStores('restarts', (kind) => {
 
     expect(line!.message).toContain('no code is registered here for this activity')
     expect(line!.data).toMatchObject({ activity: 'mail', id: 'w' })
-    expect((await handle.info())!.waitingFor).toEqual(['activity "mail"'])
+    expect((await handle.info())!.waitingFor).toEqual(['activity "mail" (a task)'])
     await first.close()
     const sent: string[] = []
     const second = await space.open([run, mail.implement(async (to) => void sent.push(to))])

@@ -173,7 +173,15 @@ const KID = { workflow: 'kid', version: '1.0.0', id: 'k', input: 'null', options
 const OTHER_COMMANDS: readonly CommandEvent[] = [
   { type: 'timer', command: 0, fireAt: 1 },
   { type: 'step', command: 0, name: 'read' },
-  { type: 'activity', command: 0, name: 'mail', input: 'null', where: 'local' },
+  {
+    type: 'activity',
+    command: 0,
+    name: 'mail',
+    input: 'null',
+    where: 'local',
+    tag: '',
+    session: '',
+  },
   { type: 'receive', command: 0, name: 'red', until: 0 },
   { type: 'child', command: 0, ...KID },
   { type: 'start', command: 0, ...KID },

@@ -26,6 +26,8 @@ export const host: ContextHost = {
   log: silentLog,
   limits: { stateKeys: 10, valueLength: 1_000 },
   activity: () => undefined,
+  learn: () => {},
+  serves: () => true,
   latest: () => undefined,
 }
 
@@ -161,6 +163,8 @@ export const recorded = {
       name,
       input: values.encode(input, 'input'),
       where: 'local',
+      tag: '',
+      session: '',
     }) as const,
   step: (command: number, name: string) => ({ type: 'step', command, name }) as const,
   timer: (command: number, fireAt: number) => ({ type: 'timer', command, fireAt }) as const,

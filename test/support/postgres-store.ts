@@ -5,6 +5,7 @@ import type {
   CommitBatch,
   Registered,
   StartItem,
+  TickRequest,
   TurnItem,
   TurnRow,
   Verdict,
@@ -142,6 +143,30 @@ export async function midCommit(
     `insert into history (iid, execution, turn, epoch, at, first, count, events)
     values ($1, 1, 2, $2, 0, 2, 1, 'event 2')`,
     [iid, epoch],
+  )
+  return client
+}
+
+/** What a runtime says that runs no tasks, unless told otherwise. */
+export function ticking(
+  { runtime, workflows }: Registered,
+  leaseMs: number,
+  more: Partial<TickRequest> = {},
+): TickRequest {
+  return { runtime, leaseMs, workflows, tasks: null, unknown: [], held: [], idle: false, ...more }
+}
+
+/** A tick, as far as it gets before its transaction ends. */
+export async function midTick(
+  database: TestSchema,
+  { runtime, workflows }: Registered,
+  leaseMs: number,
+): Promise<Client> {
+  const client = await database.connect()
+  await client.query('begin')
+  await client.query(
+    `select * from tick($1, $2, $3, '', 0, '', 0, false, '{}', '{}', '{}', '{}', false, '', 0)`,
+    [runtime, leaseMs, workflows],
   )
   return client
 }

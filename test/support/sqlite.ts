@@ -52,6 +52,10 @@ export async function openStore(path = ':memory:') {
         runtime: registered.runtime,
         leaseMs: 30_000,
         workflows: registered.workflows,
+        tasks: null,
+        held: [],
+        unknown: [],
+        idle: false,
       }),
     [Symbol.asyncDispose]: () => store.close(),
   }
@@ -102,6 +106,8 @@ export function effectsOf(given: Partial<Effects>): Effects {
     state: [],
     progress: null,
     replies: [],
+    tasks: [],
+    dropsTasks: [],
     ...given,
   }
 }

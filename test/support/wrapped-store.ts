@@ -1,10 +1,12 @@
 import { StoreError } from '../../src/store/store-error.ts'
-import type { WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { StoreInTransaction, WorkflowStore } from '../../src/store/workflow-store.ts'
 
 // Stores in front of a real one: with some methods changed, with answers that get lost, with calls
 // that wait.
 
-type Method = Exclude<keyof WorkflowStore, 'kind'>
+// What is not asked for an answer, or cannot be lost, is left out: such a store gives no hints, and its
+// lease is renewed by ticks alone.
+type Method = Exclude<keyof WorkflowStore, 'kind' | 'hints' | 'keepLease' | 'within'>
 type Call = (...args: readonly never[]) => Promise<unknown>
 
 const METHODS: readonly Method[] = [
@@ -33,12 +35,19 @@ const METHODS: readonly Method[] = [
   'history',
   'readState',
   'replies',
+  'claimTasks',
+  'finishTasks',
+  'beat',
+  'holding',
+  'aboutTo',
+  'transact',
 ]
 
 /** The store, with some methods replaced. */
 export function withMethods(inner: WorkflowStore, changed: Partial<WorkflowStore>): WorkflowStore {
   const bound = METHODS.map((name) => [name, (inner[name] as Call).bind(inner)] as const)
-  return { kind: inner.kind, ...Object.fromEntries(bound), ...changed } as WorkflowStore
+  const within = (tx: unknown): StoreInTransaction => inner.within(tx)
+  return { kind: inner.kind, within, ...Object.fromEntries(bound), ...changed } as WorkflowStore
 }
 
 /** A store that does what it is asked, and whose answers can be lost on the way back. */
@@ -72,6 +81,7 @@ export function losingStore(inner: WorkflowStore): LosingStore {
   return {
     ...(Object.fromEntries(wrapped) as unknown as WorkflowStore),
     kind: inner.kind,
+    within: (tx) => inner.within(tx),
     loseNext: (method) => new Promise((resolve) => losses.set(method, resolve)),
     freeze() {
       let thaw!: () => void

@@ -3,28 +3,33 @@
 
 import { describe } from '../../base/describe.ts'
 import { writeEvents } from '../../store/history.ts'
-import type { InstanceRow } from '../../store/workflow-store.ts'
+import type { InstanceRow, Post } from '../../store/workflow-store.ts'
 import { terminatedError } from '../runtime/turn-row.ts'
 import { type ClientCore, hasEnded, noInstance } from './client-core.ts'
 import { resend } from './resend.ts'
 
 /** Asks an instance to end; it may clean up first. */
 export async function cancel(core: ClientCore, id: string, given: unknown): Promise<void> {
-  const payload = JSON.stringify(checkReason('cancel', given))
+  const wish = cancelPost(id, given)
   const { verdict } = await core.posts.post(id, async () => {
     await core.open()
-    return {
-      id,
-      kind: 'cancel',
-      name: '',
-      payload,
-      replyTo: '',
-      dedupeKey: '',
-      capacity: null,
-      iid: 0,
-    }
+    return wish
   })
   if (verdict === 'unknown') throw noInstance('cancel', id)
+}
+
+/** The wish that an instance ends, as the store takes it. */
+export function cancelPost(id: string, reason: unknown): Post {
+  return {
+    id,
+    kind: 'cancel',
+    name: '',
+    payload: JSON.stringify(checkReason('cancel', reason)),
+    replyTo: '',
+    dedupeKey: '',
+    capacity: null,
+    iid: 0,
+  }
 }
 
 /** Ends an instance at once. */
@@ -35,12 +40,12 @@ export async function terminate(core: ClientCore, id: string, given: unknown): P
 
 /** Ends an instance at once, if it has not ended. */
 export async function terminateRow(
-  { setup }: ClientCore,
+  core: ClientCore,
   row: InstanceRow,
   reason: string,
 ): Promise<void> {
   if (hasEnded(row)) return
-  const { store, values, clock, runtime } = setup
+  const { store, values, clock, runtime } = core.setup
   const { iid, id, workflow, parent } = row
   const termination = {
     id,
@@ -49,9 +54,14 @@ export async function terminateRow(
   }
   await resend(clock, () => store.terminate([termination]))
   runtime?.recall([iid])
-  // Whoever owns the parent, it has mail now, and so may children have.
-  if (parent !== null) runtime?.hint([{ iid: parent.iid, owner: null }])
+  core.tell({ kind: 'recalled', iids: [iid] })
+  // Whoever owns the parent, it has mail now, and so may children have, who are not known here.
+  if (parent !== null) {
+    if (runtime === undefined) core.tell({ kind: 'mail', iids: [parent.iid] })
+    else runtime.hint([{ iid: parent.iid, owner: null }])
+  }
   runtime?.claimNow()
+  core.tell({ kind: 'freed' })
 }
 
 /** Sets an instance aside until it is resumed. */
@@ -62,15 +72,18 @@ export async function suspend(core: ClientCore, id: string, given: unknown): Pro
   const message = reason === '' ? 'suspended' : `suspended: ${reason}`
   const report = values.encodeError(new Error(message))
   const [done] = await resend(clock, () => store.suspend([id], report))
-  if (done === true) runtime?.recall([iid])
+  if (done !== true) return
+  runtime?.recall([iid])
+  core.tell({ kind: 'recalled', iids: [iid] })
 }
 
 /** Lets an instance that was set aside go on. */
 export async function resume(core: ClientCore, id: string): Promise<void> {
   const { store, clock, runtime } = core.setup
-  await core.existing('resume', id)
+  const { iid } = await core.existing('resume', id)
   await resend(clock, () => store.resume([id]))
   runtime?.claimNow()
+  core.tell({ kind: 'due', iids: [iid] })
 }
 
 function checkReason(verb: string, reason: unknown = ''): string {

@@ -1,5 +1,6 @@
 import { Batcher } from '../../base/batcher.ts'
 import { uuidMaker } from '../../base/ids.ts'
+import type { News } from '../../store/hints.ts'
 import type {
   Iid,
   InstanceRow,
@@ -8,7 +9,8 @@ import type {
   WorkflowName,
 } from '../../store/workflow-store.ts'
 import { IidPool } from '../runtime/iid-pool.ts'
-import type { ClientSetup } from './client-setup.ts'
+import { ClientHearing } from './client-hearing.ts'
+import type { ChangesElsewhere, ClientSetup } from './client-setup.ts'
 import { Posts } from './posts.ts'
 
 /** What all verbs of a client share: single calls, gathered into batches for the store. */
@@ -22,13 +24,15 @@ export class ClientCore {
   readonly #finds: Batcher<string, InstanceRow | undefined>
   readonly #replies: Batcher<string, string | undefined>
   readonly #numbers = new Map<string, Promise<number>>()
+  readonly #hearing: ClientHearing | undefined
   #opened: Promise<void> | undefined
 
   constructor(setup: ClientSetup) {
-    const { store } = setup
+    const { store, clock, log, runtime } = setup
     this.setup = setup
+    this.#hearing = runtime ? undefined : new ClientHearing({ clock, log, hints: store.hints })
     this.iids = new IidPool(store)
-    this.posts = new Posts(setup)
+    this.posts = new Posts({ store, clock, runtime, tell: (news) => this.tell(news) })
     this.newId = uuidMaker(() => setup.clock.date().getTime())
     this.#starts = new Batcher((items) => store.start(items))
     this.#looks = new Batcher((iids) => store.look(iids))
@@ -44,6 +48,23 @@ export class ClientCore {
       this.#opened.catch(() => (this.#opened = undefined))
     }
     return this.#opened
+  }
+
+  /** Changes of instances that other processes have. */
+  get elsewhere(): ChangesElsewhere {
+    return this.#hearing ?? this.setup.runtime!.news
+  }
+
+  /** Tells other processes what was done here. */
+  tell(news: News): void {
+    if (this.#hearing !== undefined) this.#hearing.tell(news)
+    else this.setup.runtime!.tell(news)
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await this.#hearing?.close()
+    await this.setup.store.close()
   }
 
   start(item: StartItem): Promise<Verdict> {

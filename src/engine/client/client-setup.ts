@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { News } from '../../store/hints.ts'
 import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
 import type { Registry } from '../registry.ts'
 import type { Endings } from '../runtime/endings.ts'
@@ -34,6 +35,18 @@ export interface LocalRuntime {
   hint(targets: readonly Hint[]): void
   /** These were changed from outside: a copy in this process is of no use any more. */
   recall(iids: readonly Iid[]): void
+  /** Tells other processes. */
+  tell(news: News): void
+  /** Who waits in this process for changes of instances that are not here. */
+  readonly news: ChangesElsewhere
+}
+
+/** Changes of instances that other processes have. */
+export interface ChangesElsewhere {
+  /** Whether they are told of, so that looking often would be in vain. */
+  readonly areTold: boolean
+  /** Waits for changes of an instance, each of them. Call the result to stop. */
+  wait(iid: Iid, told: () => void): () => void
 }
 
 /** An instance that there is mail for, and who owns it, if anybody. */

@@ -1,11 +1,17 @@
-import { describe } from '../../base/describe.ts'
 import { resolveOptions } from '../../base/options.ts'
-import type { Args, Workflow, WorkflowDefinition } from '../definitions.ts'
+import type { Args, Workflow } from '../definitions.ts'
 import { checkId } from '../names.ts'
+import { checkWorkflow } from './check-workflow.ts'
 import { ClientCore } from './client-core.ts'
 import type { ClientSetup } from './client-setup.ts'
 import { handle } from './handle.ts'
 import { importExecution } from './histories.ts'
+import {
+  type InTransaction,
+  inTransaction,
+  type InTransactionOptions,
+  type Transaction,
+} from './in-transaction.ts'
 import type { ExportedHistory, ImportOptions, Instance, StartOptions, Wait } from './instance.ts'
 import { result } from './result.ts'
 import { START_OPTIONS } from './start-options.ts'
@@ -24,6 +30,11 @@ export interface Client extends AsyncDisposable {
   /** An instance by id, whether it exists or not. */
   get<I, O>(workflow: Workflow<I, O>, id: string): Instance<O>
   get(id: string): Instance
+  /**
+   * The same inside a transaction of yours: what is started, sent or cancelled there happens when you
+   * commit it, together with what you wrote yourself, or not at all.
+   */
+  in(tx: Transaction, options?: InTransactionOptions): InTransaction
   /**
    * Makes an instance from an export, which goes on where that one left off. Refuses what is not
    * an export, and an id that is taken.
@@ -71,23 +82,20 @@ export class EngineClient implements Client {
     return handle(this.#core, id, undefined, workflow)
   }
 
+  in(tx: Transaction, options?: InTransactionOptions): InTransaction {
+    return inTransaction(this.#core, tx, options)
+  }
+
   async import(exported: ExportedHistory, options?: ImportOptions): Promise<Instance> {
     const { id, iid } = await importExecution(this.#core, exported, options)
     return handle(this.#core, id, iid, undefined)
   }
 
   async close(): Promise<void> {
-    await this.#core.setup.store.close()
+    await this.#core.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
-}
-
-function checkWorkflow(what: string, value: unknown): WorkflowDefinition {
-  if ((value as { kind?: unknown } | undefined)?.kind === 'workflow') {
-    return value as WorkflowDefinition
-  }
-  throw new TypeError(`${what}: needs a workflow, got ${describe(value)}`)
 }

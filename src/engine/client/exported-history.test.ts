@@ -25,7 +25,15 @@ const STARTED: Event = {
 // One of each, in an order that a history can have.
 const ALL: Event[] = [
   STARTED,
-  { type: 'activity', command: 1, name: 'a', input: value('!x'), where: 'local' },
+  {
+    type: 'activity',
+    command: 1,
+    name: 'a',
+    input: value('!x'),
+    where: 'local',
+    tag: '',
+    session: '',
+  },
   { type: 'step', command: 2, name: 's' },
   { type: 'timer', command: 3, fireAt: 1_000 },
   { type: 'child', command: 4, ...other },

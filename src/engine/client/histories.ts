@@ -112,6 +112,7 @@ async function restore(core: ClientCore, verb: string, wanted: Restored): Promis
     const verdict = await resend(clock, () => store.import(item))
     if (verdict === 'done') {
       runtime?.claimNow()
+      core.tell({ kind: 'due', iids: [iid] })
       return { id, iid }
     }
     if (verdict !== 'refused') break

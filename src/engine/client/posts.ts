@@ -6,6 +6,7 @@
 //       store recognises is sent again.
 
 import { Batcher } from '../../base/batcher.ts'
+import type { News } from '../../store/hints.ts'
 import type { StoreError } from '../../store/store-error.ts'
 import type { Post, PostAnswer } from '../../store/workflow-store.ts'
 import type { ClientSetup, LocalRuntime } from './client-setup.ts'
@@ -14,6 +15,8 @@ import { resend } from './resend.ts'
 /** What is needed to send. */
 type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
   readonly runtime?: Pick<LocalRuntime, 'hint'> | undefined
+  /** Tells other processes, where there is no runtime that would. */
+  tell?(news: News): void
 }
 
 /** Sends posts in batches, in order. */
@@ -46,7 +49,10 @@ export class Posts {
     const { store, clock, runtime } = this.#setup
     const isSafe = ({ code }: StoreError): boolean => code === 'busy' || posts.every(isRecognised)
     const answers = await resend(clock, () => store.post(posts), isSafe)
-    runtime?.hint(answers.filter(({ verdict }) => verdict === 'sent'))
+    const sent = answers.filter(({ verdict }) => verdict === 'sent')
+    if (sent.length === 0) return answers
+    if (runtime !== undefined) runtime.hint(sent)
+    else this.#setup.tell?.({ kind: 'mail', iids: sent.map(({ iid }) => iid) })
     return answers
   }
 }

@@ -79,10 +79,19 @@ async function answer(
     runtime?.endings.wait(asked.iid, told),
     runtime?.replied?.wait(asked.address, told),
   ]
+  let stopElsewhere: (() => void) | undefined
+  const look = (): Promise<string | undefined> => {
+    // Said before the look, so that no answer is missed between the two.
+    if (runtime?.owns(asked.iid) !== true) {
+      stopElsewhere ??= core.elsewhere.wait(asked.iid, told)
+    }
+    return lookForReply(core, asked)
+  }
+  const isHintedAt = (): boolean => core.elsewhere.areTold
   try {
-    return await lookUntil(clock, { look: () => lookForReply(core, asked), news }, signal)
+    return await lookUntil(clock, { look, news, isHintedAt }, signal)
   } finally {
-    for (const stop of stops) stop?.()
+    for (const stop of [...stops, stopElsewhere]) stop?.()
   }
 }
 

@@ -48,13 +48,20 @@ async function ending(
     ended ??= end
     news.notifyOne()
   })
+  let stopElsewhere: (() => void) | undefined
+  // What runs here tells when it ends, or leaves. Otherwise somebody has to look: once it is known
+  // elsewhere that somebody waits, so that no end is missed between the two.
+  const look = async (): Promise<Ending | undefined> => {
+    if (ended !== undefined || isHere()) return ended
+    stopElsewhere ??= core.elsewhere.wait(iid, () => news.notifyOne())
+    return lookForEnd(core, iid)
+  }
+  const isHintedAt = (): boolean => core.elsewhere.areTold
   try {
-    // What runs here tells when it ends, or leaves; elsewhere somebody has to look.
-    const look = async (): Promise<Ending | undefined> =>
-      ended ?? (isHere() ? undefined : lookForEnd(core, iid))
-    return await lookUntil(clock, { look, news, isToldOf: isHere }, signal)
+    return await lookUntil(clock, { look, news, isToldOf: isHere, isHintedAt }, signal)
   } finally {
     stop?.()
+    stopElsewhere?.()
   }
 }
 

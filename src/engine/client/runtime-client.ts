@@ -1,11 +1,22 @@
+import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
-import type { EngineRuntime } from '../runtime/runtime.ts'
+import type { EngineRuntime, RuntimeHealth } from '../runtime/runtime.ts'
 import { type Client, EngineClient } from './client.ts'
 import type { ClientSetup } from './client-setup.ts'
+import type { Wait } from './instance.ts'
+import { WAIT_OPTIONS, within } from './wait.ts'
 
 /** A client that also runs things. */
 export interface Runtime extends Client {
+  /**
+   * Resolves when nothing is due: nothing runs here, and the store has nothing for this runtime now.
+   * What sleeps, or waits for messages, does not count. For scripts, tests, and functions that are
+   * called once in a while and do what there is to do.
+   */
+  idle(options?: Wait): Promise<void>
+  /** How its loops are doing, and whether it hears of what other processes do. */
+  health(): RuntimeHealth
   /**
    * Stops in order: running activities may finish within `drain`, everything is given back so that
    * another runtime goes on at once, and all connections end.
@@ -18,11 +29,22 @@ export interface Runtime extends Client {
 /** The client of the process that runs things. */
 export class RuntimeClient extends EngineClient implements Runtime {
   readonly #runtime: EngineRuntime
+  readonly #clock: Clock
   #closed: Promise<void> | undefined
 
   constructor(setup: ClientSetup & { readonly runtime: EngineRuntime }) {
     super(setup)
     this.#runtime = setup.runtime
+    this.#clock = setup.clock
+  }
+
+  async idle(options?: Wait): Promise<void> {
+    const wait = resolveOptions('idle', options, WAIT_OPTIONS)
+    await within(this.#clock, 'idle', wait, (signal) => this.#runtime.idle(signal))
+  }
+
+  health(): RuntimeHealth {
+    return this.#runtime.health()
   }
 
   override close(options?: { drain?: Duration }): Promise<void> {

@@ -1,5 +1,5 @@
 import { option, resolveOptions } from '../../base/options.ts'
-import type { Post, PostAnswer } from '../../store/workflow-store.ts'
+import type { Iid, Post, PostAnswer } from '../../store/workflow-store.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../names.ts'
 import { ChannelFullError, ConflictError } from '../errors.ts'
@@ -72,19 +72,31 @@ export async function deliver(
 
 /** Posts a message, whatever the answer. */
 export function post(core: ClientCore, id: string, message: Message): Promise<PostAnswer> {
-  const { channel, capacity, dedupeKey, replyTo } = message
   return core.posts.post(id, async (): Promise<Post> => {
     await core.open()
     const payload = await message.payload()
-    const iid = await core.iids.take()
-    // One key may be used in several channels.
-    const key = dedupeKey === '' ? '' : `${channel}/${dedupeKey}`
-    return { id, kind: 'message', name: channel, payload, replyTo, dedupeKey: key, capacity, iid }
+    return messagePost(id, message, payload, await core.iids.take())
   })
 }
 
+/** A message as the store takes it. */
+export function messagePost(
+  id: string,
+  { channel, capacity, dedupeKey, replyTo }: Omit<Message, 'payload'>,
+  payload: string,
+  iid: Iid,
+): Post {
+  // One key may be used in several channels.
+  const key = dedupeKey === '' ? '' : `${channel}/${dedupeKey}`
+  return { id, kind: 'message', name: channel, payload, replyTo, dedupeKey: key, capacity, iid }
+}
+
 /** The error for a channel that takes nothing more at present. */
-export function full(verb: string, id: string, { channel, capacity }: Message): ChannelFullError {
+export function full(
+  verb: string,
+  id: string,
+  { channel, capacity }: Pick<Message, 'channel' | 'capacity'>,
+): ChannelFullError {
   return new ChannelFullError(
     `${verb}: channel "${channel}" of instance "${id}" is full: ${capacity} messages wait in it`,
     { channel, capacity, instanceId: id },

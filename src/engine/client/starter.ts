@@ -35,23 +35,9 @@ export async function start(
   value: unknown,
   options: ResolvedStart,
 ): Promise<Found> {
-  const { values } = core.setup
-  const definition = versionOf(core, given, options.version)
   await core.open()
-  const what = `workflow "${definition.name}": its input`
-  const input = values.encode(await parse(definition.input, value, what), what)
-  const id = options.id ?? core.newId()
-  const wanted: NewInstance = {
-    definition,
-    id,
-    input,
-    seed: newSeed(),
-    parent: null,
-    labels: options.labels,
-    messages: await letters(core, options),
-    delayMs: options.delay,
-    iid: undefined,
-  }
+  const wanted = await newInstance(core, given, value, options)
+  const { id } = wanted
   let absent: Iid | undefined
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
     const { iid, verdict } = await send(core, { ...wanted, iid: absent })
@@ -71,6 +57,29 @@ export async function start(
     if (await mayKeep(core, row, wanted, options)) return { id, iid: row.iid }
   }
   throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)
+}
+
+/** What is to be started: checked, parsed and encoded, with an id of its own unless it was given one. */
+export async function newInstance(
+  core: ClientCore,
+  given: WorkflowDefinition,
+  value: unknown,
+  options: ResolvedStart,
+): Promise<NewInstance> {
+  const definition = versionOf(core, given, options.version)
+  const what = `workflow "${definition.name}": its input`
+  const parsed = await parse(definition.input, value, what)
+  return {
+    definition,
+    id: options.id ?? core.newId(),
+    input: core.setup.values.encode(parsed, what),
+    seed: newSeed(),
+    parent: null,
+    labels: options.labels,
+    messages: await letters(core, options),
+    delayMs: options.delay,
+    iid: undefined,
+  }
 }
 
 /** The definition to start: exactly what was asked for, or else the latest that is known here. */
@@ -104,12 +113,18 @@ async function send(core: ClientCore, wanted: NewInstance): Promise<Started> {
   const wakeAt = wanted.delayMs === 0 ? 0 : momentAfter(clock.date().getTime(), wanted.delayMs)
   const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
   const verdict: Verdict = await resend(clock, () => core.start(item))
+  if (verdict === 'done') core.tell({ kind: 'due', iids: [iid] })
   return { iid, verdict }
 }
 
 async function isBy(core: ClientCore, iid: Iid, { seed }: NewInstance): Promise<boolean> {
+  return (await seedOf(core, iid)) === seed
+}
+
+/** By whose start an instance began; `undefined` when there is none. */
+export async function seedOf(core: ClientCore, iid: Iid): Promise<string | undefined> {
   const first = await firstEventOf(core, iid)
-  return first?.type === 'started' && first.seed === seed
+  return first?.type === 'started' ? first.seed : undefined
 }
 
 async function firstEventOf(core: ClientCore, iid: Iid) {
@@ -124,13 +139,8 @@ async function mayKeep(
   wanted: NewInstance,
   options: ResolvedStart,
 ): Promise<boolean> {
-  const { definition, id, input } = wanted
-  if (row.workflow.name !== definition.name) {
-    throw new ConflictError(
-      `start: id "${id}" belongs to workflow "${row.workflow.name}", not to "${definition.name}"`,
-      id,
-    )
-  }
+  const { definition, id } = wanted
+  checkSameWorkflow(row, definition)
   switch (options.onConflict) {
     case 'error':
       throw new ConflictError(`start: id "${id}" exists already (${row.status})`, id)
@@ -139,16 +149,33 @@ async function mayKeep(
       await resend(core.setup.clock, () => core.setup.store.remove([id]))
       return false
     case 'return': {
-      const first = await firstEventOf(core, row.iid)
-      if (first?.type === 'started' && first.input !== input) {
-        const about = { id, workflow: definition.name }
-        core.setup.log.warn(about, 'start: this id exists with another input')
-      }
+      await warnOfInput(core, row, wanted)
       // One that has ended reads nothing any more: it is returned as it is.
       if (row.finishedAt === null) await deliverLetter(core, wanted, options)
       return true
     }
   }
+}
+
+/** Refuses an id that an instance of another workflow has. */
+export function checkSameWorkflow({ id, workflow }: InstanceRow, wanted: WorkflowDefinition): void {
+  if (workflow.name === wanted.name) return
+  throw new ConflictError(
+    `start: id "${id}" belongs to workflow "${workflow.name}", not to "${wanted.name}"`,
+    id,
+  )
+}
+
+/** Says so when the instance that has the id was started with another input. */
+export async function warnOfInput(
+  core: ClientCore,
+  row: InstanceRow,
+  { definition, id, input }: NewInstance,
+): Promise<void> {
+  const first = await firstEventOf(core, row.iid)
+  if (first?.type !== 'started' || first.input === input) return
+  const about = { id, workflow: definition.name }
+  core.setup.log.warn(about, 'start: this id exists with another input')
 }
 
 /** A letter for an instance that was there before goes the way of any other message. */

@@ -64,6 +64,30 @@ describe('looking for something', () => {
     expect(await looking).toBe('here')
   })
 
+  test('where hints are heard, looks only make up for lost ones', async () => {
+    const clock = virtualClock()
+    const sought = { ...search(clock), isHintedAt: () => true }
+
+    void lookUntil(clock, sought, undefined).catch(() => {})
+    await clock.advance('36s')
+
+    expect(sought.looks).toEqual([0, 1_000, 3_000, 7_000, 15_000, 25_000, 35_000])
+  })
+
+  test('when hints stop being heard, looks become frequent again', async () => {
+    const clock = virtualClock()
+    let hears = true
+    const sought = { ...search(clock), isHintedAt: () => hears }
+    void lookUntil(clock, sought, undefined).catch(() => {})
+    await clock.advance('20s')
+
+    hears = false
+    sought.looks.length = 0
+    await clock.advance('10s')
+
+    expect(sought.looks).toEqual([25_000, 26_000, 27_000, 28_000, 29_000, 30_000])
+  })
+
   test('a store that cannot answer right now says nothing', async () => {
     const clock = virtualClock()
     const answers = [new StoreError('busy', 'look', 'locked'), undefined, 'here']

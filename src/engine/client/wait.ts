@@ -41,6 +41,9 @@ export async function within<T>(
 // The first look comes soon, later ones at longer and longer intervals.
 const FIRST_LOOK_MS = 10
 const LATEST_LOOK_MS = 1_000
+// The same where hints are heard: looks only make up for lost ones.
+const FIRST_HINTED_LOOK_MS = 1_000
+const LATEST_HINTED_LOOK_MS = 10_000
 
 /** Something to look for. */
 export interface Search<T> {
@@ -50,6 +53,8 @@ export interface Search<T> {
   readonly news: PermitNotify
   /** Whether `news` is sure to come, so that looking would be in vain. */
   isToldOf?(): boolean
+  /** Whether `news` comes as a rule, so that a look now and then will do. */
+  isHintedAt?(): boolean
 }
 
 /** Looks until there is something; rejects with the reason of the signal when that comes first. */
@@ -59,13 +64,17 @@ export async function lookUntil<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const { news } = search
-  for (let delayMs = FIRST_LOOK_MS; ; delayMs = Math.min(delayMs * 2, LATEST_LOOK_MS)) {
+  for (let delayMs = FIRST_LOOK_MS; ; delayMs *= 2) {
     signal?.throwIfAborted()
     // Asked before the look: what leaves this process meanwhile says so.
     const isTold = search.isToldOf?.() === true
     const found = await search.look().catch(nothingYet)
     if (found !== undefined) return found
     if (news.takePermit()) continue
+    delayMs =
+      search.isHintedAt?.() === true
+        ? Math.min(Math.max(delayMs, FIRST_HINTED_LOOK_MS), LATEST_HINTED_LOOK_MS)
+        : Math.min(delayMs, LATEST_LOOK_MS)
     await restUntil(new Rest(clock, [news], isTold ? undefined : delayMs), signal)
   }
 }

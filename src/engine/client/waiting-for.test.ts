@@ -50,7 +50,15 @@ test('it is what was asked for and not answered, over all turns', () => {
     waits(
       turn(
         STARTED,
-        { type: 'activity', command: 1, name: 'a', input: '1', where: 'local' },
+        {
+          type: 'activity',
+          command: 1,
+          name: 'a',
+          input: '1',
+          where: 'local',
+          tag: '',
+          session: '',
+        },
         { type: 'step', command: 2, name: 'b' },
         { type: 'step', command: 3, name: 'c (d)' },
         { type: 'timer', command: 4, fireAt: 0 },

@@ -69,8 +69,9 @@ function note(open: Map<number, Waits>, event: Event): void {
 function inWords(command: CommandEvent): string {
   switch (command.type) {
     case 'activity':
+      return `activity "${command.name}"${routeOf(command)}`
     case 'step':
-      return `${command.type} "${command.name}"`
+      return `step "${command.name}"`
     case 'timer':
       return `timer until ${timeOf(command.fireAt)}`
     case 'child':
@@ -86,6 +87,14 @@ function inWords(command: CommandEvent): string {
     case 'read':
       return `state "${command.key}" of "${command.id}"`
   }
+}
+
+/** Where it may run, when that is not just at its owner. */
+function routeOf({ where, tag, session }: Extract<CommandEvent, { type: 'activity' }>): string {
+  if (where === 'local') return ''
+  const at = [tag !== '' && `tag "${tag}"`, session !== '' && `session "${session}"`]
+  const route = at.filter((one) => one !== false).join(' and ')
+  return route === '' ? ' (a task)' : ` (a task with ${route})`
 }
 
 function because({ reason }: { readonly reason: string }): string {

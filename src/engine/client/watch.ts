@@ -42,7 +42,8 @@ async function* changesOf(
   const { clock, runtime } = core.setup
   let seen = await core.existing('watch', id)
   const news = new PermitNotify()
-  const stop = runtime?.endings.wait(seen.iid, () => news.notifyOne())
+  const told = (): void => news.notifyOne()
+  const stops = [runtime?.endings.wait(seen.iid, told), core.elsewhere.wait(seen.iid, told)]
   // Wrapped, because a deleted instance is found, too: as nothing.
   const look = async (): Promise<{ row: InstanceRow | undefined } | undefined> => {
     const row = await core.look(seen.iid)
@@ -60,7 +61,7 @@ async function* changesOf(
     if (signal.reason === STOPPED) return
     throw error
   } finally {
-    stop?.()
+    for (const stop of stops) stop?.()
   }
 }
 

@@ -25,6 +25,10 @@ export interface ContextHost {
   readonly limits: WorkflowLimits
   /** The code registered under an activity's name. */
   activity(name: string): ActivityDefinition | undefined
+  /** A workflow that is registered here calls this activity, so its code is here. */
+  learn(activity: ActivityDefinition): void
+  /** Whether activities with this tag run here; empty for none. */
+  serves(tag: string): boolean
   /** The latest version of a workflow that is registered here. */
   latest(name: string): WorkflowDefinition | undefined
 }

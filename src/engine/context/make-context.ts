@@ -4,17 +4,12 @@ import type { Log, Logger } from '../../base/log.ts'
 import { option, resolveOptions } from '../../base/options.ts'
 import { randomUuid } from '../../base/random.ts'
 import type { StartOptions } from '../client/instance.ts'
-import {
-  type ActivityDefinition,
-  type ActivityOptions,
-  type ChildOptions,
-  mergeActivityOptions,
-  type WorkflowDefinition,
-} from '../definitions.ts'
+import { type ActivityOptions, mergeActivityOptions } from '../activity-options.ts'
+import type { ActivityDefinition, ChildOptions, WorkflowDefinition } from '../definitions.ts'
 import { checkName } from '../names.ts'
 import type { CommandPromise } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
-import type { ActivityWork } from '../runtime/activities.ts'
+import { type ActivityWork, limitOf } from '../runtime/activity-work.ts'
 import type { Copy } from '../runtime/copy.ts'
 import { checkVersion } from '../versions.ts'
 import type { ActivityContext } from './activity-context.ts'
@@ -99,6 +94,8 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
         input: undefined,
         definition: undefined,
         step: code,
+        givenAt: run.at,
+        limit: null,
       }
       return frame.give(scope, { type: 'step', command: 0, name }, work)
     },
@@ -165,16 +162,25 @@ function runActivity(
   const { host } = frame
   const { name } = activity
   const text = host.values.encode(input, `ctx.run: input of activity "${name}"`)
+  const definition = activity.run === undefined ? host.activity(name) : activity
+  if (definition === activity) host.learn(activity)
+  const resolved = mergeActivityOptions(`ctx.run: activity "${name}"`, activity.options, options)
+  const limit = limitOf(definition ?? activity, input)
   const work: ActivityWork = {
     name,
-    options: mergeActivityOptions(`ctx.run: activity "${name}"`, activity.options, options),
+    options: resolved,
     input: text,
-    definition: activity.run === undefined ? host.activity(name) : activity,
+    definition,
     step: undefined,
+    givenAt: frame.copy.run.at,
+    limit,
   }
+  const { tag, session } = resolved
+  const runsHere = definition !== undefined && limit === null && session === '' && host.serves(tag)
+  const where = runsHere ? 'local' : 'task'
   return frame.give(
     scope,
-    { type: 'activity', command: 0, name, input: text, where: 'local' },
+    { type: 'activity', command: 0, name, input: text, where, tag, session },
     work,
   )
 }

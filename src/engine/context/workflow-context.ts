@@ -2,8 +2,8 @@ import type { Duration } from '../../base/duration.ts'
 import type { Logger } from '../../base/log.ts'
 import type { AnyInbound, Channel, StateKey } from '../channels.ts'
 import type { StartOptions } from '../client/instance.ts'
+import type { ActivityOptions } from '../activity-options.ts'
 import type {
-  ActivityOptions,
   AnyActivity,
   AnyWorkflow,
   Args,

@@ -13,8 +13,9 @@ export function describeCommand(command: NewCommand): string {
     case 'timer':
       return 'a timer'
     case 'activity':
+      return `activity "${command.name}"${routeOf(command)}`
     case 'step':
-      return `${command.type} "${command.name}"`
+      return `step "${command.name}"`
     case 'receive':
       return `receive on channel "${command.name}"`
     case 'child':
@@ -26,6 +27,12 @@ export function describeCommand(command: NewCommand): string {
     case 'read':
       return `read of state "${command.key}" of "${command.id}"`
   }
+}
+
+function routeOf({ tag, session }: { readonly tag: string; readonly session: string }): string {
+  if (tag === '' && session === '') return ''
+  const route = [tag && `tag "${tag}"`, session && `session "${session}"`]
+  return ` (${route.filter((part) => part !== '').join(', ')})`
 }
 
 /** A note as messages name it. */

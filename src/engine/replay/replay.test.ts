@@ -20,7 +20,15 @@ import { NondeterminismError } from './nondeterminism.ts'
 const charge = activity('charge', (n: number) => n)
 const ship = activity('ship', (n: number) => n)
 
-const CHARGE: Event = { type: 'activity', command: 1, name: 'charge', input: '1', where: 'local' }
+const CHARGE: Event = {
+  type: 'activity',
+  command: 1,
+  name: 'charge',
+  input: '1',
+  where: 'local',
+  tag: '',
+  session: '',
+}
 
 /** What replaying these events with this code throws. */
 async function mismatch(code: Code, ...events: Event[]): Promise<NondeterminismError> {
@@ -67,7 +75,15 @@ describe('a replay', () => {
       },
       CHARGE,
       completed(1),
-      { type: 'activity', command: 2, name: 'ship', input: `"${'x'.repeat(99)}"`, where: 'local' },
+      {
+        type: 'activity',
+        command: 2,
+        name: 'ship',
+        input: `"${'x'.repeat(99)}"`,
+        where: 'local',
+        tag: '',
+        session: '',
+      },
     )
 
     expect(error).toMatchObject({

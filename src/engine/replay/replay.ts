@@ -213,6 +213,7 @@ function match(recorded: CommandEvent, given: Given | undefined, execution: Exec
 function keepChosen(recorded: CommandEvent, { event }: Given): void {
   if (recorded.type === 'timer') Object.assign(event, { fireAt: recorded.fireAt })
   else if (recorded.type === 'receive') Object.assign(event, { until: recorded.until })
+  else if (recorded.type === 'activity') Object.assign(event, { where: recorded.where })
   else if (recorded.type === 'child' || recorded.type === 'start') {
     Object.assign(event, { version: recorded.version })
   }
@@ -238,7 +239,11 @@ function isSame(
       return given.type === 'timer'
     case 'activity':
       return (
-        given.type === 'activity' && recorded.name === given.name && recorded.input === given.input
+        given.type === 'activity' &&
+        recorded.name === given.name &&
+        recorded.input === given.input &&
+        recorded.tag === given.tag &&
+        recorded.session === given.session
       )
     case 'step':
       return given.type === 'step' && recorded.name === given.name

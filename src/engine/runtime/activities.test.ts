@@ -4,9 +4,13 @@ import { testCopy, values } from '../../../test/support/executions.ts'
 import { memoryLog } from '../../../test/support/workers.ts'
 import { failure } from '../../base/errors.ts'
 import { virtualClock } from '../../base/virtual-clock.ts'
+import { SharedPulse } from '../../store/lease.ts'
 import type { ActivityContext } from '../context/activity-context.ts'
-import { resolveRetry, type Retry } from '../retry.ts'
-import { Activities, type ActivityWork } from './activities.ts'
+import type { Retry } from '../retry.ts'
+import { Activities } from './activities.ts'
+import type { ActivityWork } from './activity-work.ts'
+import { mergeActivityOptions } from '../activity-options.ts'
+import { Slots } from './slots.ts'
 import type { Copy } from './copy.ts'
 
 const Declined = failure<{ code: number }>('DeclinedInActivitiesTest', { retryable: false })
@@ -15,21 +19,37 @@ const Declined = failure<{ code: number }>('DeclinedInActivitiesTest', { retryab
 function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Promise<void> } = {}) {
   const clock = virtualClock()
   const told: unknown[] = []
+  const log = memoryLog()
+  const slots = new Slots({ clock, log, onFree: () => {} }, most)
   const activities = new Activities(
     {
       clock,
-      log: memoryLog(),
+      log,
       values,
+      pulse: new SharedPulse(),
       random: () => 0,
+      now: () => clock.now(),
+      storeKind: 'test',
+      client: () => {
+        throw new Error('there is none')
+      },
+      beat: () => {},
+      transact: () => Promise.reject(new Error('there are none')),
+      stored: () => {},
+      becomesTask: () => undefined,
+      beatsOver: () => undefined,
+      endTask: () => {},
+      handOver: ({ command, payload }) =>
+        told.push(['handed over', command, values.value(payload)]),
       mayStart: () => mayStart,
       completed: (_, command, value) => told.push(['completed', command, values.value(value)]),
       failed: (_, command, error) => told.push(['failed', command, values.error(error)]),
       retry: (_, command, attempt, delayMs) => told.push(['retry', command, attempt, delayMs]),
     },
-    most,
+    slots,
   )
   const copy = testCopy('i')
-  return { clock, told, activities, copy, settle: () => clock.advance(0) }
+  return { clock, log, told, activities, slots, copy, settle: () => clock.advance(0) }
 }
 
 function step(
@@ -38,10 +58,15 @@ function step(
 ): ActivityWork {
   return {
     name: 'work',
-    options: { retry: resolveRetry('test', options.retry), timeoutMs: options.timeoutMs },
+    options: mergeActivityOptions('test', undefined, {
+      ...(options.retry && { retry: options.retry }),
+      ...(options.timeoutMs && { timeout: options.timeoutMs }),
+    }),
     input: undefined,
     definition: undefined,
     step: code,
+    givenAt: 0,
+    limit: null,
   }
 }
 
@@ -52,20 +77,20 @@ const leave = (copy: Copy): void => {
 
 describe('activities', () => {
   test('a result is told, and nothing runs any more', async () => {
-    const { told, activities, copy, settle } = openActivities()
+    const { told, activities, slots, copy, settle } = openActivities()
     activities.start(
       copy,
       7,
       step((ctx) => [ctx.attempt, ctx.idempotencyKey, ctx.info]),
       2,
     )
-    expect(activities.running).toBe(1)
+    expect(slots.running).toBe(1)
 
     await settle()
 
     const info = { instanceId: 'i', workflow: 'test', activity: 'work' }
     expect(told).toEqual([['completed', 7, [2, '1-1-7-0', info]]])
-    expect([activities.running, copy.running.size]).toEqual([0, 0])
+    expect([slots.running, copy.running.size]).toEqual([0, 0])
   })
 
   test('an error is told as a retry with its delay, until the last attempt', async () => {
@@ -100,7 +125,7 @@ describe('activities', () => {
   })
 
   test('no more run at once than allowed; the others wait their turn', async () => {
-    const { told, activities, copy, settle } = openActivities({ most: 2 })
+    const { told, activities, slots, copy, settle } = openActivities({ most: 2 })
     const ends: (() => void)[] = []
     for (let command = 1; command <= 4; command++) {
       activities.start(
@@ -111,10 +136,10 @@ describe('activities', () => {
       )
     }
     await settle()
-    expect([activities.running, ends.length, copy.running.size]).toEqual([2, 2, 4])
+    expect([slots.running, ends.length, copy.running.size]).toEqual([2, 2, 4])
     ends[0]!()
     await settle()
-    expect([activities.running, ends.length]).toEqual([2, 3])
+    expect([slots.running, ends.length]).toEqual([2, 3])
     for (const end of ends) end()
     await settle()
     ends[3]!()
@@ -124,7 +149,7 @@ describe('activities', () => {
   })
 
   test('what is not wanted any more is aborted, and its result is dropped', async () => {
-    const { told, activities, copy, settle } = openActivities({ most: 1 })
+    const { told, activities, slots, copy, settle } = openActivities({ most: 1 })
     let reason: unknown
     let second = false
     const work = step(
@@ -150,11 +175,36 @@ describe('activities', () => {
     expect(reason).toMatchObject({ name: 'CancelledError', reason: 'it is over' })
     expect(second).toBe(false)
     expect(told).toEqual([])
-    expect(activities.running).toBe(0)
+    expect(slots.running).toBe(0)
   })
 
+  test.each([
+    [true, [['handed over', 1, 'too late']]],
+    [false, []],
+  ])(
+    'what completes all the same is handed over if somebody else has it: %j',
+    async (is, tells) => {
+      const { told, activities, copy, settle } = openActivities()
+      let end!: (value: string) => void
+      activities.start(
+        copy,
+        1,
+        step(() => new Promise((resolve) => (end = resolve))),
+        1,
+      )
+      await settle()
+
+      copy.overruled = is
+      leave(copy)
+      end('too late')
+      await settle()
+
+      expect(told).toEqual(tells)
+    },
+  )
+
   test('an attempt that takes too long is over at that moment', async () => {
-    const { clock, told, activities, copy } = openActivities()
+    const { clock, told, activities, slots, copy } = openActivities()
     const work = step(() => new Promise(() => {}), { timeoutMs: 100, retry: { maxAttempts: 1 } })
     activities.start(copy, 1, work, 1)
 
@@ -163,7 +213,10 @@ describe('activities', () => {
     await clock.advance(1)
 
     expect(told).toMatchObject([['failed', 1, { cause: { name: 'TimeoutError', afterMs: 100 } }]])
-    expect(clock.pending).toBe(0)
+    // Its code goes on, and keeps its slot for a while.
+    expect([clock.pending, slots.running]).toEqual([1, 1])
+    await clock.advance(10_000)
+    expect([clock.pending, slots.running]).toEqual([0, 0])
   })
 
   test('a timer of an attempt that ended in time is not left behind', async () => {

@@ -1,8 +1,11 @@
 // Carries out what turns asked for, once they are recorded, and rings when it is time.
 
 import type { Logger } from '../../base/log.ts'
-import type { Given } from '../replay/execution.ts'
-import type { Activities, ActivityWork } from './activities.ts'
+import type { CommandEvent, Given } from '../replay/execution.ts'
+import { TimeoutError } from '../../base/errors.ts'
+import type { Values } from '../values.ts'
+import { type Activities, LocalCall } from './activities.ts'
+import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
 import type { Alarms } from './alarms.ts'
 import type { Arrival, Copy } from './copy.ts'
 import { cleanUpUntil } from './next-at-rest.ts'
@@ -10,24 +13,30 @@ import type { Outgoing } from './outgoing.ts'
 import type { StoreClock } from './store-clock.ts'
 import { firesAt } from './take-turn.ts'
 
-// How often an instance comes back to see whether the code of its activity is there.
-const LOOK_FOR_CODE_MS = 10_000
 // A shorter delay is not worth a commit: after a crash the attempt is made at once.
 const RECORDED_DELAY_MS = 1_000
 // The alarm of an instance that belongs to no command.
 const CLEAN_UP = -2
+// Alarms of a command beside its own, which says when it is tried again.
+const deadlineAlarm = (command: number): number => -10 - 2 * command
+const startAlarm = (command: number): number => -11 - 2 * command
 
 /** What the carrier works with. */
 export interface CarrierHost {
   readonly time: StoreClock
   readonly alarms: Alarms
   readonly log: Logger
+  readonly values: Values
   /** Runs activities and steps. */
   activities(): Activities
   /** Carries out what is asked of other instances. */
   outgoing(): Outgoing
-  /** An instance needs code that is not here. */
-  lacksCode(): void
+  /** Resolves when it is noted what is about to be done, with `false` when it must not be. */
+  aboutTo(copy: Copy, doing: string): Promise<boolean>
+  /** Whether its task was begun is to be seen. */
+  look(iids: readonly number[]): void
+  /** Whether activities with this tag run here; empty for none. */
+  serves(tag: string): boolean
   /** Whether nothing new may begin. */
   closing(): boolean
   arrive(copy: Copy, arrivals: readonly Arrival[]): void
@@ -39,15 +48,20 @@ export interface CarrierHost {
 /** Carries out the commands of owned copies. */
 export class Carrier {
   readonly #host: CarrierHost
-  readonly #warned = new Set<string>()
+  readonly #unknown = new Set<string>()
 
   constructor(host: CarrierHost) {
     this.#host = host
   }
 
+  /** Activities that were called and whose code is not here. */
+  get unknownActivities(): readonly string[] {
+    return [...this.#unknown]
+  }
+
   /** Carries out a command of a turn that is recorded. */
   carryOut(copy: Copy, given: Given): void {
-    const { event } = given
+    const { event, work } = given
     const { command } = event
     if (!copy.run.open.has(command)) return
     const at = firesAt(event)
@@ -62,36 +76,84 @@ export class Carrier {
       }
       return
     }
-    const retryAt = copy.attempts.get(event.command)?.retryAt ?? 0
+    const activity = work as ActivityWork
+    this.#watchLimits(copy, command, activity)
+    if (activity.step === undefined && activity.definition === undefined) {
+      this.#warnUnknown(copy, activity.name)
+    }
+    if (copy.tasks?.has(command)) return
+    if (this.#runsElsewhere(event, activity)) {
+      // The store has no task of it: the instance comes from an export, or from a runtime that ran it.
+      ;(copy.newTasks ??= new Set()).add(command)
+      return
+    }
+    const retryAt = copy.attempts.get(command)?.retryAt ?? 0
     if (retryAt <= this.#host.time.now()) this.#startAttempt(copy, given)
-    else this.setAlarm(copy, event.command, retryAt, () => this.#startAttempt(copy, given))
+    else this.setAlarm(copy, command, retryAt, () => this.#startAttempt(copy, given))
   }
 
-  #startAttempt(copy: Copy, { event, work }: Given): void {
+  #startAttempt(copy: Copy, { event: { command }, work }: Given): void {
     if (copy.state === 'gone' || this.#host.closing()) return
     const activity = work as ActivityWork
-    if (activity.step === undefined && activity.definition === undefined) {
-      return this.#lacksCode(copy, { event, work, stack: undefined }, activity.name)
-    }
-    const attempt = (copy.attempts.get(event.command)?.attempts ?? 0) + 1
-    this.#host.activities().start(copy, event.command, activity, attempt)
+    const attempt = (copy.attempts.get(command)?.attempts ?? 0) + 1
+    if (copy.careful) return void this.#startCarefully(copy, command, activity, attempt)
+    this.#host.activities().start(copy, command, activity, attempt)
   }
 
-  /** Gives the instance away for a while, in case another runtime has the code. */
-  #lacksCode(copy: Copy, given: Given, activity: string): void {
-    const { time, log } = this.#host
-    const { command } = given.event
-    if (!this.#warned.has(activity)) {
-      this.#warned.add(activity)
-      log.warn(
-        { activity, id: copy.id },
-        'no code is registered here for this activity; its instances wait for a runtime that has it',
+  async #startCarefully(
+    copy: Copy,
+    command: number,
+    work: ActivityWork,
+    attempt: number,
+  ): Promise<void> {
+    const kind = work.step === undefined ? 'activity' : 'step'
+    const may = await this.#host.aboutTo(copy, `${kind} "${work.name}" (command ${command})`)
+    if (!may || !copy.run.open.has(command) || copy.running.has(command)) return
+    this.#host.activities().start(copy, command, work, attempt)
+  }
+
+  #warnUnknown(copy: Copy, activity: string): void {
+    if (this.#unknown.has(activity)) return
+    this.#unknown.add(activity)
+    this.#host.log.warn(
+      { activity, id: copy.id },
+      'no code is registered here for this activity; it waits for a runtime that has it',
+    )
+  }
+
+  /** What has to begin or to be over by some time is looked at then. */
+  #watchLimits(copy: Copy, command: number, work: ActivityWork): void {
+    const { totalTimeoutMs, startTimeoutMs } = work.options
+    if (totalTimeoutMs !== undefined) {
+      this.setAlarm(copy, deadlineAlarm(command), deadlineOf(work), () =>
+        this.#outOfTime(copy, command, work, totalTimeoutMs, 'took longer than'),
       )
     }
-    this.#host.lacksCode()
-    const retryAt = time.now() + LOOK_FOR_CODE_MS
-    copy.attempts.set(command, { attempts: copy.attempts.get(command)?.attempts ?? 0, retryAt })
-    this.setAlarm(copy, command, retryAt, () => this.#startAttempt(copy, given))
+    if (startTimeoutMs === undefined || (copy.attempts.get(command)?.attempts ?? 0) > 0) return
+    this.setAlarm(copy, startAlarm(command), startByOf(work), () => {
+      const call = copy.running.get(command)
+      // Whether somebody has begun a task, the store knows.
+      if (copy.tasks?.has(command)) this.#host.look([copy.iid])
+      else if (call instanceof LocalCall && !call.begun) this.notStarted(copy, command, work)
+    })
+  }
+
+  /** An activity that nobody has begun in time fails. */
+  notStarted(copy: Copy, command: number, work: ActivityWork): void {
+    const { startTimeoutMs } = work.options
+    this.#outOfTime(copy, command, work, startTimeoutMs!, 'did not begin within')
+  }
+
+  #outOfTime(copy: Copy, command: number, work: ActivityWork, ms: number, what: string): void {
+    if (!copy.run.open.has(command)) return
+    const kind = work.step === undefined ? 'activity' : 'step'
+    const error = new TimeoutError(`${kind} "${work.name}" ${what} ${ms} ms`, ms)
+    const attempt = copy.running.get(command)
+    copy.running.delete(command)
+    attempt?.abort('it is out of time')
+    this.cancelAlarm(copy, command)
+    const text = this.#host.values.encodeError(error)
+    this.#host.arrive(copy, [{ event: { type: 'failed', command, error: text } }])
   }
 
   /** Rings at a moment of store time; `command` is what it is for. */
@@ -139,9 +201,24 @@ export class Carrier {
     }
   }
 
+  /** Limits of what is settled ring no more. */
+  forgetLimits(copy: Copy): void {
+    for (const key of copy.alarms.keys()) {
+      if (key <= deadlineAlarm(0) && !copy.run.open.has(Math.floor((-10 - key) / 2))) {
+        this.cancelAlarm(copy, key)
+      }
+    }
+  }
+
   /** Nothing rings for this copy any more. */
   silence(copy: Copy): void {
     for (const { alarm } of copy.alarms.values()) this.#host.alarms.cancel(alarm)
     copy.alarms.clear()
+  }
+
+  /** Whether the owner leaves it to others: it was asked to, or has no code for it, or does not serve it. */
+  #runsElsewhere(event: CommandEvent, { definition, step, options }: ActivityWork): boolean {
+    if (event.type === 'activity' && event.where === 'task') return true
+    return step === undefined && (definition === undefined || !this.#host.serves(options.tag))
   }
 }

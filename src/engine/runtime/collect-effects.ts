@@ -1,4 +1,5 @@
 import type { NoteEvent } from '../../store/history.ts'
+import type { NewTask } from '../../store/tasks.ts'
 import type { Effects, Iid, StateChange } from '../../store/workflow-store.ts'
 import { replyAddress } from '../replies.ts'
 
@@ -12,6 +13,8 @@ export class EffectsCollector {
   #state: StateChange[] = []
   #progress: string | null = null
   #replies: Effects['replies'][number][] = []
+  readonly #tasks: NewTask[] = []
+  readonly #dropsTasks: number[] = []
   #any = false
 
   constructor(iid: Iid) {
@@ -52,6 +55,18 @@ export class EffectsCollector {
     this.#any = true
   }
 
+  /** An activity for whichever runtime can run it. */
+  task(task: NewTask): void {
+    this.#tasks.push(task)
+    this.#any = true
+  }
+
+  /** A task that nobody waits for any more. */
+  dropTask(command: number): void {
+    this.#dropsTasks.push(command)
+    this.#any = true
+  }
+
   /** Children that are to end. */
   close(children: Effects['closes']): void {
     if (children.length === 0) return
@@ -68,6 +83,8 @@ export class EffectsCollector {
       state: this.#state,
       progress: this.#progress,
       replies: this.#replies,
+      tasks: this.#tasks,
+      dropsTasks: this.#dropsTasks,
     }
   }
 }
@@ -80,4 +97,6 @@ export const NO_EFFECTS: Effects = {
   state: [],
   progress: null,
   replies: [],
+  tasks: [],
+  dropsTasks: [],
 }

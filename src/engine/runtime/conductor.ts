@@ -8,7 +8,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
+import type { SharedPulse } from '../../store/lease.ts'
 import { StoreError } from '../../store/store-error.ts'
+import type { NewTask, TaskKey } from '../../store/tasks.ts'
 import type {
   Claim,
   Delivery,
@@ -22,8 +24,8 @@ import type {
 import type { ContextHost } from '../context/make-context.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { Execution, type Outcome } from '../replay/execution.ts'
-import { NondeterminismError } from '../replay/nondeterminism.ts'
-import type { Activities } from './activities.ts'
+import { type Activities, LocalCall } from './activities.ts'
+import { type ActivityWork, startByOf } from './activity-work.ts'
 import type { Alarms } from './alarms.ts'
 import { codeCaller } from './call-code.ts'
 import { Carrier } from './carrier.ts'
@@ -31,19 +33,21 @@ import { NO_EFFECTS } from './collect-effects.ts'
 import type { Committer } from './committer.ts'
 import { type ContinueHost, nextCopy, nextExecution } from './continuing.ts'
 import { Copies } from './copies.ts'
-import type { Arrival, Copy, TurnResult } from './copy.ts'
+import { type Arrival, type Copy, tasksOf, type TurnResult } from './copy.ts'
 import { Endings } from './endings.ts'
 import { finishedResults } from './hand-over.ts'
 import { expectsMail, hasNews, nextAtRest, REST_MS } from './next-at-rest.ts'
-import { type Outgoing, unsettledStarts } from './outgoing.ts'
+import type { Outgoing } from './outgoing.ts'
 import { calledOffBeforeItRan, readCopy, takeInbox } from './read-copy.ts'
+import { NOTHING, Scribe } from './scribe.ts'
+import { type AsideHost, setAside } from './set-aside.ts'
+import { CAREFUL_DEATHS, MOST_DEATHS, PoisonError } from './poison.ts'
+import type { Slots } from './slots.ts'
 import type { NewInstance } from './start-item.ts'
 import type { StoreClock } from './store-clock.ts'
-import { type Begin, locateMismatch, takeTurn } from './take-turn.ts'
+import { type Begin, takeTurn } from './take-turn.ts'
 import { Turner } from './turner.ts'
 import { endAtOnce, endOf, finalError, startedEvent, turnRow } from './turn-row.ts'
-
-const NOTHING: TurnResult = { events: [], given: [], taken: [], dropped: [], effects: null }
 
 // The alarm of an instance that belongs to no command.
 const REST = -1
@@ -53,17 +57,22 @@ export interface ConductorSetup extends ContinueHost {
   readonly clock: Clock
   readonly time: StoreClock
   readonly alarms: Alarms
+  readonly pulse: SharedPulse
   readonly log: Logger
   readonly committer: Committer
   readonly context: ContextHost
   /** Runs what turns asked for. */
   activities(): Activities
+  /** Where activities wait for their turn. */
+  slots(): Slots
   /** Carries out what turns asked of other instances. */
   outgoing(): Outgoing
   /** Whether there is little room for further instances. */
   crowded(): boolean
   /** There is, or may be, mail for these instances. */
   look(iids: readonly Iid[]): void
+  /** Something of an instance has changed that is waited for, perhaps in other processes. */
+  changed(iid: Iid): void
   /** Requests were answered. */
   replied(to: readonly string[]): void
   /** Hands results over that an owner who lost the instance still has. */
@@ -72,8 +81,14 @@ export interface ConductorSetup extends ContinueHost {
   claimAt(at: number): void
   /** An instance is no longer owned here. */
   left(): void
-  /** An instance needs code that is not here. */
-  lacksCode(): void
+  /** Notes what is about to be done with an instance that owners died with; whether it may be. */
+  aboutTo(copy: Copy, doing: string): Promise<boolean>
+  /** What owners died with comes one at a time, and this one is over. */
+  carefulOver(): void
+  /** There are new tasks in the store. */
+  tasksMade(tasks: readonly NewTask[]): void
+  /** These tasks are not wanted any more. */
+  tasksDropped(keys: readonly TaskKey[]): void
 }
 
 /** Leads the copies of one runtime. */
@@ -83,10 +98,9 @@ export class Conductor {
   readonly turner: Turner
   readonly #setup: ConductorSetup
   readonly #carrier: Carrier
+  readonly #scribe: Scribe
   readonly #call: Begin
   readonly #left = notify()
-  /** Of instances that are not recorded yet: what they were started with. */
-  readonly #starts = new WeakMap<Copy, NewInstance>()
   #closing = false
 
   constructor(setup: ConductorSetup) {
@@ -95,10 +109,17 @@ export class Conductor {
     this.#call = codeCaller(setup.context)
     this.#carrier = new Carrier({
       ...setup,
+      serves: (tag) => setup.context.serves(tag),
       closing: () => this.#closing,
       arrive: (copy, arrivals) => this.arrive(copy, arrivals),
       turn: (copy) => this.turner.enqueue(copy),
-      rest: (copy) => this.#releaseIfAtRest(copy),
+      rest: (copy) => this.rest(copy),
+    })
+    this.#scribe = new Scribe({
+      committer,
+      workflowNumber: (definition) => setup.workflowNumber(definition),
+      silence: (copy) => this.#carrier.silence(copy),
+      recorded: (...told) => this.#recorded(...told),
     })
     this.turner = new Turner({
       clock,
@@ -106,6 +127,11 @@ export class Conductor {
       turn: (copy) => this.#turn(copy),
       turnsTaken: () => committer.flush(),
     })
+  }
+
+  /** Activities that were called and whose code is not here. */
+  get unknownActivities(): readonly string[] {
+    return this.#carrier.unknownActivities
   }
 
   /** An execution for an instance. */
@@ -117,7 +143,7 @@ export class Conductor {
   /** Takes a new instance through its first turn. Its row is recorded with that turn. */
   begin(copy: Copy, start: NewInstance): void {
     this.#add(copy)
-    this.#starts.set(copy, start)
+    this.#scribe.begins(copy, start)
     this.turner.enqueue(copy)
   }
 
@@ -135,7 +161,12 @@ export class Conductor {
     copy.epoch = claim.epoch
     copy.state = 'resting'
     copy.reopened = true
+    copy.tasks = tasksOf(loaded)
+    copy.careful = claim.attempts >= CAREFUL_DEATHS
     this.#add(copy)
+    if (claim.attempts >= MOST_DEATHS) {
+      return void this.#setAside(copy, new PoisonError(claim.attempts, claim.doing))
+    }
     this.turner.enqueue(copy)
     this.#receive(copy, loaded)
   }
@@ -155,9 +186,9 @@ export class Conductor {
   }
 
   /** What waits in its inbox arrives; an instance whose inbox cannot be read is set aside. */
-  #receive(copy: Copy, { inbox }: Loaded): void {
+  #receive(copy: Copy, { inbox, tasks }: Loaded): void {
     try {
-      takeInbox(copy, inbox)
+      takeInbox(copy, inbox, tasks)
       if (hasNews(copy)) this.turner.enqueue(copy)
     } catch (error) {
       void this.#setAside(copy, error)
@@ -166,8 +197,48 @@ export class Conductor {
 
   /** Something arrived for an instance that is owned. */
   deliver(copy: Copy, loaded: Loaded): void {
-    if (copy.state !== 'gone') this.#receive(copy, loaded)
+    if (copy.state !== 'gone') {
+      this.#receive(copy, loaded)
+      this.#seeTasks(copy, loaded)
+    }
     if (copy.state === 'released' && hasNews(copy)) this.#setup.look([copy.iid])
+  }
+
+  /** What nobody has begun in time fails. The store does not hand it out any more by then. */
+  #seeTasks(copy: Copy, { tasks }: Loaded): void {
+    const now = this.#setup.time.now()
+    for (const task of tasks) {
+      const given = copy.run.open.get(task.command)
+      if (given === undefined || !copy.tasks?.has(task.command)) continue
+      copy.tasks.set(task.command, task)
+      const work = given.work as ActivityWork
+      if (task.held || task.attempts > 0 || startByOf(work) > now) continue
+      this.#carrier.notStarted(copy, task.command, work)
+    }
+  }
+
+  /** A copy may have nothing to do here for a while. */
+  rest(copy: Copy): void {
+    this.#releaseIfAtRest(copy)
+  }
+
+  /** Whether no copy runs, waits for a turn, or is being committed. */
+  isQuiet(): boolean {
+    for (const copy of this.copies) {
+      if (copy.state !== 'resting' || copy.running.size > 0 || hasNews(copy)) return false
+    }
+    return true
+  }
+
+  /** Activities of a copy that wait for a slot here are left to other runtimes. */
+  leaveToOthers(copy: Copy, commands: readonly number[]): void {
+    if (copy.state === 'gone' || copy.state === 'released') return
+    for (const command of commands) {
+      copy.running.delete(command)
+      ;(copy.newTasks ??= new Set()).add(command)
+    }
+    if (copy.state !== 'resting') return
+    this.#scribe.tasks(copy)
   }
 
   /** Puts arrivals before a copy and lets it have a turn. */
@@ -182,13 +253,14 @@ export class Conductor {
     this.#carrier.retryAfter(copy, command, attempt, delayMs, error)
   }
 
-  /** The instance was changed from outside: whatever this copy sends is refused. */
-  recall(copy: Copy): void {
+  /** The instance was changed from outside, or taken over: whatever this copy sends is refused. */
+  recall(copy: Copy, reason = 'it was changed from outside'): void {
     this.#handOver(copy, NOTHING)
-    this.drop(copy, 'it was changed from outside')
+    this.drop(copy, reason)
   }
 
   #handOver(copy: Copy, result: TurnResult): void {
+    copy.overruled = true
     const finished = finishedResults(copy, result)
     copy.arrivals = []
     if (finished.length > 0) this.#setup.handOver(finished)
@@ -205,7 +277,9 @@ export class Conductor {
   async close(drainMs: number): Promise<void> {
     const { clock, committer } = this.#setup
     this.#closing = true
-    this.#setup.activities().clearQueue()
+    for (const call of this.#setup.slots().close()) {
+      if (call instanceof LocalCall && call.wanted) call.copy.running.delete(call.command)
+    }
     for (const copy of this.copies) this.#releaseIfAtRest(copy)
     committer.flush()
     let late = false
@@ -220,12 +294,16 @@ export class Conductor {
   }
 
   async #turn(copy: Copy): Promise<void> {
-    const { time, values } = this.#setup
+    const { time, values, pulse } = this.#setup
     copy.stop ??= calledOffBeforeItRan(copy)
     if (copy.stop !== undefined) return this.#stop(copy)
+    if (copy.careful) {
+      const may = await this.#setup.aboutTo(copy, 'its own code')
+      if (!may || copy.state !== 'ready') return
+    }
     let result: TurnResult
     try {
-      result = await takeTurn(copy, time.now(), this.#call)
+      result = await takeTurn(copy, time.now(), this.#call, pulse)
     } catch (error) {
       return this.#setAside(copy, error)
     }
@@ -238,7 +316,7 @@ export class Conductor {
       // Not waited for: it may need turns of others.
       return void this.#continue(copy, outcome, result)
     }
-    this.#commit(copy, turnRow(copy, result.events), this.#atRest(copy, false), result)
+    this.#scribe.turn(copy, turnRow(copy, result.events), this.#atRest(copy, false), result)
   }
 
   /** The instance ends without its code being asked. */
@@ -257,7 +335,7 @@ export class Conductor {
 
   #commitEnd(copy: Copy, end: Ending, result: TurnResult): void {
     const events = [...result.events, { type: 'ended', status: end.status } as const]
-    this.#commit(copy, turnRow(copy, events), { kind: 'end', end }, result)
+    this.#scribe.turn(copy, turnRow(copy, events), { kind: 'end', end }, result)
   }
 
   /** The execution is over and the next one begins, in the same item. */
@@ -270,7 +348,7 @@ export class Conductor {
       // It has to be there before it can go on.
       const [first, ...events] = result.events
       const row = turnRow(copy, [first!])!
-      return this.#commitStart(copy, row, { kind: 'keep' }, NOTHING, (verdict) => {
+      return this.#scribe.start(copy, row, { kind: 'keep' }, NOTHING, (verdict) => {
         if (verdict !== 'done') return this.#recorded(copy, row, { kind: 'keep' }, NOTHING, verdict)
         copy.turn = copy.seq = 1
         void this.#continue(copy, outcome, { ...result, events })
@@ -291,60 +369,7 @@ export class Conductor {
     }
     if (copy.state !== 'committing') return
     const events = [...result.events, { type: 'ended', status: 'continued' } as const]
-    this.#commit(copy, turnRow(copy, events), next, result)
-  }
-
-  #commit(copy: Copy, row: TurnRow | null, next: Next, result: TurnResult): void {
-    const { committer } = this.#setup
-    const starting = unsettledStarts(copy, next, result)
-    if (starting.length > 0) {
-      // A child that is being started can be closed only once it is there.
-      const again = (): void => {
-        if (copy.state === 'committing') this.#commit(copy, row, next, result)
-        committer.flush()
-      }
-      void Promise.all(starting).then(again)
-      return
-    }
-    if (copy.turn === 0) {
-      return this.#commitStart(copy, row!, next, result, (verdict) =>
-        this.#recorded(copy, row, next, result, verdict),
-      )
-    }
-    // Nothing of it may begin here while it is being given away.
-    if (next.kind === 'release') this.#carrier.silence(copy)
-    const { taken, effects } = result
-    if (row === null && taken.length === 0 && effects === null && next.kind === 'keep') {
-      // A copy that was read again and has nothing new: what was open goes on.
-      return this.#recorded(copy, row, next, result, 'done')
-    }
-    committer.add({
-      turn: { iid: copy.iid, epoch: copy.epoch, turn: row, taken, effects, next },
-      settle: (verdict) => this.#recorded(copy, row, next, result, verdict),
-    })
-  }
-
-  #commitStart(
-    copy: Copy,
-    turn: TurnRow,
-    next: Next,
-    { effects }: TurnResult,
-    settle: (verdict: Verdict | Error) => void,
-  ): void {
-    const { iid, id, definition, parent } = copy
-    const { labels, messages } = this.#starts.get(copy)!
-    const workflow = this.#setup.workflowNumber(definition)!
-    // One that only sleeps is nobody's from the beginning.
-    const wakeAt = next.kind === 'release' ? next.wakeAt : null
-    const end = next.kind === 'end' ? next.end : null
-    const owned = next.kind !== 'release'
-    this.#setup.committer.add({
-      start: { iid, id, workflow, owned, wakeAt, turn, end, parent, labels, messages, effects },
-      settle: (verdict) => {
-        copy.onStarted?.(verdict)
-        settle(verdict)
-      },
-    })
+    this.#scribe.turn(copy, turnRow(copy, events), next, result)
   }
 
   #recorded(
@@ -363,7 +388,9 @@ export class Conductor {
     if (turn !== null) {
       copy.turn = turn.turn
       copy.seq = turn.first + turn.count - 1
+      this.#notCareful(copy)
       this.copies.grow(copy, turn.events.length)
+      if (copy.alarms.size > 0) this.#carrier.forgetLimits(copy)
     }
     copy.known.deleted(result.taken)
     for (const line of copy.lines) line()
@@ -382,6 +409,7 @@ export class Conductor {
         for (const given of result.given) this.#carrier.carryOut(copy, given)
         this.#carrier.watchCleanUp(copy)
         if (isNew && this.#mayHaveMail(copy)) this.#setup.look([copy.iid])
+        if (this.#scribe.tasks(copy)) return
         if (hasNews(copy)) this.turner.enqueue(copy)
         else this.#releaseIfAtRest(copy)
     }
@@ -389,7 +417,7 @@ export class Conductor {
 
   /** Whether something was sent along with the start, or may have come meanwhile. */
   #mayHaveMail(copy: Copy): boolean {
-    return copy.hasMail || copy.parent !== null || this.#starts.get(copy)!.messages.length > 0
+    return copy.hasMail || copy.parent !== null || this.#scribe.wasSentMail(copy)
   }
 
   /** What the turn meant for others here: attempts that are not wanted, children, those who asked. */
@@ -406,7 +434,15 @@ export class Conductor {
     if (effects === null) return
     if (effects.closes === 'all') children.push(...copy.children.values())
     if (children.length > 0) this.#setup.look(children)
+    if (effects.tasks.length > 0) {
+      this.#setup.tasksMade(effects.tasks)
+    }
+    if (effects.dropsTasks.length > 0) {
+      const { iid, generation: execution } = copy
+      this.#setup.tasksDropped(effects.dropsTasks.map((command) => ({ iid, execution, command })))
+    }
     if (effects.replies.length > 0) this.#setup.replied(effects.replies.map(({ to }) => to))
+    if (effects.replies.length > 0 || effects.progress !== null) this.#setup.changed(copy.iid)
   }
 
   /** Goes on with the next execution of an instance. */
@@ -414,7 +450,8 @@ export class Conductor {
     this.#leave(copy, 'its next execution has begun')
     if (!keep) {
       this.endings.tell(copy.iid, undefined)
-      return this.#setup.claimAt(this.#setup.time.now())
+      // Claimed by whoever has its version.
+      return this.#setup.look([copy.iid])
     }
     const next = nextCopy(copy, started, this.#setup, (...given) => this.execution(...given))
     this.#add(next)
@@ -451,21 +488,12 @@ export class Conductor {
       return
     }
     this.#carrier.silence(copy)
-    this.#commitWithoutTurn(copy, next)
-  }
-
-  #commitWithoutTurn(copy: Copy, next: Next): void {
-    const { committer } = this.#setup
-    copy.state = 'committing'
-    committer.add({
-      turn: { iid: copy.iid, epoch: copy.epoch, turn: null, taken: [], effects: null, next },
-      settle: (verdict) => this.#recorded(copy, null, next, NOTHING, verdict),
-    })
-    committer.flush()
+    this.#scribe.next(copy, next)
   }
 
   #released(copy: Copy, wakeAt: number | null): void {
     this.#carrier.silence(copy)
+    this.#notCareful(copy)
     copy.state = 'released'
     this.copies.release(copy)
     this.#notifyLeft()
@@ -485,6 +513,7 @@ export class Conductor {
     }
     this.#leave(copy, 'the workflow has ended')
     this.endings.tell(copy.iid, end)
+    this.#setup.changed(copy.iid)
     if (copy.parent !== null && copy.parent.onClose !== 'independent') {
       this.#setup.look([copy.parent.iid])
     }
@@ -492,12 +521,20 @@ export class Conductor {
 
   #leave(copy: Copy, reason: string): void {
     copy.state = 'gone'
+    this.#notCareful(copy)
     this.#carrier.silence(copy)
     for (const attempt of copy.running.values()) attempt.abort(reason)
     copy.running.clear()
     copy.run.drop()
     this.copies.remove(copy)
     this.#notifyLeft()
+  }
+
+  /** It got further, or is gone: another one that owners died with may be had. */
+  #notCareful(copy: Copy): void {
+    if (!copy.careful) return
+    copy.careful = false
+    this.#setup.carefulOver()
   }
 
   #notifyLeft(): void {
@@ -513,34 +550,19 @@ export class Conductor {
     void this.#setAside(copy, error)
   }
 
-  /** The instance cannot go on: it is suspended with a report, never failed, never guessed around. */
-  async #setAside(copy: Copy, thrown: unknown): Promise<void> {
-    const { log, values } = this.#setup
-    const error = thrown instanceof NondeterminismError ? await this.#locate(copy, thrown) : thrown
-    if (copy.state === 'gone') return
-    const { id, definition } = copy
-    log.error({ id, workflow: definition.name, err: error }, 'instance set aside')
-    this.#carrier.silence(copy)
-    for (const attempt of copy.running.values()) attempt.abort('the instance was set aside')
-    copy.running.clear()
-    copy.lines = []
-    const next: Next = { kind: 'hold', report: values.encodeError(error) }
-    if (copy.turn > 0) return this.#commitWithoutTurn(copy, next)
-    // It exists from now on, and is set aside: the start was accepted.
-    copy.state = 'committing'
-    const row = turnRow(copy, [startedEvent(copy)])!
-    this.#commitStart(copy, row, { kind: 'keep' }, NOTHING, (verdict) => {
-      if (verdict !== 'done') return this.drop(copy, 'it was not started')
-      copy.turn = 1
-      this.#commitWithoutTurn(copy, next)
-    })
-    this.#setup.committer.flush()
-  }
-
-  #locate(copy: Copy, error: NondeterminismError): Promise<NondeterminismError> {
-    if (copy.past === undefined) return Promise.resolve(error)
-    const run = this.execution(copy.definition, copy.id)
-    return locateMismatch({ ...copy, run, lines: [], arrivals: [] }, this.#call, error)
+  #setAside(copy: Copy, error: unknown): Promise<void> {
+    const { log, values, committer } = this.#setup
+    const host: AsideHost = {
+      log,
+      values,
+      scribe: this.#scribe,
+      call: this.#call,
+      execution: ({ definition, id }) => this.execution(definition, id),
+      silence: (one) => this.#carrier.silence(one),
+      drop: (one, reason) => this.drop(one, reason),
+      flush: () => committer.flush(),
+    }
+    return setAside(host, copy, error)
   }
 
   #read(loaded: Loaded, definition: WorkflowDefinition, epoch: number): Copy | undefined {

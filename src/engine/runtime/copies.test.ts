@@ -11,6 +11,7 @@ const claim = (copy: Copy, more: object = {}) => ({
   execution: copy.generation,
   turn: copy.turn,
   attempts: 0,
+  doing: '',
   ...more,
 })
 

@@ -3,7 +3,8 @@ import type { Effects, Iid, Loaded, ParentLink, Verdict } from '../../store/work
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution, Given } from '../replay/execution.ts'
 import type { OpenAttempt, PastTurn } from '../replay/replay.ts'
-import type { Attempt } from './activities.ts'
+import type { OpenTask } from '../../store/tasks.ts'
+import type { Attempt } from './activity-call.ts'
 import type { Alarm } from './alarms.ts'
 import { KnownRows } from './known-rows.ts'
 
@@ -15,6 +16,8 @@ export interface Arrival {
   >
   /** The inbox row it came from. */
   readonly inboxId?: number
+  /** The result of somebody else: the task of its command is still there. */
+  readonly besideTask?: boolean
 }
 
 /** A message in the inbox of an instance. */
@@ -86,6 +89,16 @@ export interface Copy {
   lines: (() => void)[]
   /** Activities and steps that run or wait for a slot here. */
   readonly running: Map<number, Attempt>
+  /** Activities that wait in the store for a runtime, or run in one, by command. */
+  tasks: Map<number, OpenTask> | undefined
+  /** Activities that are to become tasks: the next item that is committed says so. */
+  newTasks: Set<number> | undefined
+  /** What attempts of steps last told, by command. */
+  stepBeats: Map<number, string> | undefined
+  /** Whether owners died with it: each start of code or activity is told beforehand. */
+  careful: boolean
+  /** Whether somebody else has it now: what still finishes here is handed over. */
+  overruled: boolean
   /** Failed attempts of commands that are open. */
   attempts: Map<number, OpenAttempt>
   /** True when what is open has to be taken up again: after a replay, or a release. */
@@ -109,9 +122,14 @@ export interface TurnResult {
   readonly effects: Effects | null
 }
 
-/** Commands that somebody else answers, by mail. */
-export function waitsForMail({ type }: CommandEvent): boolean {
-  return type === 'receive' || type === 'child'
+/** Whether somebody else answers a command, by mail. */
+export function waitsForMail({ tasks }: Copy, { type, command }: CommandEvent): boolean {
+  return type === 'receive' || type === 'child' || tasks?.has(command) === true
+}
+
+/** What a load says about tasks of an instance takes the place of what was known. */
+export function tasksOf({ tasks }: Loaded): Copy['tasks'] {
+  return tasks.length === 0 ? undefined : new Map(tasks.map((task) => [task.command, task]))
 }
 
 /** A copy of an instance that was read from the store. */
@@ -132,6 +150,7 @@ export function copyOf(
     at: last?.at ?? 0,
     handedBytes: loaded.history.reduce((sum, { events }) => sum + events.length, 0),
     past,
+    tasks: tasksOf(loaded),
     reopened: true,
   }
 }
@@ -173,6 +192,11 @@ export function newCopy({
     writeState: () => started.state,
     lines: [],
     running: new Map(),
+    tasks: undefined,
+    newTasks: undefined,
+    stepBeats: undefined,
+    careful: false,
+    overruled: false,
     attempts: new Map(),
     reopened: false,
     alarms: new Map(),

@@ -1,5 +1,6 @@
 import type { CommandEvent } from '../../store/history.ts'
 import type { Next } from '../../store/workflow-store.ts'
+import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
 import { type Copy, waitsForMail } from './copy.ts'
 import { firesAt } from './take-turn.ts'
 
@@ -23,7 +24,8 @@ export function nextAtRest(copy: Copy, { now, closing, impatient }: Circumstance
   if (copy.arrivals.length > 0 || copy.stop !== undefined) return { kind: 'keep' }
   const wakeAt = sleepsUntil(copy, closing)
   if (wakeAt === undefined) return { kind: 'keep' }
-  if (!closing) {
+  // What owners died with is given back at once: nobody may take it for the cause of the next death.
+  if (!closing && !copy.careful) {
     if (wakeAt <= now + REST_MS) return { kind: 'keep' }
     if (!impatient && expectsMail(copy)) return { kind: 'keep' }
   }
@@ -32,7 +34,7 @@ export function nextAtRest(copy: Copy, { now, closing, impatient }: Circumstance
 
 /** Whether a message or the end of a child is waited for. */
 export function expectsMail(copy: Copy): boolean {
-  for (const { event } of copy.run.open.values()) if (waitsForMail(event)) return true
+  for (const { event } of copy.run.open.values()) if (waitsForMail(copy, event)) return true
   return false
 }
 
@@ -45,12 +47,18 @@ export function cleanUpUntil({ run, definition }: Copy): number | undefined {
 function sleepsUntil(copy: Copy, closing: boolean): number | undefined {
   if (copy.running.size > 0) return undefined
   let wakeAt = cleanUpUntil(copy) ?? Infinity
-  for (const [command, { event }] of copy.run.open) {
+  for (const [command, { event, work }] of copy.run.open) {
     if (event.type === 'activity' || event.type === 'step') {
+      wakeAt = Math.min(wakeAt, deadlineOf(work as ActivityWork))
+      const task = copy.tasks?.get(command)
+      if (task !== undefined) {
+        if (task.attempts === 0) wakeAt = Math.min(wakeAt, startByOf(work as ActivityWork))
+        continue
+      }
       const retryAt = copy.attempts.get(command)?.retryAt
       if (retryAt === undefined && !closing) return undefined
       wakeAt = Math.min(wakeAt, retryAt ?? 0)
-    } else if (event.type === 'timer' || (waitsForMail(event) && !isUnstarted(copy, event))) {
+    } else if (event.type === 'timer' || (waitsForMail(copy, event) && !isUnstarted(copy, event))) {
       wakeAt = Math.min(wakeAt, firesAt(event))
     } else if (closing) {
       // Not carried out yet: whoever takes over does it.

@@ -1,4 +1,5 @@
 import { readEvents } from '../../store/history.ts'
+import type { OpenTask } from '../../store/tasks.ts'
 import type { InboxRow, Loaded } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution } from '../replay/execution.ts'
@@ -26,14 +27,20 @@ export function readCopy(
 const NOTHING = { input: '', seed: '', parentId: '', state: '' }
 
 /** Takes what waits in the inbox of an instance over into its copy, unless it is known there. */
-export function takeInbox(copy: Copy, inbox: readonly InboxRow[]): void {
+export function takeInbox(
+  copy: Copy,
+  inbox: readonly InboxRow[],
+  tasks: readonly OpenTask[] = [],
+): void {
+  // One snapshot, and a task goes with its result (K4): what is beside a task is not from it.
+  const open = new Set(tasks.map(({ command }) => command))
   for (const row of inbox) {
     // One for a later execution is for whoever owns that.
-    if (row.execution <= copy.generation && copy.known.add(row.id)) takeRow(copy, row)
+    if (row.execution <= copy.generation && copy.known.add(row.id)) takeRow(copy, row, open)
   }
 }
 
-function takeRow(copy: Copy, row: InboxRow): void {
+function takeRow(copy: Copy, row: InboxRow, tasks: ReadonlySet<number>): void {
   const { id: inboxId, kind, command, name: channel, replyTo, payload, parked } = row
   switch (kind) {
     case 'message': {
@@ -59,7 +66,7 @@ function takeRow(copy: Copy, row: InboxRow): void {
         kind === 'completed'
           ? { type: kind, command, value: payload }
           : { type: kind, command, error: payload }
-      copy.arrivals.push({ event, inboxId })
+      copy.arrivals.push({ event, inboxId, ...(tasks.has(command) && { besideTask: true }) })
     }
   }
 }

@@ -3,7 +3,9 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { HearingHealth, News } from '../../store/hints.ts'
 import { StoreError } from '../../store/store-error.ts'
+import type { TaskInterest, TaskKey } from '../../store/tasks.ts'
 import type {
   Claim,
   Delivery,
@@ -15,13 +17,15 @@ import type {
   WorkflowStore,
 } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
-import type { Hint, LocalRuntime } from '../client/client-setup.ts'
+import type { Health } from '../../workers/worker.ts'
+import type { Client } from '../client/client.ts'
+import type { ChangesElsewhere, Hint, LocalRuntime } from '../client/client-setup.ts'
 import type { WorkflowLimits } from '../context/frame.ts'
 import { momentAfter } from '../context/moments.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Registry } from '../registry.ts'
+import { serves } from '../served-tags.ts'
 import type { Values } from '../values.ts'
-import { Activities } from './activities.ts'
 import { Alarms } from './alarms.ts'
 import { Claimer, type ClaimHost } from './claimer.ts'
 import { Committer, type CommitHost, type Identity } from './committer.ts'
@@ -29,16 +33,20 @@ import { Conductor } from './conductor.ts'
 import { type Copy, newCopy } from './copy.ts'
 import { type Endings, Waiters } from './endings.ts'
 import { guardGlobals } from './guard-globals.ts'
+import { Hearing } from './hearing.ts'
 import { IidPool } from './iid-pool.ts'
 import { type MailHost, MailReader } from './mail-reader.ts'
 import { Outgoing } from './outgoing.ts'
+import { Pulse } from './pulse.ts'
 import { firstEvent, type NewInstance, startItem } from './start-item.ts'
 import { StoreClock } from './store-clock.ts'
 import { watchStrays } from './strays.ts'
+import type { TaskPolicy } from './task-runner.ts'
 import { Ticker, type TickHost } from './ticker.ts'
+import { untilIdle } from './until-idle.ts'
+import { Workforce } from './workforce.ts'
 
-const LACKING_MS = 30_000
-const LET_OTHERS_MS = 500
+const NOT_WANTED = 'its result is not wanted any more'
 
 /** What a runtime is made of. */
 export interface RuntimeSetup {
@@ -49,15 +57,29 @@ export interface RuntimeSetup {
   readonly log: Logger
   readonly random: () => number
   readonly leaseMs: number
+  /** An event loop that stood still for so long is given up. */
+  readonly giveUpMs: number
+  /** Whether the process is then ended, and what hangs in it set aside. */
+  readonly endsProcess: boolean
   /** How many instances are worked on at once. */
   readonly mostInstances: number
   /** How many activities run at once. */
   readonly mostActivities: number
+  /** Which activities it runs. */
+  readonly tasks: TaskPolicy
   readonly limits: WorkflowLimits
   /** Whether calls that cannot be repeated fail inside a workflow. */
   readonly guarded: boolean
   /** For people: host, process id. */
   readonly info: string
+}
+
+/** How the parts of a runtime are doing. */
+export interface RuntimeHealth {
+  /** Its loops. */
+  readonly workers: readonly Health[]
+  /** How it hears of what other processes do. */
+  readonly hints: HearingHealth
 }
 
 /** What became of a start. */
@@ -72,6 +94,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   readonly clock: Clock
   readonly log: Logger
   readonly leaseMs: number
+  readonly pulse: Pulse
   /** Who waits in this process for which answer. */
   readonly replied = new Waiters<string, void>()
   readonly #setup: RuntimeSetup
@@ -80,21 +103,22 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   readonly #iids: IidPool
   readonly #committer: Committer
   readonly #conductor: Conductor
-  readonly #activities: Activities
+  readonly #workforce: Workforce
   readonly #outgoing: Outgoing
   readonly #mail: MailReader
   readonly #claimer: Claimer
   readonly #ticker: Ticker
+  readonly #hearing: Hearing
   readonly #numbers = new Map<WorkflowDefinition, number>()
   readonly #warned = new Set<string>()
-  readonly #dueAlarm = { ring: () => this.#claimer.wake() }
+  readonly #dueAlarm = { ring: () => this.#claimDue() }
   #supervisor: Supervisor | undefined
   readonly #stopWatching: (() => void)[] = []
   #identity: Identity = { runtime: 0, server: '' }
   #closing = false
   #dead = 0
-  #lackedCodeMs = -Infinity
   #rebirth: Promise<void> | undefined
+  #client: Client | undefined
 
   private constructor(setup: RuntimeSetup) {
     const { store, clock, log, leaseMs, values, registry, random } = setup
@@ -103,6 +127,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.clock = clock
     this.log = log
     this.leaseMs = leaseMs
+    this.pulse = new Pulse(setup)
     this.#time = new StoreClock(clock)
     this.#alarms = new Alarms(clock, this.#time)
     this.#iids = new IidPool(store)
@@ -110,10 +135,34 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#claimer = new Claimer(this)
     this.#ticker = new Ticker(this)
     this.#mail = new MailReader(this)
+    this.#hearing = new Hearing(
+      {
+        clock,
+        log,
+        runtimeNumber: () => this.runtimeNumber(),
+        workflowNumbers: () => this.workflowNumbers(),
+        taskInterest: () => this.taskInterest(),
+        heldTasks: () => this.heldTasks(),
+        freeInstances: () => this.freeInstances(),
+        owns: (iid) => this.owns(iid),
+        look: (iids) => this.#mail.look(iids),
+        claimAt: (at) => this.claimAt(at),
+        tasksAt: (at) => this.tasksAt(at),
+        abortTasks: (keys) => this.#workforce.tasks.abort(keys, NOT_WANTED),
+        recall: (iids) => this.recall(iids),
+        ask: async () => {
+          const { work, tasks } = await this.#ticker.ask()
+          return !work && !tasks
+        },
+        tick: () => this.#ticker.wake(),
+      },
+      store.hints,
+    )
     const conductor = new Conductor({
       clock,
       time: this.#time,
       alarms: this.#alarms,
+      pulse: this.pulse.shared,
       values,
       log,
       committer: this.#committer,
@@ -122,21 +171,34 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
         log,
         limits: setup.limits,
         activity: (name) => registry.activity(name),
+        learn: (activity) => registry.learn(activity),
+        serves: (tag) => serves(setup.tasks.served, tag),
         latest: (name) => registry.latest(name),
       },
-      activities: () => this.#activities,
+      activities: () => this.#workforce.activities,
+      slots: () => this.#workforce.slots,
       outgoing: () => this.#outgoing,
       workflow: (name, version) =>
         version === undefined ? registry.latest(name) : registry.workflow({ name, version }),
       foreignNumber: (name, version) => this.#foreignNumber(name, version),
       crowded: () => this.freeInstances() < setup.mostInstances / 2,
-      look: (iids) => this.#mail.look(iids),
+      look: (iids) => this.#look(iids),
+      changed: (iid) => this.#hearing.changed(iid),
       replied: (to) => to.forEach((address) => this.replied.tell(address)),
       handOver: (deliveries) => void this.#handOver(deliveries),
       workflowNumber: (definition) => this.#numbers.get(definition),
       claimAt: (at) => this.claimAt(at),
       left: () => this.#claimer.roomFreed(),
-      lacksCode: () => (this.#lackedCodeMs = clock.now()),
+      aboutTo: (copy, doing) => this.#aboutTo(copy, doing),
+      carefulOver: () => this.#carefulOver(),
+      tasksMade: (tasks) => {
+        this.#workforce.tasks.wake()
+        this.#hearing.tellTasks(tasks)
+      },
+      tasksDropped: (keys) => {
+        this.#workforce.tasks.abort(keys, NOT_WANTED)
+        this.tell({ kind: 'dropped', tasks: keys })
+      },
     })
     this.#conductor = conductor
     const completed = (copy: Copy, command: number, value: string): void =>
@@ -157,18 +219,31 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
       hint: (targets) => this.hint(targets),
     })
-    this.#activities = new Activities(
+    this.#workforce = new Workforce(
       {
+        store,
         clock,
+        time: this.#time,
+        alarms: this.#alarms,
         log,
         values,
         random,
+        pulse: this.pulse.shared,
+        registry,
+        client: () => this.#client!,
+        runtimeNumber: () => this.runtimeNumber(),
         mayStart: () => this.#ticker.leaseHolds(),
+        onDead: (runtime) => this.onDead(runtime),
+        hint: (targets) => this.hint(targets),
         completed,
         failed,
-        retry: (copy, command, attempt, delayMs, error) =>
-          conductor.retryAfter(copy, command, attempt, delayMs, error),
+        retry: (...told) => conductor.retryAfter(...told),
+        leaveToOthers: (copy, commands) => conductor.leaveToOthers(copy, commands),
+        rest: (copy) => conductor.rest(copy),
+        carefulOver: () => this.#carefulOver(),
+        handOver: (delivery) => void this.#handOver([delivery]),
       },
+      setup.tasks,
       setup.mostActivities,
     )
   }
@@ -178,6 +253,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     const runtime = new EngineRuntime(setup)
     await setup.store.open()
     await runtime.#register()
+    runtime.pulse.start(setup.store)
     runtime.#stopWatching.push(watchStrays())
     if (setup.guarded) runtime.#stopWatching.push(guardGlobals())
     runtime.#supervisor = supervise(
@@ -187,11 +263,18 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
         runtime.#claimer.work(),
         runtime.#ticker.work(),
         runtime.#mail.work(),
+        ...runtime.#workforce.workers(),
       ],
       { log: setup.log, clock: setup.clock },
     )
+    runtime.#hearing.open()
     runtime.#ticker.wake()
     return runtime
+  }
+
+  /** What activities reach as `ctx.client`. */
+  serve(client: Client): void {
+    this.#client = client
   }
 
   /** Starts an instance; resolves when it is recorded, or when its id turns out to be taken. */
@@ -219,6 +302,27 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#mail.look(
       targets.filter(({ owner }) => owner === null || owner === own).map(({ iid }) => iid),
     )
+    this.#hearing.tellMail(targets.map(({ iid }) => iid))
+  }
+
+  tell(news: News): void {
+    this.#hearing.tell(news)
+  }
+
+  get news(): ChangesElsewhere {
+    return this.#hearing.news
+  }
+
+  /** There may be mail for these, whoever owns them. */
+  #look(iids: readonly Iid[]): void {
+    this.#mail.look(iids)
+    this.#hearing.tellMail(iids)
+  }
+
+  /** Something has fallen due; others are asked where there is no room for it. */
+  #claimDue(): void {
+    this.#claimer.wake()
+    if (this.freeInstances() <= 0) this.#hearing.overflow()
   }
 
   recall(iids: readonly Iid[]): void {
@@ -255,12 +359,40 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
    */
   async close(drainMs: number): Promise<void> {
     this.#closing = true
-    await this.#conductor.close(drainMs)
+    await Promise.all([this.#conductor.close(drainMs), this.#workforce.tasks.close(drainMs)])
     await this.#supervisor?.stop({ within: 5_000 })
     this.#committer.close()
     this.#alarms.clear()
     for (const stop of this.#stopWatching) stop()
-    await this.store.unregister(this.#identity.runtime)
+    await this.pulse.stop()
+    try {
+      await this.store.unregister(this.#identity.runtime)
+      // What it had is anybody's now.
+      this.tell({ kind: 'freed' })
+    } finally {
+      await this.#hearing.close()
+    }
+  }
+
+  /** How its parts are doing. */
+  health(): RuntimeHealth {
+    return { workers: this.#supervisor?.health() ?? [], hints: this.#hearing.health() }
+  }
+
+  /** Resolves when nothing is due. */
+  idle(signal: AbortSignal | undefined): Promise<void> {
+    return untilIdle(this, signal)
+  }
+
+  isQuiet(): boolean {
+    if (this.#workforce.tasks.busy || this.#committer.size > 0) return false
+    return this.#conductor.isQuiet()
+  }
+
+  async hasNothingDue(): Promise<boolean> {
+    const due = await this.#ticker.ask()
+    if (due.work) return false
+    return !due.tasks || (await this.#workforce.tasks.findsNothing())
   }
 
   identity(): Identity {
@@ -312,10 +444,39 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   }
 
   claimAt(at: number): void {
-    if (this.#closing) return
-    // Who was found to lack code lets others go first: they may have it.
-    const lacking = this.clock.now() - this.#lackedCodeMs < LACKING_MS
-    this.#alarms.set(this.#dueAlarm, lacking ? at + LET_OTHERS_MS : at)
+    if (!this.#closing) this.#alarms.set(this.#dueAlarm, at)
+  }
+
+  taskInterest(): TaskInterest | null {
+    return this.#workforce.tasks.interest
+  }
+
+  unknownActivities(): readonly string[] {
+    return this.#conductor.unknownActivities
+  }
+
+  stranded(iids: readonly Iid[]): void {
+    this.#claimer.hint(iids)
+  }
+
+  heldTasks(): readonly (TaskKey & { readonly attempt: number })[] {
+    return this.#workforce.tasks.held()
+  }
+
+  isIdle(): boolean {
+    return !this.#closing && this.#workforce.slots.idle
+  }
+
+  lostTasks(keys: readonly (TaskKey & { readonly attempt: number })[]): void {
+    this.#workforce.tasks.abort(keys, NOT_WANTED)
+  }
+
+  tasksAt(at: number): void {
+    if (!this.#closing) this.#workforce.tasksAt(at)
+  }
+
+  helpedWith(activities: readonly string[]): void {
+    this.#workforce.helpedWith(activities)
   }
 
   /** Something became claimable. */
@@ -363,11 +524,13 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       'this runtime was declared dead because its lease ended; it goes on under a new number',
     )
     for (const copy of this.#conductor.copies) {
-      if (copy.turn > 0) this.#conductor.drop(copy, 'another runtime has taken over')
+      if (copy.turn > 0) this.#conductor.recall(copy, 'another runtime has taken over')
     }
     this.#committer.forgetTurns()
     this.#conductor.copies.forgetReleased()
+    this.#workforce.tasks.lost('another runtime has taken over')
     await this.#register()
+    this.#hearing.refresh()
     this.#ticker.wake()
   }
 
@@ -419,7 +582,33 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       this.#committer.flush()
     })
     if (known !== undefined) this.claimAt(wakeAt)
+    if (verdict === 'done') this.#tellStart(iid, known !== undefined)
     return { iid, verdict }
+  }
+
+  /** An instance that nobody owns is for others, unless there is room for it here. */
+  #tellStart(iid: Iid, isKnown: boolean): void {
+    if (!isKnown || this.freeInstances() <= 0) this.tell({ kind: 'due', iids: [iid] })
+  }
+
+  /** What somebody died with comes one at a time, instances and tasks alike: the next may come. */
+  #carefulOver(): void {
+    this.#claimer.wake()
+    this.#workforce.tasks.wake()
+  }
+
+  /** A store that cannot be asked says no: the instance is read again by whoever owns it then. */
+  async #aboutTo(copy: Copy, doing: string): Promise<boolean> {
+    const { iid, epoch } = copy
+    try {
+      if (await this.store.aboutTo(this.#identity.runtime, iid, epoch, doing)) return true
+      this.#conductor.drop(copy, 'it was taken away')
+    } catch (error) {
+      this.log.warn({ id: copy.id, err: error }, 'what is about to be done could not be noted')
+      this.#conductor.drop(copy, 'the store does not answer')
+      this.#claimer.reconcile()
+    }
+    return false
   }
 
   async #foreignNumber(name: string, version: string): Promise<number> {
@@ -430,6 +619,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   async #handOver(deliveries: readonly Delivery[]): Promise<void> {
     try {
       await this.store.send(deliveries)
+      this.#look(deliveries.map(({ iid }) => iid))
     } catch (error) {
       this.log.warn({ err: error }, 'results of an instance that was taken over are lost')
     }
@@ -455,6 +645,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#time.saw(registered.clock)
     this.#ticker.renewedAt(begunMs)
     this.#identity = { runtime: registered.runtime, server: registered.server }
+    this.pulse.shared.runtime = registered.runtime
     registry.workflows.forEach((definition, i) =>
       this.#numbers.set(definition, registered.workflows[i]!),
     )

@@ -2,11 +2,14 @@
 // leaves the process here; the caller commits what came out, and then carries it out.
 
 import type { CommandEvent, Event, NoteEvent } from '../../store/history.ts'
+import type { SharedPulse } from '../../store/lease.ts'
 import { type Execution, type Given, outlastsCode } from '../replay/execution.ts'
 import { NondeterminismError } from '../replay/nondeterminism.ts'
 import { type PastTurn, replay } from '../replay/replay.ts'
 import { beginTurn, drained, endTurn } from '../replay/turn.ts'
 import { EffectsCollector } from './collect-effects.ts'
+import { LocalCall, taskFor } from './activities.ts'
+import type { ActivityWork } from './activity-work.ts'
 import type { Arrival, Copy, Mail, TurnResult } from './copy.ts'
 import { startedEvent } from './turn-row.ts'
 
@@ -19,10 +22,16 @@ export type Begin = (copy: Copy) => () => Promise<unknown>
  * Throws when the instance has to be set aside: its code does not do what history says, or cannot
  * be repeated.
  */
-export async function takeTurn(copy: Copy, now: number, begin: Begin): Promise<TurnResult> {
+export async function takeTurn(
+  copy: Copy,
+  now: number,
+  begin: Begin,
+  pulse?: SharedPulse,
+): Promise<TurnResult> {
   const { run } = copy
   const turn = new TurnTaking(copy)
   await beginTurn(run)
+  pulse?.beginTurn(copy.iid)
   try {
     copy.at = Math.max(now, copy.at)
     if (copy.past !== undefined) await turn.repeat(copy.past, begin)
@@ -42,6 +51,7 @@ export async function takeTurn(copy: Copy, now: number, begin: Begin): Promise<T
     for (const arrival of arrivals) if (turn.arrive(arrival)) await turn.advance()
     turn.park()
   } finally {
+    pulse?.endTurn()
     endTurn()
   }
   if (run.broken !== undefined) throw run.broken
@@ -59,6 +69,7 @@ class TurnTaking {
   readonly #given: Given[] = []
   readonly #taken: number[] = []
   #effects: EffectsCollector | undefined
+  #newTasks: number[] | undefined
 
   constructor(copy: Copy) {
     this.#copy = copy
@@ -81,6 +92,10 @@ class TurnTaking {
     const { open } = this.#run
     this.#copy.reopened = false
     for (const command of open.values()) this.#given.push(command)
+    // A task of what is settled would be run again.
+    this.#copy.tasks?.forEach((_, command) => {
+      if (!open.has(command)) this.#settleTask(command, false)
+    })
     this.#copy.arrivals.push(...dueTimers(open.values(), this.#copy.at))
   }
 
@@ -96,7 +111,7 @@ class TurnTaking {
   }
 
   /** Applies what arrived; false when the code has nothing to go on with. */
-  arrive({ event, inboxId }: Arrival): boolean {
+  arrive({ event, inboxId, besideTask }: Arrival): boolean {
     const run = this.#run
     if (event.type === 'cancelled' && run.outcome?.kind === 'continued' && run.hasWaited) {
       // The next execution is there to clean up. One that never waits may have no other.
@@ -118,8 +133,23 @@ class TurnTaking {
     this.events.push(event)
     if (event.type === 'attempt') return false
     this.#copy.attempts.delete(event.command)
+    this.#settleTask(event.command, inboxId !== undefined && besideTask !== true)
+    if (inboxId !== undefined) this.#stopOwnAttempt(event.command)
     run.apply(event)
     return true
+  }
+
+  /** The result came from elsewhere, or from a transaction: an attempt here brings nothing more. */
+  #stopOwnAttempt(command: number): void {
+    const attempt = this.#copy.running.get(command)
+    if (!(attempt instanceof LocalCall)) return
+    this.#copy.running.delete(command)
+    attempt.abort('its result is there')
+  }
+
+  /** A task that told its result is gone; one that is settled otherwise has to go. */
+  #settleTask(command: number, hasTold: boolean): void {
+    if (this.#copy.tasks?.delete(command) && !hasTold) this.#collector().dropTask(command)
   }
 
   /** Hands out messages of these channels, as long as somebody waits for them. */
@@ -158,6 +188,8 @@ class TurnTaking {
   result(): TurnResult {
     const { run } = this.#copy
     const dropped = this.#effects?.dropped ?? NONE
+    for (const command of dropped) this.#settleTask(command, false)
+    for (const command of this.#newTasks ?? NONE) this.#makeTask(command)
     this.#effects?.close(dropped.filter((command) => run.isChild(command)))
     return {
       events: this.events,
@@ -176,6 +208,17 @@ class TurnTaking {
   #note(event: CommandEvent | NoteEvent): void {
     this.events.push(event)
     if (event.type === 'dropped' || !('command' in event)) this.#collector().note(event)
+    else if (event.type === 'activity' && event.where === 'task') {
+      ;(this.#newTasks ??= []).push(event.command)
+    }
+  }
+
+  /** Unless it was called off in the same turn. */
+  #makeTask(command: number): void {
+    const given = this.#run.open.get(command)
+    if (given === undefined) return
+    this.#collector().task(taskFor(this.#copy, command, given.work as ActivityWork))
+    ;(this.#copy.tasks ??= new Map()).set(command, { command, attempts: 0, held: false })
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
+import type { TaskInterest, TaskKey } from '../../store/tasks.ts'
 import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
 import { type Directive, idle } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
+import type { Pulse } from './pulse.ts'
 
 const TICK_MS = 10_000
 
@@ -13,9 +15,25 @@ export interface TickHost {
   readonly clock: Clock
   readonly log: Logger
   readonly leaseMs: number
+  readonly pulse: Pick<Pulse, 'renewed' | 'isKept'>
   runtimeNumber(): number
   workflowNumbers(): readonly number[]
   ownedCount(): number
+  /** What it runs of the store's tasks. */
+  taskInterest(): TaskInterest | null
+  /** Activities that its workflows call and that it has no code for. */
+  unknownActivities(): readonly string[]
+  /** Instances that wait for activities whose code may turn out to be here. */
+  stranded(iids: readonly Iid[]): void
+  heldTasks(): readonly (TaskKey & { readonly attempt: number })[]
+  /** Whether it has room for more, and little to do. */
+  isIdle(): boolean
+  /** These attempts are not wanted any more, or are somebody else's. */
+  lostTasks(keys: readonly (TaskKey & { readonly attempt: number })[]): void
+  /** There are tasks to be had, now or at a moment of store time. */
+  tasksAt(at: number): void
+  /** Another runtime is idle that could run these activities. */
+  helpedWith(activities: readonly string[]): void
   sawTime(ms: number): void
   onDead(runtime: number): Promise<void>
   /** The lease had ended, and nobody took over: drops copies that are not owned any more. */
@@ -26,6 +44,14 @@ export interface TickHost {
   claimAt(at: number): void
   /** The store counts other instances as owned than this process knows of. */
   reconcile(): void
+}
+
+/** What a tick found for this runtime. */
+export interface Due {
+  /** Messages, or instances to be claimed. */
+  readonly work: boolean
+  /** Tasks, which limits and sessions may hold back all the same. */
+  readonly tasks: boolean
 }
 
 /** Renews the lease and asks what any lost hint would have told. */
@@ -48,7 +74,9 @@ export class Ticker {
 
   /** The lease was taken or renewed by a call that began at `ms` of the process's clock. */
   renewedAt(ms: number): void {
+    const { clock, pulse } = this.#host
     this.#renewedMs = ms
+    pulse.renewed(clock.now() - ms)
     this.#renewed.notifyAll()
   }
 
@@ -58,7 +86,8 @@ export class Ticker {
   }
 
   #holds(): boolean {
-    return this.#host.clock.now() - this.#renewedMs <= this.#host.leaseMs
+    const { clock, leaseMs, pulse } = this.#host
+    return clock.now() - this.#renewedMs <= leaseMs || pulse.isKept
   }
 
   async #untilItHolds(): Promise<void> {
@@ -75,18 +104,29 @@ export class Ticker {
   }
 
   async #pass(): Promise<Directive> {
+    await this.ask()
+    return idle()
+  }
+
+  /** Renews the lease, takes up what there is to do, and answers what that is. */
+  async ask(): Promise<Due> {
     const host = this.#host
     const begunMs = host.clock.now()
     const runtime = host.runtimeNumber()
+    const held = host.heldTasks()
     const answer = await host.store.tick({
       runtime,
       leaseMs: host.leaseMs,
       workflows: host.workflowNumbers(),
+      tasks: host.taskInterest(),
+      unknown: host.unknownActivities(),
+      held,
+      idle: host.isIdle(),
     })
     host.sawTime(answer.clock)
     if (answer.state === 'dead') {
       await host.onDead(runtime)
-      return idle()
+      return { work: true, tasks: true }
     }
     // Others may have set instances aside and taken them over while this process stood still.
     if (!this.#holds()) await host.onLapse()
@@ -94,10 +134,18 @@ export class Ticker {
     if (answer.mail.length > 0) host.readMail(answer.mail)
     if (answer.claimable) host.claimAt(answer.clock)
     else if (answer.nextDue !== null) host.claimAt(answer.nextDue)
+    const lost = held.filter((_, i) => !answer.wanted[i])
+    if (lost.length > 0) host.lostTasks(lost)
+    if (answer.nextTask !== null) host.tasksAt(answer.nextTask)
+    host.helpedWith(answer.helped)
+    if (answer.stranded.length > 0) host.stranded(answer.stranded)
     // Items under way make the counts differ for a moment; only twice in a row means something.
     const differs = answer.owned !== host.ownedCount()
     if (differs && this.#mismatched) host.reconcile()
     this.#mismatched = differs
-    return idle()
+    return {
+      work: answer.mail.length > 0 || answer.claimable,
+      tasks: answer.nextTask !== null && answer.nextTask <= answer.clock,
+    }
   }
 }

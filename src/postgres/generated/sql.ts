@@ -182,10 +182,187 @@ drop function if exists instance_rows;
 drop function if exists last_turn;
 `,
   },
+  {
+    name: 'migrations/0003_tasks',
+    checksum: 'f27d19b4b2b7be9a',
+    sql: `-- Tasks: activities that wait for any runtime, with their sessions and limits. And what owners are
+-- about to do.
+
+alter table runs
+  -- Told beforehand, in case the owner dies of it; null for nothing.
+  add column doing text,
+  -- Whether there ever was a task: otherwise its end need not look for any.
+  add column has_tasks boolean not null default false;
+
+-- What two owners died with is handed out one at a time, and stands in an index of its own: however
+-- many of these wait, the others are found without reading them. Attempts seldom change, so that
+-- most changes of a run stay on the page (HOT).
+drop index runs_due;
+
+-- For claim() and tick(): what is due, workflow by workflow.
+create index runs_due on runs (workflow, wake_at)
+  where wake_at is not null and attempts < 2;
+
+-- For claim() and is_claimable(): the same for those that two owners died with.
+create index runs_careful on runs (workflow, wake_at)
+  where wake_at is not null and attempts > 1;
+
+alter table runtimes
+  -- The last instance that it was given of those that two owners died with.
+  add column careful bigint,
+  -- Whether it has room, and nothing to do.
+  add column idle boolean not null default false,
+  -- The activities that it can run for others, of tasks without a tag.
+  add column activities text[] not null default '{}';
+
+--   visible_at is not null  =>  held_by is null
+--   beat_until is not null  =>  held_by is not null
+create table tasks (
+  -- For the order only.
+  number bigint generated always as identity (cache 1),
+  iid bigint not null,
+  -- Which line it stands in, see task_lane(); null for one that was not started in time, and never
+  -- will be.
+  lane bigint,
+  -- Null for at once.
+  visible_at bigint,
+  start_by bigint,
+  -- When its holder has been silent for too long; null for never.
+  beat_until bigint,
+  rate_ms bigint,
+  execution integer not null,
+  command integer not null,
+  -- A runtime that is alive; or one that is not, until a tick has seen to it.
+  held_by integer,
+  attempts integer not null,
+  concurrency integer,
+  rate_count integer,
+  -- How often a runtime died while it held the task.
+  deaths smallint not null default 0,
+  activity text collate "C" not null,
+  tag text collate "C" not null,
+  -- Null for none; so is limit_key.
+  session text collate "C",
+  limit_key text collate "C",
+  input text not null,
+  options text not null,
+  beat text,
+  primary key (iid, execution, command)
+) with (fillfactor = 80);
+
+-- For claim_tasks(): what can be had now, line by line, each in order. What a runtime does not
+-- serve is never read, and of a line that is closed only the first.
+create index tasks_ready on tasks (activity, tag, lane, number)
+  where held_by is null and visible_at is null and lane is not null;
+
+-- For wake_tasks() and next_task_at(): what becomes available by time alone.
+create index tasks_delayed on tasks (activity, visible_at)
+  where visible_at is not null;
+create index tasks_silent on tasks (activity, beat_until)
+  where beat_until is not null;
+
+-- For freeing what a runtime held, and for the sessions that it is busy with.
+create index tasks_held on tasks (held_by, session)
+  where held_by is not null;
+
+-- For claim_tasks(): whether a runtime holds one that two runtimes died with.
+create index tasks_careful on tasks (held_by)
+  where held_by is not null and deaths > 1;
+
+-- For limit_left(): how many are held.
+create index tasks_limited on tasks (limit_key)
+  where held_by is not null and limit_key is not null;
+
+-- For sweep(): whether a session has tasks.
+create index tasks_sessions on tasks (session)
+  where session is not null;
+
+-- Tasks that nobody waits for any more, and that were locked when that came about.
+create table unwanted_tasks (
+  number bigint primary key,
+  iid bigint not null,
+  execution integer not null,
+  command integer not null
+);
+
+-- Sessions, each with the runtime that last claimed a task of it.
+create table sessions (
+  touched_at bigint not null,
+  runtime integer not null,
+  session text collate "C" primary key
+);
+
+-- For those of a runtime that is gone.
+create index sessions_runtime on sessions (runtime);
+
+-- For sweep().
+create index sessions_touched on sessions (touched_at);
+
+-- Limits. Who hands out tasks of one locks its row.
+create table limits (
+  -- Until when its rate is used up, in microseconds: see limit_left().
+  spent_until bigint not null,
+  limit_key text collate "C" primary key
+);
+
+-- For sweep().
+create index limits_spent on limits (spent_until);
+
+-- These take or answer more from now on. A process that still calls the old ones would leave out
+-- what they do not know of; it is better told that they are gone.
+drop function if exists commit_batch;
+drop function if exists start_batch;
+drop function if exists claim;
+drop function if exists owned;
+drop function if exists tick;
+drop function if exists is_claimable;
+`,
+  },
+  {
+    name: 'migrations/0004_hints',
+    checksum: 'ccf0dd25804fe637',
+    sql: `-- Which workflows a runtime has the code of, for those who tell it of work.
+alter table runtimes add column workflows integer[] not null default '{}';
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
 export const PROCEDURES: readonly SqlFile[] = [
+  {
+    name: 'procedures/about_to',
+    checksum: '796e9e754919965e',
+    sql: `-- Notes what the owner is about to do with an instance, before it does. Answers whether it is still
+-- the owner.
+create or replace function about_to(
+  p_runtime integer,
+  p_iid bigint,
+  p_epoch integer,
+  p_doing text,
+  out owned boolean
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_alive boolean := enter(p_runtime);
+begin
+  perform be_durable();
+  update runs
+  set doing = nullif(p_doing, '')
+  where v_alive
+    and iid = p_iid
+    and owner = p_runtime
+    and epoch = p_epoch
+    and not held;
+  owned := found;
+end
+$$;
+`,
+  },
   {
     name: 'procedures/apply_effects',
     checksum: '8072cf20d7a33c8d',
@@ -300,6 +477,51 @@ $$;
 `,
   },
   {
+    name: 'procedures/are_held',
+    checksum: 'a3be16ba5efb64ad',
+    sql: `-- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
+create or replace function are_held(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_attempts integer[]
+)
+  returns text
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  return (
+    select coalesce(
+      string_agg(
+        case when t.held_by = p_runtime and t.attempts = g.attempt then 't' else 'f' end,
+        '' order by g.place
+      ),
+      ''
+    )
+    from unnest(p_iids, p_executions, p_commands, p_attempts) with ordinality
+      as g (iid, execution, command, attempt, place)
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    left join lateral (
+      select t.held_by, t.attempts
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+    ) as t on true
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/be_durable',
     checksum: '3a3a3b409b38c9a9',
     sql: `-- Makes this transaction wait for the disk, whatever the role or the session says. A setting on
@@ -319,9 +541,170 @@ $$;
 `,
   },
   {
+    name: 'procedures/beat_tasks',
+    checksum: '1e15372a3ed47837',
+    sql: `-- Records signs of life. One letter for each, t or f: whether the attempt is still wanted, and this
+-- runtime's.
+--
+-- Activities that run at the owner of their instance, and are no tasks so far, come with an epoch;
+-- p_locals are the lists of insert_tasks() for these, or empty.
+create or replace function beat_tasks(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_attempts integer[],
+  p_silent_ms bigint[],
+  -- False leaves the details as they are.
+  p_told boolean[],
+  p_details text,
+  p_epochs integer[],
+  p_locals text,
+  out wanted text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_alive boolean := enter(p_runtime);
+  v_clock bigint := now_ms();
+  v_size integer := cardinality(p_iids);
+  v_locals text[];
+  v_known text;
+  -- Places of those that do not become tasks.
+  v_strange bigint[] := '{}';
+  v_sessions text[];
+begin
+  if not v_alive then
+    wanted := repeat('f', v_size);
+    return;
+  end if;
+  perform be_durable();
+
+  if p_locals <> '' then
+    v_known := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts);
+    v_strange := array(
+      select g.place
+      from unnest(p_iids, p_epochs) with ordinality as g (iid, epoch, place)
+      left join runs as r
+        on r.iid = g.iid
+        and r.owner = p_runtime
+        and r.epoch = g.epoch
+        and not r.held
+      where g.epoch is not null
+        and r.iid is null
+        and substr(v_known, g.place::integer, 1) = 'f'
+    );
+    v_locals := split_lists(p_locals, 15);
+    perform insert_tasks(
+      array(select distinct l.iid from unnest(v_locals[1]::bigint[]) as l (iid)),
+      v_locals,
+      p_runtime
+    );
+  end if;
+
+  with beats as materialized (
+    select t.iid, t.execution, t.command, g.silent_ms, g.told, g.details
+    from unnest(
+      p_iids, p_executions, p_commands, p_attempts, p_silent_ms, p_told,
+      split_texts(p_details, v_size)
+    ) with ordinality as g (iid, execution, command, attempt, silent_ms, told, details, place)
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    cross join lateral (
+      select t.iid, t.execution, t.command, t.held_by, t.attempts
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+      -- What is locked is being finished, or taken over: there is no next beat, or it is told so.
+      for no key update skip locked
+    ) as t
+    where t.held_by = p_runtime
+      and t.attempts = g.attempt
+      and g.place <> all (v_strange)
+  ),
+  written as (
+    update tasks as t
+    set beat = case when b.told then b.details else t.beat end,
+        beat_until = v_clock + b.silent_ms
+    from beats as b
+    where t.iid = b.iid
+      and t.execution = b.execution
+      and t.command = b.command
+    returning t.session
+  )
+  select array_agg(w.session) filter (where w.session is not null)
+  into v_sessions
+  from written as w;
+  if v_sessions is not null then
+    perform touch_sessions(p_runtime, v_sessions, v_clock);
+  end if;
+
+  wanted := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts);
+  if cardinality(v_strange) > 0 then
+    wanted := (
+      select string_agg(
+        case when g.place = any (v_strange) then 'f' else g.letter end,
+        '' order by g.place
+      )
+      from string_to_table(wanted, null) with ordinality as g (letter, place)
+    );
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/begin_transaction',
+    checksum: '01fa2895a70bce95',
+    sql: `-- The first statement of a transaction in which the code of a user runs. Answers with the number of
+-- the transaction, by which finish_transaction() knows it again; null when the code must not run.
+--
+-- Until the end of the transaction nobody else runs the code of this command: who comes second waits
+-- here, and then sees what became of the first. The lock is in the other of the two spaces that
+-- PostgreSQL has for such locks: no runtime, and so no commit, ever waits for it.
+create or replace function begin_transaction(
+  p_runtime integer,
+  p_iid bigint,
+  p_execution integer,
+  p_command integer,
+  -- Of the owner of the instance; null for the holder of a task, who has an attempt instead.
+  p_epoch integer,
+  p_attempt integer,
+  -- How long the code may let the connection wait between two statements.
+  p_idle_ms integer,
+  out xid text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_key text := format('%s/%s/%s/%s', lock_space(), p_iid, p_execution, p_command);
+begin
+  perform require_fresh_snapshots();
+  perform pg_advisory_xact_lock(hashtextextended(v_key, 0));
+  perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
+  -- A new statement, and so a new snapshot: it sees what the lock waited for.
+  if may_transact(p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt) then
+    xid := pg_current_xact_id();
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/bury_expired',
-    checksum: 'f7e851c771225aaf',
-    sql: `-- Declares dead, for ever, every runtime whose lease ended, and frees what it owned.
+    checksum: '5b14faeef36bdae0',
+    sql: `-- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held.
 create or replace function bury_expired(p_clock bigint)
   returns void
   language plpgsql
@@ -351,17 +734,145 @@ begin
     set state = 2
     where runtime = any (v_dead);
     perform free_runs(v_dead, p_clock, true);
+    perform free_tasks(v_dead, true);
   end if;
 end
 $$;
 `,
   },
   {
+    name: 'procedures/change_tasks',
+    checksum: '554f51b72cb7339b',
+    sql: `-- Adds the tasks that turns ask for, and removes those that nobody waits for any more, whoever
+-- holds them: for the instances that are in p_done. p_tasks are lists: those of insert_tasks(),
+-- and then instances, executions (null for the current one) and commands of what is dropped.
+create or replace function change_tasks(p_done bigint[], p_tasks text)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_lists text[] := split_lists(p_tasks, 18);
+  v_iids bigint[];
+  v_executions integer[];
+  v_commands integer[];
+begin
+  if v_lists[1] <> '{}' then
+    perform insert_tasks(p_done, v_lists[1:15], null);
+  end if;
+
+  -- Last, since a turn may drop what it asked for.
+  if v_lists[16] <> '{}' then
+    select array_agg(g.iid), array_agg(coalesce(g.execution, i.execution)), array_agg(g.command)
+    into v_iids, v_executions, v_commands
+    from unnest(v_lists[16]::bigint[], v_lists[17]::integer[], v_lists[18]::integer[])
+      as g (iid, execution, command)
+    cross join lateral (
+      select i.execution
+      from instances as i
+      where i.iid = g.iid
+      limit 1
+    ) as i
+    where g.iid = any (p_done);
+    perform drop_tasks(v_iids, v_executions, v_commands);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/choose_tasks',
+    checksum: 'b5d7ac59c10ff3c5',
+    sql: `-- The oldest tasks that a runtime may have now, without locking them, as many as it wants; and when
+-- others are to be had by time alone. p_missed are numbers that it does not want.
+create or replace function choose_tasks(
+  p_runtime integer,
+  p_activities text[],
+  p_tags text[],
+  p_any_tag boolean,
+  p_limit integer,
+  p_most_sessions integer,
+  p_session_idle_ms bigint,
+  p_clock bigint,
+  p_missed bigint[],
+  out numbers bigint[],
+  out iids bigint[],
+  out executions integer[],
+  out commands integer[],
+  out sessions text[],
+  -- Not started in time.
+  out late boolean[],
+  out limited boolean[],
+  out opens_at bigint
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+begin
+  with lanes as materialized (
+    select *
+    from open_lanes(
+      p_runtime, p_activities, p_tags, p_any_tag,
+      -- In each of these, one that is missed may be all there is.
+      p_limit + cardinality(p_missed),
+      p_most_sessions, p_session_idle_ms, p_clock
+    )
+  ),
+  first as materialized (
+    select
+      t.*, l.limited_to, row_number() over (partition by t.limit_key order by t.number) as place
+    from lanes as l
+    cross join lateral (
+      select
+        t.number, t.iid, t.execution, t.command, t.session, t.limit_key,
+        coalesce(t.start_by <= p_clock, false) and t.attempts = 0 as late
+      from tasks as t
+      where t.activity = l.activity collate "C"
+        and t.tag = l.tag collate "C"
+        and t.lane = l.lane
+        and t.held_by is null
+        and t.visible_at is null
+        and t.number <> all (p_missed)
+      order by t.number
+      limit least(l.most, p_limit)
+    ) as t
+  ),
+  chosen as materialized (
+    select f.*
+    from first as f
+    -- Several lines may share a limit.
+    where f.limited_to is null
+      or f.place <= f.limited_to
+    order by f.number
+    limit p_limit
+  )
+  select
+    array_agg(c.number), array_agg(c.iid), array_agg(c.execution), array_agg(c.command),
+    array_agg(c.session), array_agg(c.late), array_agg(c.limited_to is not null),
+    (select min(l.opens_at) from lanes as l where l.most < 1)
+  into numbers, iids, executions, commands, sessions, late, limited, opens_at
+  from chosen as c;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/claim',
-    checksum: 'c21691c0809b108c',
+    checksum: '5a5cac82fb934060',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
--- what is due, then of what has mail. Numbers only; load() reads the rest (a large answer to a
--- process that stopped reading would keep the rows locked).
+-- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
+-- load() reads the rest (a large answer to a process that stopped reading would keep the rows
+-- locked).
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -373,7 +884,9 @@ create or replace function claim(
   out epochs integer[],
   out executions integer[],
   out turns integer[],
-  out attempts integer[]
+  out attempts integer[],
+  -- Joined by \\x01.
+  out doings text
 )
   language plpgsql
   volatile
@@ -392,6 +905,7 @@ declare
   v_found bigint[] := '{}';
   v_more bigint[];
   v_share integer;
+  v_careful bigint;
 begin
   clock := v_clock;
   if not v_alive then
@@ -401,6 +915,31 @@ begin
   state := 'ok';
   if p_limit < 1 or cardinality(p_workflows) = 0 then
     return;
+  end if;
+
+  if not is_careful(p_runtime) then
+    -- What owners died with is due at once, and has no other way to be found than being due.
+    v_careful := (
+      select struggling.iid
+      from unnest(p_workflows) as w (workflow)
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.workflow = w.workflow
+          and r.wake_at <= v_clock
+          and r.attempts > 1
+        order by r.wake_at
+        limit 1
+        for update skip locked
+      ) as struggling
+      limit 1
+    );
+    if v_careful is not null then
+      v_found := v_found || v_careful;
+      update runtimes
+      set careful = v_careful
+      where runtime = p_runtime;
+    end if;
   end if;
 
   if cardinality(p_hinted) > 0 then
@@ -415,15 +954,18 @@ begin
         where r.iid = h.iid
           and r.owner is null
           and not r.held
+          and r.attempts < 2
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
             or (r.epoch > 0 or r.wake_at is null) and (select true from inbox as i where i.iid = r.iid and not i.parked limit 1)
+            -- Its activity may be known to who runs it: see stranded().
+            or r.has_tasks and (select true from tasks as t where t.iid = r.iid and t.held_by is null limit 1)
           )
         limit 1
         for update skip locked
       ) as unowned
-      limit p_limit
+      limit p_limit - cardinality(v_found)
     ) as free;
     v_found := v_found || v_more;
   end if;
@@ -449,6 +991,7 @@ begin
           from runs as r
           where r.workflow = p.workflow
             and r.wake_at <= v_clock
+            and r.attempts < 2
           order by r.wake_at
           limit 1
         ) as oldest
@@ -459,6 +1002,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= v_clock
+          and r.attempts < 2
           and r.iid <> all (v_found)
         order by r.wake_at
         limit v_share
@@ -482,6 +1026,7 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
+          and r.attempts < 2
           -- What was never run waits for its time, whatever is sent to it meanwhile.
           and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
@@ -505,18 +1050,120 @@ begin
         epoch = r.epoch + 1,
         wake_at = null
     where r.iid = any (v_found)
-    returning r.iid, r.epoch, r.attempts
+    returning r.iid, r.epoch, r.attempts, r.doing
   )
   select
     array_agg(t.iid order by f.place),
     array_agg(t.epoch order by f.place),
     array_agg(last.execution order by f.place),
     array_agg(last.turn order by f.place),
-    array_agg(t.attempts::integer order by f.place)
-  into iids, epochs, executions, turns, attempts
+    array_agg(t.attempts::integer order by f.place),
+    string_agg(coalesce(t.doing, ''), e'\\x01' order by f.place)
+  into iids, epochs, executions, turns, attempts, doings
   from unnest(v_found) with ordinality as f (iid, place)
   join taken as t on t.iid = f.iid
   cross join lateral last_turn(t.iid) as last;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/claim_tasks',
+    checksum: 'b9e83cbdd2e1f8c9',
+    sql: `-- Hands out up to p_limit tasks to a runtime, oldest first. Keys only; held_tasks() reads the rest
+-- (a large answer to a process that stopped reading would keep the rows locked).
+--
+-- What may be had is looked for without locks, and then locked as far as nobody else has: so no
+-- more is locked than is taken, and nobody is waited for.
+create or replace function claim_tasks(
+  p_runtime integer,
+  p_limit integer,
+  p_most_sessions integer,
+  p_session_idle_ms bigint,
+  -- What it serves, as ready_lanes() takes it.
+  p_activities text,
+  p_activity_count integer,
+  p_tags text,
+  p_tag_count integer,
+  p_any_tag boolean,
+  out state text,
+  out clock bigint,
+  out iids bigint[],
+  out executions integer[],
+  out commands integer[],
+  out next_due bigint
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_alive boolean := enter(p_runtime);
+  v_clock bigint := now_ms();
+  v_activities text[] := split_texts(p_activities, p_activity_count);
+  v_tags text[] := split_texts(p_tags, p_tag_count);
+  v_chosen record;
+  v_sessions text[];
+  v_taken record;
+  v_missed bigint[] := '{}';
+begin
+  clock := v_clock;
+  if not v_alive then
+    state := 'dead';
+    return;
+  end if;
+  state := 'ok';
+  iids := '{}';
+  perform be_durable();
+  if p_limit > 0 then
+    perform wake_tasks(v_activities, v_tags, p_any_tag, v_clock);
+  end if;
+
+  -- Again as long as something is missed: whoever looks at the same moment looks for the same.
+  for v_round in 1..10 loop
+    exit when cardinality(iids) >= p_limit;
+    select c.*
+    into v_chosen
+    from choose_tasks(
+      p_runtime, v_activities, v_tags, p_any_tag, p_limit - cardinality(iids), p_most_sessions,
+      p_session_idle_ms, v_clock, v_missed
+    ) as c;
+    next_due := v_chosen.opens_at;
+    exit when v_chosen.numbers is null;
+
+    if true = any (v_chosen.late) then
+      perform shelve_tasks(
+        v_chosen.iids, v_chosen.executions, v_chosen.commands, v_chosen.late
+      );
+    end if;
+    v_sessions := array_remove(v_chosen.sessions, null);
+    if cardinality(v_sessions) > 0 then
+      v_sessions := take_sessions(p_runtime, v_sessions, p_session_idle_ms, v_clock);
+    end if;
+
+    select t.*
+    into v_taken
+    from hold_tasks(
+      p_runtime, v_chosen.iids, v_chosen.executions, v_chosen.commands, v_sessions, v_clock
+    ) as t;
+    iids := iids || v_taken.iids;
+    executions := executions || v_taken.executions;
+    commands := commands || v_taken.commands;
+    v_missed := v_missed || array(
+      select unnest(v_chosen.numbers) except select unnest(v_taken.numbers)
+    );
+    -- What a limit leaves behind is to be had later, and only another look tells when.
+    exit when cardinality(v_taken.numbers) = cardinality(v_chosen.numbers)
+      and not true = any (v_chosen.limited);
+  end loop;
+
+  next_due := least(next_due, next_task_at(v_activities, v_tags, p_any_tag));
 end
 $$;
 `,
@@ -651,7 +1298,7 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: 'f578fcb831b1205b',
+    checksum: '9709c3143339f632',
     sql: `-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
@@ -680,10 +1327,11 @@ create or replace function commit_batch(
   p_ended_statuses smallint[],
   p_ended_outputs text,
   -- Lists packed into one text each, or empty when there are none: as continue_instances(),
-  -- insert_starts() and apply_effects() take them.
+  -- insert_starts(), apply_effects() and change_tasks() take them.
   p_continued text,
   p_starts text,
   p_effects text,
+  p_tasks text,
   out state text,
   out clock bigint,
   out server text,
@@ -737,7 +1385,8 @@ begin
     -- The insert's own answer is the verdict. History is not looked at here: a join with it may
     -- be planned, while the table is small, in a way that reads every turn of the instance.
     with judged as materialized (
-      select b.iid, b.epoch, b.execution, b.turn, b.at, b.first, b.count, b.events, r.attempts
+      select b.iid, b.epoch, b.execution, b.turn, b.at, b.first, b.count, b.events,
+        r.attempts > 0 or r.doing is not null as is_struggling
       from unnest(
         p_iids, p_epochs, p_executions, p_turns, p_ats, p_firsts, p_counts, v_events
       ) as b (iid, epoch, execution, turn, at, first, count, events)
@@ -758,7 +1407,7 @@ begin
     )
     select
       (select array_agg(iid) from appended),
-      (select array_agg(iid) from judged where attempts > 0)
+      (select array_agg(iid) from judged where is_struggling)
     into v_done, v_struggling;
 
     -- What appends nothing is judged under a lock on its row, so that the same item sent again
@@ -784,7 +1433,8 @@ begin
     -- It got further: earlier deaths of its owners no longer count.
     if v_struggling is not null then
       update runs
-      set attempts = 0
+      set attempts = 0,
+          doing = null
       where iid = any (v_struggling)
         and iid = any (v_done);
     end if;
@@ -794,7 +1444,8 @@ begin
       update runs as r
       set owner = null,
           wake_at = l.wake_at,
-          attempts = 0
+          attempts = 0,
+          doing = null
       from unnest(p_released_iids, p_wake_ats) as l (iid, wake_at)
       join unnest(v_done) as d (iid) on d.iid = l.iid
       where r.iid = l.iid;
@@ -838,6 +1489,10 @@ begin
 
   if p_effects <> '' then
     perform apply_effects(v_clock, v_done || v_born, p_effects);
+  end if;
+
+  if p_tasks <> '' then
+    perform change_tasks(v_done || v_born, p_tasks);
   end if;
 
   if cardinality(p_ended_iids) > 0 then
@@ -901,7 +1556,7 @@ $$;
   },
   {
     name: 'procedures/continue_instances',
-    checksum: '18eeb033b6c9464d',
+    checksum: '9328b62f3512191c',
     sql: `-- Begins the next execution of those instances that are in p_done. p_continued are lists, in the order
 -- of the columns below. Who does not keep an instance frees it, due now.
 create or replace function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
@@ -917,9 +1572,11 @@ as $$
 declare
   v_lists text[] := split_lists(p_continued, 9);
   v_iids bigint[] := v_lists[1];
+  v_with_tasks bigint[];
+  v_executions integer[];
 begin
   with going_on as materialized (
-    select c.*, r.epoch
+    select c.*, r.epoch, r.has_tasks
     from unnest(
       v_iids, v_lists[2]::boolean[], v_lists[3]::integer[], v_lists[4]::integer[],
       v_lists[5]::integer[], v_lists[6]::bigint[], v_lists[7]::integer[], v_lists[8]::integer[],
@@ -939,7 +1596,8 @@ begin
     set workflow = g.workflow,
         owner = case when g.kept then r.owner end,
         wake_at = case when not g.kept then p_clock end,
-        attempts = 0
+        attempts = 0,
+        doing = null
     from going_on as g
     where r.iid = g.iid
   ),
@@ -949,19 +1607,89 @@ begin
     where i.iid = any (array(select g.iid from going_on as g))
       and i.command is not null
       and i.execution < (select g.execution from going_on as g where g.iid = i.iid limit 1)
+  ),
+  moved_on as (
+    update instances as i
+    set execution = g.execution,
+        workflow = g.workflow
+    from going_on as g
+    where i.iid = g.iid
   )
-  update instances as i
-  set execution = g.execution,
-      workflow = g.workflow
+  select array_agg(g.iid), array_agg(g.execution)
+  into v_with_tasks, v_executions
   from going_on as g
-  where i.iid = g.iid;
+  where g.has_tasks;
+
+  if v_with_tasks is not null then
+    perform remove_tasks(v_with_tasks, v_executions);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/drop_tasks',
+    checksum: '81d7d48c14a71427',
+    sql: `-- Removes tasks, whoever holds them. What somebody has locked is not waited for, since a transaction
+-- of a user may keep it for long: it is noted, and a tick removes it.
+create or replace function drop_tasks(
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[]
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  with given as materialized (
+    select t.*
+    from unnest(p_iids, p_executions, p_commands) as g (iid, execution, command)
+    cross join lateral (
+      select t.number, t.iid, t.execution, t.command
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+    ) as t
+  ),
+  dropped as materialized (
+    select t.*
+    from given as g
+    cross join lateral (
+      select t.number, t.iid, t.execution, t.command
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+      for update skip locked
+    ) as t
+  ),
+  removed as (
+    delete from tasks as t
+    using dropped as d
+    where t.iid = d.iid
+      and t.execution = d.execution
+      and t.command = d.command
+  )
+  insert into unwanted_tasks (number, iid, execution, command)
+  select g.number, g.iid, g.execution, g.command
+  from given as g
+  where g.number <> all (array(select d.number from dropped as d))
+  order by g.number
+  on conflict do nothing;
 end
 $$;
 `,
   },
   {
     name: 'procedures/end_instances',
-    checksum: '0cacfd8d800653ba',
+    checksum: '5a9dcc9802832642',
     sql: `-- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
 -- and state stay, and their parents are told.
 create or replace function end_instances(
@@ -980,6 +1708,7 @@ create or replace function end_instances(
 as $$
 declare
   v_children bigint[];
+  v_with_tasks bigint[];
 begin
   with ended as materialized (
     select e.iid, e.status, e.output
@@ -992,6 +1721,7 @@ begin
     delete from runs as r
     using ended as e
     where r.iid = e.iid
+    returning r.iid, r.has_tasks
   ),
   undelivered as (
     delete from inbox as i
@@ -1014,10 +1744,14 @@ begin
     where i.iid = e.iid
     returning i.iid, i.parent_iid
   )
-  select array_agg(f.iid)
-  into v_children
-  from finished as f
-  where f.parent_iid is not null;
+  select
+    (select array_agg(f.iid) from finished as f where f.parent_iid is not null),
+    (select array_agg(r.iid) from run as r where r.has_tasks)
+  into v_children, v_with_tasks;
+
+  if v_with_tasks is not null then
+    perform remove_tasks(v_with_tasks, null);
+  end if;
 
   if v_children is not null then
     perform tell_parents(v_children);
@@ -1043,6 +1777,24 @@ begin
   perform pg_advisory_xact_lock_shared(lock_space(), p_runtime);
   -- A new statement, and so a new snapshot: it sees a death that the lock waited for.
   return coalesce((select r.state = 1 from runtimes as r where r.runtime = p_runtime), false);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/enter_within',
+    checksum: '701f22180f61129b',
+    sql: `-- Marks the transaction of a user as one in which start_within() and post_within() may write: they are
+-- given the same token. The mark ends with the transaction, so outside of one it is gone at once.
+-- Answers with the isolation of the transaction. Changes nothing that the user could notice.
+create or replace function enter_within(p_token text, out isolation text)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  perform set_config('holdfast.within', p_token, true);
+  isolation := current_setting('transaction_isolation');
 end
 $$;
 `,
@@ -1100,6 +1852,270 @@ $$;
 `,
   },
   {
+    name: 'procedures/finish_tasks',
+    checksum: 'dfdaed8c3515c8f7',
+    sql: `-- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
+-- the owners of the instances.
+--
+-- A result that completes a task is taken from anybody; anything else only from the attempt that is
+-- under way, at a runtime that is alive.
+create or replace function finish_tasks(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_attempts integer[],
+  -- 1 completed, 2 failed, 3 retry, 4 release
+  p_ends smallint[],
+  p_delays bigint[],
+  p_payloads text,
+  out verdicts text,
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '1s'
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_alive boolean := enter(p_runtime);
+  v_clock bigint := now_ms();
+  v_size integer := cardinality(p_iids);
+  v_payloads text[] := split_texts(p_payloads, v_size);
+  v_done bigint[];
+  v_sessions text[];
+begin
+  perform be_durable();
+
+  with locked as materialized (
+    select t.number, t.session, g.ending, g.place
+    from (
+      -- In one order, so that two who finish the same tasks cannot block each other.
+      select *
+      from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends) with ordinality
+        as g (iid, execution, command, attempt, ending, place)
+      order by g.iid, g.execution, g.command
+    ) as g
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    cross join lateral (
+      select t.number, t.session, t.held_by, t.attempts
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+      for update
+    ) as t
+    where g.ending = 1
+      or v_alive and t.held_by = p_runtime and t.attempts = g.attempt
+  )
+  select array_agg(l.place), array_agg(l.session)
+  into v_done, v_sessions
+  from (
+    select
+      l.*,
+      row_number() over by_task as nth,
+      first_value(l.ending) over by_task as first_ending,
+      row_number() over (partition by l.number, l.ending order by l.place) as nth_alike
+    from locked as l
+    window by_task as (partition by l.number order by l.place)
+  ) as l
+  -- Of several about one task the first counts; and then a completion, if it left the task there.
+  where l.nth = 1
+    or l.ending = 1 and l.nth_alike = 1 and l.first_ending > 2;
+
+  if p_ends && array[3, 4]::smallint[] then
+    update tasks as t
+    set held_by = null,
+        beat_until = null,
+        visible_at = case when g.delay > 0 then v_clock + g.delay end,
+        attempts = case when g.ending = 4 then greatest(t.attempts - 1, 0) else t.attempts end,
+        -- It was begun in time, and given back.
+        start_by = case when g.ending = 4 then null else t.start_by end
+    from unnest(p_iids, p_executions, p_commands, p_ends, p_delays) with ordinality
+      as g (iid, execution, command, ending, delay, place)
+    where g.place = any (v_done)
+      and g.ending > 2
+      and t.iid = g.iid
+      and t.execution = g.execution
+      and t.command = g.command;
+  end if;
+
+  if p_ends && array[1, 2]::smallint[] then
+    with ended as materialized (
+      select g.*
+      from unnest(p_iids, p_executions, p_commands, p_ends, v_payloads) with ordinality
+        as g (iid, execution, command, ending, payload, place)
+      where g.place = any (v_done)
+        and g.ending < 3
+    ),
+    removed as (
+      delete from tasks as t
+      using ended as e
+      where t.iid = e.iid
+        and t.execution = e.execution
+        and t.command = e.command
+    )
+    insert into inbox (iid, kind, execution, command, payload)
+    select e.iid, e.ending, e.execution, e.command, e.payload
+    from ended as e
+    cross join lateral (
+      select
+      from instances as i
+      where i.iid = e.iid
+        and i.execution = e.execution
+        and i.status = 1
+      limit 1
+    ) as waiting
+    order by e.iid, e.place
+    on conflict do nothing;
+  end if;
+
+  v_sessions := array_remove(v_sessions, null);
+  if cardinality(v_sessions) > 0 then
+    perform touch_sessions(p_runtime, v_sessions, v_clock);
+  end if;
+
+  select
+    string_agg(case when g.place = any (v_done) then 'd' else 'g' end, '' order by g.place),
+    array_agg(r.owner order by g.place)
+  into verdicts, owners
+  from unnest(p_iids) with ordinality as g (iid, place)
+  left join runs as r on r.iid = g.iid;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/finish_transaction',
+    checksum: 'c250d965ba6c412f',
+    sql: `-- The last statement of a transaction in which the code of a user ran: puts its result into the inbox.
+-- Answers d (done), r (refused: to be rolled back), or e (this is not the transaction any more that
+-- begin_transaction() began: the code has ended it).
+--
+-- Why this is exact, though it locks nothing that a commit would wait for:
+--
+--   - No two run the code of one command at once: begin_transaction() holds a lock to the end.
+--   - Whoever took the instance or the task over before this statement is seen by it: refused.
+--   - Whoever takes it over later has to wait for that lock to run the code, and then finds the result
+--     in the inbox.
+--   - A result that is in the inbox no longer was taken by the owner. One that owns the instance now
+--     knows: it read the history when it claimed it, or took the result itself. So the code that it
+--     hands over must look whether it is still wanted: by then nothing can come between.
+create or replace function finish_transaction(
+  p_xid text,
+  p_runtime integer,
+  p_iid bigint,
+  p_execution integer,
+  p_command integer,
+  p_epoch integer,
+  p_attempt integer,
+  p_payload text,
+  out verdict text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_session text;
+begin
+  if pg_current_xact_id()::text <> p_xid then
+    verdict := 'e';
+    return;
+  end if;
+  verdict := 'r';
+  if not may_transact(p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt) then
+    return;
+  end if;
+  perform be_durable();
+  if p_attempt is not null then
+    -- Only until the commit that follows; who drops tasks does not wait for it.
+    delete from tasks
+    where iid = p_iid
+      and execution = p_execution
+      and command = p_command
+      and held_by is not distinct from p_runtime
+      and attempts = p_attempt
+    returning session into v_session;
+    if not found then
+      return;
+    end if;
+    if v_session is not null then
+      perform touch_sessions(p_runtime, array[v_session], now_ms());
+    end if;
+  end if;
+  insert into inbox (iid, kind, execution, command, payload)
+  values (p_iid, 1, p_execution, p_command, p_payload)
+  on conflict do nothing;
+  if found then
+    verdict := 'd';
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/free_forgotten_tasks',
+    checksum: 'b45cc7cdbad71b0f',
+    sql: `-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went.
+create or replace function free_forgotten_tasks()
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_gone integer[];
+  v_dead integer[];
+begin
+  with recursive holders as (
+    -- From one holder to the next, over all tasks between them.
+    select min(t.held_by) as runtime
+    from tasks as t
+    where t.held_by is not null
+    union all
+    select (
+      select min(t.held_by)
+      from tasks as t
+      where t.held_by is not null
+        and t.held_by > h.runtime
+    )
+    from holders as h
+    where h.runtime is not null
+  )
+  select
+    array_agg(h.runtime) filter (where r.state is distinct from 2),
+    array_agg(h.runtime) filter (where r.state = 2)
+  into v_gone, v_dead
+  from holders as h
+  left join runtimes as r on r.runtime = h.runtime
+  where h.runtime is not null
+    and r.state is distinct from 1;
+
+  if v_gone is not null then
+    perform free_tasks(v_gone, false);
+  end if;
+  if v_dead is not null then
+    perform free_tasks(v_dead, true);
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/free_runs',
     checksum: '5ad2f2438344e0c4',
     sql: `-- Makes all that these runtimes own claimable, now. p_failed says whether that counts as an
@@ -1116,6 +2132,282 @@ begin
       wake_at = p_clock,
       attempts = least(attempts + p_failed::integer, 32767)
   where owner = any (p_runtimes);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/free_tasks',
+    checksum: '9a0b7c481aac56dd',
+    sql: `-- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died; if
+-- they closed, the attempts that were cut off do not count.
+create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  with freed as materialized (
+    select t.iid, t.execution, t.command
+    from tasks as t
+    where t.held_by = any (p_runtimes)
+    -- A transaction of a user may keep one for long: a later tick finds it.
+    for update skip locked
+  )
+  update tasks as t
+  set held_by = null,
+      beat_until = null,
+      deaths = least(t.deaths + p_failed::integer, 32767),
+      attempts = case when p_failed then t.attempts else greatest(t.attempts - 1, 0) end,
+      start_by = case when p_failed then t.start_by end,
+      lane = task_lane(t.session, t.limit_key, t.deaths + p_failed::integer)
+  from freed as f
+  where t.iid = f.iid
+    and t.execution = f.execution
+    and t.command = f.command;
+
+  with left_behind as materialized (
+    select s.session
+    from sessions as s
+    where s.runtime = any (p_runtimes)
+    -- Who locks one takes it over.
+    for update skip locked
+  )
+  delete from sessions as s
+  using left_behind as l
+  where s.session = l.session;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/held_tasks',
+    checksum: 'f31f71435165c055',
+    sql: `-- Tasks that a runtime has been given, with all it needs to run them; oldest first.
+create or replace function held_tasks(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[]
+)
+  returns table (
+    iid bigint,
+    execution integer,
+    command integer,
+    id text,
+    workflow text,
+    activity text,
+    input text,
+    tag text,
+    session text,
+    options text,
+    attempt integer,
+    deaths smallint,
+    beat text
+  )
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select
+    t.iid, t.execution, t.command, i.id, w.name, t.activity, t.input, t.tag,
+    coalesce(t.session, ''), t.options, t.attempts, t.deaths, t.beat
+  from unnest(p_iids, p_executions, p_commands) as g (iid, execution, command)
+  -- By the key alone: with more conditions, another index may be planned, and read through.
+  cross join lateral (
+    select t.*
+    from tasks as t
+    where t.iid = g.iid
+      and t.execution = g.execution
+      and t.command = g.command
+    limit 1
+  ) as t
+  join instances as i on i.iid = t.iid
+  join workflows as w on w.workflow = i.workflow
+  where t.held_by = p_runtime
+  order by t.number;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/helped_activities',
+    checksum: '46a6449ffd506103',
+    sql: `-- Of these activities, those that another live runtime could run, which has nothing to do.
+create or replace function helped_activities(p_runtime integer, p_activities text[], p_clock bigint)
+  returns text[]
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  return array(
+    select distinct a.activity
+    from runtimes as r
+    cross join unnest(r.activities) as a (activity)
+    where r.state = 1
+      and r.lease_until > p_clock
+      and r.idle
+      and r.runtime <> p_runtime
+      and a.activity = any (p_activities)
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/hint_channel',
+    checksum: '7c1a1ca0633dca93',
+    sql: `-- The name of a channel for LISTEN and NOTIFY. Channels belong to a database, so the schema is part
+-- of it: as a hash, since a name has 63 bytes and a schema may take all of them.
+create or replace function hint_channel(p_to text)
+  returns text
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  return 'holdfast_'
+    || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 16)
+    || '_'
+    || p_to;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/hold_tasks',
+    checksum: 'b72e5b78d5486979',
+    sql: `-- Has a runtime hold tasks, given by their keys; as far as they stand in line still, are not
+-- locked by somebody else, and belong to no session but these. Those whose instance does not wait
+-- for them any more are removed instead: they were locked when it ended, see drop_tasks().
+--
+-- Answers with the numbers of those that are settled by that, and with the keys of those held.
+create or replace function hold_tasks(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_sessions text[],
+  p_clock bigint,
+  out numbers bigint[],
+  out iids bigint[],
+  out executions integer[],
+  out commands integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_limit_keys text[];
+  v_rate_counts integer[];
+  v_rate_mss bigint[];
+begin
+  with locked as materialized (
+    select t.*
+    from unnest(p_iids, p_executions, p_commands) as g (iid, execution, command)
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    cross join lateral (
+      select
+        t.number, t.iid, t.execution, t.command, t.held_by, t.visible_at, t.lane, t.session
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+      for update skip locked
+    ) as t
+    where t.held_by is null
+      and t.visible_at is null
+      and t.lane is not null
+      and (t.session is null or t.session = any (p_sessions))
+  ),
+  judged as materialized (
+    select l.iid, l.execution, l.command, wanted.yes
+    from locked as l
+    left join lateral (
+      select true as yes
+      from instances as i
+      where i.iid = l.iid
+        and i.execution = l.execution
+        and i.status = 1
+      limit 1
+    ) as wanted on true
+  ),
+  unwanted as (
+    delete from tasks as t
+    using judged as j
+    where j.yes is null
+      and t.iid = j.iid
+      and t.execution = j.execution
+      and t.command = j.command
+  ),
+  taken as (
+    update tasks as t
+    set held_by = p_runtime,
+        attempts = t.attempts + 1
+    from judged as j
+    where j.yes
+      and t.iid = j.iid
+      and t.execution = j.execution
+      and t.command = j.command
+    returning
+      t.number, t.iid, t.execution, t.command, t.limit_key, t.rate_count, t.rate_ms
+  )
+  select
+    array(select l.number from locked as l),
+    array_agg(t.iid order by t.number), array_agg(t.execution order by t.number),
+    array_agg(t.command order by t.number),
+    array_agg(t.limit_key) filter (where t.rate_count is not null),
+    array_agg(t.rate_count) filter (where t.rate_count is not null),
+    array_agg(t.rate_ms) filter (where t.rate_count is not null)
+  into numbers, iids, executions, commands, v_limit_keys, v_rate_counts, v_rate_mss
+  from taken as t;
+
+  if v_limit_keys is not null then
+    perform spend_limits(v_limit_keys, v_rate_counts, v_rate_mss, p_clock);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/holding',
+    checksum: '2909e51ef69de68d',
+    sql: `-- The tasks that a runtime holds, by key: finds what a lost answer left behind.
+create or replace function holding(p_runtime integer)
+  returns table (iid bigint, execution integer, command integer, attempt integer)
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select t.iid, t.execution, t.command, t.attempts
+  from tasks as t
+  where t.held_by = p_runtime;
 end
 $$;
 `,
@@ -1415,6 +2707,87 @@ $$;
 `,
   },
   {
+    name: 'procedures/insert_tasks',
+    checksum: '6e328bad139fbe1b',
+    sql: `-- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
+-- current execution. A second task of a command is dropped. p_lists are the columns of \`new\`, in
+-- their order; an execution of null stands for the current one, and a limit's key follows a "=".
+--
+-- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
+-- the epochs given.
+create or replace function insert_tasks(p_done bigint[], p_lists text[], p_held_by integer)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_iids bigint[] := p_lists[1];
+  v_size integer := cardinality(v_iids);
+  v_waiting bigint[];
+begin
+  with new as materialized (
+    select n.*, i.execution as current
+    from unnest(
+      v_iids, p_lists[2]::integer[], p_lists[3]::integer[], split_texts(p_lists[4], v_size),
+      split_texts(p_lists[5], v_size), split_texts(p_lists[6], v_size),
+      split_texts(p_lists[7], v_size), split_texts(p_lists[8], v_size),
+      p_lists[9]::integer[], p_lists[10]::bigint[], split_texts(p_lists[11], v_size),
+      p_lists[12]::integer[], p_lists[13]::integer[], p_lists[14]::bigint[],
+      p_lists[15]::integer[]
+    ) as n (
+      iid, execution, command, activity, input, tag, session, options, attempts, start_by,
+      limit_key, concurrency, rate_count, rate_ms, epoch
+    )
+    cross join lateral (
+      select i.execution
+      from instances as i
+      where i.iid = n.iid
+        and i.status = 1
+        and i.execution = coalesce(n.execution, i.execution)
+      limit 1
+    ) as i
+    where n.iid = any (p_done)
+      and (
+        p_held_by is null
+        or (
+          select r.owner = p_held_by and r.epoch = n.epoch and not r.held
+          from runs as r
+          where r.iid = n.iid
+        )
+      )
+  ),
+  added as (
+    insert into tasks (
+      iid, execution, command, activity, input, tag, session, options, attempts, start_by,
+      limit_key, concurrency, rate_count, rate_ms, held_by, lane
+    )
+    select
+      n.iid, n.current, n.command, n.activity, n.input, n.tag, nullif(n.session, ''), n.options,
+      n.attempts, n.start_by, nullif(n.limit_key, ''), n.concurrency, n.rate_count, n.rate_ms,
+      p_held_by, task_lane(nullif(n.session, ''), nullif(n.limit_key, ''), 0)
+    from new as n
+    order by n.iid, n.current, n.command
+    on conflict do nothing
+    returning iid
+  )
+  select array_agg(a.iid)
+  into v_waiting
+  from added as a;
+
+  if v_waiting is not null then
+    update runs
+    set has_tasks = true
+    where iid = any (v_waiting)
+      and not has_tasks;
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/instance_rows',
     checksum: '8d817609c430d192',
     sql: `-- Instances as people see them, for find() and look(). In the order given; \`place\` counts from 1,
@@ -1483,10 +2856,47 @@ $$;
 `,
   },
   {
+    name: 'procedures/is_careful',
+    checksum: '3b707d7380712757',
+    sql: `-- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
+-- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
+create or replace function is_careful(p_runtime integer)
+  returns boolean
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  return coalesce(
+    (
+      select true
+      from tasks as t
+      where t.held_by = p_runtime
+        and t.deaths > 1
+      limit 1
+    ),
+    (
+      select r.owner = p_runtime and r.attempts > 1
+      from runs as r
+      where r.iid = (select t.careful from runtimes as t where t.runtime = p_runtime)
+    ),
+    false
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/is_claimable',
-    checksum: 'c41e59a289e3b335',
-    sql: `-- Whether claim() would find anything of these workflows.
-create or replace function is_claimable(p_workflows integer[], p_clock bigint)
+    checksum: '6d6225e50748941f',
+    sql: `-- Whether claim() would find anything of these workflows for a runtime.
+create or replace function is_claimable(
+  p_runtime integer,
+  p_workflows integer[],
+  p_clock bigint
+)
   returns boolean
   language plpgsql
   volatile
@@ -1508,8 +2918,22 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= p_clock
+          and r.attempts < 2
         limit 1
       ) as due
+      limit 1
+    ),
+    (
+      select not is_careful(p_runtime)
+      from unnest(p_workflows) as w (workflow)
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.workflow = w.workflow
+          and r.wake_at <= p_clock
+          and r.attempts > 1
+        limit 1
+      ) as struggling
       limit 1
     ),
     (
@@ -1522,6 +2946,7 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
+          and r.attempts < 2
           and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
         limit 1
@@ -1567,15 +2992,98 @@ $$;
 `,
   },
   {
+    name: 'procedures/limit_left',
+    checksum: 'ec58dbeabeac825c',
+    sql: `-- How many tasks of a limit may be started now; and when it opens by time alone, if it is closed
+-- now (null if another task has to end first).
+--
+-- How many are held is counted. How many were started lately is one time for each limit, until
+-- which its rate is used up (the generic cell rate algorithm): each start adds its share to it,
+-- and one may start as long as that leaves it within p_rate_ms from now. So p_rate_count may start
+-- at once, and then one for each share of time that has passed.
+create or replace function limit_left(
+  p_limit_key text,
+  p_concurrency integer,
+  p_rate_count integer,
+  p_rate_ms bigint,
+  p_clock bigint,
+  out most bigint,
+  out opens_at bigint
+)
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+as $$
+declare
+  v_share bigint;
+  v_spent_until bigint;
+begin
+  most := 2147483647;
+  if p_concurrency is not null then
+    most := p_concurrency - (
+      select count(*)
+      from (
+        select
+        from tasks as t
+        where t.limit_key = p_limit_key collate "C"
+          and t.held_by is not null
+        limit p_concurrency
+      ) as held
+    );
+    if most < 1 then
+      return;
+    end if;
+  end if;
+  if p_rate_count is not null then
+    v_share := limit_share(p_rate_count, p_rate_ms);
+    v_spent_until := greatest(
+      p_clock * 1000,
+      (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
+    );
+    -- Negative when somebody with a later clock was here.
+    most := greatest(
+      least(most, (p_clock * 1000 + p_rate_ms * 1000 - v_spent_until) / v_share),
+      0
+    );
+    if most < 1 then
+      opens_at := (v_spent_until + v_share - p_rate_ms * 1000 + 999) / 1000;
+    end if;
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/limit_share',
+    checksum: 'd289912698029010',
+    sql: `-- What one start takes of a rate, in microseconds. Rounded down, or the last of p_rate_count would
+-- have to wait.
+create or replace function limit_share(p_rate_count integer, p_rate_ms bigint)
+  returns bigint
+  language plpgsql
+  immutable
+  set search_path from current
+as $$
+begin
+  return greatest(p_rate_ms * 1000 / p_rate_count, 1);
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/load',
-    checksum: '4f361cffbddeb362',
+    checksum: '84457ce7f4b1856b',
     sql: `-- Everything needed to run instances: themselves, their parents, the history of their execution
--- after a certain turn, their inbox. One statement, so that all of it is of one moment, and without
--- locks.
+-- after a certain turn, their inbox, the tasks of their execution. One statement, so that all of it
+-- is of one moment, and without locks.
 --
 -- A row is one part, and most are turns; so parts share columns. Of a parent, number is its iid,
 -- first the command, count what becomes of the child, text its id. Of an inbox row, number is its
--- id, first the command, count the kind, text the payload.
+-- id, first the command, count the kind, text the payload. Of a task, number is the command, count
+-- the attempts, parked whether it is held.
 create or replace function load(p_iids bigint[], p_afters integer[])
   returns table (
     part text,
@@ -1633,6 +3141,14 @@ begin
       m.kind::integer, m.payload, coalesce(m.name, ''), null, coalesce(m.reply_to, ''), m.parked
     from wanted as w
     join inbox as m on m.iid = w.iid
+    union all
+    select
+      5, 'task', t.iid, t.execution, t.command, null, null, t.attempts, null, null, null, null,
+      t.held_by is not null
+    from wanted as w
+    join tasks as t
+      on t.iid = w.iid
+      and t.execution = w.execution
   )
   select
     p.part, p.iid, p.execution, p.number, p.at, p.first, p.count, p.text, p.name, p.version,
@@ -1715,6 +3231,102 @@ $$;
 `,
   },
   {
+    name: 'procedures/may_transact',
+    checksum: '8915f0da55ccb447',
+    sql: `-- Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
+-- holds the task at this attempt, and there is no result yet. Locks nothing.
+create or replace function may_transact(
+  p_runtime integer,
+  p_iid bigint,
+  p_execution integer,
+  p_command integer,
+  p_epoch integer,
+  p_attempt integer
+)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  if exists (
+    select
+    from inbox as m
+    where m.iid = p_iid
+      and m.execution = p_execution
+      and m.command = p_command
+  ) then
+    return false;
+  end if;
+  if p_attempt is null then
+    return exists (
+      select
+      from runs as r
+      where r.iid = p_iid
+        and r.owner = p_runtime
+        and r.epoch = p_epoch
+        and not r.held
+    );
+  end if;
+  return exists (
+    select
+    from tasks as t
+    where t.iid = p_iid
+      and t.execution = p_execution
+      and t.command = p_command
+      -- Not by "=": the plan would go through all that the runtime holds.
+      and t.held_by is not distinct from p_runtime
+      and t.attempts = p_attempt
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/next_task_at',
+    checksum: 'b20223de34ad05bf',
+    sql: `-- When the next task of these activities becomes available by time alone, which may be past; null
+-- for never. Tags count only for those whose holder falls silent.
+create or replace function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
+  returns bigint
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  return (
+    select least(min(visible.at), min(silent.at))
+    from unnest(p_activities) as a (activity)
+    left join lateral (
+      select t.visible_at as at
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.visible_at is not null
+      order by t.visible_at
+      limit 1
+    ) as visible on true
+    left join lateral (
+      select t.beat_until as at
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.beat_until is not null
+        and (t.tag = any (p_tags) or p_any_tag and t.tag <> '')
+      order by t.beat_until
+      limit 1
+    ) as silent on true
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/now_ms',
     checksum: '66c843d3869cddd4',
     sql: `-- The only clock, in milliseconds since 1970. Procedures read it once, into a variable: in a
@@ -1727,6 +3339,133 @@ create or replace function now_ms()
 as $$
 begin
   return floor(extract(epoch from clock_timestamp()) * 1000);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/open_lanes',
+    checksum: 'd3326cda3d48cfa3',
+    sql: `-- Of the lines in which tasks wait that a runtime serves, those that it may take tasks from, the
+-- oldest task first. \`most\` tells how many it may take, and is 0 of a line that is closed but opens
+-- by time alone, at \`opens_at\`. Limits are locked until the end of the transaction.
+create or replace function open_lanes(
+  p_runtime integer,
+  p_activities text[],
+  p_tags text[],
+  p_any_tag boolean,
+  -- How many lines are enough: each has a task.
+  p_limit integer,
+  p_most_sessions integer,
+  p_session_idle_ms bigint,
+  p_clock bigint
+)
+  returns table (
+    activity text,
+    tag text,
+    lane bigint,
+    most bigint,
+    -- How many it may take of all lines with the same limit; null for no limit.
+    limited_to bigint,
+    opens_at bigint
+  )
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+as $$
+#variable_conflict use_column
+declare
+  -- More than these are not looked at in one call, unless by chance.
+  v_bound constant integer := 1000;
+  v_lane record;
+  v_found integer := 0;
+  v_looked_at integer := 0;
+  -- Where this runtime holds tasks, or will.
+  v_sessions text[] := array(
+    select distinct t.session
+    from tasks as t
+    where t.held_by = p_runtime
+      and t.session is not null
+  );
+  v_is_careful boolean := is_careful(p_runtime);
+  v_keys text[] := '{}';
+  v_lefts bigint[] := '{}';
+begin
+  for v_lane in
+    with first as materialized (
+      select * from ready_lanes(p_activities, p_tags, p_any_tag, 0, v_bound)
+    ),
+    -- Lines beyond the bound have their chance too, wherever they are.
+    by_chance as materialized (
+      select l.*
+      from (select floor(random() * 9e18)::bigint as lane from first having count(*) = v_bound) as f
+      cross join lateral ready_lanes(p_activities, p_tags, p_any_tag, f.lane, v_bound) as l
+    )
+    select l.* from first as l
+    union
+    select l.* from by_chance as l
+    order by number
+  loop
+    v_looked_at := v_looked_at + 1;
+    activity := v_lane.activity;
+    tag := v_lane.tag;
+    lane := v_lane.lane;
+    most := 2147483647;
+    limited_to := null;
+    opens_at := null;
+
+    continue when v_lane.deaths > 1 and v_is_careful;
+    if v_lane.session is not null and v_lane.session <> all (v_sessions) then
+      continue when cardinality(v_sessions) >= p_most_sessions;
+      opens_at := session_free_at(p_runtime, v_lane.session, p_session_idle_ms);
+      continue when opens_at is null;
+      if opens_at > p_clock then
+        most := 0;
+        return next;
+        continue;
+      end if;
+      opens_at := null;
+    end if;
+    if v_lane.limit_key is not null then
+      if v_lane.limit_key <> all (v_keys) then
+        select t.most, t.opens_at
+        into limited_to, opens_at
+        from take_limit(
+          v_lane.limit_key, v_lane.concurrency, v_lane.rate_count, v_lane.rate_ms, p_clock
+        ) as t;
+        v_keys := v_keys || v_lane.limit_key;
+        v_lefts := v_lefts || limited_to;
+      end if;
+      limited_to := v_lefts[array_position(v_keys, v_lane.limit_key)];
+      most := limited_to;
+      if limited_to < 1 then
+        if opens_at is not null then
+          return next;
+        end if;
+        continue;
+      end if;
+    end if;
+
+    if v_lane.session is not null and v_lane.session <> all (v_sessions) then
+      v_sessions := v_sessions || v_lane.session;
+    end if;
+    if v_lane.deaths > 1 then
+      v_is_careful := true;
+      most := 1;
+    end if;
+    return next;
+    v_found := v_found + 1;
+    exit when v_found >= p_limit;
+  end loop;
+
+  if v_looked_at >= v_bound and v_found < p_limit then
+    most := 0;
+    opens_at := p_clock + 1000;
+    return next;
+  end if;
 end
 $$;
 `,
@@ -1768,11 +3507,18 @@ $$;
   },
   {
     name: 'procedures/owned',
-    checksum: 'c002fcdd048870fc',
+    checksum: '8e81207ace357f2e',
     sql: `-- All that a runtime owns. Scans the unfinished instances: for the rare case that a tick counted
 -- more than the runtime knows of.
 create or replace function owned(p_runtime integer)
-  returns table (iid bigint, epoch integer, execution integer, turn integer, attempts integer)
+  returns table (
+    iid bigint,
+    epoch integer,
+    execution integer,
+    turn integer,
+    attempts integer,
+    doing text
+  )
   language plpgsql
   volatile
   set search_path from current
@@ -1780,7 +3526,7 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select r.iid, r.epoch, last.execution, last.turn, r.attempts::integer
+  select r.iid, r.epoch, last.execution, last.turn, r.attempts::integer, coalesce(r.doing, '')
   from runs as r
   cross join lateral last_turn(r.iid) as last
   where r.owner = p_runtime
@@ -1989,6 +3735,50 @@ $$;
 `,
   },
   {
+    name: 'procedures/post_within',
+    checksum: 'f5d989dcb1f69b80',
+    sql: `-- post() in a transaction that the user commits; see start_within(). Its answer is JSON of texts.
+create or replace function post_within(
+  p_token text,
+  p_ids text,
+  p_kinds text,
+  p_names text,
+  p_payloads text,
+  p_reply_tos text,
+  p_keys text,
+  p_capacities text,
+  p_iids text,
+  p_tell text,
+  out answer text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+declare
+  v_posted record;
+begin
+  if current_setting('holdfast.within', true) = p_token then
+    select a.*
+    into v_posted
+    from post(
+      p_ids, p_kinds::smallint[], p_names, p_payloads, p_reply_tos, p_keys,
+      p_capacities::integer[], p_iids::bigint[]
+    ) as a;
+    answer := json_build_object(
+      'verdicts', v_posted.verdicts,
+      'iids', v_posted.iids::text,
+      'owners', v_posted.owners::text
+    );
+    if p_tell::boolean then
+      perform tell_work(v_posted.iids, false, 0, false);
+    end if;
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/read_state',
     checksum: '219706998c1d7ea6',
     sql: `-- Values that workflows keep, by the caller's ids and the keys. \`place\` counts from 1; places of
@@ -2014,8 +3804,108 @@ $$;
 `,
   },
   {
+    name: 'procedures/ready_lanes',
+    checksum: '2e3ee82a9dde06c1',
+    sql: `-- The lines in which tasks wait that a runtime serves, each with its first task: from p_from on,
+-- and p_most at most. p_tags are the tags that are served, empty for none; with p_any_tag, all
+-- others are served too.
+--
+-- Goes from one line to the next, over all tasks between them.
+create or replace function ready_lanes(
+  p_activities text[],
+  p_tags text[],
+  p_any_tag boolean,
+  p_from bigint,
+  p_most integer
+)
+  returns table (
+    activity text,
+    tag text,
+    lane bigint,
+    number bigint,
+    deaths smallint,
+    session text,
+    limit_key text,
+    concurrency integer,
+    rate_count integer,
+    rate_ms bigint
+  )
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_sort to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive named as (
+    select a.activity, '' collate "C" as tag
+    from unnest(p_activities) as a (activity)
+    where p_any_tag
+    union all
+    select n.activity, next.tag
+    from named as n
+    cross join lateral (
+      select t.tag
+      from tasks as t
+      where t.activity = n.activity collate "C"
+        and t.tag > n.tag
+        and t.held_by is null
+        and t.visible_at is null
+        and t.lane is not null
+      order by t.tag
+      limit 1
+    ) as next
+  ),
+  lanes as (
+    select
+      served.activity, served.tag, p_from - 1 as lane, null::bigint as number,
+      null::smallint as deaths, null::text collate "C" as session,
+      null::text collate "C" as limit_key, null::integer as concurrency,
+      null::integer as rate_count, null::bigint as rate_ms
+    from (
+      select a.activity, s.tag collate "C" as tag
+      from unnest(p_activities) as a (activity)
+      cross join unnest(p_tags) as s (tag)
+      union all
+      select n.activity, n.tag
+      from named as n
+      where n.tag <> ''
+    ) as served
+    union all
+    select
+      l.activity, l.tag, next.lane, next.number, next.deaths, next.session, next.limit_key,
+      next.concurrency, next.rate_count, next.rate_ms
+    from lanes as l
+    cross join lateral (
+      select
+        t.lane, t.number, t.deaths, t.session, t.limit_key, t.concurrency, t.rate_count, t.rate_ms
+      from tasks as t
+      where t.activity = l.activity collate "C"
+        and t.tag = l.tag
+        and t.lane > l.lane
+        and t.held_by is null
+        and t.visible_at is null
+      order by t.lane, t.number
+      limit 1
+    ) as next
+  )
+  select l.*
+  from lanes as l
+  where l.number is not null
+  limit p_most;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/register',
-    checksum: 'fad34302a06b94b8',
+    checksum: '3ab628b329eb986d',
     sql: `-- Takes in a new runtime.
 create or replace function register(
   p_lease_ms bigint,
@@ -2039,9 +3929,10 @@ begin
   workflows := workflow_numbers(p_names, p_versions, p_count);
   v_clock := now_ms();
   loop
-    insert into runtimes (runtime, state, lease_until, registered_at, info)
+    insert into runtimes (runtime, state, lease_until, registered_at, info, workflows)
     values (
-      1 + floor(random() * 2147483646)::integer, 1, v_clock + p_lease_ms, v_clock, p_info
+      1 + floor(random() * 2147483646)::integer, 1, v_clock + p_lease_ms, v_clock, p_info,
+      workflows
     )
     on conflict do nothing
     returning runtimes.runtime into runtime;
@@ -2055,7 +3946,7 @@ $$;
   },
   {
     name: 'procedures/remove',
-    checksum: '81bd6a511b113473',
+    checksum: '40933cb7d85a617c',
     sql: `-- Removes instances that have ended, or were never started, with all there is of them; returns how
 -- many there were.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
@@ -2083,7 +3974,68 @@ begin
   delete from state where iid = any (v_iids);
   delete from inbox where iid = any (v_iids);
   delete from posted where iid = any (v_iids);
+  perform remove_tasks(v_iids, null);
   removed := cardinality(v_iids);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/remove_tasks',
+    checksum: 'd16b998751723a5e',
+    sql: `-- Removes the tasks of instances that have ended, or of their executions before the one given.
+create or replace function remove_tasks(p_iids bigint[], p_executions integer[])
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_iids bigint[];
+  v_executions integer[];
+  v_commands integer[];
+begin
+  select array_agg(t.iid), array_agg(t.execution), array_agg(t.command)
+  into v_iids, v_executions, v_commands
+  from unnest(p_iids, p_executions) as g (iid, execution)
+  cross join lateral (
+    select t.iid, t.execution, t.command
+    from tasks as t
+    where t.iid = g.iid
+      and t.execution < coalesce(g.execution, 2147483647)
+    -- Keeps the order of the join: from the few that are named to the many there are.
+    offset 0
+  ) as t;
+  if v_iids is not null then
+    perform drop_tasks(v_iids, v_executions, v_commands);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/renew_lease',
+    checksum: '6be0dabf0f10954e',
+    sql: `-- Makes the lease of a runtime end p_lease_ms from now, and nothing else: what the event loop of a
+-- runtime cannot do while it stands still. False when the runtime is not alive any more.
+create or replace function renew_lease(
+  p_runtime integer,
+  p_lease_ms bigint,
+  out is_alive boolean
+)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  perform require_fresh_snapshots();
+  update runtimes
+  set lease_until = now_ms() + p_lease_ms
+  where runtime = p_runtime
+    and state = 1;
+  is_alive := found;
 end
 $$;
 `,
@@ -2153,7 +4105,7 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: 'dbdd2fe57a2e52f0',
+    checksum: '068bc8bdd9775e1b',
     sql: `-- Makes instances that were set aside claimable again; returns how many were.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
@@ -2170,12 +4122,25 @@ begin
     update runs as r
     set held = false,
         wake_at = v_clock,
-        attempts = 0
+        attempts = 0,
+        doing = null
     from unnest(split_texts(p_ids, p_count)) as g (id)
     join instances as i on i.id = g.id collate "C"
     where r.iid = i.iid
       and r.held
     returning r.iid
+  ),
+  -- They may have been put off because whoever ran them died.
+  tasks_freed as (
+    update tasks as t
+    set deaths = 0,
+        visible_at = null,
+        lane = task_lane(t.session, t.limit_key, 0)
+    from freed as f
+    where t.iid = f.iid
+      and t.held_by is null
+      and t.deaths > 0
+      and t.lane is not null
   ),
   told as (
     update instances as i
@@ -2245,6 +4210,128 @@ $$;
 `,
   },
   {
+    name: 'procedures/session_free_at',
+    checksum: 'd8e8505f6adfe687',
+    sql: `-- When a runtime may take over a session: now or earlier, or later by time alone; null while
+-- another live runtime holds a task of it.
+create or replace function session_free_at(p_runtime integer, p_session text, p_idle_ms bigint)
+  returns bigint
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_touched_at bigint;
+  v_owner integer;
+begin
+  select s.touched_at, s.runtime
+  into v_touched_at, v_owner
+  from sessions as s
+  where s.session = p_session collate "C";
+  if v_owner is null
+    or v_owner = p_runtime
+    or (select r.state from runtimes as r where r.runtime = v_owner) is distinct from 1
+  then
+    return 0;
+  end if;
+  if (
+    select true
+    from tasks as t
+    where t.held_by = v_owner
+      and t.session = p_session collate "C"
+    limit 1
+  ) then
+    return null;
+  end if;
+  return v_touched_at + p_idle_ms;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/shelve_tasks',
+    checksum: 'ee9d5ebb2ef7a11c',
+    sql: `-- Takes those tasks out of their lines that were not started in time: nobody need look at them
+-- again.
+create or replace function shelve_tasks(
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_late boolean[]
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  with late as materialized (
+    select t.iid, t.execution, t.command
+    from unnest(p_iids, p_executions, p_commands, p_late) as g (iid, execution, command, late)
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    cross join lateral (
+      select t.iid, t.execution, t.command, t.held_by, t.attempts
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+      for update skip locked
+    ) as t
+    where g.late
+      and t.held_by is null
+      and t.attempts = 0
+  )
+  update tasks as t
+  set lane = null
+  from late as l
+  where t.iid = l.iid
+    and t.execution = l.execution
+    and t.command = l.command;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/spend_limits',
+    checksum: 'b6ecff290a540f1a',
+    sql: `-- Notes how many tasks were started of limits that have a rate, whose locks the caller has.
+create or replace function spend_limits(
+  p_limit_keys text[],
+  p_rate_counts integer[],
+  p_rate_mss bigint[],
+  p_clock bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  insert into limits as l (limit_key, spent_until)
+  select g.limit_key, p_clock * 1000 + sum(limit_share(g.rate_count, g.rate_ms))
+  from unnest(p_limit_keys, p_rate_counts, p_rate_mss) as g (limit_key, rate_count, rate_ms)
+  where g.rate_count is not null
+  group by g.limit_key
+  on conflict (limit_key) do update
+  set spent_until = greatest(l.spent_until, p_clock * 1000)
+    + excluded.spent_until - p_clock * 1000;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/split_lists',
     checksum: '84d84f65030390e9',
     sql: `-- Lists that came as one text, joined by \\x02. What is seldom sent, or sent by few, is packed like
@@ -2298,10 +4385,15 @@ $$;
   },
   {
     name: 'procedures/start_batch',
-    checksum: '0dfbb340b2cd8c93',
+    checksum: '62e9aea3a6a33108',
     sql: `-- Starts instances for a client that owns nothing. Takes and answers what insert_starts() does;
--- p_effects is empty, or what apply_effects() takes.
-create or replace function start_batch(p_starts text, p_effects text, out starts text)
+-- p_effects and p_tasks are empty, or what apply_effects() and change_tasks() take.
+create or replace function start_batch(
+  p_starts text,
+  p_effects text,
+  p_tasks text default '',
+  out starts text
+)
   language plpgsql
   volatile
   set search_path from current
@@ -2322,6 +4414,104 @@ begin
   if p_effects <> '' then
     perform apply_effects(v_clock, v_born, p_effects);
   end if;
+  if p_tasks <> '' then
+    perform change_tasks(v_born, p_tasks);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/start_within',
+    checksum: 'da7f3939ffae648b',
+    sql: `-- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
+-- the transaction that enter_within() marked with this token, and would commit by itself.
+create or replace function start_within(
+  p_token text,
+  p_starts text,
+  p_effects text,
+  -- Whether a runtime is told when the transaction is committed.
+  p_tell text,
+  out answer text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  if current_setting('holdfast.within', true) = p_token then
+    answer := start_batch(p_starts, p_effects);
+    if p_tell::boolean then
+      perform tell_work((split_lists(p_starts, 23))[1]::bigint[], true, 0, false);
+    end if;
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/stranded',
+    checksum: 'ef586eaebbe3b1dc',
+    sql: `-- Unowned instances of these workflows that wait for activities other than those named, a few of
+-- them. A runtime knows the activities that it was given, and those that its workflows have called
+-- so far; what waits for any other may be in its code all the same.
+create or replace function stranded(p_workflows integer[], p_named text[])
+  returns bigint[]
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_sort to off
+as $$
+#variable_conflict use_column
+declare
+  v_most constant integer := 16;
+  v_activity text := '';
+  v_found bigint[] := '{}';
+begin
+  loop
+    -- From one activity to the next, over all tasks between them.
+    v_activity := (
+      select t.activity
+      from tasks as t
+      where t.activity > v_activity collate "C"
+        and t.held_by is null
+        and t.visible_at is null
+        and t.lane is not null
+      order by t.activity
+      limit 1
+    );
+    exit when v_activity is null;
+    continue when v_activity = any (p_named);
+    v_found := v_found || array(
+      select distinct waiting.iid
+      from (
+        select t.iid
+        from tasks as t
+        where t.activity = v_activity collate "C"
+          and t.held_by is null
+          and t.visible_at is null
+          and t.lane is not null
+        limit 1000
+      ) as waiting
+      cross join lateral (
+        select
+        from runs as r
+        where r.iid = waiting.iid
+          and r.owner is null
+          and not r.held
+          and r.workflow = any (p_workflows)
+        limit 1
+      ) as unowned
+      limit v_most
+    );
+    exit when cardinality(v_found) >= v_most;
+  end loop;
+  return v_found;
 end
 $$;
 `,
@@ -2378,9 +4568,11 @@ $$;
   },
   {
     name: 'procedures/sweep',
-    checksum: '8c3b8ab8bae5f7b8',
-    sql: `-- Removes what nobody asks for any more: answers that are older than an hour, and mail that was sent
--- while its instance ended. Bounded, so that a tick stays short: the rest goes with later ticks.
+    checksum: '825fa6d9ad3e8d17',
+    sql: `-- Removes what nobody asks for any more: answers that are older than an hour, mail that was sent
+-- while its instance ended, tasks that were locked when they were dropped, sessions without tasks
+-- that were idle for an hour, and limits that have recovered as long ago. Bounded, so that a tick
+-- stays short: the rest goes with later ticks.
 create or replace function sweep(p_clock bigint)
   returns void
   language plpgsql
@@ -2396,11 +4588,12 @@ as $$
 declare
   v_old text[];
   v_ended bigint[];
+  v_hour_ago bigint := p_clock - 3600000;
 begin
   v_old := array(
     select r.reply_to
     from replies as r
-    where r.at < p_clock - 3600000
+    where r.at < v_hour_ago
     order by r.at
     limit 10000
     for update skip locked
@@ -2427,6 +4620,263 @@ begin
     delete from posted
     where iid = any (v_ended);
   end if;
+
+  perform sweep_tasks();
+
+  v_old := array(
+    select s.session
+    from sessions as s
+    where s.touched_at < v_hour_ago
+      and (select true from tasks as t where t.session = s.session limit 1) is null
+    order by s.touched_at
+    limit 1000
+    for update skip locked
+  );
+  if cardinality(v_old) > 0 then
+    delete from sessions
+    where session = any (v_old);
+  end if;
+
+  v_old := array(
+    select l.limit_key
+    from limits as l
+    where l.spent_until < v_hour_ago * 1000
+    order by l.spent_until
+    limit 1000
+    for update skip locked
+  );
+  if cardinality(v_old) > 0 then
+    delete from limits
+    where limit_key = any (v_old);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/sweep_tasks',
+    checksum: '1aefb77c953e4edb',
+    sql: `-- Removes tasks that were locked when they were dropped, those that are not locked any more. Bounded,
+-- as sweep() is.
+create or replace function sweep_tasks()
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_numbers bigint[];
+begin
+  with unwanted as materialized (
+    select u.number, u.iid, u.execution, u.command
+    from unwanted_tasks as u
+    order by u.number
+    limit 1000
+    for update skip locked
+  ),
+  free as materialized (
+    select t.*
+    from unwanted as u
+    cross join lateral (
+      select t.number, t.iid, t.execution, t.command
+      from tasks as t
+      where t.iid = u.iid
+        and t.execution = u.execution
+        and t.command = u.command
+      limit 1
+      for update skip locked
+    ) as t
+    -- Another one may have taken its place.
+    where t.number = u.number
+  ),
+  removed as (
+    delete from tasks as t
+    using free as f
+    where t.iid = f.iid
+      and t.execution = f.execution
+      and t.command = f.command
+  )
+  select array_agg(u.number)
+  into v_numbers
+  from unwanted as u
+  where u.number = any (array(select f.number from free as f))
+    or u.number is distinct from (
+      select t.number
+      from tasks as t
+      where t.iid = u.iid
+        and t.execution = u.execution
+        and t.command = u.command
+    );
+
+  if v_numbers is not null then
+    delete from unwanted_tasks
+    where number = any (v_numbers);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/take_limit',
+    checksum: '77bc13dd54687dca',
+    sql: `-- As limit_left(), and keeps others from starting tasks of the limit until the end of the
+-- transaction. Who is kept from it looks again soon.
+create or replace function take_limit(
+  p_limit_key text,
+  p_concurrency integer,
+  p_rate_count integer,
+  p_rate_ms bigint,
+  p_clock bigint,
+  out most bigint,
+  out opens_at bigint
+)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  -- First without the lock: most that is closed is passed by here.
+  select l.most, l.opens_at
+  into most, opens_at
+  from limit_left(p_limit_key, p_concurrency, p_rate_count, p_rate_ms, p_clock) as l;
+  if most < 1 then
+    return;
+  end if;
+
+  if not try_lock_name('limits', p_limit_key) then
+    most := 0;
+    opens_at := p_clock + 5;
+    return;
+  end if;
+  -- A new statement, and so a new snapshot: it sees what whoever had the lock has started.
+  select l.most, l.opens_at
+  into most, opens_at
+  from limit_left(p_limit_key, p_concurrency, p_rate_count, p_rate_ms, p_clock) as l;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/take_sessions',
+    checksum: 'dd1dd71fe64fbd27',
+    sql: `-- Gives sessions to a runtime, those that are its own or free; answers with these. One that another
+-- runtime is taking at this moment is not waited for.
+create or replace function take_sessions(
+  p_runtime integer,
+  p_sessions text[],
+  p_idle_ms bigint,
+  p_clock bigint
+)
+  returns text[]
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+declare
+  v_sessions text[] := array(
+    select distinct s.session
+    from unnest(p_sessions) as s (session)
+    where try_lock_name('sessions', s.session)
+  );
+begin
+  -- A new statement, and so a new snapshot: it sees what whoever had the lock has taken.
+  v_sessions := array(
+    select s.session
+    from unnest(v_sessions) as s (session)
+    where session_free_at(p_runtime, s.session, p_idle_ms) <= p_clock
+    order by s.session
+  );
+  insert into sessions (session, runtime, touched_at)
+  select s.session, p_runtime, p_clock
+  from unnest(v_sessions) as s (session)
+  on conflict (session) do update
+  set runtime = excluded.runtime,
+      touched_at = excluded.touched_at;
+  return v_sessions;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/task_lane',
+    checksum: 'b348fb4b9bf3f093',
+    sql: `-- The line that a task stands in. Tasks that one runtime may take and another may not, or not now,
+-- stand in lines of their own: by session, by limit, and those that two runtimes died with. So who
+-- looks for work passes by a line that is closed, however long it is.
+--
+-- Two that share a line by accident may hold each other up for a while; what may be taken is
+-- decided by the rows.
+create or replace function task_lane(p_session text, p_limit_key text, p_deaths integer)
+  returns bigint
+  language plpgsql
+  immutable
+  set search_path from current
+as $$
+begin
+  if p_session is null and p_limit_key is null and p_deaths < 2 then
+    return 0;
+  end if;
+  return 9223372036854775807 & hashtextextended(
+    concat_ws(e'\\x01', p_deaths > 1, 's' || p_session, 'l' || p_limit_key),
+    0
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/tell_hints',
+    checksum: '55e210cd3ca227df',
+    sql: `-- Tells others what the caller has committed. Nothing is written here but to the queue of
+-- notifications, so that no commit waits for a disk while it holds the lock on that queue.
+--
+-- Answers whether there are other live runtimes at all.
+create or replace function tell_hints(
+  -- 0 for a client.
+  p_teller integer,
+  p_has_room boolean,
+  p_mail bigint[],
+  p_due bigint[],
+  p_activities text,
+  p_counts integer[],
+  p_pinned boolean[],
+  -- Whom to tell what as it is: \`all\`, or a listener.
+  p_tos text,
+  p_payloads text,
+  p_count integer,
+  out others boolean
+)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  v_clock bigint := now_ms();
+begin
+  if cardinality(p_mail) > 0 then
+    perform tell_work(p_mail, false, p_teller, p_has_room);
+  end if;
+  if cardinality(p_due) > 0 then
+    perform tell_work(p_due, true, p_teller, p_has_room);
+  end if;
+  if cardinality(p_counts) > 0 then
+    perform tell_tasks(
+      split_texts(p_activities, cardinality(p_counts)), p_counts, p_pinned, p_teller
+    );
+  end if;
+  perform pg_notify(hint_channel(told.recipient), told.payload)
+  from unnest(split_texts(p_tos, p_count), split_texts(p_payloads, p_count))
+    as told (recipient, payload);
+  others := exists (
+    select
+    from runtimes as t
+    where t.state = 1
+      and t.runtime <> p_teller
+      and t.lease_until > v_clock
+  );
 end
 $$;
 `,
@@ -2459,6 +4909,139 @@ begin
     and child.on_close <> 4
   order by child.parent_iid, child.parent_execution, child.parent_command
   on conflict do nothing;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/tell_tasks',
+    checksum: 'fbcf80f6ecdacdad',
+    sql: `-- Tells of new tasks: as many live runtimes as there are tasks of an activity, those with nothing to
+-- do first. Where a tag or a session decides who can run them, everybody is told. Not the one that
+-- tells, which knows already.
+create or replace function tell_tasks(
+  p_activities text[],
+  p_counts integer[],
+  p_pinned boolean[],
+  p_teller integer
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  perform pg_notify(
+    hint_channel(told.recipient),
+    case
+      -- The server takes less than 8000 bytes. None means: any.
+      when octet_length(told.activities) > 7000 then '{"kind":"tasks","activities":[]}'
+      else format('{"kind":"tasks","activities":%s}', told.activities)
+    end
+  )
+  from (
+    select heard.recipient, json_agg(distinct heard.activity)::text as activities
+    from (
+      select a.activity, 'all' as recipient
+      from unnest(p_activities, p_pinned) as a (activity, pinned)
+      where a.pinned
+      union all
+      select a.activity, 'r' || able.runtime
+      from unnest(p_activities, p_counts, p_pinned) as a (activity, count, pinned)
+      cross join lateral (
+        select t.runtime
+        from runtimes as t
+        where t.state = 1
+          and t.lease_until > v_clock
+          and t.runtime <> p_teller
+          and a.activity = any (t.activities)
+        order by t.idle desc, random()
+        limit a.count
+      ) as able
+      where not a.pinned
+    ) as heard
+    group by heard.recipient
+  ) as told;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/tell_work',
+    checksum: '8ada4c1db0efe718',
+    sql: `-- Tells of instances that have mail (p_due false), or are due: the owner of each or, where there is
+-- none, a live runtime that has its workflow. Not the one that tells, which knows already; only
+-- when it has no room, another one is found for what it could do itself.
+--
+-- What is unowned is dealt out in small lots, so that many starts at once wake several runtimes.
+create or replace function tell_work(
+  p_iids bigint[],
+  p_due boolean,
+  p_teller integer,
+  p_has_room boolean
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  perform pg_notify(
+    hint_channel('r' || told.runtime),
+    case
+      -- The server takes less than 8000 bytes. None means: look everywhere.
+      when length(told.iids) > 7000 then '{"kind":"work","iids":[],"at":0}'
+      else format('{"kind":"work","iids":[%s],"at":%s}', told.iids, told.at)
+    end
+  )
+  from (
+    with work as materialized (
+      select
+        r.iid, r.owner, r.workflow,
+        case when p_due then coalesce(r.wake_at, 0) else 0 end as at,
+        (row_number() over (partition by r.workflow, r.owner) - 1) / 16 as lot
+      from unnest(p_iids) as w (iid)
+      -- The limit keeps the order of the join: from the few that are named to the runs.
+      cross join lateral (
+        select r.iid, r.owner, r.workflow, r.wake_at
+        from runs as r
+        where r.iid = w.iid
+          and not r.held
+        limit 1
+      ) as r
+    ),
+    able as materialized (
+      select
+        w.workflow,
+        array_agg(t.runtime order by t.idle desc, random())
+          filter (where t.runtime <> p_teller) as runtimes
+      from (select distinct workflow from work where owner is null) as w
+      join runtimes as t
+        on t.state = 1
+        and t.lease_until > v_clock
+        and w.workflow = any (t.workflows)
+      group by w.workflow
+      having not (p_has_room and bool_or(t.runtime = p_teller))
+    )
+    select dealt.runtime, string_agg(dealt.iid::text, ',') as iids, min(dealt.at) as at
+    from (
+      select
+        w.iid, w.at,
+        coalesce(w.owner, a.runtimes[1 + w.lot % cardinality(a.runtimes)]) as runtime
+      from work as w
+      left join able as a
+        on a.workflow = w.workflow
+        and w.owner is null
+    ) as dealt
+    where dealt.runtime <> p_teller
+    group by dealt.runtime
+  ) as told;
 end
 $$;
 `,
@@ -2528,20 +5111,40 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: '3219708d83eaaa24',
+    checksum: '93e747cf430cfe23',
     sql: `-- Renews the lease of a runtime, buries others whose lease ended, and tells all that a lost hint
 -- would have told.
 create or replace function tick(
   p_runtime integer,
   p_lease_ms bigint,
   p_workflows integer[],
+  -- The tasks that it serves, as ready_lanes() takes it; no activities when it runs no tasks.
+  p_activities text,
+  p_activity_count integer,
+  p_tags text,
+  p_tag_count integer,
+  p_any_tag boolean,
+  -- The attempts it is busy with.
+  p_held_iids bigint[],
+  p_held_executions integer[],
+  p_held_commands integer[],
+  p_held_attempts integer[],
+  p_idle boolean,
+  -- Activities that it has no code for, as far as it could find out.
+  p_unknown text,
+  p_unknown_count integer,
   out state text,
   out clock bigint,
   out server text,
   out mail bigint[],
   out owned bigint,
   out claimable boolean,
-  out next_due bigint
+  out next_due bigint,
+  out next_task bigint,
+  out wanted text,
+  -- Joined by \\x01.
+  out helped text,
+  out stranded bigint[]
 )
   language plpgsql
   volatile
@@ -2551,13 +5154,17 @@ as $$
 #variable_conflict use_column
 declare
   v_clock bigint := now_ms();
+  v_activities text[] := split_texts(p_activities, p_activity_count);
+  v_tags text[] := split_texts(p_tags, p_tag_count);
 begin
   perform require_fresh_snapshots();
   clock := v_clock;
   server := server_identity();
 
   update runtimes
-  set lease_until = v_clock + p_lease_ms
+  set lease_until = v_clock + p_lease_ms,
+      idle = p_idle,
+      activities = case when '' = any (v_tags) then v_activities else '{}' end
   where runtime = p_runtime
     and state = 1;
   if not found then
@@ -2566,10 +5173,11 @@ begin
   end if;
   state := 'ok';
   perform bury_expired(v_clock);
+  perform free_forgotten_tasks();
   perform sweep(v_clock);
 
   mail := own_mail(p_runtime);
-  claimable := is_claimable(p_workflows, v_clock);
+  claimable := is_claimable(p_runtime, p_workflows, v_clock);
   next_due := (
     select min(next.wake_at)
     from unnest(p_workflows) as w (workflow)
@@ -2578,11 +5186,58 @@ begin
       from runs as r
       where r.workflow = w.workflow
         and r.wake_at > v_clock
+        and r.attempts < 2
       order by r.wake_at
       limit 1
     ) as next
   );
   owned := (select count(*) from runs as r where r.owner = p_runtime);
+
+  wanted := are_held(
+    p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
+  );
+  -- Who serves no tag at all runs no tasks.
+  if p_tag_count > 0 or p_any_tag then
+    stranded := stranded(p_workflows, v_activities || split_texts(p_unknown, p_unknown_count));
+  end if;
+  if p_activity_count > 0 then
+    next_task := case
+      when (select true from ready_lanes(v_activities, v_tags, p_any_tag, 0, 1)) then v_clock
+      else next_task_at(v_activities, v_tags, p_any_tag)
+    end;
+    helped := array_to_string(helped_activities(p_runtime, v_activities, v_clock), e'\\x01');
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/touch_sessions',
+    checksum: '036cc09123a3cc36',
+    sql: `-- Notes that a runtime was busy in these sessions just now, those that are its own.
+create or replace function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  with own as materialized (
+    select s.session
+    from sessions as s
+    where s.session = any (p_sessions)
+      and s.runtime = p_runtime
+    -- Whoever has it locked does the same, or takes it over.
+    for no key update skip locked
+  )
+  update sessions as s
+  set touched_at = p_clock
+  from own as o
+  where s.session = o.session;
 end
 $$;
 `,
@@ -2606,6 +5261,24 @@ begin
     from unnest(p_iids) with ordinality as g (iid, place)
     left join unnest(p_true) as t (iid) on t.iid = g.iid
   );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/try_lock_name',
+    checksum: '9124634548afbc71',
+    sql: `-- Locks a name until the end of the transaction, if nobody else does: what a row of the table
+-- stands for, whether the row is there or not. Names that share a hash share a lock, which costs
+-- them a second look.
+create or replace function try_lock_name(p_table regclass, p_name text)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  return pg_try_advisory_xact_lock((p_table::oid::bigint - 2147483648)::integer, hashtext(p_name));
 end
 $$;
 `,
@@ -2643,8 +5316,8 @@ $$;
   },
   {
     name: 'procedures/unregister',
-    checksum: '0c5e61c839a19d59',
-    sql: `-- Ends a runtime and frees all it owns. Waits for its commits; a second call is harmless.
+    checksum: 'c4c27862b869bfc7',
+    sql: `-- Ends a runtime and frees all it owns and holds. Waits for its commits; a second call is harmless.
 create or replace function unregister(p_runtime integer)
   returns void
   language plpgsql
@@ -2661,6 +5334,7 @@ begin
     and state = 1;
   if found then
     perform free_runs(array[p_runtime], now_ms(), false);
+    perform free_tasks(array[p_runtime], false);
   end if;
 end
 $$;
@@ -2714,6 +5388,74 @@ begin
       and r.owner = p_runtime
       and r.epoch = c.epoch
   );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/wake_tasks',
+    checksum: '3446a10bd9cfc19c',
+    sql: `-- Makes tasks of these activities available whose time has come: those that were not visible so
+-- far, whatever their tag, and those of the tags given whose holder has been silent for too long.
+-- Bounded: the rest comes with the next call.
+create or replace function wake_tasks(
+  p_activities text[],
+  p_tags text[],
+  p_any_tag boolean,
+  p_clock bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  with visible as materialized (
+    select t.iid, t.execution, t.command
+    from unnest(p_activities) as a (activity)
+    cross join lateral (
+      select t.iid, t.execution, t.command
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.visible_at <= p_clock
+      order by t.visible_at
+      limit 1000
+      for update skip locked
+    ) as t
+  )
+  update tasks as t
+  set visible_at = null
+  from visible as v
+  where t.iid = v.iid
+    and t.execution = v.execution
+    and t.command = v.command;
+
+  with silent as materialized (
+    select t.iid, t.execution, t.command
+    from unnest(p_activities) as a (activity)
+    cross join lateral (
+      select t.iid, t.execution, t.command
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.beat_until <= p_clock
+        and (t.tag = any (p_tags) or p_any_tag and t.tag <> '')
+      order by t.beat_until
+      limit 1000
+      for update skip locked
+    ) as t
+  )
+  update tasks as t
+  set held_by = null,
+      beat_until = null
+  from silent as s
+  where t.iid = s.iid
+    and t.execution = s.execution
+    and t.command = s.command;
 end
 $$;
 `,

@@ -1,4 +1,4 @@
--- Declares dead, for ever, every runtime whose lease ended, and frees what it owned.
+-- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held.
 create or replace function bury_expired(p_clock bigint)
   returns void
   language plpgsql
@@ -28,6 +28,7 @@ begin
     set state = 2
     where runtime = any (v_dead);
     perform free_runs(v_dead, p_clock, true);
+    perform free_tasks(v_dead, true);
   end if;
 end
 $$;

@@ -1,6 +1,7 @@
 -- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
--- what is due, then of what has mail. Numbers only; load() reads the rest (a large answer to a
--- process that stopped reading would keep the rows locked).
+-- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
+-- load() reads the rest (a large answer to a process that stopped reading would keep the rows
+-- locked).
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -12,7 +13,9 @@ create or replace function claim(
   out epochs integer[],
   out executions integer[],
   out turns integer[],
-  out attempts integer[]
+  out attempts integer[],
+  -- Joined by \x01.
+  out doings text
 )
   language plpgsql
   volatile
@@ -31,6 +34,7 @@ declare
   v_found bigint[] := '{}';
   v_more bigint[];
   v_share integer;
+  v_careful bigint;
 begin
   clock := v_clock;
   if not v_alive then
@@ -40,6 +44,31 @@ begin
   state := 'ok';
   if p_limit < 1 or cardinality(p_workflows) = 0 then
     return;
+  end if;
+
+  if not is_careful(p_runtime) then
+    -- What owners died with is due at once, and has no other way to be found than being due.
+    v_careful := (
+      select struggling.iid
+      from unnest(p_workflows) as w (workflow)
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.workflow = w.workflow
+          and r.wake_at <= v_clock
+          and r.attempts > 1
+        order by r.wake_at
+        limit 1
+        for update skip locked
+      ) as struggling
+      limit 1
+    );
+    if v_careful is not null then
+      v_found := v_found || v_careful;
+      update runtimes
+      set careful = v_careful
+      where runtime = p_runtime;
+    end if;
   end if;
 
   if cardinality(p_hinted) > 0 then
@@ -54,15 +83,18 @@ begin
         where r.iid = h.iid
           and r.owner is null
           and not r.held
+          and r.attempts < 2
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
             or (r.epoch > 0 or r.wake_at is null) and (select true from inbox as i where i.iid = r.iid and not i.parked limit 1)
+            -- Its activity may be known to who runs it: see stranded().
+            or r.has_tasks and (select true from tasks as t where t.iid = r.iid and t.held_by is null limit 1)
           )
         limit 1
         for update skip locked
       ) as unowned
-      limit p_limit
+      limit p_limit - cardinality(v_found)
     ) as free;
     v_found := v_found || v_more;
   end if;
@@ -88,6 +120,7 @@ begin
           from runs as r
           where r.workflow = p.workflow
             and r.wake_at <= v_clock
+            and r.attempts < 2
           order by r.wake_at
           limit 1
         ) as oldest
@@ -98,6 +131,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= v_clock
+          and r.attempts < 2
           and r.iid <> all (v_found)
         order by r.wake_at
         limit v_share
@@ -121,6 +155,7 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
+          and r.attempts < 2
           -- What was never run waits for its time, whatever is sent to it meanwhile.
           and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
@@ -144,15 +179,16 @@ begin
         epoch = r.epoch + 1,
         wake_at = null
     where r.iid = any (v_found)
-    returning r.iid, r.epoch, r.attempts
+    returning r.iid, r.epoch, r.attempts, r.doing
   )
   select
     array_agg(t.iid order by f.place),
     array_agg(t.epoch order by f.place),
     array_agg(last.execution order by f.place),
     array_agg(last.turn order by f.place),
-    array_agg(t.attempts::integer order by f.place)
-  into iids, epochs, executions, turns, attempts
+    array_agg(t.attempts::integer order by f.place),
+    string_agg(coalesce(t.doing, ''), e'\x01' order by f.place)
+  into iids, epochs, executions, turns, attempts, doings
   from unnest(v_found) with ordinality as f (iid, place)
   join taken as t on t.iid = f.iid
   cross join lateral last_turn(t.iid) as last;

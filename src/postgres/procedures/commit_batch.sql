@@ -26,10 +26,11 @@ create or replace function commit_batch(
   p_ended_statuses smallint[],
   p_ended_outputs text,
   -- Lists packed into one text each, or empty when there are none: as continue_instances(),
-  -- insert_starts() and apply_effects() take them.
+  -- insert_starts(), apply_effects() and change_tasks() take them.
   p_continued text,
   p_starts text,
   p_effects text,
+  p_tasks text,
   out state text,
   out clock bigint,
   out server text,
@@ -83,7 +84,8 @@ begin
     -- The insert's own answer is the verdict. History is not looked at here: a join with it may
     -- be planned, while the table is small, in a way that reads every turn of the instance.
     with judged as materialized (
-      select b.iid, b.epoch, b.execution, b.turn, b.at, b.first, b.count, b.events, r.attempts
+      select b.iid, b.epoch, b.execution, b.turn, b.at, b.first, b.count, b.events,
+        r.attempts > 0 or r.doing is not null as is_struggling
       from unnest(
         p_iids, p_epochs, p_executions, p_turns, p_ats, p_firsts, p_counts, v_events
       ) as b (iid, epoch, execution, turn, at, first, count, events)
@@ -104,7 +106,7 @@ begin
     )
     select
       (select array_agg(iid) from appended),
-      (select array_agg(iid) from judged where attempts > 0)
+      (select array_agg(iid) from judged where is_struggling)
     into v_done, v_struggling;
 
     -- What appends nothing is judged under a lock on its row, so that the same item sent again
@@ -130,7 +132,8 @@ begin
     -- It got further: earlier deaths of its owners no longer count.
     if v_struggling is not null then
       update runs
-      set attempts = 0
+      set attempts = 0,
+          doing = null
       where iid = any (v_struggling)
         and iid = any (v_done);
     end if;
@@ -140,7 +143,8 @@ begin
       update runs as r
       set owner = null,
           wake_at = l.wake_at,
-          attempts = 0
+          attempts = 0,
+          doing = null
       from unnest(p_released_iids, p_wake_ats) as l (iid, wake_at)
       join unnest(v_done) as d (iid) on d.iid = l.iid
       where r.iid = l.iid;
@@ -184,6 +188,10 @@ begin
 
   if p_effects <> '' then
     perform apply_effects(v_clock, v_done || v_born, p_effects);
+  end if;
+
+  if p_tasks <> '' then
+    perform change_tasks(v_done || v_born, p_tasks);
   end if;
 
   if cardinality(p_ended_iids) > 0 then

@@ -13,9 +13,11 @@ as $$
 declare
   v_lists text[] := split_lists(p_continued, 9);
   v_iids bigint[] := v_lists[1];
+  v_with_tasks bigint[];
+  v_executions integer[];
 begin
   with going_on as materialized (
-    select c.*, r.epoch
+    select c.*, r.epoch, r.has_tasks
     from unnest(
       v_iids, v_lists[2]::boolean[], v_lists[3]::integer[], v_lists[4]::integer[],
       v_lists[5]::integer[], v_lists[6]::bigint[], v_lists[7]::integer[], v_lists[8]::integer[],
@@ -35,7 +37,8 @@ begin
     set workflow = g.workflow,
         owner = case when g.kept then r.owner end,
         wake_at = case when not g.kept then p_clock end,
-        attempts = 0
+        attempts = 0,
+        doing = null
     from going_on as g
     where r.iid = g.iid
   ),
@@ -45,11 +48,21 @@ begin
     where i.iid = any (array(select g.iid from going_on as g))
       and i.command is not null
       and i.execution < (select g.execution from going_on as g where g.iid = i.iid limit 1)
+  ),
+  moved_on as (
+    update instances as i
+    set execution = g.execution,
+        workflow = g.workflow
+    from going_on as g
+    where i.iid = g.iid
   )
-  update instances as i
-  set execution = g.execution,
-      workflow = g.workflow
+  select array_agg(g.iid), array_agg(g.execution)
+  into v_with_tasks, v_executions
   from going_on as g
-  where i.iid = g.iid;
+  where g.has_tasks;
+
+  if v_with_tasks is not null then
+    perform remove_tasks(v_with_tasks, v_executions);
+  end if;
 end
 $$;

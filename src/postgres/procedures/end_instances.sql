@@ -16,6 +16,7 @@ create or replace function end_instances(
 as $$
 declare
   v_children bigint[];
+  v_with_tasks bigint[];
 begin
   with ended as materialized (
     select e.iid, e.status, e.output
@@ -28,6 +29,7 @@ begin
     delete from runs as r
     using ended as e
     where r.iid = e.iid
+    returning r.iid, r.has_tasks
   ),
   undelivered as (
     delete from inbox as i
@@ -50,10 +52,14 @@ begin
     where i.iid = e.iid
     returning i.iid, i.parent_iid
   )
-  select array_agg(f.iid)
-  into v_children
-  from finished as f
-  where f.parent_iid is not null;
+  select
+    (select array_agg(f.iid) from finished as f where f.parent_iid is not null),
+    (select array_agg(r.iid) from run as r where r.has_tasks)
+  into v_children, v_with_tasks;
+
+  if v_with_tasks is not null then
+    perform remove_tasks(v_with_tasks, null);
+  end if;
 
   if v_children is not null then
     perform tell_parents(v_children);

@@ -1,5 +1,9 @@
--- Whether claim() would find anything of these workflows.
-create or replace function is_claimable(p_workflows integer[], p_clock bigint)
+-- Whether claim() would find anything of these workflows for a runtime.
+create or replace function is_claimable(
+  p_runtime integer,
+  p_workflows integer[],
+  p_clock bigint
+)
   returns boolean
   language plpgsql
   volatile
@@ -21,8 +25,22 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= p_clock
+          and r.attempts < 2
         limit 1
       ) as due
+      limit 1
+    ),
+    (
+      select not is_careful(p_runtime)
+      from unnest(p_workflows) as w (workflow)
+      cross join lateral (
+        select r.iid
+        from runs as r
+        where r.workflow = w.workflow
+          and r.wake_at <= p_clock
+          and r.attempts > 1
+        limit 1
+      ) as struggling
       limit 1
     ),
     (
@@ -35,6 +53,7 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
+          and r.attempts < 2
           and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
         limit 1

@@ -1,10 +1,11 @@
 -- Everything needed to run instances: themselves, their parents, the history of their execution
--- after a certain turn, their inbox. One statement, so that all of it is of one moment, and without
--- locks.
+-- after a certain turn, their inbox, the tasks of their execution. One statement, so that all of it
+-- is of one moment, and without locks.
 --
 -- A row is one part, and most are turns; so parts share columns. Of a parent, number is its iid,
 -- first the command, count what becomes of the child, text its id. Of an inbox row, number is its
--- id, first the command, count the kind, text the payload.
+-- id, first the command, count the kind, text the payload. Of a task, number is the command, count
+-- the attempts, parked whether it is held.
 create or replace function load(p_iids bigint[], p_afters integer[])
   returns table (
     part text,
@@ -62,6 +63,14 @@ begin
       m.kind::integer, m.payload, coalesce(m.name, ''), null, coalesce(m.reply_to, ''), m.parked
     from wanted as w
     join inbox as m on m.iid = w.iid
+    union all
+    select
+      5, 'task', t.iid, t.execution, t.command, null, null, t.attempts, null, null, null, null,
+      t.held_by is not null
+    from wanted as w
+    join tasks as t
+      on t.iid = w.iid
+      and t.execution = w.execution
   )
   select
     p.part, p.iid, p.execution, p.number, p.at, p.first, p.count, p.text, p.name, p.version,

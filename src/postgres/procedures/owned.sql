@@ -1,7 +1,14 @@
 -- All that a runtime owns. Scans the unfinished instances: for the rare case that a tick counted
 -- more than the runtime knows of.
 create or replace function owned(p_runtime integer)
-  returns table (iid bigint, epoch integer, execution integer, turn integer, attempts integer)
+  returns table (
+    iid bigint,
+    epoch integer,
+    execution integer,
+    turn integer,
+    attempts integer,
+    doing text
+  )
   language plpgsql
   volatile
   set search_path from current
@@ -9,7 +16,7 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select r.iid, r.epoch, last.execution, last.turn, r.attempts::integer
+  select r.iid, r.epoch, last.execution, last.turn, r.attempts::integer, coalesce(r.doing, '')
   from runs as r
   cross join lateral last_turn(r.iid) as last
   where r.owner = p_runtime

@@ -21,9 +21,10 @@ begin
   workflows := workflow_numbers(p_names, p_versions, p_count);
   v_clock := now_ms();
   loop
-    insert into runtimes (runtime, state, lease_until, registered_at, info)
+    insert into runtimes (runtime, state, lease_until, registered_at, info, workflows)
     values (
-      1 + floor(random() * 2147483646)::integer, 1, v_clock + p_lease_ms, v_clock, p_info
+      1 + floor(random() * 2147483646)::integer, 1, v_clock + p_lease_ms, v_clock, p_info,
+      workflows
     )
     on conflict do nothing
     returning runtimes.runtime into runtime;

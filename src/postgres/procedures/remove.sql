@@ -25,6 +25,7 @@ begin
   delete from state where iid = any (v_iids);
   delete from inbox where iid = any (v_iids);
   delete from posted where iid = any (v_iids);
+  perform remove_tasks(v_iids, null);
   removed := cardinality(v_iids);
 end
 $$;

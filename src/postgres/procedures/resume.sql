@@ -14,12 +14,25 @@ begin
     update runs as r
     set held = false,
         wake_at = v_clock,
-        attempts = 0
+        attempts = 0,
+        doing = null
     from unnest(split_texts(p_ids, p_count)) as g (id)
     join instances as i on i.id = g.id collate "C"
     where r.iid = i.iid
       and r.held
     returning r.iid
+  ),
+  -- They may have been put off because whoever ran them died.
+  tasks_freed as (
+    update tasks as t
+    set deaths = 0,
+        visible_at = null,
+        lane = task_lane(t.session, t.limit_key, 0)
+    from freed as f
+    where t.iid = f.iid
+      and t.held_by is null
+      and t.deaths > 0
+      and t.lane is not null
   ),
   told as (
     update instances as i

@@ -1,6 +1,11 @@
 -- Starts instances for a client that owns nothing. Takes and answers what insert_starts() does;
--- p_effects is empty, or what apply_effects() takes.
-create or replace function start_batch(p_starts text, p_effects text, out starts text)
+-- p_effects and p_tasks are empty, or what apply_effects() and change_tasks() take.
+create or replace function start_batch(
+  p_starts text,
+  p_effects text,
+  p_tasks text default '',
+  out starts text
+)
   language plpgsql
   volatile
   set search_path from current
@@ -20,6 +25,9 @@ begin
   from insert_starts(null, v_clock, p_starts) as s;
   if p_effects <> '' then
     perform apply_effects(v_clock, v_born, p_effects);
+  end if;
+  if p_tasks <> '' then
+    perform change_tasks(v_born, p_tasks);
   end if;
 end
 $$;

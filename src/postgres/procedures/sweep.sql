@@ -1,5 +1,7 @@
--- Removes what nobody asks for any more: answers that are older than an hour, and mail that was sent
--- while its instance ended. Bounded, so that a tick stays short: the rest goes with later ticks.
+-- Removes what nobody asks for any more: answers that are older than an hour, mail that was sent
+-- while its instance ended, tasks that were locked when they were dropped, sessions without tasks
+-- that were idle for an hour, and limits that have recovered as long ago. Bounded, so that a tick
+-- stays short: the rest goes with later ticks.
 create or replace function sweep(p_clock bigint)
   returns void
   language plpgsql
@@ -15,11 +17,12 @@ as $$
 declare
   v_old text[];
   v_ended bigint[];
+  v_hour_ago bigint := p_clock - 3600000;
 begin
   v_old := array(
     select r.reply_to
     from replies as r
-    where r.at < p_clock - 3600000
+    where r.at < v_hour_ago
     order by r.at
     limit 10000
     for update skip locked
@@ -45,6 +48,35 @@ begin
     where iid = any (v_ended);
     delete from posted
     where iid = any (v_ended);
+  end if;
+
+  perform sweep_tasks();
+
+  v_old := array(
+    select s.session
+    from sessions as s
+    where s.touched_at < v_hour_ago
+      and (select true from tasks as t where t.session = s.session limit 1) is null
+    order by s.touched_at
+    limit 1000
+    for update skip locked
+  );
+  if cardinality(v_old) > 0 then
+    delete from sessions
+    where session = any (v_old);
+  end if;
+
+  v_old := array(
+    select l.limit_key
+    from limits as l
+    where l.spent_until < v_hour_ago * 1000
+    order by l.spent_until
+    limit 1000
+    for update skip locked
+  );
+  if cardinality(v_old) > 0 then
+    delete from limits
+    where limit_key = any (v_old);
   end if;
 end
 $$;

@@ -4,13 +4,33 @@ create or replace function tick(
   p_runtime integer,
   p_lease_ms bigint,
   p_workflows integer[],
+  -- The tasks that it serves, as ready_lanes() takes it; no activities when it runs no tasks.
+  p_activities text,
+  p_activity_count integer,
+  p_tags text,
+  p_tag_count integer,
+  p_any_tag boolean,
+  -- The attempts it is busy with.
+  p_held_iids bigint[],
+  p_held_executions integer[],
+  p_held_commands integer[],
+  p_held_attempts integer[],
+  p_idle boolean,
+  -- Activities that it has no code for, as far as it could find out.
+  p_unknown text,
+  p_unknown_count integer,
   out state text,
   out clock bigint,
   out server text,
   out mail bigint[],
   out owned bigint,
   out claimable boolean,
-  out next_due bigint
+  out next_due bigint,
+  out next_task bigint,
+  out wanted text,
+  -- Joined by \x01.
+  out helped text,
+  out stranded bigint[]
 )
   language plpgsql
   volatile
@@ -20,13 +40,17 @@ as $$
 #variable_conflict use_column
 declare
   v_clock bigint := now_ms();
+  v_activities text[] := split_texts(p_activities, p_activity_count);
+  v_tags text[] := split_texts(p_tags, p_tag_count);
 begin
   perform require_fresh_snapshots();
   clock := v_clock;
   server := server_identity();
 
   update runtimes
-  set lease_until = v_clock + p_lease_ms
+  set lease_until = v_clock + p_lease_ms,
+      idle = p_idle,
+      activities = case when '' = any (v_tags) then v_activities else '{}' end
   where runtime = p_runtime
     and state = 1;
   if not found then
@@ -35,10 +59,11 @@ begin
   end if;
   state := 'ok';
   perform bury_expired(v_clock);
+  perform free_forgotten_tasks();
   perform sweep(v_clock);
 
   mail := own_mail(p_runtime);
-  claimable := is_claimable(p_workflows, v_clock);
+  claimable := is_claimable(p_runtime, p_workflows, v_clock);
   next_due := (
     select min(next.wake_at)
     from unnest(p_workflows) as w (workflow)
@@ -47,10 +72,26 @@ begin
       from runs as r
       where r.workflow = w.workflow
         and r.wake_at > v_clock
+        and r.attempts < 2
       order by r.wake_at
       limit 1
     ) as next
   );
   owned := (select count(*) from runs as r where r.owner = p_runtime);
+
+  wanted := are_held(
+    p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
+  );
+  -- Who serves no tag at all runs no tasks.
+  if p_tag_count > 0 or p_any_tag then
+    stranded := stranded(p_workflows, v_activities || split_texts(p_unknown, p_unknown_count));
+  end if;
+  if p_activity_count > 0 then
+    next_task := case
+      when (select true from ready_lanes(v_activities, v_tags, p_any_tag, 0, 1)) then v_clock
+      else next_task_at(v_activities, v_tags, p_any_tag)
+    end;
+    helped := array_to_string(helped_activities(p_runtime, v_activities, v_clock), e'\x01');
+  end if;
 end
 $$;

@@ -1,4 +1,4 @@
--- Ends a runtime and frees all it owns. Waits for its commits; a second call is harmless.
+-- Ends a runtime and frees all it owns and holds. Waits for its commits; a second call is harmless.
 create or replace function unregister(p_runtime integer)
   returns void
   language plpgsql
@@ -15,6 +15,7 @@ begin
     and state = 1;
   if found then
     perform free_runs(array[p_runtime], now_ms(), false);
+    perform free_tasks(array[p_runtime], false);
   end if;
 end
 $$;

@@ -1,22 +1,16 @@
 import type { Claim, ClaimAnswer, ClaimRequest, Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
+import { type Candidate, mayTakeCareful, nextCareful } from './careful.ts'
 import { lastTurn } from './history.ts'
 import { isAlive } from './runtimes.ts'
 
 // There is one writer at a time, so what is found free stays free until it is taken: no locks, and
 // nothing to skip.
 
-interface Candidate {
-  readonly iid: Iid
-  readonly workflow: number
-  /** Since when it has been waiting for an owner. */
-  readonly since: number
-}
-
 const DUE = `
 select iid, workflow, wake_at as since
 from runs
-where workflow = ? and wake_at <= ?
+where workflow = ? and wake_at <= ? and attempts < 2
 order by wake_at
 limit ?`
 
@@ -26,6 +20,7 @@ const MAIL = `
 select inbox.iid as iid, runs.workflow as workflow, min(inbox.at) as since
 from inbox cross join runs on runs.iid = inbox.iid
 where inbox.parked = 0
+  and runs.attempts < 2
   and runs.owner is null
   and runs.held = 0
   and (runs.epoch > 0 or runs.wake_at is null)
@@ -37,16 +32,23 @@ limit ?`
 const TAKE = `
 update runs set owner = ?, epoch = epoch + 1, wake_at = null
 where iid = ?
-returning epoch, attempts`
+returning epoch, attempts, doing`
 
 /** Takes what is due or has mail: first what was hinted at, then each workflow in turn. */
 export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   const { runtime, workflows, limit, hinted } = request
   if (!isAlive(tx, runtime)) return { state: 'dead', clock: tx.now, claims: [] }
-  const told = [...new Set(hinted)].filter((iid) => isClaimable(tx, iid, workflows))
-  const chosen = new Set(told.slice(0, limit))
+  const chosen = new Set<Iid>()
+  let careful = mayTakeCareful(tx, runtime)
+  for (const iid of hinted) {
+    const found = chosen.size < limit ? claimable(tx, iid, workflows) : undefined
+    if (found === undefined || chosen.has(iid)) continue
+    if (found.attempts >= 2 && !careful) continue
+    if (found.attempts >= 2) careful = false
+    chosen.add(iid)
+  }
   if (chosen.size < limit) {
-    const lanes = waiting(tx, workflows, limit)
+    const lanes = waiting(tx, workflows, limit, careful)
     for (let place = 0; lanes.some((lane) => place < lane.length); place++) {
       for (const lane of lanes) {
         const next = lane[place]
@@ -58,8 +60,15 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
 }
 
 /** For each workflow what waits for an owner, the longest first. */
-function waiting(tx: Transaction, workflows: readonly number[], limit: number): Candidate[][] {
+function waiting(
+  tx: Transaction,
+  workflows: readonly number[],
+  limit: number,
+  careful: boolean,
+): Candidate[][] {
   const mail = tx.sql(MAIL).all(JSON.stringify(workflows), limit) as Candidate[]
+  const one = careful ? nextCareful(tx, workflows) : undefined
+  if (one !== undefined) mail.push(one)
   return workflows
     .map((workflow) => {
       const due = tx.sql(DUE).all(workflow, tx.now, limit) as Candidate[]
@@ -69,17 +78,30 @@ function waiting(tx: Transaction, workflows: readonly number[], limit: number): 
     .toSorted((a, b) => (a[0]?.since ?? Infinity) - (b[0]?.since ?? Infinity))
 }
 
-function isClaimable(tx: Transaction, iid: Iid, workflows: readonly number[]): boolean {
-  const run = tx
-    .sql('select workflow, epoch, wake_at from runs where iid = ? and owner is null and held = 0')
-    .get(iid) as { workflow: number; epoch: number; wake_at: number | null } | undefined
-  if (run === undefined || !workflows.includes(run.workflow)) return false
-  if (run.wake_at !== null && run.wake_at <= tx.now) return true
-  if (run.epoch === 0 && run.wake_at !== null) return false
-  return tx.sql('select 1 from inbox where iid = ? and parked = 0 limit 1').get(iid) !== undefined
+interface FreeRun {
+  readonly workflow: number
+  readonly epoch: number
+  readonly wakeAt: number | null
+  readonly attempts: number
+}
+
+const FREE_RUN = `
+select workflow, epoch, wake_at as wakeAt, attempts
+from runs
+where iid = ? and owner is null and held = 0`
+
+function claimable(tx: Transaction, iid: Iid, workflows: readonly number[]): FreeRun | undefined {
+  const run = tx.sql(FREE_RUN).get(iid) as FreeRun | undefined
+  if (run === undefined || !workflows.includes(run.workflow)) return undefined
+  if (run.wakeAt !== null && run.wakeAt <= tx.now) return run
+  if (run.epoch === 0 && run.wakeAt !== null) return undefined
+  const mail = tx.sql('select 1 from inbox where iid = ? and parked = 0 limit 1').get(iid)
+  // A task of it may wait for code that is known to who runs it: see `stranded`.
+  const waits = mail ?? tx.sql('select 1 from tasks where iid = ? and held_by is null').get(iid)
+  return waits === undefined ? undefined : run
 }
 
 function take(tx: Transaction, runtime: number, iid: Iid): Claim {
-  const { epoch, attempts } = tx.sql(TAKE).get(runtime, iid) as { epoch: number; attempts: number }
-  return { iid, epoch, attempts, ...lastTurn(tx, iid) }
+  const taken = tx.sql(TAKE).get(runtime, iid) as Pick<Claim, 'epoch' | 'attempts' | 'doing'>
+  return { iid, ...taken, ...lastTurn(tx, iid) }
 }

@@ -1,6 +1,7 @@
 import type { Effects, Iid, StateChange } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { closeChildren } from './children.ts'
+import { changeTasks } from './tasks.ts'
 
 const SET = `
 insert into state (iid, key, value) values (?, ?, ?)
@@ -11,12 +12,8 @@ insert into replies (reply_to, payload, at) values (?, ?, ?)
 on conflict do nothing`
 
 /** Applies what a turn of this execution does beyond its own history. */
-export function applyEffects(
-  tx: Transaction,
-  iid: Iid,
-  execution: number,
-  { parked, closes, clearsState, state, progress, replies }: Effects,
-): void {
+export function applyEffects(tx: Transaction, iid: Iid, execution: number, effects: Effects): void {
+  const { parked, closes, clearsState, state, progress, replies } = effects
   for (const id of parked) {
     tx.sql('update inbox set parked = 1 where id = ? and iid = ?').run(id, iid)
   }
@@ -28,6 +25,7 @@ export function applyEffects(
     tx.sql(sql).run(progress, tx.now, iid)
   }
   for (const { to, payload } of replies) tx.sql(REPLY).run(to, payload, tx.now)
+  changeTasks(tx, iid, execution, effects)
 }
 
 /** Sets a value of an instance, or takes it away. */

@@ -1,6 +1,7 @@
 import type { Ending, Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { tellParent } from './children.ts'
+import { removeTasks } from './tasks.ts'
 
 const END = `
 update instances
@@ -17,6 +18,7 @@ export function endInstance(
   tx.sql('delete from runs where iid = ?').run(iid)
   tx.sql('delete from inbox where iid = ?').run(iid)
   tx.sql('delete from posted where iid = ?').run(iid)
+  removeTasks(tx, iid)
   tx.sql(END).run(status, output, tx.now, tx.now, iid)
   if (isChild) tellParent(tx, iid)
 }

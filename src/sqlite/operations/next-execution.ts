@@ -1,17 +1,18 @@
 import type { Iid, Next } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { appendTurn } from './history.ts'
+import { removeOldTasks } from './tasks.ts'
 
-const KEEP = 'update runs set workflow = ?, attempts = 0 where iid = ?'
+const KEEP = `update runs set workflow = ?, attempts = 0, doing = '' where iid = ?`
 
 // Due at once for whoever runs the workflow of the next execution, which may be another one.
 const FREE = `
-update runs set workflow = ?, attempts = 0, owner = null, wake_at = ?
+update runs set workflow = ?, attempts = 0, doing = '', owner = null, wake_at = ?
 where iid = ?`
 
 const DROP_RESULTS = 'delete from inbox where iid = ? and command > 0 and execution < ?'
 
-/** Begins the next execution of an instance. Messages stay, results for the last one do not. */
+/** Begins the next execution of an instance. Messages stay; results and tasks of the last one do not. */
 export function continueInstance(
   tx: Transaction,
   iid: Iid,
@@ -27,4 +28,5 @@ export function continueInstance(
   if (keep) tx.sql(KEEP).run(workflow, iid)
   else tx.sql(FREE).run(workflow, tx.now, iid)
   tx.sql(DROP_RESULTS).run(iid, started.execution)
+  removeOldTasks(tx, iid, started.execution)
 }

@@ -7,6 +7,7 @@ import {
   turnItem,
   turnRow,
 } from '../../../test/support/sqlite.ts'
+import { newTask } from '../../testing/contract/task-items.ts'
 import { Database, type Transaction } from '../database.ts'
 import { packBatch } from '../packed-batch.ts'
 import { OPERATIONS, type OperationName } from './table.ts'
@@ -14,7 +15,15 @@ import { OPERATIONS, type OperationName } from './table.ts'
 // A statement that reads a whole table is quick in every test, and slow in the third month.
 
 /** What stays small: one row, those alive, a list that was given, what a limit has cut off. */
-const SMALL = ['store', 'runtimes USING INDEX runtimes_alive', 'json_each', '(subquery-1)']
+const SMALL = [
+  'store',
+  'runtimes USING INDEX runtimes_alive',
+  'json_each',
+  '(subquery-1)',
+  'CONSTANT ROW',
+  // Up to the first that is idle.
+  'sessions USING INDEX sessions_touched',
+]
 
 /** What waits for an owner and is not parked: a claim looks at all of it, in the index alone. */
 const UNPARKED = 'inbox USING COVERING INDEX inbox_unparked'
@@ -50,8 +59,10 @@ test('no operation reads all of a table that grows', () => {
 /** Calls every operation, with what makes it use every statement that it has. */
 function runEverything(run: (name: OperationName, ...args: readonly unknown[]) => unknown): void {
   const workflow = { name: 'order', version: '1' }
-  const registration = { leaseMs: 30_000, workflows: [workflow], info: 'test' }
-  const { runtime, server } = run('register', registration) as { runtime: number; server: string }
+  const { runtime, server } = run('register', registrationOf(30_000)) as {
+    runtime: number
+    server: string
+  }
   const commit = (starts: unknown[], turns: unknown[]): unknown =>
     run('commit', packBatch({ runtime, server, starts, turns } as never))
   const parent = { iid: 1, id: 'order-1', execution: 1, command: 1, onClose: 'cancel' } as const
@@ -68,6 +79,15 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     replies: [{ to: 'somebody', payload: '1' }],
   })
   const started = { ...turnRow(1), execution: 2 }
+  const tick = {
+    runtime,
+    leaseMs: 30_000,
+    workflows: [1],
+    tasks: null,
+    unknown: [],
+    held: [],
+    idle: false,
+  }
 
   run('workflowNumbers', [workflow])
   run('reserve', 100)
@@ -91,7 +111,7 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     commit([], [turnItem(iid, { turn: turnRow(3), next })])
   }
   commit([], [turnItem(1, { turn: null, effects: effectsOf({ closes: 'all' }) })])
-  for (const workflows of [[], [1]]) run('tick', { runtime, leaseMs: 30_000, workflows })
+  for (const workflows of [[], [1]]) run('tick', { ...tick, workflows })
   run('claim', { runtime, workflows: [1], limit: 10, hinted: [] })
   run('load', [{ iid: 1, after: 0 }])
   run('verify', runtime, [{ iid: 1, epoch: 1, execution: 2, turn: 1 }])
@@ -114,7 +134,74 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     state: [{ key: 'a', value: '1' }],
   })
   run('import', { iid: 51, id: 'imported', workflow: 1, labels: '{}', turns: [], state: [] })
+  runTasks(run, runtime)
   run('unregister', runtime)
+}
+
+/** Tasks with and without tags, sessions and limits: in time, delayed, silent, late and deadly. */
+function runTasks(
+  run: (name: OperationName, ...args: readonly unknown[]) => unknown,
+  runtime: number,
+): void {
+  const { server } = run('verify', runtime, []) as { server: string }
+  const limit = { key: 'k', concurrency: 1, rate: { count: 1, perMs: 1_000 } }
+  const tasks = [
+    newTask(1),
+    newTask(2, { tag: 'gpu', session: 's', limit }),
+    newTask(3, { session: 's', limit }),
+    newTask(4, { startBy: 0 }),
+    newTask(5, { session: 'other' }),
+    newTask(6),
+  ]
+  const starts = [startItem(20, { effects: effectsOf({ tasks, dropsTasks: [99] }) })]
+  const interest = { activities: ['charge'], served: { untagged: true, tags: 'any' } }
+  const claimTasks = (by: number, given: object): unknown =>
+    run('claimTasks', { ...interest, runtime: by, limit: 9, mostSessions: 9, ...given })
+  const tick = {
+    runtime,
+    leaseMs: 30_000,
+    workflows: [1],
+    tasks: interest,
+    unknown: ['other'],
+    idle: true,
+  }
+
+  run('commit', packBatch({ runtime, server, starts, turns: [] }))
+  run('aboutTo', runtime, 20, 1, 'a step')
+  claimTasks(runtime, { mostSessions: 1, sessionIdleMs: -1 })
+  run('beat', runtime, [
+    { ...attempt(1), details: '1', silentMs: -1, local: null },
+    { ...attempt(50), details: '1', silentMs: null, local: { epoch: 1, task: newTask(50) } },
+  ])
+  run('finishTasks', runtime, [
+    { ...attempt(2), end: { kind: 'retry', delayMs: 60_000 } },
+    { ...attempt(6), end: { kind: 'release', delayMs: 0.5 } },
+    { ...attempt(50), end: { kind: 'completed', payload: '1' } },
+  ])
+  const { runtime: other } = run('register', registrationOf(30_000)) as { runtime: number }
+  for (const sessionIdleMs of [60_000, -1]) claimTasks(other, { limit: 1, sessionIdleMs })
+  run('suspend', ['order-20'], 'why')
+  run('resume', ['order-20'])
+  run('unregister', runtime)
+  for (const _ of ['first', 'second']) {
+    const { runtime: victim } = run('register', registrationOf(-1)) as { runtime: number }
+    run('claim', { runtime: victim, workflows: [1], limit: 10, hinted: [] })
+    claimTasks(victim, { sessionIdleMs: -1 })
+    const { runtime: witness } = run('register', registrationOf(30_000)) as { runtime: number }
+    run('tick', { ...tick, runtime: witness, held: [attempt(1)] })
+  }
+  const { runtime: careful } = run('register', registrationOf(30_000)) as { runtime: number }
+  run('claim', { runtime: careful, workflows: [1], limit: 10, hinted: [] })
+  claimTasks(careful, { sessionIdleMs: 60_000 })
+}
+
+/** The first attempt of a task of instance 20. */
+function attempt(command: number) {
+  return { iid: 20, execution: 1, command, attempt: 1 }
+}
+
+function registrationOf(leaseMs: number) {
+  return { leaseMs, workflows: [{ name: 'order', version: '1' }], info: 'test' }
 }
 
 function scansOf(database: Database, text: string): string[] {

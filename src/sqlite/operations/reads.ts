@@ -2,6 +2,7 @@ import type { Claim, Iid, InboxRow, Loaded, Standing, Wanted } from '../../store
 import type { Transaction } from '../database.ts'
 import { lastTurn, turnsAfter } from './history.ts'
 import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'
+import { openTasks } from './tasks.ts'
 
 // One that was never started has no workflow, and there is nothing to run.
 const HEAD = `
@@ -36,6 +37,7 @@ export function load(tx: Transaction, wanted: readonly Wanted[]): readonly Loade
       parent: toParent(head),
       history: turnsAfter(tx, iid, execution, after),
       inbox: inboxOf(tx, iid),
+      tasks: openTasks(tx, iid, execution),
     }
     return [loaded]
   })
@@ -70,7 +72,7 @@ export function verify(
 /** What a runtime owns. */
 export function owned(tx: Transaction, runtime: number): readonly Claim[] {
   const rows = tx
-    .sql('select iid, epoch, attempts from runs where owner = ? order by iid')
-    .all(runtime) as { iid: number; epoch: number; attempts: number }[]
-  return rows.map(({ iid, epoch, attempts }) => ({ iid, epoch, attempts, ...lastTurn(tx, iid) }))
+    .sql('select iid, epoch, attempts, doing from runs where owner = ? order by iid')
+    .all(runtime) as Omit<Claim, 'execution' | 'turn'>[]
+  return rows.map((row) => ({ ...row, ...lastTurn(tx, row.iid) }))
 }

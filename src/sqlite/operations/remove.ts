@@ -6,7 +6,7 @@ where id = ? and status <> 'running'
 returning iid`
 
 /** All other tables that know of an instance that does not run. */
-const TABLES = ['history', 'state', 'inbox', 'posted'] as const
+const TABLES = ['history', 'state', 'inbox', 'posted', 'tasks'] as const
 
 /** Removes instances that have ended or were never started; answers how many there were. */
 export function remove(tx: Transaction, ids: readonly string[]): number {

@@ -1,5 +1,6 @@
 import type { Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
+import { forgiveTasks } from './task-holders.ts'
 
 // With another epoch, nothing that the owner still sends has an effect.
 const SUSPEND = `
@@ -23,7 +24,7 @@ export function suspend(
 // Due at once, and with all its attempts: it was set aside for having used them up, or the code has
 // been repaired since.
 const RESUME = `
-update runs set held = 0, wake_at = ?, attempts = 0
+update runs set held = 0, wake_at = ?, attempts = 0, doing = ''
 where held = 1 and iid = (select iid from instances where id = ?)
 returning iid`
 
@@ -34,6 +35,7 @@ export function resume(tx: Transaction, ids: readonly string[]): number {
     const run = tx.sql(RESUME).get(tx.now, id) as { iid: number } | undefined
     if (run === undefined) continue
     writeReport(tx, run.iid, null)
+    forgiveTasks(tx, run.iid)
     count++
   }
   return count

@@ -1,18 +1,26 @@
-import type { Transaction } from '../database.ts'
+import { QUEUE_OPERATIONS } from '../queue/operations.ts'
+import { aboutTo } from './careful.ts'
 import { claim } from './claim.ts'
 import { commit, start } from './commit.ts'
 import { history } from './history.ts'
 import { importInstance } from './import.ts'
 import { send } from './inbox.ts'
 import { find, look } from './look.ts'
+import { news } from './news.ts'
+import { type Operation, read, write } from './operation.ts'
 import { post } from './post.ts'
 import { load, owned, verify } from './reads.ts'
 import { remove } from './remove.ts'
 import { replies } from './replies.ts'
-import { register, reserve, tick, unregister, workflowNumbers } from './runtimes.ts'
+import { register, reserve, unregister, workflowNumbers } from './runtimes.ts'
 import { readState } from './state.ts'
 import { resume, suspend } from './suspend.ts'
+import { beat } from './task-beats.ts'
+import { claimTasks } from './task-claim.ts'
+import { holding } from './task-holders.ts'
+import { finishTasks } from './task-results.ts'
 import { terminate } from './terminate.ts'
+import { tick } from './tick.ts'
 
 /** What the thread can be asked to do. Each operation is one transaction. */
 export const OPERATIONS = {
@@ -24,9 +32,15 @@ export const OPERATIONS = {
   commit: write(commit),
   claim: write(claim),
   load: read(load),
+  aboutTo: write(aboutTo),
+  claimTasks: write(claimTasks),
+  finishTasks: write(finishTasks),
+  beat: write(beat),
+  holding: read(holding),
   send: write(send),
   post: write(post),
   tick: write(tick),
+  news: read(news),
   verify: read(verify),
   suspend: write(suspend),
   resume: write(resume),
@@ -39,12 +53,7 @@ export const OPERATIONS = {
   history: read(history),
   readState: read(readState),
   replies: read(replies),
-}
-
-/** One entry of the table: what it needs, and what it does. */
-export interface Operation<Args extends unknown[], Result> {
-  readonly mode: 'read' | 'write'
-  run(tx: Transaction, ...args: Args): Result
+  ...QUEUE_OPERATIONS,
 }
 
 /** The names of all operations. */
@@ -56,15 +65,3 @@ export type ArgsOf<Name extends OperationName> =
 
 /** What an operation answers. */
 export type ResultOf<Name extends OperationName> = ReturnType<(typeof OPERATIONS)[Name]['run']>
-
-function read<Args extends unknown[], Result>(
-  run: (tx: Transaction, ...args: Args) => Result,
-): Operation<Args, Result> {
-  return { mode: 'read', run }
-}
-
-function write<Args extends unknown[], Result>(
-  run: (tx: Transaction, ...args: Args) => Result,
-): Operation<Args, Result> {
-  return { mode: 'write', run }
-}

@@ -7,13 +7,14 @@ import { continueInstance } from './next-execution.ts'
 import { writeReport } from './suspend.ts'
 
 // To come to rest is progress: who released it did not die of it.
-const RELEASE = 'update runs set owner = null, wake_at = ?, attempts = 0 where iid = ?'
+const RELEASE = `update runs set owner = null, wake_at = ?, attempts = 0, doing = '' where iid = ?`
 const HOLD = 'update runs set owner = null, wake_at = null, held = 1 where iid = ?'
 
 interface Run {
   readonly owner: number | null
   readonly epoch: number
   readonly attempts: number
+  readonly doing: string
   readonly held: number
   readonly child: number
 }
@@ -22,7 +23,7 @@ interface Run {
 export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Verdict {
   const { iid, epoch, turn, effects } = item
   const run = tx
-    .sql('select owner, epoch, attempts, held, child from runs where iid = ?')
+    .sql('select owner, epoch, attempts, doing, held, child from runs where iid = ?')
     .get(iid) as Run | undefined
   const isOwner =
     run !== undefined && run.owner === runtime && run.epoch === epoch && run.held === 0
@@ -32,8 +33,8 @@ export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Ve
     applyEffects(tx, iid, turn?.execution ?? currentExecution(tx, iid), effects)
   }
   // It got further, so earlier deaths of owners no longer count. Most turns leave the row alone.
-  if (turn !== null && run.attempts > 0) {
-    tx.sql('update runs set attempts = 0 where iid = ?').run(iid)
+  if (turn !== null && (run.attempts > 0 || run.doing !== '')) {
+    tx.sql(`update runs set attempts = 0, doing = '' where iid = ?`).run(iid)
   }
   proceed(tx, item, run.child === 1)
   return 'done'

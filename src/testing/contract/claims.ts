@@ -92,7 +92,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect([...seen].toSorted()).toEqual(names)
   })
 
-  test('workflows that the claim does not name are never touched', async () => {
+  test('workflows that the claim does not name are never touched [test_filter_with_empty_supported_versions_returns_nothing]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime({ workflows: ['order', 'invoice'] })
     const [order, invoice] = runtime.workflows as [number, number]
@@ -105,7 +105,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect(sorted(await runtime.claimed({ workflows: [invoice] }))).toEqual(sorted(hinted))
   })
 
-  test('another version is another workflow', async () => {
+  test('another version is another workflow [test_fetch_with_incompatible_filter_skips_item]', async () => {
     await using scene = await open()
     const old = await scene.runtime()
     const [number] = await scene.store.workflowNumbers([{ name: 'order', version: '2' }])
@@ -162,7 +162,7 @@ function describeChoice({ test, expect, open }: Contract): void {
       const next = { kind: 'release', wakeAt: 0 } as const
       await runtime.turns(turnItem(iid, { epoch, turn: turnRow(turn), next }))
       const [claim] = (await runtime.claim()).claims
-      expect(claim).toEqual({ iid, epoch: epoch + 1, execution: 1, turn, attempts: 0 })
+      expect(claim).toEqual({ iid, epoch: epoch + 1, execution: 1, turn, attempts: 0, doing: '' })
       epochs.push(claim!.epoch)
     }
 
@@ -201,7 +201,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     expect(resumed).toBe(1)
     expect(await scene.look(iid)).toMatchObject({ status: 'running', report: null })
     expect((await runtime.claim()).claims).toEqual([
-      { iid, epoch: 3, execution: 1, turn: 1, attempts: 0 },
+      { iid, epoch: 3, execution: 1, turn: 1, attempts: 0, doing: '' },
     ])
     expect((await scene.inboxOf(iid)).length).toBe(1)
   })

@@ -19,7 +19,7 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
       expect(verdicts).toEqual(['done'])
       expect((await scene.load(iid)).history).toEqual([turnRow(1), row])
       expect(await scene.store.owned(runtime.runtime)).toEqual([
-        { iid, epoch: 1, execution: 1, turn: 2, attempts: 0 },
+        { iid, epoch: 1, execution: 1, turn: 2, attempts: 0, doing: '' },
       ])
     })
 
@@ -75,8 +75,8 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
 
       const { claims } = await other.claim()
       expect(claims.toSorted((a, b) => a.iid - b.iid)).toEqual([
-        { iid: with_, epoch: 2, execution: 1, turn: 2, attempts: 0 },
-        { iid: without, epoch: 2, execution: 1, turn: 1, attempts: 0 },
+        { iid: with_, epoch: 2, execution: 1, turn: 2, attempts: 0, doing: '' },
+        { iid: without, epoch: 2, execution: 1, turn: 1, attempts: 0, doing: '' },
       ])
     })
 

@@ -26,6 +26,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
         parent: null,
         history: item.turns,
         inbox: [],
+        tasks: [],
       })
       const row = await scene.look(iid!)
       expect(row).toMatchObject({ status: 'running', labels: '{"from":"elsewhere"}', output: null })
@@ -43,7 +44,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
       const { claims } = await runtime.claim()
       const verdicts = await runtime.turns(turnItem(iid!, { turn: turnRow(4) }))
 
-      expect(claims).toEqual([{ iid, epoch: 1, execution: 1, turn: 3, attempts: 0 }])
+      expect(claims).toEqual([{ iid, epoch: 1, execution: 1, turn: 3, attempts: 0, doing: '' }])
       expect(verdicts).toEqual(['done'])
       expect(await scene.turnsOf(iid!)).toEqual([1, 2, 3, 4])
     })

@@ -22,6 +22,8 @@ export function effects(given: Partial<Effects>): Effects {
     state: [],
     progress: null,
     replies: [],
+    tasks: [],
+    dropsTasks: [],
     ...given,
   }
 }

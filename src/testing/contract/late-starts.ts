@@ -46,7 +46,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect(await scene.store.start([item])).toEqual(['done'])
 
       expect((await runtime.claim()).claims).toEqual([
-        { iid, epoch: 1, execution: 1, turn: 1, attempts: 0 },
+        { iid, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
       ])
     })
 

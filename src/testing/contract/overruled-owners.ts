@@ -64,7 +64,7 @@ function describeSuspended({ test, expect, open }: Contract): void {
     await scene.store.resume([idOf(iid)])
     const { claims } = await runtime.claim()
 
-    expect(claims).toEqual([{ iid, epoch: 3, execution: 1, turn: 2, attempts: 0 }])
+    expect(claims).toEqual([{ iid, epoch: 3, execution: 1, turn: 2, attempts: 0, doing: '' }])
     expect(await runtime.turns(turnItem(iid, { epoch: 3, turn: turnRow(3) }))).toEqual(['done'])
   })
 

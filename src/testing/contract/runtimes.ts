@@ -1,7 +1,17 @@
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { stop } from './items.ts'
-import { type Contract, errorOf, LEASE_MS, result, sorted, turnItem, turnRow } from './scene.ts'
+import {
+  type Contract,
+  errorOf,
+  LEASE_MS,
+  result,
+  sorted,
+  tickRequest,
+  turnItem,
+  turnRow,
+} from './scene.ts'
+import { taskRequest } from './task-items.ts'
 
 /** Who takes part: registering, leaving, opening, closing. */
 export function describeRuntimes(contract: Contract): void {
@@ -120,7 +130,7 @@ function describeRegistration({ test, expect, open }: Contract): void {
 
     const turns = [turnItem(iid, { turn: turnRow(2) })]
     const committed = await scene.store.commit({ runtime, server, starts: [], turns })
-    const ticked = await scene.store.tick({ runtime, leaseMs: LEASE_MS, workflows })
+    const ticked = await scene.store.tick(tickRequest(runtime, workflows))
     const claimed = await scene.store.claim({ runtime, workflows, limit: 10, hinted: [iid] })
 
     expect([committed.state, ticked.state, claimed.state]).toEqual(['dead', 'dead', 'dead'])
@@ -157,10 +167,10 @@ function describeClosing({ test, expect, open }: Contract): void {
   })
 }
 
-/** One call of every method. */
+/** One call of every method that goes to the database by itself. */
 const CALLS: Readonly<
   Record<
-    Exclude<keyof WorkflowStore, 'kind' | 'close'>,
+    Exclude<keyof WorkflowStore, 'kind' | 'hints' | 'close' | 'within' | 'keepLease'>,
     (store: WorkflowStore, iid: number, workflow: number) => Promise<unknown>
   >
 > = {
@@ -176,8 +186,21 @@ const CALLS: Readonly<
   load: (store, iid) => store.load([{ iid, after: 0 }]),
   send: (store, iid) => store.send([result(iid, 1)]),
   post: (store) => store.post([stop('nobody', 'cancel')]),
-  tick: (store, _, workflow) =>
-    store.tick({ runtime: 1, leaseMs: LEASE_MS, workflows: [workflow] }),
+  tick: (store, _, workflow) => store.tick(tickRequest(1, [workflow])),
+  holding: (store) => store.holding(1),
+  aboutTo: (store, iid) => store.aboutTo(1, iid, 1, 'a step'),
+  transact: (store, iid) =>
+    store.transact({
+      runtime: 1,
+      iid,
+      execution: 1,
+      command: 1,
+      by: { epoch: 1 },
+      code: () => '"never run"',
+    }),
+  claimTasks: (store) => store.claimTasks(taskRequest(1)),
+  finishTasks: (store) => store.finishTasks(1, []),
+  beat: (store) => store.beat(1, []),
   verify: (store) => store.verify(1, []),
   suspend: (store) => store.suspend(['nobody'], '"why"'),
   resume: (store) => store.resume(['nobody']),

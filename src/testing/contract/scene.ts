@@ -16,6 +16,7 @@ import type {
   Registered,
   StartItem,
   TickAnswer,
+  TickRequest,
   TurnItem,
   TurnRow,
   Verdict,
@@ -91,7 +92,7 @@ export class Scene implements AsyncDisposable {
   async load(iid: Iid, after = 0): Promise<Loaded> {
     const [loaded] = await this.store.load([{ iid, after }])
     if (loaded === undefined) throw new Error(`there is no instance ${iid}`)
-    return loaded
+    return inOrder(loaded)
   }
 
   /** The numbers of its turns. */
@@ -142,7 +143,7 @@ export class Scene implements AsyncDisposable {
   /** All that can be seen of instances and of who owns what, for showing that nothing changed. */
   async state(iids: readonly Iid[], actors: readonly Actor[]): Promise<SceneState> {
     return {
-      loaded: await this.store.load(iids.map((iid) => ({ iid, after: 0 }))),
+      loaded: (await this.store.load(iids.map((iid) => ({ iid, after: 0 })))).map(inOrder),
       rows: await this.store.look(iids),
       counts: await inTurn(iids, (iid) => this.under.rows(iid)),
       attempts: await inTurn(iids, (iid) => this.under.attempts(iid)),
@@ -255,9 +256,22 @@ export class Actor {
     return (await this.claim(options)).claims.map(({ iid }) => iid)
   }
 
-  tick(workflows = this.workflows): Promise<TickAnswer> {
-    return this.store.tick({ runtime: this.runtime, leaseMs: LEASE_MS, workflows })
+  tick(
+    workflows = this.workflows,
+    given: Partial<Pick<TickRequest, 'tasks' | 'unknown' | 'held' | 'idle'>> = {},
+  ): Promise<TickAnswer> {
+    return this.store.tick({ ...tickRequest(this.runtime, workflows), ...given })
   }
+}
+
+/** A title that carries several of the contract's names, each in brackets. */
+export function named(title: string, ...names: readonly `[${string}]`[]): string {
+  return [title, ...names].join(' ')
+}
+
+/** What a runtime says that is neither idle nor busy with tasks. */
+export function tickRequest(runtime: number, workflows: readonly number[]): TickRequest {
+  return { runtime, leaseMs: LEASE_MS, workflows, tasks: null, unknown: [], held: [], idle: false }
 }
 
 /** A turn of the first execution, with one event that names it. */
@@ -317,6 +331,11 @@ export async function postTo(
 /** An ending. */
 export function ending(output = '"done"', status: Ending['status'] = 'completed'): Ending {
   return { status, output }
+}
+
+/** With its tasks in the order of their commands, which the store need not keep. */
+function inOrder(loaded: Loaded): Loaded {
+  return { ...loaded, tasks: loaded.tasks.toSorted((a, b) => a.command - b.command) }
 }
 
 /** Numbers in order, for comparing sets. */

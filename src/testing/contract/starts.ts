@@ -29,9 +29,10 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
         parent: null,
         history: [turnRow(1)],
         inbox: [],
+        tasks: [],
       })
       expect(await scene.store.owned(runtime.runtime)).toEqual([
-        { iid, epoch: 1, execution: 1, turn: 1, attempts: 0 },
+        { iid, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
       ])
       expect(await runtime.turns(turnItem(iid!, { turn: turnRow(2) }))).toEqual(['done'])
     })
@@ -50,7 +51,9 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
 
       expect(verdicts).toEqual(['done', 'done'])
       const { claims } = await other.claim()
-      expect(claims).toEqual([{ iid: now, epoch: 1, execution: 1, turn: 1, attempts: 0 }])
+      expect(claims).toEqual([
+        { iid: now, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
+      ])
       await scene.under.advance(PAST_LEASE_MS * 2)
       await other.tick()
       expect(await other.claimed()).toEqual([later])

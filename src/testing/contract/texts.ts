@@ -184,7 +184,15 @@ export function describeTexts({ describe, test, expect, open }: Contract): void 
           parentId: '',
           state: '{"a":"1"}',
         },
-        { type: 'activity', command: 1, name: 'pay', input: '"\\ud800"', where: 'local' },
+        {
+          type: 'activity',
+          command: 1,
+          name: 'pay',
+          input: '"\\ud800"',
+          where: 'local',
+          tag: '',
+          session: '',
+        },
         { type: 'timer', command: 2, fireAt: 1_700_000_000_000 },
       ] as const
 

@@ -13,6 +13,8 @@ export const ONE = {
   command: 1,
   name: 'quick',
   where: 'local',
+  tag: '',
+  session: '',
   input: '1',
 } as const satisfies Event
 export const TWO = { ...ONE, command: 2 } as const satisfies Event

@@ -26,7 +26,15 @@ describe('what the code asks for', () => {
     [
       'an activity [schedule_activity_creates_activity_scheduled_event]',
       (ctx) => ctx.run(charge, 1),
-      { type: 'activity', command: 1, name: 'charge', input: '1', where: 'local' },
+      {
+        type: 'activity',
+        command: 1,
+        name: 'charge',
+        input: '1',
+        where: 'local',
+        tag: '',
+        session: '',
+      },
     ],
     [
       'a timer [schedule_timer_creates_timer_created_event]',

@@ -62,6 +62,7 @@ function read(...rows: Partial<TurnRow>[]): ReturnType<typeof readCopy> {
     parent: null,
     history,
     inbox: [],
+    tasks: [],
   }
   return readCopy(loaded, definition, run)
 }

@@ -1,0 +1,71 @@
+// A process of its own that says lines, and that is told lines. It ends when its input ends.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { basename } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** What is started. */
+export interface LineProgram {
+  readonly script: string
+  readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** Something hangs when it takes longer: it is killed. */
+  readonly longestMs: number
+}
+
+/** A process that runs a program. */
+export class LineProcess implements AsyncDisposable {
+  readonly #name: string
+  readonly #child
+  readonly #lines: AsyncIterator<string>
+  readonly #ended: Promise<unknown[]>
+
+  constructor({ script, args, env, longestMs }: LineProgram) {
+    this.#name = basename(script)
+    const typeScript = script.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : []
+    this.#child = spawn(process.execPath, ['--no-deprecation', ...typeScript, script, ...args], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      timeout: longestMs,
+      env: { ...process.env, ...env },
+    })
+    this.#ended = once(this.#child, 'exit')
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  }
+
+  /** The next line that it says. */
+  async line(): Promise<string> {
+    const next = await this.#lines.next()
+    if (next.done !== true) return next.value
+    throw new Error(`${this.#name} ended with ${await this.#how()}`)
+  }
+
+  /** Passes over lines until this one. */
+  async until(line: string): Promise<void> {
+    while ((await this.line()) !== line);
+  }
+
+  /** Tells it a line, and reads the one that it says next. */
+  ask(line: string): Promise<string> {
+    this.#child.stdin.write(`${line}\n`)
+    return this.line()
+  }
+
+  /** Has it end by itself. */
+  async end(): Promise<void> {
+    this.#child.stdin.end()
+    const how = await this.#how()
+    if (how !== 0) throw new Error(`${this.#name} ended with ${how}`)
+  }
+
+  /** Kills it, unless it has ended. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill()
+    await this.#ended
+  }
+
+  async #how(): Promise<number | string> {
+    const [code, signal] = (await this.#ended) as [number, null] | [null, string]
+    return code ?? signal
+  }
+}

@@ -1,0 +1,46 @@
+// Load on something that stores, and how the event loop fares under it.
+
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+/** What a load came to. */
+export interface QueueLoad {
+  readonly perSecond: number
+  /** How late a 1 ms timer was, in milliseconds. */
+  readonly stallP99Ms: number
+}
+
+/** How long it lasts. */
+export interface LoadTime {
+  readonly ms: number
+  readonly warmUpMs: number
+}
+
+/** Does `run` again and again, so many at a time; each counts for `per`. */
+export async function underLoad(
+  run: () => Promise<unknown>,
+  inFlight: number,
+  per: number,
+  { ms, warmUpMs }: LoadTime,
+): Promise<QueueLoad> {
+  await loop(run, inFlight, warmUpMs)
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  const startMs = performance.now()
+  const runs = await loop(run, inFlight, ms)
+  const seconds = (performance.now() - startMs) / 1_000
+  delay.disable()
+  return { perSecond: (runs * per) / seconds, stallP99Ms: delay.percentile(99) / 1e6 }
+}
+
+async function loop(run: () => Promise<unknown>, inFlight: number, ms: number): Promise<number> {
+  const endMs = performance.now() + ms
+  let runs = 0
+  const one = async (): Promise<void> => {
+    do {
+      await run()
+      runs++
+    } while (performance.now() < endMs)
+  }
+  await Promise.all(Array.from({ length: inFlight }, one))
+  return runs
+}

@@ -1,0 +1,77 @@
+// A shop with tables of its own, in the file in which its workflows are. An order and the start of the
+// workflow that sees to it are one commit; so are a payment and the record that it was made. Stop it
+// anywhere and run it again: no order is forgotten, and none is paid twice.
+//
+//   npm run build && npx tsx examples/08-transactions/main.ts [file:shop.db]
+
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { failure, open, workflow } from 'holdfast'
+import { transaction } from 'holdfast/sqlite'
+
+interface Order {
+  readonly id: string
+  readonly buyer: string
+  readonly cents: number
+}
+
+const Declined = failure('Declined', { retryable: false })
+
+// What it writes through `tx` and what it returns are committed together.
+const charge = transaction('charge', ({ id, buyer, cents }: Order, { tx }) => {
+  tx.run('insert into payments values (?, ?)', id, cents)
+  const withdraw = 'update accounts set cents = cents - ? where owner = ? and cents >= ?'
+  const { changes } = tx.run(withdraw, cents, buyer, cents)
+  if (changes === 0) throw new Declined(`${buyer} has not enough`)
+  console.log(`  ${id}: takes ${cents} from ${buyer}`)
+  return cents
+})
+
+const fulfil = workflow('fulfil', async (order: Order, ctx) => {
+  const paid = await ctx.run(charge, order)
+  return `sent for ${paid}`
+})
+
+const url = process.argv[2] ?? `file:${join(mkdtempSync(join(tmpdir(), 'shop-')), 'shop.db')}`
+await using holdfast = await open(url, { register: fulfil })
+
+// The file is made by the store. Then it is a database like any other.
+const shop = new Database(url.slice('file:'.length))
+shop.exec(`
+  pragma synchronous = full;
+  create table if not exists accounts (owner text primary key, cents integer not null);
+  create table if not exists orders (id text primary key, cents integer not null);
+  create table if not exists payments (id text primary key, cents integer not null);
+  insert or ignore into accounts values ('ada', 5000), ('ben', 100);
+`)
+
+/** Takes an order, and has it seen to: both, or neither. */
+async function take(order: Order): Promise<void> {
+  shop.exec('begin immediate')
+  try {
+    shop.prepare('insert or ignore into orders values (?, ?)').run(order.id, order.cents)
+    await holdfast.in(shop).start(fulfil, order, { id: order.id })
+    if (order.cents > 10_000) throw new Error('we do not have that many')
+    shop.exec('commit')
+  } catch (error) {
+    shop.exec('rollback')
+    console.log(`${order.id}: not taken, ${(error as Error).message}`)
+  }
+}
+
+await take({ id: 'order-1', buyer: 'ada', cents: 2000 })
+await take({ id: 'order-2', buyer: 'ben', cents: 2000 })
+await take({ id: 'order-3', buyer: 'ada', cents: 99_000 })
+
+for (const id of ['order-1', 'order-2', 'order-3']) {
+  const order = holdfast.get(fulfil, id)
+  if ((await order.info()) === undefined) console.log(`${id}: nobody sees to it`)
+  else console.log(`${id}: ${await order.result().catch((error: Error) => error.message)}`)
+}
+
+for (const table of ['accounts', 'orders', 'payments']) {
+  console.log(table, JSON.stringify(shop.prepare(`select * from ${table}`).raw().all()))
+}
+shop.close()

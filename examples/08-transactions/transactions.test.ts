@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { KILLED, LIMIT_MS, runExample, sqliteFile, WELL } from '../../test/support/example.ts'
+
+const REFUSED = 'order-3: not taken, we do not have that many'
+const CHARGED = '  order-1: takes 2000 from ada'
+const ENDS = [
+  'order-1: sent for 2000',
+  'order-2: ben has not enough',
+  'order-3: nobody sees to it',
+  'accounts [["ada",3000],["ben",100]]',
+  'orders [["order-1",2000],["order-2",2000]]',
+  'payments [["order-1",2000]]',
+]
+
+// It may be there for another version of Node.
+const canLoad = spawnSync(process.execPath, ['-e', `new (require('better-sqlite3'))(':memory:')`], {
+  cwd: import.meta.dirname,
+})
+
+describe.skipIf(canLoad.status !== 0)('the example of transactions', { timeout: LIMIT_MS }, () => {
+  test('an order and its workflow, a payment and its record are there together or not at all', async () => {
+    using store = sqliteFile()
+
+    const { lines, ...end } = await runExample('08-transactions', store.url)
+
+    expect(end).toEqual(WELL)
+    expect(lines.filter((line) => line !== CHARGED && line !== REFUSED)).toEqual(ENDS)
+    expect(lines).toEqual(expect.arrayContaining([CHARGED, REFUSED]))
+  })
+
+  test('killed before a payment is committed, it pays once all the same', async () => {
+    using store = sqliteFile()
+
+    const killed = await runExample('08-transactions', store.url, { dieOn: CHARGED })
+    const again = await runExample('08-transactions', store.url)
+
+    expect(killed).toMatchObject(KILLED)
+    expect(again).toMatchObject(WELL)
+    expect(again.lines.slice(-ENDS.length)).toEqual(ENDS)
+  })
+
+  test('run again after its end, it does nothing twice', async () => {
+    using store = sqliteFile()
+
+    await runExample('08-transactions', store.url)
+    const again = await runExample('08-transactions', store.url)
+
+    expect(again).toMatchObject(WELL)
+    expect(again.lines).toEqual([REFUSED, ...ENDS])
+  })
+})

@@ -1,0 +1,261 @@
+// Starts, messages and cancellations in a transaction that the caller commits: they happen with it,
+// or not at all.
+//
+//   T1. What is decided about an instance is decided inside: only there is visible what the same
+//       transaction did before. What is read outside only explains.
+//   T2. What is asked of one transaction is done in the order of the calls, one after the other.
+//   T3. When it is committed, if ever, only the caller knows. Where its end can be seen, the runtime of
+//       this process is told then; others find what there is to do by themselves.
+
+import { flag, resolveOptions } from '../../base/options.ts'
+import type { Iid, Post, StoreInTransaction, WorkflowName } from '../../store/workflow-store.ts'
+import { type Channel, channelOf, definitionOf } from '../channels.ts'
+import { momentAfter } from '../context/moments.ts'
+import type { Args, Workflow, WorkflowDefinition } from '../definitions.ts'
+import { ConflictError } from '../errors.ts'
+import { checkId } from '../names.ts'
+import { type NewInstance, startItem } from '../runtime/start-item.ts'
+import { cancelPost } from './admin-verbs.ts'
+import { checkWorkflow } from './check-workflow.ts'
+import { type ClientCore, noInstance } from './client-core.ts'
+import type { Hint } from './client-setup.ts'
+import type { SendOptions, StartOptions } from './instance.ts'
+import { encodeMessage, full, gone, type Message, messagePost, SEND_OPTIONS } from './send.ts'
+import { type ResolvedStart, START_OPTIONS } from './start-options.ts'
+import { checkSameWorkflow, newInstance, seedOf, warnOfInput } from './starter.ts'
+
+/** What a client can do in a transaction of the caller. There is no result: it comes after the commit. */
+export interface InTransaction {
+  /** Starts an instance when the transaction is committed. `onConflict: 'restart'` is refused here. */
+  start<I, O>(
+    workflow: Workflow<I, O>,
+    ...args: Args<NoInfer<I>, StartOptions>
+  ): Promise<{ readonly id: string }>
+  /** Puts a message into a channel of an instance when the transaction is committed. */
+  send<In>(
+    id: string,
+    channel: Channel<In, unknown>,
+    data: NoInfer<In>,
+    options?: SendOptions,
+  ): Promise<void>
+  /** Asks an instance to end when the transaction is committed. */
+  cancel(id: string, reason?: string): Promise<void>
+}
+
+/** Options of `client.in`. */
+export interface InTransactionOptions {
+  /**
+   * Whether runtimes are told with the commit. On PostgreSQL that makes such commits wait for each
+   * other; without it, what was committed is found at the next tick, within ten seconds: for bulk loads.
+   *
+   * @default true
+   */
+  notify?: boolean
+}
+
+/**
+ * A transaction of the database that the store is in: a client of `pg` after `begin`, what
+ * postgres.js, Kysely, Drizzle, Prisma or TypeORM hand to the callback of theirs, or a handle of
+ * `better-sqlite3` or `node:sqlite` after `begin`.
+ */
+export type Transaction =
+  | { query(text: string, values?: unknown[]): Promise<unknown> }
+  | { unsafe(text: string, values?: never[]): PromiseLike<unknown> }
+  | { executeQuery(query: never): Promise<unknown> }
+  | { execute(query: never): PromiseLike<unknown> }
+  | { $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown> }
+  | { prepare(text: string): unknown; exec(text: string): unknown }
+
+/** The verbs of a client inside `tx`. */
+export function inTransaction(
+  core: ClientCore,
+  tx: unknown,
+  within: InTransactionOptions | undefined,
+): InTransaction {
+  const { notify } = resolveOptions('in', within, { notify: flag(true) })
+  const inside = telling(core, core.setup.store.within(tx, { tells: notify }))
+  let last: Promise<unknown> = Promise.resolve()
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+  return {
+    start: (workflow, ...[input, given]) =>
+      inOrder(async () => {
+        const options = resolveOptions('start', given, START_OPTIONS)
+        return start(core, inside, checkWorkflow('start', workflow), input, options)
+      }),
+    send: (id, channel, data, options) =>
+      inOrder(() => send(core, inside, id, channel, data, options)),
+    cancel: (id, reason) =>
+      inOrder(async () => {
+        const [answer] = await inside.post([cancelPost(checkId(id, 'cancel: id'), reason)])
+        if (answer!.verdict === 'unknown') throw noInstance('cancel', id)
+      }),
+  }
+}
+
+/** The same, and whoever is concerned in this process hears of it when the transaction has ended. */
+function telling({ setup }: ClientCore, inside: StoreInTransaction): StoreInTransaction {
+  const { runtime } = setup
+  if (runtime === undefined || inside.ended === undefined) return inside
+  let concerned: Hint[] | undefined
+  const whenEnded = async (): Promise<void> => {
+    await inside.ended!()
+    runtime.hint(concerned!)
+    runtime.claimNow()
+    concerned = undefined
+  }
+  const tell = (hints: readonly Hint[]): void => {
+    if (concerned !== undefined) return void concerned.push(...hints)
+    concerned = [...hints]
+    void whenEnded()
+  }
+  return {
+    ...inside,
+    async start(items) {
+      tell([])
+      return inside.start(items)
+    },
+    async post(posts) {
+      const answers = await inside.post(posts)
+      tell(answers.filter(({ verdict }) => verdict === 'sent'))
+      return answers
+    },
+  }
+}
+
+// The first try, one by the number under which messages wait, and one more after a number that was
+// given out twice.
+const MOST_TRIES = 4
+
+async function start(
+  core: ClientCore,
+  inside: StoreInTransaction,
+  given: WorkflowDefinition,
+  value: unknown,
+  options: ResolvedStart,
+): Promise<{ readonly id: string }> {
+  if (options.onConflict === 'restart') {
+    throw new RangeError(
+      `start: onConflict must not be 'restart' in a transaction: what runs cannot be ended in it`,
+    )
+  }
+  const wanted = await newInstance(core, given, value, options)
+  const { id, definition, delayMs } = wanted
+  // A delay is counted from now by this machine's date: only the store knows its own clock.
+  const wakeAt = delayMs === 0 ? 0 : momentAfter(core.setup.clock.date().getTime(), delayMs)
+  let { iid, workflow } = await numbers(core, inside, definition)
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
+    const [verdict] = await inside.start([item])
+    switch (verdict!) {
+      case 'done': {
+        // Under a number that messages wait under, somebody else may have been first; nothing of ours
+        // can be seen outside.
+        const seed = tries === 1 ? undefined : await seedOf(core, iid)
+        if (seed === undefined) return { id }
+        await keep(core, inside, wanted, options)
+        return { id }
+      }
+      case 'exists':
+        await keep(core, inside, wanted, options)
+        return { id }
+      case 'absent':
+        // Unless it was removed since.
+        iid = (await numberOf(inside, id)) || iid
+        break
+      case 'refused':
+        core.iids.forget()
+        ;({ iid, workflow } = await numbers(core, inside, definition))
+    }
+  }
+  throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)
+}
+
+/** Leaves the instance that has the id as it is, if the options allow that. */
+async function keep(
+  core: ClientCore,
+  inside: StoreInTransaction,
+  wanted: NewInstance,
+  { onConflict, send: letter }: ResolvedStart,
+): Promise<void> {
+  const { id, definition } = wanted
+  // None when it was started in this very transaction.
+  const row = await core.find(id)
+  if (row !== undefined) checkSameWorkflow(row, definition)
+  if (onConflict === 'error') {
+    throw new ConflictError(`start: id "${id}" exists already (${row?.status ?? 'running'})`, id)
+  }
+  if (row !== undefined) await warnOfInput(core, row, wanted)
+  const [message] = wanted.messages
+  // One that has ended reads nothing any more: it is returned as it is.
+  const hasEnded = row !== undefined && row.finishedAt !== null
+  if (letter === undefined || message === undefined || hasEnded) return
+  const { name, capacity } = channelOf('start: send', letter)
+  const about = { channel: name, capacity, dedupeKey: '', replyTo: '' }
+  await deliver(core, inside, 'start', id, about, message.payload)
+}
+
+async function send(
+  core: ClientCore,
+  inside: StoreInTransaction,
+  id: string,
+  channel: unknown,
+  data: unknown,
+  given: SendOptions | undefined,
+): Promise<void> {
+  checkId(id, 'send: id')
+  const definition = definitionOf('send', 'channel', channel)
+  const { dedupeKey } = resolveOptions('send', given, SEND_OPTIONS)
+  const payload = await encodeMessage(core, definition, data)
+  const { name, capacity } = definition
+  const about = { channel: name, capacity, dedupeKey, replyTo: '' }
+  await deliver(core, inside, 'send', id, about, payload)
+}
+
+async function deliver(
+  core: ClientCore,
+  inside: StoreInTransaction,
+  verb: string,
+  id: string,
+  about: Omit<Message, 'payload'>,
+  payload: string,
+): Promise<void> {
+  const { iid } = await numbers(core, inside, null)
+  const [answer] = await inside.post([messagePost(id, about, payload, iid)])
+  switch (answer!.verdict) {
+    case 'sent':
+    case 'duplicate':
+      return
+    case 'full':
+      throw full(verb, id, about)
+    case 'ended':
+    case 'unknown':
+      throw await gone(core, verb, id)
+  }
+}
+
+/** Numbers for a new instance, and of its workflow, from where they can be had. */
+async function numbers(
+  core: ClientCore,
+  inside: StoreInTransaction,
+  workflow: WorkflowName | null,
+): Promise<{ iid: Iid; workflow: number }> {
+  if (inside.numbers !== undefined) return inside.numbers(workflow)
+  await core.open()
+  const iid = await core.iids.take()
+  return { iid, workflow: workflow === null ? 0 : await core.workflowNumber(workflow) }
+}
+
+/**
+ * The number under which messages wait for an id, as seen inside: told by the answer to a message
+ * that there is no room for, and that leaves no trace.
+ */
+async function numberOf(inside: StoreInTransaction, id: string): Promise<Iid> {
+  const about = { channel: '', capacity: 0, dedupeKey: '', replyTo: '' }
+  const probe: Post = messagePost(id, about, 'null', 0)
+  const [answer] = await inside.post([probe])
+  return answer!.iid
+}

@@ -1,0 +1,105 @@
+import inspector from 'node:inspector'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { eventually } from '../../../test/support/engine.ts'
+import { memoryLog } from '../../../test/support/workers.ts'
+import { type LeaseRequest, SharedPulse, sharedMs } from '../../store/lease.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { Pulse } from './pulse.ts'
+
+const LEASE_MS = 30_000
+
+/** A pulse that beats often, and what it asked its store for. */
+function startedPulse() {
+  const log = memoryLog()
+  const pulse = new Pulse({ log, leaseMs: LEASE_MS, giveUpMs: 20, endsProcess: true })
+  const requests: LeaseRequest[] = []
+  let stops = 0
+  const keepLease = (request: LeaseRequest) => {
+    requests.push(request)
+    return { stop: async () => void stops++ }
+  }
+  pulse.start({ kind: 'paper', keepLease } as unknown as WorkflowStore)
+  const there = new SharedPulse(requests[0]!.memory)
+  return {
+    log,
+    pulse,
+    there,
+    request: requests[0]!,
+    get stops() {
+      return stops
+    },
+    [Symbol.asyncDispose]: () => pulse.stop(),
+  }
+}
+
+test('a loop that lives beats where a thread sees it, until it is stopped', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  await using under = startedPulse()
+  expect(under.there.beats).toBe(1)
+  expect(under.request).toMatchObject({ leaseMs: LEASE_MS, giveUpMs: 20, endsProcess: true })
+
+  vi.advanceTimersByTime(20)
+  expect(under.there.beats).toBe(11)
+  await under.pulse.stop()
+  vi.advanceTimersByTime(20)
+
+  expect(under.there.beats).toBe(11)
+  expect(under.stops).toBe(1)
+})
+
+test('a renewal of the loop is noted with the moment at which it was asked for', async () => {
+  await using under = startedPulse()
+  const before = sharedMs()
+
+  under.pulse.renewed(1_000)
+
+  const noted = under.there.renewedMs('loop')
+  expect(noted).toBeGreaterThanOrEqual(before - 1_000)
+  expect(noted).toBeLessThanOrEqual(sharedMs() - 1_000)
+  expect(under.pulse.isKept).toBe(false)
+})
+
+test('a lease is kept for its length after the thread renewed it', async () => {
+  await using under = startedPulse()
+  expect(under.pulse.isKept).toBe(false)
+
+  under.there.renewed('thread', sharedMs() - LEASE_MS + 5_000)
+  expect(under.pulse.isKept).toBe(true)
+  under.there.renewed('thread', sharedMs() - LEASE_MS - 1)
+  expect(under.pulse.isKept).toBe(false)
+})
+
+test('a debugger is seen as soon as it can be attached', async () => {
+  await using under = startedPulse()
+  const wasDebugged = inspector.url() !== undefined
+  expect(under.there.isDebugged).toBe(wasDebugged)
+
+  if (!wasDebugged) inspector.open(0)
+  try {
+    await eventually(() => under.there.isDebugged)
+  } finally {
+    if (!wasDebugged) inspector.close()
+  }
+})
+
+test('why the lease is not looked after is logged', async () => {
+  await using under = startedPulse()
+
+  under.request.onTrouble('no way')
+
+  expect(under.log.lines).toMatchObject([
+    { level: 'info', data: { store: 'paper', why: 'no way' } },
+  ])
+})
+
+test('a store that looks after no lease is no trouble', async () => {
+  const log = memoryLog()
+  const pulse = new Pulse({ log, leaseMs: LEASE_MS, giveUpMs: 20, endsProcess: true })
+
+  pulse.start({ kind: 'paper' } as WorkflowStore)
+  await pulse.stop()
+
+  expect(log.lines).toEqual([])
+  expect(pulse.shared.beats).toBeGreaterThan(0)
+})

@@ -1,0 +1,69 @@
+import type Inspector from 'node:inspector'
+import type { Logger } from '../../base/log.ts'
+import { type LeaseKeeper, SharedPulse, sharedMs } from '../../store/lease.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
+
+const BEAT_MS = 1_000
+
+/** What a pulse is made of. */
+export interface PulseSetup {
+  readonly log: Logger
+  readonly leaseMs: number
+  /** A loop that stood still for so long is given up. */
+  readonly giveUpMs: number
+  /** Whether the process is then ended, and what hangs in it set aside. */
+  readonly endsProcess: boolean
+}
+
+/**
+ * Says that this event loop lives, and whose code it is busy with, where a thread of the store sees
+ * it. The thread renews the lease while the loop stands still, and gives it up when it hangs.
+ *
+ * It goes by the machine's time, whatever clock the runtime has: it is about this very loop.
+ */
+export class Pulse {
+  /** To be told of every call of code that is not ours. */
+  readonly shared = new SharedPulse()
+  readonly #setup: PulseSetup
+  #timer: NodeJS.Timeout | undefined
+  #keeper: LeaseKeeper | undefined
+
+  constructor(setup: PulseSetup) {
+    this.#setup = setup
+  }
+
+  /** Begins to beat, for a runtime that is registered. */
+  start(store: WorkflowStore): void {
+    const { log, leaseMs, giveUpMs, endsProcess } = this.#setup
+    const beat = (): void => this.shared.beat(isDebugged())
+    beat()
+    this.#timer = setInterval(beat, Math.min(BEAT_MS, giveUpMs / 10)).unref()
+    const { memory } = this.shared
+    const onTrouble = (why: string): void =>
+      log.info({ store: store.kind, why }, 'the lease is not renewed while the event loop is busy')
+    this.#keeper = store.keepLease?.({ memory, leaseMs, giveUpMs, endsProcess, onTrouble })
+  }
+
+  /** The lease was renewed by a call of the loop that began `agoMs` ago. */
+  renewed(agoMs: number): void {
+    this.shared.renewed('loop', sharedMs() - agoMs)
+  }
+
+  /** Whether the thread has renewed the lease within its length. */
+  get isKept(): boolean {
+    return sharedMs() - this.shared.renewedMs('thread') <= this.#setup.leaseMs
+  }
+
+  /** Ends the thread, or its part in this. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#keeper?.stop()
+  }
+}
+
+// Who stands at a breakpoint must not find the process gone.
+function isDebugged(): boolean {
+  // Some builds of Node have none.
+  const inspector = process.getBuiltinModule('node:inspector') as typeof Inspector | undefined
+  return inspector?.url() !== undefined
+}

@@ -1,0 +1,57 @@
+import type { Logger } from '../../base/log.ts'
+import type { Next } from '../../store/workflow-store.ts'
+import type { Execution } from '../replay/execution.ts'
+import { NondeterminismError } from '../replay/nondeterminism.ts'
+import type { Values } from '../values.ts'
+import type { Copy } from './copy.ts'
+import { NOTHING, type Scribe } from './scribe.ts'
+import { type Begin, locateMismatch } from './take-turn.ts'
+import { startedEvent, turnRow } from './turn-row.ts'
+
+/** What setting aside works with. */
+export interface AsideHost {
+  readonly log: Logger
+  readonly values: Values
+  readonly scribe: Scribe
+  readonly call: Begin
+  /** A new execution of the same code. */
+  execution(copy: Copy): Execution
+  silence(copy: Copy): void
+  drop(copy: Copy, reason: string): void
+  flush(): void
+}
+
+/** The instance cannot go on: it is suspended with a report, never failed, never guessed around. */
+export async function setAside(host: AsideHost, copy: Copy, thrown: unknown): Promise<void> {
+  const { log, values, scribe } = host
+  const error = thrown instanceof NondeterminismError ? await locate(host, copy, thrown) : thrown
+  if (copy.state === 'gone') return
+  const { id, definition } = copy
+  log.error({ id, workflow: definition.name, err: error }, 'instance set aside')
+  host.silence(copy)
+  for (const attempt of copy.running.values()) attempt.abort('the instance was set aside')
+  copy.running.clear()
+  copy.lines = []
+  const next: Next = { kind: 'hold', report: values.encodeError(error) }
+  if (copy.turn > 0) return scribe.next(copy, next)
+  // It exists from now on, and is set aside: the start was accepted.
+  copy.state = 'committing'
+  const row = turnRow(copy, [startedEvent(copy)])!
+  scribe.start(copy, row, { kind: 'keep' }, NOTHING, (verdict) => {
+    if (verdict !== 'done') return host.drop(copy, 'it was not started')
+    copy.turn = 1
+    scribe.next(copy, next)
+  })
+  host.flush()
+}
+
+/** Says where in the code the mismatch is. */
+function locate(
+  host: AsideHost,
+  copy: Copy,
+  error: NondeterminismError,
+): Promise<NondeterminismError> {
+  if (copy.past === undefined) return Promise.resolve(error)
+  const run = host.execution(copy)
+  return locateMismatch({ ...copy, run, lines: [], arrivals: [] }, host.call, error)
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { virtualClock } from '../../base/virtual-clock.ts'
+import type { News } from '../../store/hints.ts'
+import { WaitersElsewhere } from './waiters-elsewhere.ts'
+
+function scene() {
+  const clock = virtualClock()
+  const told: News[] = []
+  return { clock, told, waiters: new WaitersElsewhere(clock, (news) => told.push(news)) }
+}
+
+const changed = (to: string, ...iids: number[]): News => ({ kind: 'changed', to, iids })
+
+test('whoever waits for an instance is told when it changes, and nobody else', () => {
+  const { told, waiters } = scene()
+  waiters.wait('a', [1, 2])
+  waiters.wait('b', [2])
+
+  waiters.changed(2)
+  waiters.changed(3)
+
+  expect(told).toEqual([changed('a', 2), changed('b', 2)])
+})
+
+test('who says it only after the change is told all the same, for a moment', async () => {
+  const { clock, told, waiters } = scene()
+  waiters.changed(1)
+
+  await clock.advance(900)
+  waiters.wait('a', [1, 2])
+  expect(told).toEqual([changed('a', 1)])
+
+  await clock.advance('10s')
+  waiters.wait('b', [1])
+  expect(told).toHaveLength(1)
+})
+
+test('who does not say it again is forgotten; who does, is not', async () => {
+  const { clock, told, waiters } = scene()
+  waiters.wait('a', [1])
+  waiters.wait('b', [2])
+
+  for (let round = 0; round < 5; round++) {
+    await clock.advance('30s')
+    waiters.wait('a', [1])
+  }
+  waiters.changed(1)
+  waiters.changed(2)
+
+  expect(told).toEqual([changed('a', 1)])
+})

@@ -1,0 +1,187 @@
+import { expect, test } from 'vitest'
+import { virtualClock } from '../../base/virtual-clock.ts'
+import { HintSender, type Parcel } from './hint-sender.ts'
+
+const RUNTIME = { runtime: 7, hasRoom: true }
+const CLIENT = { runtime: 0, hasRoom: false }
+
+function scene() {
+  const clock = virtualClock()
+  const sent: Parcel[] = []
+  const state = { others: true, hears: true, fails: false, takesMs: 0 }
+  const sender = new HintSender({
+    clock,
+    listener: () => 'me',
+    hears: () => state.hears,
+    async send(parcel) {
+      sent.push(parcel)
+      if (state.takesMs > 0) await new Promise<void>((done) => clock.after(state.takesMs, done))
+      if (state.fails) throw new Error('no connection')
+      return state.others
+    },
+  })
+  return { clock, sent, state, sender }
+}
+
+test('what is told in one moment is sent together, at once, and nothing twice', async () => {
+  const { clock, sent, sender } = scene()
+
+  sender.tell({ kind: 'mail', iids: [1, 2] }, RUNTIME)
+  sender.tell({ kind: 'mail', iids: [2, 3] }, RUNTIME)
+  sender.tell({ kind: 'due', iids: [4] }, RUNTIME)
+  const ship = { activity: 'ship', pinned: false }
+  sender.tell({ kind: 'tasks', activities: [{ ...ship, count: 1 }] }, RUNTIME)
+  sender.tell({ kind: 'tasks', activities: [{ ...ship, count: 2 }] }, RUNTIME)
+  sender.tell({ kind: 'recalled', iids: [5] }, RUNTIME)
+  await clock.advance(0)
+
+  expect(sent).toEqual([
+    {
+      teller: RUNTIME,
+      mail: [1, 2, 3],
+      due: [4],
+      tasks: [{ ...ship, count: 3 }],
+      letters: [{ to: 'all', payload: '{"kind":"recalled","iids":[5],"from":"me"}' }],
+    },
+  ])
+})
+
+test('however often something is told, it is sent once a millisecond', async () => {
+  const { clock, sent, sender } = scene()
+
+  for (let iid = 1; iid <= 100; iid++) {
+    sender.tell({ kind: 'mail', iids: [iid] }, RUNTIME)
+    await clock.advance(0.1)
+  }
+  await clock.advance(1)
+
+  expect(sent.flatMap(({ mail }) => mail)).toHaveLength(100)
+  expect(sent.length).toBeLessThanOrEqual(11)
+})
+
+test('while a call is under way the next one fills', async () => {
+  const { clock, sent, state, sender } = scene()
+  state.takesMs = 100
+
+  for (let iid = 1; iid <= 50; iid++) {
+    sender.tell({ kind: 'mail', iids: [iid] }, RUNTIME)
+    await clock.advance(2)
+  }
+  await clock.advance('1s')
+
+  expect(sent.flatMap(({ mail }) => mail)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1))
+  expect(sent).toHaveLength(2)
+})
+
+test('a call that fails is forgotten, and the next one is made', async () => {
+  const { clock, sent, state, sender } = scene()
+  state.fails = true
+  sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
+  await clock.advance(1)
+  state.fails = false
+
+  sender.tell({ kind: 'mail', iids: [2] }, RUNTIME)
+  await clock.advance(1)
+
+  expect(sent.map(({ mail }) => mail)).toEqual([[1], [2]])
+})
+
+test('who is told to be alone tells nothing for ten seconds', async () => {
+  const { clock, sent, state, sender } = scene()
+  state.others = false
+  sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
+  await clock.advance(1)
+
+  for (let second = 0; second < 9; second++) {
+    sender.tell({ kind: 'mail', iids: [2] }, RUNTIME)
+    await clock.advance('1s')
+  }
+  expect(sent).toHaveLength(1)
+
+  await clock.advance('1s')
+  sender.tell({ kind: 'mail', iids: [3] }, RUNTIME)
+  await clock.advance(1)
+  expect(sent.at(-1)!.mail).toEqual([3])
+})
+
+test('those who wait are told, also by one who is alone', async () => {
+  const { clock, sent, state, sender } = scene()
+  state.others = false
+  sender.tell({ kind: 'freed' }, RUNTIME)
+  await clock.advance(1)
+
+  sender.tell({ kind: 'changed', to: 'you', iids: [1] }, RUNTIME)
+  sender.tell({ kind: 'waiting', iids: [2] }, RUNTIME)
+  await clock.advance(1)
+
+  expect(sent.at(-1)!.letters.map(({ to }) => to)).toEqual(['all', 'you'])
+})
+
+test('changes for one who waits are told in one letter', async () => {
+  const { clock, sent, sender } = scene()
+
+  sender.tell({ kind: 'changed', to: 'you', iids: [1] }, RUNTIME)
+  sender.tell({ kind: 'changed', to: 'them', iids: [1] }, RUNTIME)
+  sender.tell({ kind: 'changed', to: 'you', iids: [1, 2] }, RUNTIME)
+  await clock.advance(1)
+
+  expect(sent.flatMap(({ letters }) => letters)).toEqual([
+    { to: 'you', payload: '{"kind":"changed","iids":[1,2],"from":"me"}' },
+    { to: 'them', payload: '{"kind":"changed","iids":[1],"from":"me"}' },
+  ])
+})
+
+test('a client, and who would not hear somebody join, is never sure to be alone', async () => {
+  const { clock, sent, state, sender } = scene()
+  state.others = false
+  sender.tell({ kind: 'mail', iids: [1] }, CLIENT)
+  await clock.advance(1)
+  sender.tell({ kind: 'mail', iids: [2] }, RUNTIME)
+  await clock.advance(1)
+  state.hears = false
+
+  sender.tell({ kind: 'mail', iids: [3] }, RUNTIME)
+  await clock.advance(1)
+
+  expect(sent.map(({ mail }) => mail)).toEqual([[1], [2], [3]])
+})
+
+test('who joins just after something was kept back is asked to look', async () => {
+  const { clock, sent, state, sender } = scene()
+  state.others = false
+  sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
+  await clock.advance(1)
+  sender.tell({ kind: 'mail', iids: [2] }, RUNTIME)
+  await clock.advance(20)
+
+  sender.joined()
+  await clock.advance(1)
+
+  expect(sent.at(-1)!.letters).toEqual([
+    { to: 'all', payload: '{"kind":"work","iids":[],"at":0,"from":"me"}' },
+  ])
+})
+
+test('who joins later has looked by itself, and is told of what comes', async () => {
+  const { clock, sent, state, sender } = scene()
+  state.others = false
+  sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
+  await clock.advance('5s')
+
+  sender.joined()
+  await clock.advance(1)
+  expect(sent).toHaveLength(1)
+
+  sender.tell({ kind: 'mail', iids: [2] }, RUNTIME)
+  await clock.advance(1)
+  expect(sent.at(-1)!.mail).toEqual([2])
+})
+
+test('all that was told is sent before the store is closed', async () => {
+  const { clock, sent, sender } = scene()
+  sender.tell({ kind: 'freed' }, RUNTIME)
+
+  await clock.until(sender.drain())
+
+  expect(sent).toHaveLength(1)
+})

@@ -1,0 +1,163 @@
+// The way of hints out of a store.
+//
+//   S1. The first is sent at once. What follows within a millisecond, or while a call is under way,
+//       is gathered: however much happens, the server is called once in a while.
+//   S2. A call that fails is forgotten: a lost hint costs time, never work.
+//   S3. A runtime that was just told that there is no other one tells nothing, for a while: nobody
+//       would hear it. Who joins says so, and is asked to look if something was kept back just then.
+
+import type { Clock } from '../../base/clock.ts'
+import type { News, Teller, ToldTasks } from '../../store/hints.ts'
+import type { Iid } from '../../store/workflow-store.ts'
+import { type Letter, lettersFor, type PlainNews } from './payload.ts'
+
+const PAUSE_MS = 1
+const ALONE_MS = 10_000
+// Somebody who joins looks at everything; what was kept back before that, the look has found.
+const KEPT_BACK_MS = 1_000
+
+/** All that is told at once. */
+export interface Parcel {
+  readonly teller: Teller
+  readonly mail: readonly Iid[]
+  readonly due: readonly Iid[]
+  readonly tasks: readonly ToldTasks[]
+  readonly letters: readonly Letter[]
+}
+
+/** What the sender works with. */
+export interface SenderSetup {
+  readonly clock: Clock
+  /** Tells it all; answers whether there are other live runtimes. */
+  send(parcel: Parcel): Promise<boolean>
+  /** The listener of this store whom others can answer; empty for none. */
+  listener(): string
+  /** Whether it would be heard if a runtime joined. */
+  hears(): boolean
+}
+
+/** Gathers hints and sends them. */
+export class HintSender {
+  readonly #setup: SenderSetup
+  readonly #mail = new Set<Iid>()
+  readonly #due = new Set<Iid>()
+  readonly #tasks = new Map<string, ToldTasks>()
+  /** Instances that have changed, by who waits for that. */
+  readonly #changed = new Map<string, Set<Iid>>()
+  #letters: Letter[] = []
+  #teller: Teller = { runtime: 0, hasRoom: false }
+  #sending: Promise<void> | undefined
+  #sentMs = -Infinity
+  #aloneUntilMs = -Infinity
+  #keptBackMs = -Infinity
+
+  constructor(setup: SenderSetup) {
+    this.#setup = setup
+  }
+
+  tell(news: News, teller: Teller): void {
+    this.#teller = teller
+    if (news.kind !== 'waiting' && news.kind !== 'changed' && this.#isAlone()) {
+      this.#keptBackMs = this.#setup.clock.now()
+      return
+    }
+    switch (news.kind) {
+      case 'mail':
+        for (const iid of news.iids) this.#mail.add(iid)
+        break
+      case 'due':
+        for (const iid of news.iids) this.#due.add(iid)
+        break
+      case 'tasks':
+        for (const told of news.activities) this.#addTasks(told)
+        break
+      case 'changed':
+        this.#addChanged(news.to, news.iids)
+        break
+      case 'dropped':
+      case 'freed':
+      case 'recalled':
+      case 'waiting':
+        this.#write(news)
+    }
+    this.#start()
+  }
+
+  /** A runtime has begun to listen. */
+  joined(): void {
+    this.#aloneUntilMs = -Infinity
+    if (this.#setup.clock.now() - this.#keptBackMs > KEPT_BACK_MS) return
+    this.#write({ kind: 'freed' })
+    this.#start()
+  }
+
+  /** Resolves when everything that was told so far is sent, or lost. */
+  async drain(): Promise<void> {
+    await this.#sending
+  }
+
+  #isAlone(): boolean {
+    return this.#setup.hears() && this.#setup.clock.now() < this.#aloneUntilMs
+  }
+
+  #addTasks({ activity, count, pinned }: ToldTasks): void {
+    const key = `${pinned ? 1 : 0}${activity}`
+    const before = this.#tasks.get(key)?.count ?? 0
+    this.#tasks.set(key, { activity, count: before + count, pinned })
+  }
+
+  #addChanged(to: string, iids: readonly Iid[]): void {
+    const changed = this.#changed.get(to) ?? new Set()
+    this.#changed.set(to, changed)
+    for (const iid of iids) changed.add(iid)
+  }
+
+  #write(news: PlainNews): void {
+    this.#letters.push(...lettersFor(news, this.#setup.listener()))
+  }
+
+  #start(): void {
+    this.#sending ??= this.#send().finally(() => (this.#sending = undefined))
+  }
+
+  async #send(): Promise<void> {
+    const { clock } = this.#setup
+    // Not before whoever tells has told all.
+    await Promise.resolve()
+    while (this.#hasNews()) {
+      const pauseMs = this.#sentMs + PAUSE_MS - clock.now()
+      if (pauseMs > 0) await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
+      this.#sentMs = clock.now()
+      const parcel = this.#pack()
+      try {
+        const others = await this.#setup.send(parcel)
+        const isAlone = !others && parcel.teller.runtime !== 0
+        this.#aloneUntilMs = isAlone ? clock.now() + ALONE_MS : -Infinity
+      } catch {
+        // See S2.
+      }
+    }
+  }
+
+  #hasNews(): boolean {
+    const gathered = [this.#mail, this.#due, this.#tasks, this.#changed]
+    return this.#letters.length > 0 || gathered.some(({ size }) => size > 0)
+  }
+
+  #pack(): Parcel {
+    for (const [to, iids] of this.#changed) this.#write({ kind: 'changed', to, iids: [...iids] })
+    const parcel = {
+      teller: this.#teller,
+      mail: [...this.#mail],
+      due: [...this.#due],
+      tasks: [...this.#tasks.values()],
+      letters: this.#letters,
+    }
+    this.#mail.clear()
+    this.#due.clear()
+    this.#tasks.clear()
+    this.#changed.clear()
+    this.#letters = []
+    return parcel
+  }
+}

@@ -1,0 +1,256 @@
+import { expect, test } from 'vitest'
+import { stage } from '../../../test/notifier/fake-server.ts'
+
+const SECOND = 1_000
+
+test('a runtime hears what is meant for it, for everybody, and nothing else', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  const seven = scene.listen(7)
+  const client = scene.listen(0)
+  await clock.advance(0)
+
+  server.notify('r7', { kind: 'work', iids: [1], at: 0 })
+  server.notify('r8', { kind: 'work', iids: [2], at: 0 })
+  server.notify('all', { kind: 'recalled', iids: [3] })
+
+  expect(seven.heard.filter(({ kind }) => kind !== 'joined')).toEqual([
+    { kind: 'work', iids: [1], at: 0 },
+    { kind: 'recalled', iids: [3] },
+  ])
+  expect(client.heard.filter(({ kind }) => kind !== 'joined')).toEqual([
+    { kind: 'recalled', iids: [3] },
+  ])
+})
+
+test('listening begins before the look, and the look is the last thing', async () => {
+  await using scene = stage()
+  const { id } = scene.listen(7).listening
+
+  await scene.clock.advance(0)
+
+  expect(scene.server.journal).toEqual([
+    'listen test all',
+    `listen test ${id}`,
+    'listen test r7',
+    'look',
+  ])
+})
+
+test('who comes later looks once its own channels are listened to', async () => {
+  await using scene = stage()
+  const first = scene.listen(7)
+  await scene.clock.advance(0)
+  scene.server.journal.length = 0
+
+  const second = scene.listen(8)
+  await scene.clock.advance(0)
+
+  expect(scene.server.journal).toEqual([
+    `listen test ${second.listening.id}`,
+    'listen test r8',
+    'look',
+  ])
+  expect(first.looks).toHaveLength(1)
+})
+
+test('others are told that somebody has begun to listen, before it looks', async () => {
+  await using scene = stage()
+  const first = scene.listen(7)
+  await scene.clock.advance(0)
+
+  scene.listen(8)
+  await scene.clock.advance(0)
+
+  expect(first.heard).toEqual([{ kind: 'joined' }])
+})
+
+test('while nothing happens the server is asked once a minute', async () => {
+  await using scene = stage()
+  scene.listen(7)
+  await scene.clock.advance(0)
+  scene.server.journal.length = 0
+
+  await scene.clock.advance('10m')
+
+  expect(scene.server.journal).toEqual(Array.from({ length: 10 }, () => 'ping'))
+})
+
+test('a connection that is cut is opened again at once, and everybody looks', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  const seven = scene.listen(7)
+  await clock.advance(30 * SECOND)
+
+  server.cut()
+  expect(seven.listening.hears).toBe(false)
+  await clock.advance(0)
+
+  expect(seven.looks).toEqual([0, 30 * SECOND])
+  expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
+  server.notify('r7', { kind: 'work', iids: [1], at: 0 })
+  expect(seven.heard).toEqual([{ kind: 'work', iids: [1], at: 0 }])
+})
+
+test('a server that is away is tried again at longer and longer intervals, for ever', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  const seven = scene.listen(7)
+  await clock.advance(0)
+  server.down = true
+  server.connects = 0
+
+  server.cut()
+  await clock.advance('1m')
+  const inAMinute = server.connects
+  await clock.advance('1h')
+  const later = server.connects
+
+  expect(inAMinute).toBeGreaterThan(8)
+  expect(inAMinute).toBeLessThan(30)
+  expect(later).toBeGreaterThan((3_600 * SECOND) / 13_000)
+  expect(seven.listening.health()).toMatchObject({
+    state: 'connecting',
+    lastError: 'connection refused',
+  })
+  server.down = false
+  await clock.advance(13 * SECOND)
+  expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
+})
+
+test('many processes that lost the same server do not come back together', async () => {
+  const times = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      await using scene = stage()
+      const { clock, server } = scene
+      server.down = true
+      const seven = scene.listen(7)
+      await clock.advance(20 * SECOND)
+      server.down = false
+      await clock.advance('1m')
+      return seven.looks[0]
+    }),
+  )
+
+  expect(new Set(times).size).toBeGreaterThan(1)
+})
+
+test('a connection whose server does not answer any more is given up', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  const seven = scene.listen(7)
+  await clock.advance(0)
+  server.silent = true
+
+  await clock.advance('71s')
+
+  expect(server.connects).toBe(2)
+  expect(seven.looks).toHaveLength(2)
+})
+
+test('where notifications do not arrive that is said once, and the store is asked instead', async () => {
+  await using scene = stage()
+  const { clock, server, log } = scene
+  server.swallows = true
+  const seven = scene.listen(7)
+
+  await clock.advance('10m')
+
+  expect(seven.listening.hears).toBe(false)
+  expect(seven.listening.health().state).toBe('deaf')
+  expect(log.at('warn')).toEqual([expect.stringContaining('PgBouncer')])
+  expect(seven.looks.length).toBeGreaterThan(100)
+  expect(seven.looks.length).toBeLessThan(150)
+})
+
+test('who cannot hear looks often while there is something to find', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  server.swallows = true
+  const seven = scene.listen(7)
+  await clock.advance('1m')
+
+  seven.finds = true
+  await clock.advance('5s')
+  const before = seven.looks.length
+  await clock.advance('10s')
+
+  expect(seven.looks.length - before).toBe(40)
+})
+
+test('when notifications arrive after all, hints are heard again', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  server.swallows = true
+  const seven = scene.listen(7)
+  await clock.advance('2m')
+  const looks = seven.looks.length
+
+  server.swallows = false
+  await clock.advance('70s')
+
+  expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 0 })
+  const atLast = seven.looks.length
+  await clock.advance('10m')
+  expect(atLast).toBeGreaterThan(looks)
+  expect(seven.looks).toHaveLength(atLast)
+})
+
+test('a runtime that has another number hears by that one', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  const seven = scene.listen(7)
+  await clock.advance(0)
+
+  seven.runtime = 9
+  seven.listening.refresh()
+  await clock.advance(0)
+  server.notify('r7', { kind: 'work', iids: [1], at: 0 })
+  server.notify('r9', { kind: 'work', iids: [2], at: 0 })
+
+  expect(seven.heard).toEqual([{ kind: 'work', iids: [2], at: 0 }])
+  expect(seven.looks).toHaveLength(2)
+  expect(server.journal).toContain('unlisten test r7')
+})
+
+test('a listener that throws harms neither the others nor the connection', async () => {
+  await using scene = stage()
+  const { clock, server, log } = scene
+  const seven = scene.listen(7)
+  const eight = scene.listen(8)
+  await clock.advance(0)
+  seven.fails = true
+
+  server.notify('all', { kind: 'recalled', iids: [1] })
+
+  expect(eight.heard).toContainEqual({ kind: 'recalled', iids: [1] })
+  expect(log.at('error')).toEqual(['a hint could not be followed up'])
+  expect(eight.listening.hears).toBe(true)
+})
+
+test('who has left hears nothing more, and is not listened for', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  const seven = scene.listen(7)
+  scene.listen(8)
+  await clock.advance(0)
+  const heard = seven.heard.length
+
+  await seven.listening.close()
+  await clock.advance(0)
+  server.notify('all', { kind: 'recalled', iids: [1] })
+
+  expect(seven.heard).toHaveLength(heard)
+  expect(server.journal).toContain('unlisten test r7')
+})
+
+test('it can be closed while the server does not answer', async () => {
+  const scene = stage()
+  scene.server.silent = true
+  scene.listen(7)
+  await scene.clock.advance('65s')
+
+  await scene.notifier.close()
+
+  expect(scene.clock.pending).toBe(0)
+})

@@ -1,0 +1,317 @@
+// Listens for hints, through one connection for all who listen by one store.
+//
+//   L1. It never gives up: whatever fails is tried again, with backoff and jitter.
+//   L2. Hints count as heard only when a trial, sent through another connection, has arrived:
+//       poolers accept LISTEN and forget it. Without that, everybody is asked to look now and then.
+//   L3. LISTEN comes before the look: whoever begins to listen, and everybody after a gap, is asked
+//       to look once hints are heard.
+//   L4. A listener that throws harms nobody.
+
+import { randomBytes } from 'node:crypto'
+
+import { type Clock, sleep } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { notify } from '../../base/notify.ts'
+import type { HearingHealth, HintListener, Listening } from '../../store/hints.ts'
+import { type Directive, sleep as restFor } from '../../workers/directive.ts'
+import { worker, type Worker } from '../../workers/worker.ts'
+import type { Ear, OpenEar } from './ear.ts'
+import { EVERYBODY, type Letter, lettersFor, readPayload, trialLetter } from './payload.ts'
+
+/** What the notifier works with. */
+export interface NotifierSetup {
+  readonly openEar: OpenEar
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** How somebody who listens calls the server, through other connections than the one that hears. */
+export interface Server {
+  send(letters: readonly Letter[]): Promise<void>
+  /** The name of the channel that letters to this recipient go through. */
+  channelOf(to: string): Promise<string>
+}
+
+const ANSWER_MS = 10_000
+const TRIAL_MS = 5_000
+// A network that swallows packets tells nobody; this finds out, at a price that idle servers can bear.
+const PING_MS = 60_000
+// How often those who cannot hear look: often while they find something, seldom while they do not.
+const SOONEST_LOOK_MS = 250
+const LATEST_LOOK_MS = 5_000
+const BACKOFF = { initial: 100, max: 10_000 }
+
+/** Somebody who listens. */
+interface Place {
+  readonly id: string
+  readonly listener: HintListener
+  readonly server: Server
+  /** Whether its channels are listened to, so that it need not look. */
+  hears: boolean
+}
+
+/** Hears hints and hands them on. */
+export class Notifier {
+  readonly #setup: NotifierSetup
+  readonly #places = new Set<Place>()
+  readonly #wake = notify()
+  readonly #worker: Worker
+  #ear: Ear | undefined
+  /** Channels that are listened to, by recipient. */
+  readonly #followed = new Map<string, string>()
+  #state: Exclude<HearingHealth['state'], 'off'> = 'connecting'
+  #interruptions = 0
+  #lastError: string | undefined
+  /** Under way, or lost on the way. */
+  #trial: { readonly token: string; readonly sentMs: number } | undefined
+  #lookEveryMs = SOONEST_LOOK_MS
+  #answeredMs = 0
+  #saidDeaf = false
+  readonly #closing = new AbortController()
+
+  constructor(setup: NotifierSetup) {
+    const { clock, log } = setup
+    this.#setup = setup
+    this.#worker = worker(
+      'notifier',
+      { wakeOn: [this.#wake], clock, log, backoff: BACKOFF },
+      ({ stopping }) => this.#pass(stopping),
+    )
+  }
+
+  /** Whether hints are heard at present. */
+  get hears(): boolean {
+    return this.#state === 'listening'
+  }
+
+  /** Adds somebody who listens. */
+  listen(listener: HintListener, server: Server): Listening & { readonly id: string } {
+    const place: Place = { id: randomBytes(8).toString('hex'), listener, server, hears: false }
+    this.#places.add(place)
+    this.#wake.notifyOne()
+    const hears = (): boolean => place.hears && this.hears
+    return {
+      id: place.id,
+      get hears() {
+        return hears()
+      },
+      health: () => ({
+        state: this.#state === 'listening' && !place.hears ? 'connecting' : this.#state,
+        interruptions: this.#interruptions,
+        ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+      }),
+      refresh: () => {
+        place.hears = false
+        this.#wake.notifyOne()
+      },
+      close: async () => {
+        this.#places.delete(place)
+        this.#wake.notifyOne()
+      },
+    }
+  }
+
+  /** Ends the connection and the loop. */
+  async close(): Promise<void> {
+    this.#state = 'closed'
+    this.#closing.abort(new Error('the notifier was closed'))
+    await this.#worker.stop()
+    this.#ear?.close()
+  }
+
+  async #pass(stopping: AbortSignal): Promise<Directive> {
+    try {
+      // A stop does not wait for a server that does not answer.
+      return await Promise.race([this.#listen(), rejection(stopping)])
+    } catch (error) {
+      if (this.#state !== 'closed') this.#drop(error)
+      throw error
+    }
+  }
+
+  async #listen(): Promise<Directive> {
+    const ear = (this.#ear ??= await this.#open())
+    await this.#follow(ear)
+    await this.#check(ear)
+    return this.#tellToLook()
+  }
+
+  async #open(): Promise<Ear> {
+    let ear: Ear | undefined
+    const opened = await this.#setup.openEar({
+      heard: (channel, payload) => this.#guarded(() => this.#receive(channel, payload)),
+      lost: (error) => {
+        // One that was given up before is nobody's loss.
+        if (ear === undefined || ear !== this.#ear) return
+        this.#drop(error)
+        this.#wake.notifyOne()
+      },
+    })
+    if (this.#closing.signal.aborted) {
+      opened.close()
+      throw this.#closing.signal.reason as Error
+    }
+    ear = opened
+    this.#trial = undefined
+    return opened
+  }
+
+  /** The connection is of no use any more. */
+  #drop(error: unknown): void {
+    if (this.#ear !== undefined) {
+      this.#interruptions++
+      this.#setup.log.warn({ err: error }, 'the connection for hints is lost; it is opened again')
+    }
+    this.#lastError = error instanceof Error ? error.message : String(error)
+    this.#ear?.close()
+    this.#ear = undefined
+    this.#followed.clear()
+    if (this.#state !== 'closed') this.#state = 'connecting'
+    for (const place of this.#places) place.hears = false
+  }
+
+  /** Listens to what somebody wants to hear, and to nothing else. */
+  async #follow(ear: Ear): Promise<void> {
+    const wanted = new Map<string, Server>()
+    for (const { id, listener, server } of this.#places) {
+      const { runtime } = listener.interest()
+      for (const to of [EVERYBODY, id, ...(runtime === 0 ? [] : [`r${runtime}`])]) {
+        wanted.set(to, server)
+      }
+    }
+    for (const [to, server] of wanted) {
+      if (this.#followed.has(to)) continue
+      const channel = await server.channelOf(to)
+      await this.#answered(ear.listen(channel))
+      this.#followed.set(to, channel)
+    }
+    for (const [to, channel] of this.#followed) {
+      if (wanted.has(to)) continue
+      await this.#answered(ear.unlisten(channel))
+      this.#followed.delete(to)
+    }
+  }
+
+  /** Finds out whether hints arrive, and now and then whether the connection is still there. */
+  async #check(ear: Ear): Promise<void> {
+    const { clock } = this.#setup
+    if (this.#state === 'listening') {
+      if (clock.now() - this.#answeredMs >= PING_MS) await this.#answered(ear.ping())
+      return
+    }
+    const trialAgeMs = this.#trial === undefined ? Infinity : clock.now() - this.#trial.sentMs
+    const [place] = this.#places
+    if (trialAgeMs >= PING_MS && place !== undefined) {
+      const token = randomBytes(8).toString('hex')
+      this.#trial = { token, sentMs: clock.now() }
+      await place.server.send([trialLetter(place.id, token)])
+    } else if (trialAgeMs >= TRIAL_MS) {
+      this.#becomeDeaf()
+    }
+  }
+
+  #becomeDeaf(): void {
+    this.#state = 'deaf'
+    this.#lastError = 'a notification that was sent did not arrive'
+    if (this.#saidDeaf) return
+    this.#saidDeaf = true
+    this.#setup.log.warn(
+      {},
+      'notifications do not arrive here: is there a pooler such as PgBouncer, in transaction mode? ' +
+        'The store is asked again and again instead, which is slower. Give listenUrl, an address ' +
+        'that leads past the pooler.',
+    )
+  }
+
+  /** Those who did not hear for a while look now; those who cannot hear, again and again. */
+  async #tellToLook(): Promise<Directive> {
+    switch (this.#state) {
+      case 'deaf': {
+        const found = await Promise.all([...this.#places].map((place) => this.#look(place)))
+        this.#lookEveryMs = found.includes(true)
+          ? SOONEST_LOOK_MS
+          : Math.min(this.#lookEveryMs * 2, LATEST_LOOK_MS)
+        return restFor(this.#lookEveryMs)
+      }
+      case 'listening':
+        this.#lookEveryMs = SOONEST_LOOK_MS
+        for (const place of this.#places) {
+          if (place.hears) continue
+          place.hears = true
+          await place.server.send(lettersFor({ kind: 'joined' }, place.id))
+          void this.#look(place)
+        }
+        return restFor(PING_MS)
+      case 'connecting':
+      case 'closed':
+        return restFor(TRIAL_MS)
+    }
+  }
+
+  async #look({ listener }: Place): Promise<boolean> {
+    try {
+      return await listener.look()
+    } catch (error) {
+      // The tick says so as well, and louder.
+      this.#setup.log.debug({ err: error }, 'a look failed')
+      return false
+    }
+  }
+
+  #receive(channel: string, payload: string): void {
+    const { hint, from } = readPayload(payload)
+    if (hint.kind === 'trial') {
+      if (hint.token === this.#trial?.token) this.#hearAgain()
+      return
+    }
+    for (const { id, listener } of this.#places) {
+      if (from === id) continue
+      const { runtime } = listener.interest()
+      const isMeant = [EVERYBODY, id, `r${runtime}`].some(
+        (to) => this.#followed.get(to) === channel,
+      )
+      if (isMeant) this.#guarded(() => listener.hear(hint))
+    }
+  }
+
+  #hearAgain(): void {
+    this.#trial = undefined
+    this.#state = 'listening'
+    this.#lastError = undefined
+    this.#setup.log.debug({ interruptions: this.#interruptions }, 'hints are heard')
+    this.#wake.notifyOne()
+  }
+
+  #guarded(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.#setup.log.error({ err: error }, 'a hint could not be followed up')
+    }
+  }
+
+  /** The answer of the server, or an error when it stays out. */
+  async #answered(answer: Promise<void>): Promise<void> {
+    const { clock } = this.#setup
+    const over = new AbortController()
+    const late = sleep(clock, ANSWER_MS, AbortSignal.any([over.signal, this.#closing.signal]))
+    const limit = late.then(() => {
+      throw new Error(`no answer within ${ANSWER_MS} ms`)
+    })
+    try {
+      await Promise.race([answer, limit])
+      this.#answeredMs = clock.now()
+    } finally {
+      over.abort()
+    }
+  }
+}
+
+/** Rejects when a signal aborts. */
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}

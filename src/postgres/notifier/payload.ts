@@ -1,0 +1,145 @@
+// What travels through NOTIFY, as JSON. Some of it is written by the server: see `tell_work.sql`
+// and `tell_tasks.sql`.
+
+import type { TaskKey } from '../../store/tasks.ts'
+import type { Hint, News } from '../../store/hints.ts'
+import type { Iid } from '../../store/workflow-store.ts'
+
+// The server takes less than 8000 bytes.
+const MOST_BYTES = 7_000
+
+/** A hint to everybody, or to one listener. */
+export interface Letter {
+  readonly to: string
+  readonly payload: string
+}
+
+/** Whoever listens at all. */
+export const EVERYBODY = 'all'
+
+/** The test of a listener, which it sends to itself. */
+export interface Trial {
+  readonly kind: 'trial'
+  readonly token: string
+}
+
+/** What was received: a hint or a trial, and the listener it is from, if a listener sent it. */
+export interface Received {
+  readonly hint: Hint | Trial
+  readonly from: string
+}
+
+/** News that the server need not find recipients for; `from` is the listener who sends them. */
+export type PlainNews = Exclude<News, { kind: 'mail' | 'due' | 'tasks' }> | { kind: 'joined' }
+
+/** The letters for some news: several when there is much to tell. */
+export function lettersFor(news: PlainNews, from: string): Letter[] {
+  switch (news.kind) {
+    case 'freed':
+      return [letter(EVERYBODY, { kind: 'work', iids: [], at: 0, from })]
+    case 'joined':
+      return [letter(EVERYBODY, { kind: 'joined', from })]
+    case 'recalled':
+      return portions(news.iids).map((iids) => letter(EVERYBODY, { kind: 'recalled', iids, from }))
+    case 'waiting':
+      return portions(news.iids).map((iids) =>
+        letter(EVERYBODY, { kind: 'waiting', iids, to: from, from }),
+      )
+    case 'changed':
+      return portions(news.iids).map((iids) => letter(news.to, { kind: 'changed', iids, from }))
+    case 'dropped':
+      return portions(news.tasks.flatMap(keyNumbers)).map((tasks) =>
+        letter(EVERYBODY, { kind: 'dropped', tasks, from }),
+      )
+  }
+}
+
+/** The letter by which a listener finds out whether it hears. */
+export function trialLetter(listener: string, token: string): Letter {
+  return letter(listener, { kind: 'trial', token, from: listener })
+}
+
+function letter(to: string, content: object): Letter {
+  return { to, payload: JSON.stringify(content) }
+}
+
+function keyNumbers({ iid, execution, command }: TaskKey): number[] {
+  return [iid, execution, command]
+}
+
+/** Lists that are short enough to be sent; what belongs together in threes stays together. */
+function portions(numbers: readonly number[]): number[][] {
+  // A number and its comma take 17 bytes at the most.
+  const most = Math.floor(MOST_BYTES / 17 / 3) * 3
+  const lists: number[][] = []
+  for (let at = 0; at < numbers.length; at += most) lists.push(numbers.slice(at, at + most))
+  return lists
+}
+
+const ANYTHING: Received = { hint: { kind: 'work', iids: [], at: 0 }, from: '' }
+
+/** Reads a payload. One that cannot be read, or comes from a newer version, may mean anything. */
+export function readPayload(payload: string): Received {
+  let content: unknown
+  try {
+    content = JSON.parse(payload)
+  } catch {
+    return ANYTHING
+  }
+  if (typeof content !== 'object' || content === null) return ANYTHING
+  const given = content as Readonly<Record<string, unknown>>
+  const hint = hintOf(given)
+  if (hint === undefined) return ANYTHING
+  return { hint, from: typeof given['from'] === 'string' ? given['from'] : '' }
+}
+
+function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefined {
+  const { kind, at, to, token } = given
+  switch (kind) {
+    case 'work': {
+      const iids = numbersOf(given['iids'])
+      return iids && { kind, iids, at: isNumber(at) && at > 0 ? at : 0 }
+    }
+    case 'tasks': {
+      const activities = given['activities']
+      return Array.isArray(activities) && activities.every((name) => typeof name === 'string')
+        ? { kind, activities, at: 0 }
+        : undefined
+    }
+    case 'dropped': {
+      const numbers = numbersOf(given['tasks'])
+      return numbers && { kind, tasks: keysOf(numbers) }
+    }
+    case 'waiting': {
+      const iids = numbersOf(given['iids'])
+      return iids && typeof to === 'string' ? { kind, iids, to } : undefined
+    }
+    case 'recalled':
+    case 'changed': {
+      const iids = numbersOf(given['iids'])
+      return iids && { kind, iids }
+    }
+    case 'joined':
+      return { kind }
+    case 'trial':
+      return typeof token === 'string' ? { kind, token } : undefined
+    default:
+      return undefined
+  }
+}
+
+function keysOf(numbers: readonly number[]): TaskKey[] {
+  const keys: TaskKey[] = []
+  for (let i = 0; i + 2 < numbers.length; i += 3) {
+    keys.push({ iid: numbers[i]!, execution: numbers[i + 1]!, command: numbers[i + 2]! })
+  }
+  return keys
+}
+
+function numbersOf(value: unknown): readonly Iid[] | undefined {
+  return Array.isArray(value) && value.every(isNumber) ? value : undefined
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number'
+}

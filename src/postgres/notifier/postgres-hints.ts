@@ -1,0 +1,76 @@
+import { systemClock } from '../../base/clock.ts'
+import type { HintListener, HintStore, Listening } from '../../store/hints.ts'
+import type { Call } from '../call.ts'
+import { joinTexts, listOf, text } from '../wire.ts'
+import { HintSender, type Parcel } from './hint-sender.ts'
+import type { Server } from './notifier.ts'
+import type { Letter } from './payload.ts'
+import type { SharedNotifier } from './shared-notifier.ts'
+
+/** Hints of one workflow store, whose connections carry them out. */
+export interface PostgresHints extends HintStore {
+  /** Resolves when everything that was told is sent, or lost. */
+  drain(): Promise<void>
+}
+
+/** Hints by way of LISTEN and NOTIFY. */
+export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHints {
+  let listener = ''
+  const sender = new HintSender({
+    clock: systemClock(),
+    send: (parcel) => tellHints(call, parcel),
+    listener: () => listener,
+    hears: () => listener !== '' && notifier.hears,
+  })
+  let prefix: string | undefined
+  const server: Server = {
+    send: async (letters) => void (await tellHints(call, { ...NOTHING, letters })),
+    async channelOf(to) {
+      if (prefix === undefined) {
+        const [row] = await call('hint_channel', [''])
+        prefix = text(row!, 'hint_channel')
+      }
+      return prefix + to
+    },
+  }
+  return {
+    tell: (news, teller) => sender.tell(news, teller),
+    drain: () => sender.drain(),
+    listen(given: HintListener): Listening {
+      const hear: HintListener['hear'] = (hint) => {
+        if (hint.kind === 'joined') sender.joined()
+        given.hear(hint)
+      }
+      const { clock, log } = given
+      const listening = notifier.listen(
+        { clock, log, hear, interest: () => given.interest(), look: () => given.look() },
+        server,
+      )
+      listener = listening.id
+      return listening
+    },
+  }
+}
+
+const NOTHING = { teller: { runtime: 0, hasRoom: false }, mail: [], due: [], tasks: [] }
+
+async function tellHints(call: Call, parcel: Parcel): Promise<boolean> {
+  const { teller, mail, due, tasks, letters } = parcel
+  const joined = (part: (letter: Letter) => string): string => joinTexts('tell', letters.map(part))
+  const [row] = await call('tell_hints', [
+    teller.runtime,
+    String(teller.hasRoom),
+    listOf(mail),
+    listOf(due),
+    joinTexts(
+      'tell',
+      tasks.map(({ activity }) => activity),
+    ),
+    listOf(tasks.map(({ count }) => count)),
+    listOf(tasks.map(({ pinned }) => pinned)),
+    joined(({ to }) => to),
+    joined(({ payload }) => payload),
+    letters.length,
+  ])
+  return text(row!, 'others') === 't'
+}

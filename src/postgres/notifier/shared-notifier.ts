@@ -1,0 +1,81 @@
+import type { HintListener, Listening } from '../../store/hints.ts'
+import { makePool, SETTINGS } from '../connections.ts'
+import type { PgPool } from '../driver.ts'
+import type { PostgresSource } from '../options.ts'
+import { earsFrom, type OpenEar } from './ear.ts'
+import { Notifier, type Server } from './notifier.ts'
+
+/** A notifier, and how it is ended with its connections. */
+interface Running {
+  readonly notifier: Notifier
+  readonly end: () => Promise<void>
+}
+
+/**
+ * The notifier of one `postgres()`: one connection for hints, however many runtimes and clients use
+ * it, from the first that listens to the last.
+ */
+export class SharedNotifier {
+  readonly #source: PostgresSource
+  #running: Running | undefined
+  #users = 0
+
+  constructor(source: PostgresSource) {
+    this.#source = source
+  }
+
+  /** Whether hints are heard at present. */
+  get hears(): boolean {
+    return this.#running?.notifier.hears === true
+  }
+
+  /** Adds somebody who listens. */
+  listen(listener: HintListener, server: Server): Listening & { readonly id: string } {
+    const { notifier } = (this.#running ??= this.#start(listener))
+    const listening = notifier.listen(listener, server)
+    this.#users++
+    let closed = false
+    return {
+      id: listening.id,
+      get hears() {
+        return listening.hears
+      },
+      health: () => listening.health(),
+      refresh: () => listening.refresh(),
+      close: async () => {
+        if (closed) return
+        closed = true
+        await listening.close()
+        if (--this.#users > 0) return
+        const last = this.#running
+        this.#running = undefined
+        await last?.end()
+      },
+    }
+  }
+
+  #start({ clock, log }: HintListener): Running {
+    const { openEar, end } = ears(this.#source)
+    const notifier = new Notifier({ clock, log, openEar })
+    return {
+      notifier,
+      end: async () => {
+        await notifier.close()
+        await end()
+      },
+    }
+  }
+}
+
+/** How connections for hints are opened, and what is to be ended after the last. */
+function ears(source: PostgresSource): { openEar: OpenEar; end: () => Promise<void> } {
+  if ('pool' in source) return { openEar: earsFrom(source.pool), end: async () => {} }
+  let made: Promise<PgPool> | undefined
+  return {
+    openEar: async (host) => {
+      made ??= makePool(source.url, 1)
+      return earsFrom(await made, SETTINGS)(host)
+    },
+    end: async () => (await made)?.end(),
+  }
+}

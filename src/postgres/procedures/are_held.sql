@@ -1,0 +1,40 @@
+-- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
+create or replace function are_held(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_attempts integer[]
+)
+  returns text
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  return (
+    select coalesce(
+      string_agg(
+        case when t.held_by = p_runtime and t.attempts = g.attempt then 't' else 'f' end,
+        '' order by g.place
+      ),
+      ''
+    )
+    from unnest(p_iids, p_executions, p_commands, p_attempts) with ordinality
+      as g (iid, execution, command, attempt, place)
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    left join lateral (
+      select t.held_by, t.attempts
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+    ) as t on true
+  );
+end
+$$;

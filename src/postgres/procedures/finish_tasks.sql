@@ -1,0 +1,135 @@
+-- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
+-- the owners of the instances.
+--
+-- A result that completes a task is taken from anybody; anything else only from the attempt that is
+-- under way, at a runtime that is alive.
+create or replace function finish_tasks(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_attempts integer[],
+  -- 1 completed, 2 failed, 3 retry, 4 release
+  p_ends smallint[],
+  p_delays bigint[],
+  p_payloads text,
+  out verdicts text,
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '1s'
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_alive boolean := enter(p_runtime);
+  v_clock bigint := now_ms();
+  v_size integer := cardinality(p_iids);
+  v_payloads text[] := split_texts(p_payloads, v_size);
+  v_done bigint[];
+  v_sessions text[];
+begin
+  perform be_durable();
+
+  with locked as materialized (
+    select t.number, t.session, g.ending, g.place
+    from (
+      -- In one order, so that two who finish the same tasks cannot block each other.
+      select *
+      from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends) with ordinality
+        as g (iid, execution, command, attempt, ending, place)
+      order by g.iid, g.execution, g.command
+    ) as g
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    cross join lateral (
+      select t.number, t.session, t.held_by, t.attempts
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+      for update
+    ) as t
+    where g.ending = 1
+      or v_alive and t.held_by = p_runtime and t.attempts = g.attempt
+  )
+  select array_agg(l.place), array_agg(l.session)
+  into v_done, v_sessions
+  from (
+    select
+      l.*,
+      row_number() over by_task as nth,
+      first_value(l.ending) over by_task as first_ending,
+      row_number() over (partition by l.number, l.ending order by l.place) as nth_alike
+    from locked as l
+    window by_task as (partition by l.number order by l.place)
+  ) as l
+  -- Of several about one task the first counts; and then a completion, if it left the task there.
+  where l.nth = 1
+    or l.ending = 1 and l.nth_alike = 1 and l.first_ending > 2;
+
+  if p_ends && array[3, 4]::smallint[] then
+    update tasks as t
+    set held_by = null,
+        beat_until = null,
+        visible_at = case when g.delay > 0 then v_clock + g.delay end,
+        attempts = case when g.ending = 4 then greatest(t.attempts - 1, 0) else t.attempts end,
+        -- It was begun in time, and given back.
+        start_by = case when g.ending = 4 then null else t.start_by end
+    from unnest(p_iids, p_executions, p_commands, p_ends, p_delays) with ordinality
+      as g (iid, execution, command, ending, delay, place)
+    where g.place = any (v_done)
+      and g.ending > 2
+      and t.iid = g.iid
+      and t.execution = g.execution
+      and t.command = g.command;
+  end if;
+
+  if p_ends && array[1, 2]::smallint[] then
+    with ended as materialized (
+      select g.*
+      from unnest(p_iids, p_executions, p_commands, p_ends, v_payloads) with ordinality
+        as g (iid, execution, command, ending, payload, place)
+      where g.place = any (v_done)
+        and g.ending < 3
+    ),
+    removed as (
+      delete from tasks as t
+      using ended as e
+      where t.iid = e.iid
+        and t.execution = e.execution
+        and t.command = e.command
+    )
+    insert into inbox (iid, kind, execution, command, payload)
+    select e.iid, e.ending, e.execution, e.command, e.payload
+    from ended as e
+    cross join lateral (
+      select
+      from instances as i
+      where i.iid = e.iid
+        and i.execution = e.execution
+        and i.status = 1
+      limit 1
+    ) as waiting
+    order by e.iid, e.place
+    on conflict do nothing;
+  end if;
+
+  v_sessions := array_remove(v_sessions, null);
+  if cardinality(v_sessions) > 0 then
+    perform touch_sessions(p_runtime, v_sessions, v_clock);
+  end if;
+
+  select
+    string_agg(case when g.place = any (v_done) then 'd' else 'g' end, '' order by g.place),
+    array_agg(r.owner order by g.place)
+  into verdicts, owners
+  from unnest(p_iids) with ordinality as g (iid, place)
+  left join runs as r on r.iid = g.iid;
+end
+$$;

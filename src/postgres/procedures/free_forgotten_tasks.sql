@@ -1,0 +1,48 @@
+-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went.
+create or replace function free_forgotten_tasks()
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_gone integer[];
+  v_dead integer[];
+begin
+  with recursive holders as (
+    -- From one holder to the next, over all tasks between them.
+    select min(t.held_by) as runtime
+    from tasks as t
+    where t.held_by is not null
+    union all
+    select (
+      select min(t.held_by)
+      from tasks as t
+      where t.held_by is not null
+        and t.held_by > h.runtime
+    )
+    from holders as h
+    where h.runtime is not null
+  )
+  select
+    array_agg(h.runtime) filter (where r.state is distinct from 2),
+    array_agg(h.runtime) filter (where r.state = 2)
+  into v_gone, v_dead
+  from holders as h
+  left join runtimes as r on r.runtime = h.runtime
+  where h.runtime is not null
+    and r.state is distinct from 1;
+
+  if v_gone is not null then
+    perform free_tasks(v_gone, false);
+  end if;
+  if v_dead is not null then
+    perform free_tasks(v_dead, true);
+  end if;
+end
+$$;

@@ -1,0 +1,44 @@
+-- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died; if
+-- they closed, the attempts that were cut off do not count.
+create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  with freed as materialized (
+    select t.iid, t.execution, t.command
+    from tasks as t
+    where t.held_by = any (p_runtimes)
+    -- A transaction of a user may keep one for long: a later tick finds it.
+    for update skip locked
+  )
+  update tasks as t
+  set held_by = null,
+      beat_until = null,
+      deaths = least(t.deaths + p_failed::integer, 32767),
+      attempts = case when p_failed then t.attempts else greatest(t.attempts - 1, 0) end,
+      start_by = case when p_failed then t.start_by end,
+      lane = task_lane(t.session, t.limit_key, t.deaths + p_failed::integer)
+  from freed as f
+  where t.iid = f.iid
+    and t.execution = f.execution
+    and t.command = f.command;
+
+  with left_behind as materialized (
+    select s.session
+    from sessions as s
+    where s.runtime = any (p_runtimes)
+    -- Who locks one takes it over.
+    for update skip locked
+  )
+  delete from sessions as s
+  using left_behind as l
+  where s.session = l.session;
+end
+$$;

@@ -1,0 +1,76 @@
+-- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
+-- current execution. A second task of a command is dropped. p_lists are the columns of `new`, in
+-- their order; an execution of null stands for the current one, and a limit's key follows a "=".
+--
+-- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
+-- the epochs given.
+create or replace function insert_tasks(p_done bigint[], p_lists text[], p_held_by integer)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_iids bigint[] := p_lists[1];
+  v_size integer := cardinality(v_iids);
+  v_waiting bigint[];
+begin
+  with new as materialized (
+    select n.*, i.execution as current
+    from unnest(
+      v_iids, p_lists[2]::integer[], p_lists[3]::integer[], split_texts(p_lists[4], v_size),
+      split_texts(p_lists[5], v_size), split_texts(p_lists[6], v_size),
+      split_texts(p_lists[7], v_size), split_texts(p_lists[8], v_size),
+      p_lists[9]::integer[], p_lists[10]::bigint[], split_texts(p_lists[11], v_size),
+      p_lists[12]::integer[], p_lists[13]::integer[], p_lists[14]::bigint[],
+      p_lists[15]::integer[]
+    ) as n (
+      iid, execution, command, activity, input, tag, session, options, attempts, start_by,
+      limit_key, concurrency, rate_count, rate_ms, epoch
+    )
+    cross join lateral (
+      select i.execution
+      from instances as i
+      where i.iid = n.iid
+        and i.status = 1
+        and i.execution = coalesce(n.execution, i.execution)
+      limit 1
+    ) as i
+    where n.iid = any (p_done)
+      and (
+        p_held_by is null
+        or (
+          select r.owner = p_held_by and r.epoch = n.epoch and not r.held
+          from runs as r
+          where r.iid = n.iid
+        )
+      )
+  ),
+  added as (
+    insert into tasks (
+      iid, execution, command, activity, input, tag, session, options, attempts, start_by,
+      limit_key, concurrency, rate_count, rate_ms, held_by, lane
+    )
+    select
+      n.iid, n.current, n.command, n.activity, n.input, n.tag, nullif(n.session, ''), n.options,
+      n.attempts, n.start_by, nullif(n.limit_key, ''), n.concurrency, n.rate_count, n.rate_ms,
+      p_held_by, task_lane(nullif(n.session, ''), nullif(n.limit_key, ''), 0)
+    from new as n
+    order by n.iid, n.current, n.command
+    on conflict do nothing
+    returning iid
+  )
+  select array_agg(a.iid)
+  into v_waiting
+  from added as a;
+
+  if v_waiting is not null then
+    update runs
+    set has_tasks = true
+    where iid = any (v_waiting)
+      and not has_tasks;
+  end if;
+end
+$$;

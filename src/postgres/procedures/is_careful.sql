@@ -1,0 +1,28 @@
+-- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
+-- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
+create or replace function is_careful(p_runtime integer)
+  returns boolean
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  return coalesce(
+    (
+      select true
+      from tasks as t
+      where t.held_by = p_runtime
+        and t.deaths > 1
+      limit 1
+    ),
+    (
+      select r.owner = p_runtime and r.attempts > 1
+      from runs as r
+      where r.iid = (select t.careful from runtimes as t where t.runtime = p_runtime)
+    ),
+    false
+  );
+end
+$$;

@@ -1,0 +1,49 @@
+-- Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
+-- holds the task at this attempt, and there is no result yet. Locks nothing.
+create or replace function may_transact(
+  p_runtime integer,
+  p_iid bigint,
+  p_execution integer,
+  p_command integer,
+  p_epoch integer,
+  p_attempt integer
+)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  if exists (
+    select
+    from inbox as m
+    where m.iid = p_iid
+      and m.execution = p_execution
+      and m.command = p_command
+  ) then
+    return false;
+  end if;
+  if p_attempt is null then
+    return exists (
+      select
+      from runs as r
+      where r.iid = p_iid
+        and r.owner = p_runtime
+        and r.epoch = p_epoch
+        and not r.held
+    );
+  end if;
+  return exists (
+    select
+    from tasks as t
+    where t.iid = p_iid
+      and t.execution = p_execution
+      and t.command = p_command
+      -- Not by "=": the plan would go through all that the runtime holds.
+      and t.held_by is not distinct from p_runtime
+      and t.attempts = p_attempt
+  );
+end
+$$;

@@ -1,0 +1,25 @@
+-- Notes how many tasks were started of limits that have a rate, whose locks the caller has.
+create or replace function spend_limits(
+  p_limit_keys text[],
+  p_rate_counts integer[],
+  p_rate_mss bigint[],
+  p_clock bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+begin
+  insert into limits as l (limit_key, spent_until)
+  select g.limit_key, p_clock * 1000 + sum(limit_share(g.rate_count, g.rate_ms))
+  from unnest(p_limit_keys, p_rate_counts, p_rate_mss) as g (limit_key, rate_count, rate_ms)
+  where g.rate_count is not null
+  group by g.limit_key
+  on conflict (limit_key) do update
+  set spent_until = greatest(l.spent_until, p_clock * 1000)
+    + excluded.spent_until - p_clock * 1000;
+end
+$$;

@@ -1,0 +1,23 @@
+-- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
+-- the transaction that enter_within() marked with this token, and would commit by itself.
+create or replace function start_within(
+  p_token text,
+  p_starts text,
+  p_effects text,
+  -- Whether a runtime is told when the transaction is committed.
+  p_tell text,
+  out answer text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  if current_setting('holdfast.within', true) = p_token then
+    answer := start_batch(p_starts, p_effects);
+    if p_tell::boolean then
+      perform tell_work((split_lists(p_starts, 23))[1]::bigint[], true, 0, false);
+    end if;
+  end if;
+end
+$$;

@@ -1,0 +1,62 @@
+-- Unowned instances of these workflows that wait for activities other than those named, a few of
+-- them. A runtime knows the activities that it was given, and those that its workflows have called
+-- so far; what waits for any other may be in its code all the same.
+create or replace function stranded(p_workflows integer[], p_named text[])
+  returns bigint[]
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_sort to off
+as $$
+#variable_conflict use_column
+declare
+  v_most constant integer := 16;
+  v_activity text := '';
+  v_found bigint[] := '{}';
+begin
+  loop
+    -- From one activity to the next, over all tasks between them.
+    v_activity := (
+      select t.activity
+      from tasks as t
+      where t.activity > v_activity collate "C"
+        and t.held_by is null
+        and t.visible_at is null
+        and t.lane is not null
+      order by t.activity
+      limit 1
+    );
+    exit when v_activity is null;
+    continue when v_activity = any (p_named);
+    v_found := v_found || array(
+      select distinct waiting.iid
+      from (
+        select t.iid
+        from tasks as t
+        where t.activity = v_activity collate "C"
+          and t.held_by is null
+          and t.visible_at is null
+          and t.lane is not null
+        limit 1000
+      ) as waiting
+      cross join lateral (
+        select
+        from runs as r
+        where r.iid = waiting.iid
+          and r.owner is null
+          and not r.held
+          and r.workflow = any (p_workflows)
+        limit 1
+      ) as unowned
+      limit v_most
+    );
+    exit when cardinality(v_found) >= v_most;
+  end loop;
+  return v_found;
+end
+$$;

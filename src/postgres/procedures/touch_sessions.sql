@@ -1,0 +1,26 @@
+-- Notes that a runtime was busy in these sessions just now, those that are its own.
+create or replace function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  with own as materialized (
+    select s.session
+    from sessions as s
+    where s.session = any (p_sessions)
+      and s.runtime = p_runtime
+    -- Whoever has it locked does the same, or takes it over.
+    for no key update skip locked
+  )
+  update sessions as s
+  set touched_at = p_clock
+  from own as o
+  where s.session = o.session;
+end
+$$;

@@ -1,0 +1,63 @@
+-- Makes tasks of these activities available whose time has come: those that were not visible so
+-- far, whatever their tag, and those of the tags given whose holder has been silent for too long.
+-- Bounded: the rest comes with the next call.
+create or replace function wake_tasks(
+  p_activities text[],
+  p_tags text[],
+  p_any_tag boolean,
+  p_clock bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  with visible as materialized (
+    select t.iid, t.execution, t.command
+    from unnest(p_activities) as a (activity)
+    cross join lateral (
+      select t.iid, t.execution, t.command
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.visible_at <= p_clock
+      order by t.visible_at
+      limit 1000
+      for update skip locked
+    ) as t
+  )
+  update tasks as t
+  set visible_at = null
+  from visible as v
+  where t.iid = v.iid
+    and t.execution = v.execution
+    and t.command = v.command;
+
+  with silent as materialized (
+    select t.iid, t.execution, t.command
+    from unnest(p_activities) as a (activity)
+    cross join lateral (
+      select t.iid, t.execution, t.command
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.beat_until <= p_clock
+        and (t.tag = any (p_tags) or p_any_tag and t.tag <> '')
+      order by t.beat_until
+      limit 1000
+      for update skip locked
+    ) as t
+  )
+  update tasks as t
+  set held_by = null,
+      beat_until = null
+  from silent as s
+  where t.iid = s.iid
+    and t.execution = s.execution
+    and t.command = s.command;
+end
+$$;

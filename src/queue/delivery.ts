@@ -1,0 +1,96 @@
+import { durationMs, type Duration } from '../base/duration.ts'
+import { duration, option, resolveOptions } from '../base/options.ts'
+import type { QueueRecord } from '../store/queue-store.ts'
+import type { Delivery } from './queue.ts'
+
+/** What a delivery asks of its queue. */
+export interface Settler<T> {
+  ack(deliveries: readonly OwnDelivery<T>[]): Promise<void>
+  nack(delivery: OwnDelivery<T>, delayMs: number | undefined, reason: string): Promise<void>
+  extend(delivery: OwnDelivery<T>, ms: number): Promise<void>
+  setAside(delivery: OwnDelivery<T>, reason: string): Promise<void>
+}
+
+/** A message in somebody's hands. */
+export class OwnDelivery<T> implements Delivery<T> {
+  readonly id: number
+  readonly data: T
+  readonly attempt: number
+  readonly pushedAt: Date
+  /** Which delivery of the message this is: no other has it. */
+  readonly #receipt: number
+  readonly #settler: Settler<T>
+  #leaseUntil: number
+  #acked: Promise<void> | undefined
+  #isNacked = false
+  #onSettled: (() => void) | undefined
+
+  /** `leaseUntil` is when it ends by the clock of the queue, as far as is known here. */
+  constructor(record: QueueRecord, data: T, leaseUntil: number, settler: Settler<T>) {
+    this.id = record.id
+    this.data = data
+    this.attempt = record.attempt
+    this.pushedAt = new Date(record.pushedAt)
+    this.#receipt = record.receipt
+    this.#settler = settler
+    this.#leaseUntil = leaseUntil
+  }
+
+  get leaseUntil(): number {
+    return this.#leaseUntil
+  }
+
+  get receipt(): number {
+    return this.#receipt
+  }
+
+  /** Whether it is one of this queue. */
+  isOf(settler: Settler<T>): boolean {
+    return this.#settler === settler
+  }
+
+  /** Whether somebody has said what is to become of it. */
+  get isDecided(): boolean {
+    return this.#acked !== undefined || this.#isNacked
+  }
+
+  /** Calls this when the delivery is acknowledged or nacked. */
+  onSettled(call: () => void): void {
+    this.#onSettled = call
+  }
+
+  /** It is acknowledged or nacked, or lost. */
+  settled(): void {
+    this.#onSettled?.()
+    this.#onSettled = undefined
+  }
+
+  ack(): Promise<void> {
+    // What failed may be tried again.
+    this.#acked ??= this.#settler.ack([this]).catch((error: unknown) => {
+      this.#acked = undefined
+      throw error
+    })
+    return this.#acked
+  }
+
+  async nack(options: { delay?: Duration; reason?: string } = {}): Promise<void> {
+    const { delay, reason } = resolveOptions('queue nack', options, {
+      delay: duration(undefined),
+      reason: option(String, `nacked in attempt ${this.attempt}`),
+    })
+    this.#isNacked = true
+    await this.#settler.nack(this, delay, reason)
+  }
+
+  /** Makes it a dead letter, whatever attempts it has left. */
+  async setAside(reason: string): Promise<void> {
+    await this.#settler.setAside(this, reason)
+  }
+
+  async extend(by: Duration): Promise<void> {
+    const ms = durationMs(by, 'queue extend: by')
+    await this.#settler.extend(this, ms)
+    this.#leaseUntil += ms
+  }
+}

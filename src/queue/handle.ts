@@ -1,0 +1,152 @@
+import { backoffMs } from '../base/backoff.ts'
+import type { Timer } from '../base/clock.ts'
+import { isRetryable } from '../base/errors.ts'
+import { LazySignal } from '../base/lazy-signal.ts'
+import { PermitNotify } from '../base/notify.ts'
+import { StoreError } from '../store/store-error.ts'
+import { type Directive, idle, proceed } from '../workers/directive.ts'
+import { supervise, type Supervisor } from '../workers/supervisor.ts'
+import { type PassContext, worker } from '../workers/worker.ts'
+import type { OwnDelivery } from './delivery.ts'
+import type { Delivery, HandleContext } from './queue.ts'
+import type { QueueCore, QueueSetup } from './queue-core.ts'
+import { QueueError } from './queue-error.ts'
+
+/** What handlers run on. */
+export interface HandleSetup<T> extends QueueSetup<T> {
+  readonly core: Pick<QueueCore<T>, 'take' | 'giveBack'>
+}
+
+/** What is called with each message. */
+export type Handler<T> = (delivery: Delivery<T>, ctx: HandleContext) => Promise<void>
+
+const FLAT_OUT = { min: 0, active: 0, step: 0 }
+
+/**
+ * Starts workers that take one message at a time, as many as are to be handled at once. What they
+ * take and acknowledge at the same time shares its commits.
+ */
+export function startHandlers<T>(
+  setup: HandleSetup<T>,
+  run: Handler<T>,
+  concurrency: number,
+): Supervisor {
+  const { name, clock, log } = setup
+  const workers = Array.from({ length: concurrency }, (_, i) => {
+    const begin = new PermitNotify()
+    begin.notifyOne()
+    return worker(
+      `queue "${name}" handler ${i + 1}`,
+      { wakeOn: [begin], pacing: FLAT_OUT, clock, log },
+      (ctx) => pass(setup, run, ctx),
+    )
+  })
+  return supervise(workers, { log, clock })
+}
+
+async function pass<T>(
+  setup: HandleSetup<T>,
+  run: Handler<T>,
+  { signal, stopping }: PassContext,
+): Promise<Directive> {
+  const delivery = await nextDelivery(setup, stopping)
+  if (delivery === undefined) return idle()
+  if (stopping.aborted) {
+    setup.core.giveBack([delivery])
+    return idle()
+  }
+  await handleOne(setup, run, delivery, signal)
+  return proceed()
+}
+
+/** `undefined` when the worker is to stop, or the queue was closed. */
+async function nextDelivery<T>(
+  { core }: HandleSetup<T>,
+  stopping: AbortSignal,
+): Promise<OwnDelivery<T> | undefined> {
+  try {
+    const [delivery] = await core.take(1, { timeoutMs: Infinity, signal: stopping })
+    return delivery
+  } catch (error) {
+    if (stopping.aborted || (error instanceof StoreError && error.code === 'closed')) {
+      return undefined
+    }
+    throw error
+  }
+}
+
+async function handleOne<T>(
+  setup: HandleSetup<T>,
+  run: Handler<T>,
+  delivery: OwnDelivery<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const lost = new LazySignal()
+  const lease = keepLease(setup, delivery, lost)
+  try {
+    await run(delivery, {
+      get signal() {
+        return AbortSignal.any([signal, lost.signal])
+      },
+    })
+  } catch (error) {
+    lease.cancel()
+    if (!delivery.isDecided) await settle(setup, delivery, () => giveUp(setup, delivery, error))
+    return
+  }
+  lease.cancel()
+  if (!delivery.isDecided) await settle(setup, delivery, () => delivery.ack())
+}
+
+/** Extends the lease again and again; aborts when it is lost all the same. */
+function keepLease<T>(
+  { clock, leaseMs }: HandleSetup<T>,
+  delivery: OwnDelivery<T>,
+  lost: LazySignal,
+): Timer {
+  const stepMs = leaseMs / 2
+  let isOver = false
+  let timer: Timer
+  const arm = (): void => {
+    timer = clock.after(stepMs, () => {
+      delivery.extend(stepMs).then(
+        () => isOver || arm(),
+        (error: unknown) => {
+          if (error instanceof QueueError) lost.abort(error)
+          else if (!isOver) arm()
+        },
+      )
+    })
+  }
+  arm()
+  return {
+    cancel() {
+      isOver = true
+      timer.cancel()
+    },
+  }
+}
+
+async function giveUp<T>(
+  { handlerBackoff, random }: HandleSetup<T>,
+  delivery: OwnDelivery<T>,
+  error: unknown,
+): Promise<void> {
+  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  if (!isRetryable(error)) return delivery.setAside(reason)
+  await delivery.nack({ delay: backoffMs(handlerBackoff, delivery.attempt, random), reason })
+}
+
+// That it was delivered again meanwhile is no fault of the loop.
+async function settle<T>(
+  { log }: HandleSetup<T>,
+  { id, attempt }: OwnDelivery<T>,
+  action: () => Promise<void>,
+): Promise<void> {
+  try {
+    await action()
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    log.warn({ id, attempt, err: error }, 'a message was handled, but its lease had ended')
+  }
+}

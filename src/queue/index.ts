@@ -1,0 +1,54 @@
+// The public entry `holdfast/queue`: durable queues in an SQLite file.
+
+import { systemClock } from '../base/clock.ts'
+import { sqliteSettings } from '../sqlite/options.ts'
+import { SqliteQueueStore } from '../sqlite/queue/queue-store.ts'
+import { SqliteThread } from '../sqlite/thread.ts'
+import { openDurableQueue } from './durable-queue.ts'
+import { type QueueOptions, queueSettings } from './options.ts'
+import type { Queue } from './queue.ts'
+
+/**
+ * Opens a queue in a file, which is created when there is none.
+ *
+ * Several processes of one machine may open the same file. Other data in it is refused.
+ *
+ * @example
+ * await using queue = await openQueue<Order>('orders.db')
+ * await queue.push(order)
+ * const delivery = await queue.take()
+ * await delivery?.ack()
+ */
+export async function openQueue<T>(path: string, options?: QueueOptions<T>): Promise<Queue<T>> {
+  const settings = queueSettings(options)
+  const durability = settings.durability === 'fsync' ? 'fsync' : 'os'
+  const thread = new SqliteThread({ ...sqliteSettings({ path, durability }), holds: 'queues' })
+  return openDurableQueue({
+    ...settings,
+    store: new SqliteQueueStore(thread, settings.name),
+    clock: systemClock(),
+    idleClock: systemClock({ unref: true }),
+    random: Math.random,
+  })
+}
+
+export type { Duration } from '../base/duration.ts'
+export { TimeoutError } from '../base/errors.ts'
+export type { Log, Logger } from '../base/log.ts'
+export { StoreError, type StoreErrorCode } from '../store/store-error.ts'
+export { MemoryQueue } from './memory-queue.ts'
+export type { QueueOptions } from './options.ts'
+export type { QueueCodec } from './payloads.ts'
+export type {
+  ConsumeOptions,
+  Counts,
+  DeadLetter,
+  DeadLetters,
+  Delivery,
+  HandleContext,
+  PushOptions,
+  Queue,
+  Stored,
+  Wait,
+} from './queue.ts'
+export { QueueError, type QueueErrorCode } from './queue-error.ts'

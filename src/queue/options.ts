@@ -1,0 +1,125 @@
+import { type ResolvedBackoff, resolveBackoff } from '../base/backoff.ts'
+import { describe } from '../base/describe.ts'
+import type { Duration } from '../base/duration.ts'
+import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
+import { duration, flag, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
+import { defaultQueueCodec, type QueueCodec } from './payloads.ts'
+
+/** How a queue behaves. All of it may be left out. */
+export interface QueueOptions<T = unknown> {
+  /** Which queue of the file: there may be several, each with its own messages. @default 'default' */
+  name?: string
+  /**
+   * Opens at once, whatever is in the file, and reads a message when it is taken. Otherwise every
+   * message is read once when the queue is opened, and what cannot be decoded is set aside then.
+   *
+   * @default false
+   */
+  lazy?: boolean
+  /**
+   * How long a delivery is yours. Longer ones wait longer after a consumer hangs, shorter ones are
+   * delivered twice when a consumer is slow.
+   *
+   * @default '30s'
+   */
+  lease?: Duration
+  /** Delivered so often without success, a message becomes a dead letter. @default no limit */
+  maxAttempts?: number
+  /**
+   * How long a message that was nacked waits, doubling with each attempt. By default one that you
+   * nack is ready at once, and one whose handler threw waits from one second up to five minutes.
+   */
+  backoff?: { initial?: Duration; max?: Duration }
+  /** How many messages there may be, dead letters aside. @default no limit */
+  capacity?: number
+  /** Whether a push to a full queue waits for room or fails. @default 'wait' */
+  whenFull?: 'wait' | 'refuse'
+  /**
+   * When a push or an acknowledgement resolves. `fsync`: when it survives power loss. `os`: when it
+   * survives the end of the process. `memory`: pushes at once, they are written shortly after, as
+   * for `os`.
+   *
+   * @default 'fsync'
+   */
+  durability?: 'fsync' | 'os' | 'memory'
+  /** How long a `dedupeKey` is remembered. @default '5m' */
+  dedupeWindow?: Duration
+  /** How messages are stored. By default bytes as they are, and everything else as text. */
+  codec?: QueueCodec<T>
+  /** Where log lines go. By default warnings and errors are written to stderr. */
+  log?: Logger
+}
+
+/** The same, complete. */
+export interface QueueSettings<T> {
+  readonly name: string
+  readonly lazy: boolean
+  readonly leaseMs: number
+  readonly maxAttempts: number
+  readonly nackBackoff: ResolvedBackoff
+  readonly handlerBackoff: ResolvedBackoff
+  readonly capacity: number
+  readonly whenFull: 'wait' | 'refuse'
+  readonly durability: 'fsync' | 'os' | 'memory'
+  readonly dedupeMs: number
+  readonly codec: QueueCodec<T>
+  readonly log: Logger
+}
+
+const NO_BACKOFF = resolveBackoff('openQueue: backoff', { initial: 0, max: 0 })
+const HANDLER_BACKOFF = resolveBackoff('openQueue: backoff', { initial: '1s', max: '5m' })
+
+/** Checks options and fills in the defaults. */
+export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSettings<T> {
+  const options = resolveOptions('openQueue', given, {
+    name: option(queueName, 'default'),
+    lazy: flag(false),
+    lease: duration(30_000, { min: 1 }),
+    maxAttempts: option(limit, Infinity),
+    backoff: option(backoffOf, undefined),
+    capacity: option(limit, Infinity),
+    whenFull: oneOf(['wait', 'refuse'], 'wait'),
+    durability: oneOf(['fsync', 'os', 'memory'], 'fsync'),
+    dedupeWindow: duration(300_000, { min: 1 }),
+    codec: option(codecOf, defaultQueueCodec),
+    log: option(logger, defaultLog),
+  })
+  return {
+    name: options.name,
+    lazy: options.lazy,
+    leaseMs: Math.ceil(options.lease),
+    maxAttempts: options.maxAttempts,
+    nackBackoff: options.backoff ?? NO_BACKOFF,
+    handlerBackoff: options.backoff ?? HANDLER_BACKOFF,
+    capacity: options.capacity,
+    whenFull: options.whenFull,
+    durability: options.durability,
+    dedupeMs: Math.ceil(options.dedupeWindow),
+    codec: options.codec as QueueCodec<T>,
+    log: childLog(options.log, { queue: options.name }),
+  }
+}
+
+function queueName(value: unknown, what: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw new TypeError(`${what} must be text that is not empty, got ${describe(value)}`)
+}
+
+/** A whole number from 1, or `Infinity`. */
+function limit(value: unknown, what: string): number {
+  return value === Infinity ? value : number({ min: 1, integer: true }, 1).check(value, what)
+}
+
+function backoffOf(value: unknown, what: string): ResolvedBackoff {
+  const { initial, max } = resolveOptions(what, value as object, {
+    initial: duration(1_000),
+    max: duration(300_000),
+  })
+  return resolveBackoff(what, { initial, max: Math.max(initial, max) })
+}
+
+function codecOf(value: unknown, what: string): QueueCodec<unknown> {
+  const codec = having<QueueCodec<unknown>>('a codec', ['encode', 'decode'])(value, what)
+  number({ min: 0, integer: true }, 0).check(codec.version, `${what}: version`)
+  return codec
+}

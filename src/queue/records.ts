@@ -1,0 +1,22 @@
+import type { QueueRecord } from '../store/queue-store.ts'
+import { fromPayload, type QueueCodec } from './payloads.ts'
+import type { Stored } from './queue.ts'
+import { unreadable } from './queue-error.ts'
+
+/** A record as it is shown: one that cannot be decoded has an error in place of its data. */
+export function toStored<T>(codec: QueueCodec<T>, record: QueueRecord): Stored<T> {
+  const { id, attempt } = record
+  const shown = { id, attempt, pushedAt: new Date(record.pushedAt) }
+  try {
+    return { ...shown, data: fromPayload(codec, record) }
+  } catch (cause) {
+    const error = unreadable(id, cause)
+    return {
+      ...shown,
+      error,
+      get data(): T {
+        throw error
+      },
+    }
+  }
+}

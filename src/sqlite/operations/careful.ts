@@ -1,0 +1,84 @@
+import type { Iid } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+
+// What two owners died with may be what they died of. It is handed out one at a time, so that the
+// next death tells.
+
+/** An instance that waits for an owner. */
+export interface Candidate {
+  readonly iid: Iid
+  readonly workflow: number
+  /** Since when it has been waiting for an owner. */
+  readonly since: number
+}
+
+const OWNS = 'select 1 from runs where owner = ? and attempts >= 2 limit 1'
+
+/** Whether a runtime owns one of these that got no further yet. */
+export function ownsCareful(tx: Transaction, runtime: number): boolean {
+  return tx.sql(OWNS).get(runtime) !== undefined
+}
+
+// Without being told, SQLite would look at all that the runtime holds.
+const HOLDS = `
+select 1
+from tasks indexed by tasks_careful
+where held_by = ? and visible_at is null and deaths >= 2
+limit 1`
+
+/** Whether a runtime may take one more of these: it has no other, and no task that runtimes died with. */
+export function mayTakeCareful(tx: Transaction, runtime: number): boolean {
+  return !ownsCareful(tx, runtime) && tx.sql(HOLDS).get(runtime) === undefined
+}
+
+/** Whether there is one that nobody owns, due or not. */
+export function hasCareful(tx: Transaction): boolean {
+  const sql = 'select 1 from runs where owner is null and attempts >= 2 limit 1'
+  return tx.sql(sql).get() !== undefined
+}
+
+const DUE = `
+select iid, workflow, wake_at as since
+from runs
+where owner is null and workflow = ? and wake_at <= ? and attempts >= 2
+order by wake_at
+limit 1`
+
+const MAIL = `
+select inbox.iid as iid, runs.workflow as workflow, min(inbox.at) as since
+from inbox cross join runs on runs.iid = inbox.iid
+where inbox.parked = 0
+  and runs.attempts >= 2
+  and runs.owner is null
+  and runs.held = 0
+  and (runs.epoch > 0 or runs.wake_at is null)
+  and runs.workflow in (select value from json_each(?))
+group by inbox.iid
+order by since
+limit 1`
+
+/** The one that has waited longest, due or with mail. */
+export function nextCareful(tx: Transaction, workflows: readonly number[]): Candidate | undefined {
+  if (!hasCareful(tx)) return undefined
+  const due = workflows.map((workflow) => tx.sql(DUE).get(workflow, tx.now))
+  const found = [...due, tx.sql(MAIL).get(JSON.stringify(workflows))] as (Candidate | undefined)[]
+  return found
+    .filter((candidate) => candidate !== undefined)
+    .reduce<Candidate | undefined>(
+      (first, next) => (first === undefined || next.since < first.since ? next : first),
+      undefined,
+    )
+}
+
+const NOTE = 'update runs set doing = ? where iid = ? and owner = ? and epoch = ? and held = 0'
+
+/** Notes what the owner is about to do, in case it dies of it; false when it is not the owner. */
+export function aboutTo(
+  tx: Transaction,
+  runtime: number,
+  iid: Iid,
+  epoch: number,
+  doing: string,
+): boolean {
+  return tx.sql(NOTE).run(doing, iid, runtime, epoch) > 0
+}

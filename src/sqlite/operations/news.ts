@@ -1,0 +1,37 @@
+import type { HintInterest } from '../../store/hints.ts'
+import type { TaskKey } from '../../store/tasks.ts'
+import type { Iid } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { wantedOf } from './task-holders.ts'
+import { nextTaskAt } from './task-lanes.ts'
+import { outlook, ownMail } from './tick.ts'
+
+/** What there is to do for a runtime. */
+export interface News {
+  readonly clock: number
+  /** Own instances with messages. */
+  readonly mail: readonly Iid[]
+  /** When something can be claimed: the store's time for now, `null` for nothing in sight. */
+  readonly dueAt: number | null
+  /** The same for tasks. */
+  readonly tasksAt: number | null
+  /** Attempts that nobody wants any more. */
+  readonly dropped: readonly TaskKey[]
+}
+
+/**
+ * What a tick would tell, without renewing anything: whoever notices that somebody else wrote must
+ * not write to find out what, or two processes would keep each other awake for ever.
+ */
+export function news(tx: Transaction, interest: HintInterest): News {
+  const { runtime, workflows, tasks, held } = interest
+  const wanted = wantedOf(tx, runtime, held)
+  const { claimable, nextDue } = outlook(tx, runtime, workflows)
+  return {
+    clock: tx.now,
+    mail: ownMail(tx, runtime),
+    dueAt: claimable ? tx.now : nextDue,
+    tasksAt: tasks === null ? null : nextTaskAt(tx, tasks),
+    dropped: held.filter((_, i) => !wanted[i]),
+  }
+}

@@ -1,0 +1,233 @@
+import { Heap } from '../../base/heap.ts'
+import type { HeldTask, TaskAnswer, TaskRequest } from '../../store/tasks.ts'
+import type { Transaction } from '../database.ts'
+import { ownsCareful } from './careful.ts'
+import { isAlive } from './runtimes.ts'
+import {
+  CAREFUL,
+  type Lane,
+  NEVER,
+  outlookOf,
+  READY,
+  servedLanes,
+  type Waiting,
+} from './task-lanes.ts'
+import { Limits } from './task-limits.ts'
+import {
+  busySessions,
+  FREE_SESSION,
+  freeIdleSessions,
+  NO_SESSION,
+  nextFreeSession,
+  takeSession,
+} from './task-sessions.ts'
+import {
+  type Candidate,
+  type Pool,
+  poolsOf,
+  poolSource,
+  sessionSource,
+  silentSource,
+  type Source,
+} from './task-sources.ts'
+
+/** Hands out tasks to a runtime, oldest first. */
+export function claimTasks(tx: Transaction, request: TaskRequest): TaskAnswer {
+  if (!isAlive(tx, request.runtime)) {
+    return { state: 'dead', clock: tx.now, tasks: [], nextDue: null }
+  }
+  freeIdleSessions(tx, request.sessionIdleMs)
+  const claim = new TaskClaim(tx, request)
+  for (const lane of servedLanes(tx, request)) claim.look(lane)
+  return { state: 'ok', clock: tx.now, tasks: claim.take(), nextDue: claim.nextDue() }
+}
+
+const SHOW = 'update tasks set visible_at = null where activity = ? and tag = ? and visible_at <= ?'
+
+const NEXT_SILENT = `
+select min(beat_until) as at from tasks where activity = ? and tag = ? and beat_until > ?`
+
+// One whose holder has been silent for too long does not count as held. Without being told, SQLite
+// would look at all that the runtime holds.
+const CAREFUL_UNTIL = `
+select max(coalesce(beat_until, ${NEVER})) as at
+from tasks indexed by tasks_careful
+where held_by = ? and visible_at is null and deaths >= 2`
+
+const HIDE = 'update tasks set visible_at = ? where number = ?'
+
+const HOLD = `
+update tasks
+set held_by = ?, attempts = attempts + 1, visible_at = null, beat_until = null
+where number = ?
+returning iid, execution, command, activity, input, tag, session, options, attempts as attempt,
+  deaths, beat`
+
+const INSTANCE = `
+select id, name as workflow
+from instances join workflows on workflows.workflow = instances.workflow
+where iid = ?`
+
+/** One claim: where tasks may come from, and what is taken. */
+class TaskClaim {
+  readonly #tx: Transaction
+  readonly #request: TaskRequest
+  readonly #limits: Limits
+  /** Sessions in which the runtime holds tasks. */
+  readonly #busy: Set<string>
+  /** By the number of the first task of each. */
+  readonly #sources = new Heap<Source>()
+  readonly #first = new Map<Source, Candidate>()
+  readonly #taken = new Map<number, HeldTask>()
+  /** Until when the runtime holds a task that two others died with: it gets no second one. */
+  #carefulUntil: number
+  #waitsElsewhere = false
+  #nextDue = Infinity
+
+  constructor(tx: Transaction, request: TaskRequest) {
+    this.#tx = tx
+    this.#request = request
+    this.#limits = new Limits(tx)
+    this.#busy = busySessions(tx, request.runtime)
+    const careful = tx.sql(CAREFUL_UNTIL).get(request.runtime) as { at: number | null }
+    // What it owns that owners died with is run alone, too.
+    this.#carefulUntil = ownsCareful(tx, request.runtime) ? NEVER : (careful.at ?? 0)
+  }
+
+  /** Finds out what there is in a lane, now and by time alone. */
+  look(lane: Lane): void {
+    const { activity, tag } = lane
+    const { now } = this.#tx
+    let outlook = outlookOf(this.#tx, lane)
+    if (outlook.visibleAt !== null && outlook.visibleAt <= now) {
+      this.#tx.sql(SHOW).run(activity, tag, now)
+      outlook = outlookOf(this.#tx, lane)
+    }
+    this.#comesAt(outlook.visibleAt)
+    if (outlook.silentAt !== null && outlook.silentAt <= now) {
+      this.#add(silentSource(this.#tx, lane))
+      const next = this.#tx.sql(NEXT_SILENT).get(activity, tag, now) as { at: number | null }
+      this.#comesAt(next.at)
+    } else {
+      this.#comesAt(outlook.silentAt)
+    }
+    if (outlook.ready) this.#addPools(lane, READY)
+    if (outlook.careful && this.#mayTakeCareful()) this.#addPools(lane, CAREFUL)
+  }
+
+  #addPools(lane: Lane, waiting: Waiting): void {
+    for (const pool of poolsOf(this.#tx, lane, waiting)) {
+      if (this.#isOpen(pool)) this.#add(poolSource(this.#tx, lane, pool, waiting))
+    }
+  }
+
+  /** Whether tasks with this pin may be taken. Of a session that is busy here, see below. */
+  #isOpen({ pin }: Pool): boolean {
+    if (pin === NO_SESSION) return true
+    if (pin === FREE_SESSION || pin === this.#request.runtime) return !this.#isFullOfSessions()
+    this.#waitsElsewhere = true
+    return false
+  }
+
+  #mayTakeCareful(): boolean {
+    if (this.#carefulUntil <= this.#tx.now) return true
+    this.#comesAt(this.#carefulUntil)
+    return false
+  }
+
+  #isFullOfSessions(): boolean {
+    return this.#busy.size >= this.#request.mostSessions
+  }
+
+  // With no room for another session, there may still be tasks for those that are busy here; they
+  // are found without looking at what waits in all the others.
+  #lookIntoBusySessions(): void {
+    for (const session of this.#busy) this.#lookInto(session)
+  }
+
+  #lookInto(session: string): void {
+    this.#add(sessionSource(this.#tx, session, this.#request))
+  }
+
+  #add(source: Source, after = 0): void {
+    const first = source.next(after)
+    if (first === undefined) return
+    this.#first.set(source, first)
+    this.#sources.set(source, first.number)
+  }
+
+  /** Takes what may be taken, and returns it in order. */
+  take(): readonly HeldTask[] {
+    // Not before all lanes were looked at: that shows what has become visible.
+    if (this.#isFullOfSessions()) this.#lookIntoBusySessions()
+    for (let next = this.#sources.pop(); next !== undefined; next = this.#sources.pop()) {
+      const task = this.#first.get(next.key)!
+      const mayFollow = this.#tryToTake(task) || !next.key.isPool
+      if (mayFollow) this.#add(next.key, task.number)
+    }
+    return [...this.#taken].toSorted(([a], [b]) => a - b).map(([, task]) => task)
+  }
+
+  /** False when the task cannot be taken now, for a reason that it has in common with its pool. */
+  #tryToTake(task: Candidate): boolean {
+    // Tasks of sessions may come from two sources.
+    if (this.#taken.has(task.number)) return true
+    if (this.#isTooLate(task)) return true
+    if (!this.#mayHold(task) || !this.#isWithinLimit(task)) return false
+    if (this.#taken.size >= this.#request.limit) return false
+    this.#hold(task)
+    return true
+  }
+
+  /** What was never started in time is not handed out any more, and not looked at again. */
+  #isTooLate({ number, startBy, attempts, heldBy }: Candidate): boolean {
+    if (startBy === null || startBy > this.#tx.now || attempts > 0) return false
+    if (heldBy === null) this.#tx.sql(HIDE).run(NEVER, number)
+    return true
+  }
+
+  #mayHold({ deaths, session, pin }: Candidate): boolean {
+    if (deaths >= 2 && !this.#mayTakeCareful()) return false
+    if (session === '') return true
+    if (pin !== FREE_SESSION && pin !== this.#request.runtime) {
+      this.#waitsElsewhere = true
+      return false
+    }
+    return this.#busy.has(session) || !this.#isFullOfSessions()
+  }
+
+  #isWithinLimit(task: Candidate): boolean {
+    const opensAt = this.#limits.opensAt(task, task.heldBy !== null)
+    if (opensAt <= this.#tx.now) return true
+    this.#comesAt(opensAt)
+    return false
+  }
+
+  #hold(task: Candidate): void {
+    const { runtime } = this.#request
+    const held = this.#tx.sql(HOLD).get(runtime, task.number) as Omit<HeldTask, 'id' | 'workflow'>
+    const instance = this.#tx.sql(INSTANCE).get(held.iid) as Pick<HeldTask, 'id' | 'workflow'>
+    this.#taken.set(task.number, { ...held, ...instance })
+    this.#limits.start(task, task.heldBy !== null)
+    if (task.deaths >= 2) this.#carefulUntil = NEVER
+    if (task.session === '') return
+    takeSession(this.#tx, task.session, runtime, task.pin)
+    // Its other tasks have just left the pool that this one came from.
+    if (task.pin === FREE_SESSION) this.#lookInto(task.session)
+    if (this.#busy.has(task.session)) return
+    this.#busy.add(task.session)
+    if (this.#isFullOfSessions()) this.#lookIntoBusySessions()
+  }
+
+  #comesAt(time: number | null): void {
+    if (time !== null) this.#nextDue = Math.min(this.#nextDue, time)
+  }
+
+  /** When time alone makes another one available, or `null`. */
+  nextDue(): number | null {
+    if (this.#waitsElsewhere) {
+      this.#comesAt(nextFreeSession(this.#tx, this.#request.sessionIdleMs))
+    }
+    return this.#nextDue < NEVER ? this.#nextDue : null
+  }
+}

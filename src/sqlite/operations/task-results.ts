@@ -1,0 +1,56 @@
+import type { TaskResult, TaskVerdict } from '../../store/tasks.ts'
+import type { Transaction } from '../database.ts'
+import { send } from './inbox.ts'
+import { isAlive } from './runtimes.ts'
+import { touchSession } from './task-sessions.ts'
+import { findTask, isHeldBy } from './tasks.ts'
+
+const OWNER = 'select owner from runs where iid = ?'
+
+/** Takes the results of attempts, one after the other. */
+export function finishTasks(
+  tx: Transaction,
+  runtime: number,
+  results: readonly TaskResult[],
+): readonly TaskVerdict[] {
+  const alive = isAlive(tx, runtime)
+  return results.map((result) => {
+    const verdict = finishOne(tx, runtime, alive, result) ? 'done' : 'gone'
+    const run = tx.sql(OWNER).get(result.iid) as { owner: number | null } | undefined
+    return { verdict, owner: run?.owner ?? null }
+  })
+}
+
+const RETRY = `
+update tasks set held_by = null, beat_until = null, visible_at = ? where number = ?`
+
+const RELEASE = `
+update tasks set held_by = null, beat_until = null, visible_at = ?, attempts = max(attempts - 1, 0), start_by = null
+where number = ?`
+
+function finishOne(tx: Transaction, runtime: number, alive: boolean, result: TaskResult): boolean {
+  const { iid, execution, command, attempt, end } = result
+  const task = findTask(tx, result)
+  if (task === undefined) return false
+  // What has been done is not undone by doing it again: the first result counts, whoever has it.
+  const isWanted = end.kind === 'completed' || (alive && isHeldBy(task, runtime, attempt))
+  if (!isWanted) return false
+  switch (end.kind) {
+    case 'completed':
+    case 'failed':
+      tx.sql('delete from tasks where number = ?').run(task.number)
+      send(tx, [{ iid, kind: end.kind, execution, command, payload: end.payload }])
+      break
+    case 'retry':
+      tx.sql(RETRY).run(visibleAt(tx, end.delayMs), task.number)
+      break
+    case 'release':
+      tx.sql(RELEASE).run(visibleAt(tx, end.delayMs), task.number)
+  }
+  if (task.heldBy === runtime) touchSession(tx, task.session, runtime)
+  return true
+}
+
+function visibleAt(tx: Transaction, delayMs: number): number | null {
+  return delayMs > 0 ? Math.ceil(tx.now + delayMs) : null
+}

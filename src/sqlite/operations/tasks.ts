@@ -1,0 +1,100 @@
+import type { NewTask, OpenTask, TaskKey } from '../../store/tasks.ts'
+import type { Effects, Iid } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { limitColumns } from './task-limits.ts'
+import { pinOf } from './task-sessions.ts'
+
+// The rows of tasks: how they come and go. A task is there as long as somebody waits for it.
+
+/** Who has a task from the beginning, and what is known of the attempt. */
+export interface Holder {
+  readonly runtime: number | null
+  readonly beat: string | null
+  readonly beatUntil: number | null
+}
+
+const NOBODY: Holder = { runtime: null, beat: null, beatUntil: null }
+
+const INSERT = `
+insert into tasks (
+  iid, execution, command, activity, tag, session, pin, input, options, attempts, start_by,
+  limit_key, concurrency, rate_count, rate_ms, held_by, beat, beat_until
+)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict do nothing`
+
+/** Adds a task; a second one of a command is dropped. */
+export function insertTask(
+  tx: Transaction,
+  { iid, execution }: Pick<TaskKey, 'iid' | 'execution'>,
+  task: NewTask,
+  { runtime, beat, beatUntil } = NOBODY,
+): void {
+  const { command, activity, tag, session, input, options, attempts, startBy, limit } = task
+  const pin = pinOf(tx, session)
+  const what = [iid, execution, command, activity, tag, session, pin, input, options]
+  const how = [attempts, startBy, ...limitColumns(limit)]
+  tx.sql(INSERT).run(...what, ...how, runtime, beat, beatUntil)
+}
+
+const DROP = 'delete from tasks where iid = ? and execution = ? and command = ?'
+
+/** Adds the tasks that a turn asks for, and removes those that nobody waits for any more. */
+export function changeTasks(
+  tx: Transaction,
+  iid: Iid,
+  execution: number,
+  { tasks, dropsTasks }: Pick<Effects, 'tasks' | 'dropsTasks'>,
+): void {
+  for (const task of tasks) insertTask(tx, { iid, execution }, task)
+  // Last, since a turn may drop what it asked for.
+  for (const command of dropsTasks) tx.sql(DROP).run(iid, execution, command)
+}
+
+/** Removes all tasks of an instance that has ended, whoever holds them. */
+export function removeTasks(tx: Transaction, iid: Iid): void {
+  tx.sql('delete from tasks where iid = ?').run(iid)
+}
+
+/** Removes the tasks of all executions before this one. */
+export function removeOldTasks(tx: Transaction, iid: Iid, execution: number): void {
+  tx.sql('delete from tasks where iid = ? and execution < ?').run(iid, execution)
+}
+
+const OPEN = `
+select command, attempts, held_by is not null as held
+from tasks
+where iid = ? and execution = ?`
+
+/** The tasks of an execution, as the owner of the instance sees them. */
+export function openTasks(tx: Transaction, iid: Iid, execution: number): readonly OpenTask[] {
+  const rows = tx.sql(OPEN).all(iid, execution) as (Omit<OpenTask, 'held'> & { held: number })[]
+  return rows.map((row) => ({ ...row, held: row.held === 1 }))
+}
+
+/** What is judged on when something is written about a task. */
+export interface TaskRow {
+  readonly number: number
+  readonly heldBy: number | null
+  readonly attempts: number
+  readonly session: string
+}
+
+const FIND = `
+select number, held_by as heldBy, attempts, session
+from tasks
+where iid = ? and execution = ? and command = ?`
+
+/** A task by its key. */
+export function findTask(tx: Transaction, key: TaskKey): TaskRow | undefined {
+  return tx.sql(FIND).get(key.iid, key.execution, key.command) as TaskRow | undefined
+}
+
+/** Whether this is the attempt that is under way, at this runtime. */
+export function isHeldBy(
+  task: TaskRow | undefined,
+  runtime: number,
+  attempt: number,
+): task is TaskRow {
+  return task !== undefined && task.heldBy === runtime && task.attempts === attempt
+}

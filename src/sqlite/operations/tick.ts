@@ -1,0 +1,113 @@
+import type { Iid, TickAnswer, TickRequest } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+import { isGone } from '../process-place.ts'
+import { hasCareful, mayTakeCareful } from './careful.ts'
+import { removeOldReplies } from './replies.ts'
+import { isAlive } from './runtimes.ts'
+import { helpedActivities, offeredActivities } from './task-help.ts'
+import { freeTasksOf, wantedOf } from './task-holders.ts'
+import { stranded } from './task-stranded.ts'
+import { nextTaskAt } from './task-lanes.ts'
+import { removeUnusedLimits } from './task-limits.ts'
+import { removeOldSessions } from './task-sessions.ts'
+
+const RENEW = 'update runtimes set lease_until = ?, idle = ?, activities = ? where runtime = ?'
+
+/** Renews a lease, declares dead who is gone or silent, and says what there is to do. */
+export function tick(tx: Transaction, request: TickRequest): TickAnswer {
+  const { runtime, leaseMs, workflows, tasks, unknown, held, idle } = request
+  const { now } = tx
+  if (!isAlive(tx, runtime)) return { state: 'dead', clock: now }
+  // Own lease first: one that ended and that nobody noticed is simply renewed.
+  tx.sql(RENEW).run(now + leaseMs, idle ? 1 : 0, offeredActivities(tasks), runtime)
+  buryOthers(tx)
+  removeOldReplies(tx)
+  removeOldSessions(tx)
+  removeUnusedLimits(tx)
+
+  const { owned } = tx.sql('select count(*) as owned from runs where owner = ?').get(runtime) as {
+    owned: number
+  }
+  return {
+    state: 'ok',
+    clock: now,
+    server: tx.server,
+    mail: ownMail(tx, runtime),
+    owned,
+    ...outlook(tx, runtime, workflows),
+    nextTask: tasks === null ? null : nextTaskAt(tx, tasks),
+    stranded: tasks === null ? [] : stranded(tx, workflows, [...tasks.activities, ...unknown]),
+    wanted: wantedOf(tx, runtime, held),
+    helped: tasks === null ? [] : helpedActivities(tx, runtime, tasks.activities),
+  }
+}
+
+const MAIL = `
+select distinct inbox.iid as iid
+from inbox join runs on runs.iid = inbox.iid
+where inbox.parked = 0 and runs.owner = ?`
+
+/** Instances of a runtime that have messages. */
+export function ownMail(tx: Transaction, runtime: number): readonly Iid[] {
+  return (tx.sql(MAIL).all(runtime) as { iid: number }[]).map(({ iid }) => iid)
+}
+
+// A dead owner may have died of the instance: unlike one that closed, it counts.
+const FREE = 'update runs set owner = null, wake_at = ?, attempts = attempts + 1 where owner = ?'
+
+function buryOthers(tx: Transaction): void {
+  const alive = tx
+    .sql(`select runtime, lease_until as leaseUntil, process from runtimes where state = 'alive'`)
+    .all() as { runtime: number; leaseUntil: number; process: string }[]
+  for (const { runtime, leaseUntil, process } of alive) {
+    if (leaseUntil > tx.now && !isGone(process)) continue
+    tx.sql(`update runtimes set state = 'dead' where runtime = ?`).run(runtime)
+    tx.sql(FREE).run(tx.now, runtime)
+    freeTasksOf(tx, runtime, true)
+  }
+}
+
+// A cross join is done in the order written: there are few messages, and may be a million runs.
+const UNOWNED_MAIL = `
+select 1
+from inbox cross join runs on runs.iid = inbox.iid
+where inbox.parked = 0
+  and (runs.attempts < 2 or ?)
+  and runs.owner is null
+  and runs.held = 0
+  and (runs.epoch > 0 or runs.wake_at is null)
+  and runs.workflow in (select value from json_each(?))
+limit 1`
+
+const ORDINARY = 'from runs where workflow = ? and attempts < 2'
+const CAREFUL = 'from runs where owner is null and workflow = ? and attempts >= 2'
+
+/** Whether something of these workflows can be claimed now, and when the next one falls due. */
+export function outlook(
+  tx: Transaction,
+  runtime: number,
+  workflows: readonly number[],
+): { claimable: boolean; nextDue: number | null } {
+  let [isDue, nextDue] = [false, Infinity]
+  const lookAt = (runs: typeof ORDINARY | typeof CAREFUL, mayTake: boolean): void => {
+    for (const workflow of workflows) {
+      const first = earliest(tx, `${runs} and wake_at is not null`, workflow)
+      if (first > tx.now) nextDue = Math.min(nextDue, first)
+      else nextDue = Math.min(nextDue, earliest(tx, `${runs} and wake_at > ?`, workflow, tx.now))
+      if (mayTake && first <= tx.now) isDue = true
+    }
+  }
+  const careful = mayTakeCareful(tx, runtime)
+  lookAt(ORDINARY, true)
+  if (hasCareful(tx)) lookAt(CAREFUL, careful)
+  const mail = tx.sql(UNOWNED_MAIL).get(careful ? 1 : 0, JSON.stringify(workflows))
+  return {
+    claimable: isDue || mail !== undefined,
+    nextDue: nextDue === Infinity ? null : nextDue,
+  }
+}
+
+function earliest(tx: Transaction, from: string, ...values: number[]): number {
+  const { at } = tx.sql(`select min(wake_at) as at ${from}`).get(...values) as { at: number | null }
+  return at ?? Infinity
+}

@@ -1,0 +1,46 @@
+import type { QueueRecord, RecordState } from '../../store/queue-store.ts'
+import { packPayload, unpackPayload } from './packed-batch.ts'
+import { type Packed, PackReader, PackWriter } from './packing.ts'
+
+// Records on their way from the thread.
+
+/** What stands in the column `state`, by its number. */
+export const STATES = [
+  'ready',
+  'delayed',
+  'in_flight',
+  'dead',
+  'blocked',
+] as const satisfies readonly RecordState[]
+
+/** Takes records apart. */
+export function packRecords(records: readonly QueueRecord[]): Packed {
+  const to = new PackWriter()
+  to.number(records.length)
+  for (const record of records) {
+    const { id, state, attempt, receipt, pushedAt, reason } = record
+    to.number(id)
+    to.number(STATES.indexOf(state))
+    to.number(attempt)
+    to.number(receipt)
+    to.number(pushedAt)
+    to.number(reason === '' ? 0 : 1)
+    if (reason !== '') to.text(reason)
+    packPayload(record, to)
+  }
+  return to.packed()
+}
+
+/** Puts them together again. */
+export function unpackRecords(packed: Packed): readonly QueueRecord[] {
+  const from = new PackReader(packed)
+  return Array.from({ length: from.number() }, () => ({
+    id: from.number(),
+    state: STATES[from.number()]!,
+    attempt: from.number(),
+    receipt: from.number(),
+    pushedAt: from.number(),
+    reason: from.number() === 0 ? '' : from.text(),
+    ...unpackPayload(from),
+  }))
+}

@@ -1,0 +1,75 @@
+// What crosses between the threads, as flat lists: objects would be cloned field by field, and
+// small buffers one by one.
+
+/** Numbers, texts and bytes, each in the order they were written. */
+export interface Packed {
+  readonly numbers: Float64Array
+  readonly texts: readonly string[]
+  readonly bytes: Uint8Array
+}
+
+/** Writes a `Packed`. */
+export class PackWriter {
+  readonly #numbers: number[] = []
+  readonly #texts: string[] = []
+  readonly #parts: Uint8Array[] = []
+
+  number(value: number): void {
+    this.#numbers.push(value)
+  }
+
+  text(value: string): void {
+    this.#texts.push(value)
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#numbers.push(value.length)
+    this.#parts.push(value)
+  }
+
+  packed(): Packed {
+    return {
+      numbers: Float64Array.from(this.#numbers),
+      texts: this.#texts,
+      bytes: joined(this.#parts),
+    }
+  }
+}
+
+// Not Buffer.concat(): of its pool, all would be sent.
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
+
+/** Reads a `Packed` in the order it was written. */
+export class PackReader {
+  readonly #packed: Packed
+  #number = 0
+  #text = 0
+  #byte = 0
+
+  constructor(packed: Packed) {
+    this.#packed = packed
+  }
+
+  number(): number {
+    return this.#packed.numbers[this.#number++]!
+  }
+
+  text(): string {
+    return this.#packed.texts[this.#text++]!
+  }
+
+  /** A view, to be copied by who keeps it. */
+  bytes(): Uint8Array {
+    const from = this.#byte
+    this.#byte += this.number()
+    return this.#packed.bytes.subarray(from, this.#byte)
+  }
+}

@@ -1,0 +1,97 @@
+import { StoreError } from '../../store/store-error.ts'
+import {
+  type BatchAnswer,
+  CHANGE_VERDICTS,
+  type ChangeKind,
+  type PageRequest,
+  type QueueBatch,
+  type QueueRecord,
+  type QueueStore,
+  type Standing,
+} from '../../store/queue-store.ts'
+import type { SqliteThread } from '../thread.ts'
+import { packBatch } from './packed-batch.ts'
+import { unpackRecords } from './packed-records.ts'
+import type { Session } from './sessions.ts'
+
+// Losing one of these leaves a message in the queue that is there anyway (Q5).
+const HARMLESS_TO_LOSE: ReadonlySet<ChangeKind> = new Set(['nack', 'release', 'extend'])
+
+/** What is needed of a thread. */
+export type Thread = Pick<SqliteThread, 'call' | 'close'>
+
+/** A queue in an SQLite file. What each method does stands in `operations.ts`. */
+export class SqliteQueueStore implements QueueStore {
+  readonly #thread: Thread
+  readonly #name: string
+  #session: Session | undefined
+  #clockOffsetMs = 0
+
+  constructor(thread: Thread, name: string) {
+    this.#thread = thread
+    this.#name = name
+  }
+
+  /** Moves this store's clock, for tests. Others on the same file keep theirs. */
+  advanceClock(ms: number): void {
+    this.#clockOffsetMs += ms
+  }
+
+  async open(maxAttempts: number): Promise<Standing> {
+    const args = [this.#name, maxAttempts] as [string, number]
+    const opened = await this.#thread.call('queueOpen', args, this.#clockOffsetMs)
+    this.#session = { queue: opened.queue, session: opened.session }
+    return opened.standing
+  }
+
+  async apply(batch: QueueBatch): Promise<BatchAnswer> {
+    const durable =
+      batch.pushes.length > 0 || batch.changes.some(({ kind }) => !HARMLESS_TO_LOSE.has(kind))
+    const request = { ...this.#own('apply'), batch: packBatch(batch), durable }
+    const answer = await this.#thread.call('queueApply', [request], this.#clockOffsetMs)
+    return {
+      standing: answer.standing,
+      changes: Array.from(answer.changes, (verdict) => CHANGE_VERDICTS[verdict]!),
+      pushes: answer.pushes,
+      taken: unpackRecords(answer.taken),
+    }
+  }
+
+  async look(): Promise<Standing> {
+    const own = this.#own('look')
+    const { standing, hasGone } = await this.#thread.call('queueLook', [own], this.#clockOffsetMs)
+    if (!hasGone) return standing
+    await this.#thread.call('queueReleaseGone', [], this.#clockOffsetMs)
+    return (await this.#thread.call('queueLook', [own], this.#clockOffsetMs)).standing
+  }
+
+  reserve(count: number): Promise<number | undefined> {
+    return this.#thread.call('queueReserve', [this.#own('reserve'), count])
+  }
+
+  async find(id: number): Promise<QueueRecord | undefined> {
+    const { queue } = this.#own('find')
+    return unpackRecords(await this.#thread.call('queueFind', [queue, id]))[0]
+  }
+
+  async page(request: PageRequest): Promise<readonly QueueRecord[]> {
+    const { queue } = this.#own('page')
+    return unpackRecords(await this.#thread.call('queuePage', [queue, request]))
+  }
+
+  async close(): Promise<void> {
+    const session = this.#session
+    this.#session = undefined
+    try {
+      if (session !== undefined)
+        await this.#thread.call('queueClose', [session], this.#clockOffsetMs)
+    } finally {
+      await this.#thread.close()
+    }
+  }
+
+  #own(operation: string): Session {
+    if (this.#session !== undefined) return this.#session
+    throw new StoreError('closed', `sqlite ${operation}`, 'the queue is not open')
+  }
+}

@@ -1,0 +1,76 @@
+// The store inside a transaction that the user began on a handle of his own, and commits.
+//
+//   W1. Nothing is written outside of a transaction, where it would be committed by itself.
+//   W2. Numbers come from inside the transaction, too: the store's own connection would wait for its
+//       end, which comes only after this.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Iid, StoreInTransaction, WorkflowName } from '../store/workflow-store.ts'
+import type { Transaction } from './database.ts'
+import { start } from './operations/commit.ts'
+import { post } from './operations/post.ts'
+import { reserve, workflowNumbers } from './operations/runtimes.ts'
+import type { SqliteSettings } from './options.ts'
+import { toStoreError } from './sqlite-error.ts'
+import {
+  checkHandle,
+  checkPlace,
+  type Handle,
+  isInTransaction,
+  saysSo,
+  transactionOf,
+} from './within-handle.ts'
+
+// Nobody says when it ends, but looking costs nothing.
+const LONGEST_SLEEP_MS = 50
+
+/** The store of this file inside `tx`; throws a `TypeError` when that is no handle we know. */
+export function withinTransaction(
+  settings: SqliteSettings,
+  tx: unknown,
+  clockOffsetMs: number,
+): StoreInTransaction {
+  const handle = checkHandle(tx)
+  let isChecked = false
+
+  const within = <T>(work: (inside: Transaction) => T): T => {
+    if (!isInTransaction(handle)) {
+      throw new TypeError(
+        'in: the handle is not inside a transaction: it has ended, or was never begun, and this would ' +
+          'be committed by itself',
+      )
+    }
+    if (!isChecked) checkPlace(handle, settings)
+    isChecked = true
+    try {
+      return work(transactionOf(handle, clockOffsetMs))
+    } catch (error) {
+      throw toStoreError('in', error)
+    }
+  }
+  return {
+    ...(saysSo(handle) && { ended: () => ended(handle) }),
+    numbers: async (workflow: WorkflowName | null): Promise<{ iid: Iid; workflow: number }> =>
+      within((inside) => ({
+        iid: reserve(inside, 1),
+        workflow: workflow === null ? 0 : workflowNumbers(inside, [workflow])[0]!,
+      })),
+    start: async (items) => within((inside) => start(inside, items)),
+    post: async (posts) => within((inside) => post(inside, posts)),
+  }
+}
+
+async function ended(handle: Handle): Promise<void> {
+  for (let ms = 1; isOpen(handle); ms = Math.min(ms * 2, LONGEST_SLEEP_MS)) {
+    await sleep(ms, undefined, { ref: false })
+  }
+}
+
+function isOpen(handle: Handle): boolean {
+  try {
+    return isInTransaction(handle)
+  } catch {
+    // Closed, which rolls back.
+    return false
+  }
+}

@@ -1,0 +1,118 @@
+// Hints between processes: what one of them did that another one may be waiting for.
+//
+//   H1. A hint is never needed. Whoever gets none finds out by its next tick, or its next look: a
+//       lost one costs time, never work. So telling never fails, and nothing waits for it.
+//   H2. It is told after the commit that it is about, and outside of it.
+//   H3. Whoever listens does so before the look that may find nothing: `look` is called when hints
+//       are sure to be heard from now on, and again each time they were not for a while.
+//   H4. Within a process a hint is a function call; only what concerns others comes through here.
+
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { TaskInterest, TaskKey } from './tasks.ts'
+import type { Iid } from './workflow-store.ts'
+
+/** Something to be told. Who should hear of it, the store finds out. */
+export type News =
+  /** These have mail: for their owners, or for runtimes that could own them. */
+  | { readonly kind: 'mail'; readonly iids: readonly Iid[] }
+  /** Nobody owns these, and they are due: now, or when the store has noted. */
+  | { readonly kind: 'due'; readonly iids: readonly Iid[] }
+  /** There are new tasks of these activities. */
+  | { readonly kind: 'tasks'; readonly activities: readonly ToldTasks[] }
+  /** Nobody waits for these tasks any more: for whoever holds them. */
+  | { readonly kind: 'dropped'; readonly tasks: readonly TaskKey[] }
+  /** These were changed from outside: a copy of them is of no use any more. */
+  | { readonly kind: 'recalled'; readonly iids: readonly Iid[] }
+  /** Something may have become free for anybody. */
+  | { readonly kind: 'freed' }
+  /** Somebody here wants to be told of changes of these: their end, answers, progress. */
+  | { readonly kind: 'waiting'; readonly iids: readonly Iid[] }
+  /** These have changed: for those at `to`, who wait for that. */
+  | { readonly kind: 'changed'; readonly to: string; readonly iids: readonly Iid[] }
+
+/** Tasks of one activity. */
+export interface ToldTasks {
+  readonly activity: string
+  readonly count: number
+  /** Whether a tag or a session decides who can run them: then all runtimes are told. */
+  readonly pinned: boolean
+}
+
+/** What is heard from others. */
+export type Hint =
+  /**
+   * There is something to do for these: now, or `at` a moment of store time that is not 0. None, with
+   * a moment: for any. None without one: look everywhere.
+   */
+  | { readonly kind: 'work'; readonly iids: readonly Iid[]; readonly at: number }
+  /** There are tasks of these activities: now, or `at` a moment of store time. None: of any. */
+  | { readonly kind: 'tasks'; readonly activities: readonly string[]; readonly at: number }
+  | { readonly kind: 'dropped'; readonly tasks: readonly TaskKey[] }
+  | { readonly kind: 'recalled'; readonly iids: readonly Iid[] }
+  /** Those at `to` want to be told when these change. */
+  | { readonly kind: 'waiting'; readonly iids: readonly Iid[]; readonly to: string }
+  /** These have changed. None: any may have. */
+  | { readonly kind: 'changed'; readonly iids: readonly Iid[] }
+  /** Somebody has begun to listen, and knows of nobody who waits. */
+  | { readonly kind: 'joined' }
+
+/** The runtime that tells, and whether it takes on work itself: then nobody else need do it. */
+export interface Teller {
+  /** 0 for a client. */
+  readonly runtime: number
+  readonly hasRoom: boolean
+}
+
+/** What a listener wants to hear of. */
+export interface HintInterest {
+  /** 0 for a client. */
+  readonly runtime: number
+  readonly workflows: readonly number[]
+  readonly tasks: TaskInterest | null
+  /** Attempts of tasks that it is busy with, and would stop if nobody wanted them any more. */
+  readonly held: readonly (TaskKey & { readonly attempt: number })[]
+}
+
+/** Somebody who listens. */
+export interface HintListener {
+  readonly clock: Clock
+  readonly log: Logger
+  /** Asked again at each use: a runtime that was declared dead has another number. */
+  interest(): HintInterest
+  hear(hint: Hint): void
+  /** Anything may have happened unheard: asks the store. Answers whether there was anything to do. */
+  look(): Promise<boolean>
+}
+
+/** How listening to other processes goes. */
+export interface HearingHealth {
+  /**
+   * `connecting`: not yet, or not at the moment · `listening`: hints are heard · `deaf`: there is a
+   * connection, but hints do not come through it, so that the store is asked now and then · `off`:
+   * there are no hints · `closed`: it has ended.
+   */
+  readonly state: 'connecting' | 'listening' | 'deaf' | 'off' | 'closed'
+  /** How often hints could not be heard for a while. */
+  readonly interruptions: number
+  /** What the latest failure said, until hints are heard again. */
+  readonly lastError?: string
+}
+
+/** Somebody is listening. */
+export interface Listening {
+  /** Whether hints are heard at present: otherwise whoever waits has to look. */
+  readonly hears: boolean
+  health(): HearingHealth
+  /** The interest has changed. */
+  refresh(): void
+  close(): Promise<void>
+}
+
+/** Hints: a part that a store may have. */
+export interface HintStore {
+  /** Tells others, soon: what comes together is told together. Never fails, see H1. */
+  tell(news: News, teller: Teller): void
+  /** Listens until it is closed, whatever happens to connections. */
+  listen(listener: HintListener): Listening
+}

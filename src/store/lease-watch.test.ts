@@ -1,0 +1,330 @@
+import { expect, test } from 'vitest'
+import { decode } from '../base/codec.ts'
+import { deferred } from '../../test/support/engine.ts'
+import { type LeaseOrder, SharedPulse } from './lease.ts'
+import { checkMs, type LeaseStore, LeaseWatch } from './lease-watch.ts'
+import type { InstanceRow } from './workflow-store.ts'
+
+const RUNTIME = 5
+const ROW = { id: 'a', workflow: { name: 'w', version: '2' } } as InstanceRow
+
+/** A watch whose time is moved by hand, on a store that notes what it is asked. */
+function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> = {}) {
+  const pulse = new SharedPulse()
+  const order: LeaseOrder = {
+    memory: pulse.memory,
+    leaseMs: 30_000,
+    giveUpMs: 60_000,
+    endsProcess: true,
+    ...given,
+  }
+  const asked: string[] = []
+  const said: string[] = []
+  const troubles: string[] = []
+  let now = 1_000_000
+  let ends = 0
+  const store: LeaseStore = {
+    async renewLease(runtime, leaseMs) {
+      asked.push(`renew ${runtime} ${leaseMs}`)
+      return true
+    },
+    async endLease(runtime) {
+      asked.push(`end ${runtime}`)
+    },
+    async look(iids) {
+      asked.push(`look ${iids.join()}`)
+      return iids.map(() => ROW)
+    },
+    async suspend(ids, report) {
+      asked.push(`suspend ${ids.join()}`)
+      asked.push((decode(report) as Error).message)
+      return ids.map(() => true)
+    },
+    async finishTasks(runtime, results) {
+      asked.push(`finish ${runtime} ${JSON.stringify(results)}`)
+      return results.map(() => ({ verdict: 'gone', owner: null }))
+    },
+    async unregister(runtime) {
+      asked.push(`unregister ${runtime}`)
+    },
+    ...changed,
+  }
+  const watch = new LeaseWatch(order, store, {
+    now: () => now,
+    // Long enough for a store that answers.
+    sleep: () => new Promise((resolve) => setImmediate(resolve)),
+    say: (line) => said.push(line),
+    endProcess: () => ends++,
+    onTrouble: (why) => troubles.push(why),
+  })
+  pulse.runtime = RUNTIME
+  pulse.renewed('loop', now)
+  pulse.beat(false)
+  return {
+    pulse,
+    watch,
+    asked,
+    said,
+    troubles,
+    get ends() {
+      return ends
+    },
+    get now() {
+      return now
+    },
+    /** Lets time pass, with the looks that belong into it. */
+    async pass(ms: number): Promise<void> {
+      const everyMs = checkMs(order)
+      for (let leftMs = ms; leftMs > 0; leftMs -= everyMs) {
+        now += Math.min(leftMs, everyMs)
+        await watch.check()
+      }
+    },
+    /** Lets time pass in which the whole process does nothing. */
+    freeze(ms: number): void {
+      now += ms
+    },
+    /** As the loop does all the time. */
+    keepUp(): void {
+      pulse.beat(false)
+      pulse.renewed('loop', now)
+    },
+  }
+}
+
+/** One that has made sure that it can renew. */
+async function settledWatch(...given: Parameters<typeof watchOn>) {
+  const under = watchOn(...given)
+  await under.pass(1)
+  under.keepUp()
+  await under.watch.check()
+  under.asked.length = 0
+  return under
+}
+
+test('the connection is tried once, and then not used while the loop keeps up', async () => {
+  const under = watchOn()
+
+  for (let i = 0; i < 100; i++) {
+    await under.pass(5_000)
+    under.keepUp()
+  }
+
+  expect(under.asked).toEqual([`renew ${RUNTIME} 30000`])
+})
+
+test('the lease of a loop that stands still is renewed twice in its length', async () => {
+  const under = await settledWatch()
+  const stoodMs = under.now
+
+  await under.pass(50_000)
+
+  expect(under.asked).toEqual(Array.from({ length: 3 }, () => `renew ${RUNTIME} 30000`))
+  expect(under.pulse.renewedMs('thread')).toBe(stoodMs + 45_000)
+})
+
+test('a renewal counts from when it was asked for', async () => {
+  const answer = deferred()
+  const under = watchOn({}, { renewLease: () => answer.promise.then(() => true) })
+  const checking = under.watch.check()
+  const askedMs = under.now
+
+  under.freeze(20_000)
+  answer.resolve()
+  await checking
+
+  expect(under.pulse.renewedMs('thread')).toBe(askedMs)
+})
+
+test('nothing is asked for before the runtime is registered', async () => {
+  const under = watchOn()
+  under.pulse.runtime = 0
+
+  await under.pass(30_000)
+
+  expect(under.asked).toEqual([])
+})
+
+test('a runtime that is dead is not renewed', async () => {
+  const under = watchOn({}, { renewLease: async () => false })
+
+  await under.pass(20_000)
+
+  expect(under.pulse.renewedMs('thread')).toBe(0)
+})
+
+test('a renewal that fails is tried again, less and less often, and told once in a row', async () => {
+  let fails = true
+  const tries: number[] = []
+  const under = watchOn(
+    { giveUpMs: Infinity },
+    {
+      async renewLease() {
+        tries.push(under.now)
+        if (fails) throw new Error('no way')
+        return true
+      },
+    },
+  )
+  await under.pass(115_000)
+  expect(tries.map((ms) => ms - tries[0]!)).toEqual([0, 10_000, 20_000, 40_000, 70_000, 100_000])
+  expect(under.troubles).toEqual(['no way'])
+
+  fails = false
+  await under.pass(20_000)
+  expect(under.pulse.renewedMs('thread')).toBe(tries.at(-1))
+  fails = true
+  await under.pass(60_000)
+  expect(under.troubles).toEqual(['no way', 'no way'])
+})
+
+test('what hangs is set aside with a report, before anything is given to others', async () => {
+  const under = await settledWatch()
+  under.pulse.beginTurn(7)
+
+  await under.pass(60_000)
+
+  const last = under.asked.slice(-4)
+  expect(last).toEqual([
+    'look 7',
+    'suspend a',
+    expect.stringMatching(/^instance "a" of workflow "w" 2 ran for 60 s without a pause.*resume/),
+    `unregister ${RUNTIME}`,
+  ])
+  expect(under.said).toEqual([
+    expect.stringMatching(/^instance "a" .* the instance is set aside; this process is given up/),
+  ])
+  expect(under.ends).toBe(1)
+})
+
+test('an activity that hangs is named, and is not handed to others if it is a task', async () => {
+  const under = await settledWatch()
+  const call = { key: { iid: 7, execution: 2, command: 3 }, attempt: 4 }
+
+  await under.pass(55_000)
+  // Its last look falls into the call.
+  await under.pulse.callActivity('resize', call, () => under.pass(5_000))
+
+  const result = {
+    iid: 7,
+    execution: 2,
+    command: 3,
+    attempt: 4,
+    end: { kind: 'release', delayMs: 3_600_000 },
+  }
+  expect(under.asked.slice(-5)).toEqual([
+    'look 7',
+    'suspend a',
+    expect.stringMatching(/^activity "resize" of instance "a" of workflow "w" 2 ran for 60 s/),
+    `finish ${RUNTIME} ${JSON.stringify([result])}`,
+    `unregister ${RUNTIME}`,
+  ])
+})
+
+test('an instance that is not recorded has nothing to be set aside', async () => {
+  const under = await settledWatch({}, { look: async () => [undefined] })
+  under.pulse.beginTurn(7)
+
+  await under.pass(60_000)
+
+  expect(under.asked.at(-1)).toBe(`unregister ${RUNTIME}`)
+  expect(under.asked).not.toContainEqual(expect.stringContaining('suspend'))
+  expect(under.said).toEqual([expect.stringMatching(/^instance number 7 ran for 60 s/)])
+  expect(under.ends).toBe(1)
+})
+
+test('when nothing is known to hang, the lease is ended as by a death', async () => {
+  const under = await settledWatch()
+
+  await under.pass(60_000)
+
+  expect(under.asked.at(-1)).toBe(`end ${RUNTIME}`)
+  expect(under.said).toEqual([expect.stringMatching(/^the event loop stood still for 60 s/)])
+  expect(under.ends).toBe(1)
+})
+
+test('what cannot be set aside is not given to others either, and the process ends', async () => {
+  const under = await settledWatch({}, { suspend: () => Promise.reject(new Error('no way')) })
+  under.pulse.beginTurn(7)
+
+  await under.pass(60_000)
+
+  expect(under.asked.at(-1)).toBe('look 7')
+  expect(under.said).toEqual([
+    expect.stringMatching(/^instance number 7 ran .*; nothing could be set aside: no way; this/),
+  ])
+  expect(under.ends).toBe(1)
+})
+
+test('a store that does not answer does not keep the process from ending', async () => {
+  const under = await settledWatch({}, { suspend: () => new Promise(() => {}) })
+  under.pulse.beginTurn(7)
+
+  await under.pass(60_000)
+
+  expect(under.said).toEqual([expect.stringContaining('did not answer within 5000 ms')])
+  expect(under.ends).toBe(1)
+})
+
+test('a loop that comes back in the last moment goes on', async () => {
+  const under = await settledWatch({}, { unregister: async () => under.pulse.beat(false) })
+  under.pulse.beginTurn(7)
+
+  await under.pass(60_000)
+
+  expect(under.asked).toContain('suspend a')
+  expect(under.ends).toBe(0)
+})
+
+test('a process that was frozen as a whole is not given up', async () => {
+  const under = await settledWatch()
+  under.pulse.beginTurn(7)
+
+  for (let i = 0; i < 3; i++) {
+    under.freeze(3_600_000)
+    await under.pass(5_000)
+  }
+
+  expect(under.ends).toBe(0)
+  expect(under.asked).not.toContain('look 7')
+})
+
+test('a loop that beats now and then is never given up', async () => {
+  const under = await settledWatch()
+
+  for (let i = 0; i < 5; i++) {
+    await under.pass(55_000)
+    under.pulse.beat(false)
+  }
+
+  expect(under.ends).toBe(0)
+})
+
+test.each([
+  ['the watchdog is off', { endsProcess: false }, false],
+  ['a debugger is attached', {}, true],
+])('when %s, a loop that hangs is only left to others', async (_, given, isDebugged) => {
+  const under = await settledWatch(given)
+  under.pulse.beginTurn(7)
+  under.pulse.beat(isDebugged)
+  await under.pass(65_000)
+  under.asked.length = 0
+
+  await under.pass(120_000)
+  expect({ asked: under.asked, ends: under.ends }).toEqual({ asked: [], ends: 0 })
+
+  under.pulse.beat(isDebugged)
+  await under.pass(5_000)
+  expect(under.asked).toEqual([`renew ${RUNTIME} 30000`])
+})
+
+test('looks are frequent enough for short leases, and rare for long ones', () => {
+  const { memory } = new SharedPulse()
+  const every = (leaseMs: number, giveUpMs: number): number =>
+    checkMs({ memory, leaseMs, giveUpMs, endsProcess: true })
+
+  expect([every(30_000, 60_000), every(1_200, 60_000), every(30_000, 1_200)]).toEqual([
+    5_000, 200, 200,
+  ])
+  expect(every(86_400_000, 86_400_000)).toBe(5_000)
+})

@@ -1,0 +1,207 @@
+// Looks after the lease of one runtime, in a thread that does not stand still when the runtime does.
+//
+//   W1. Silence is what was seen of it: a process that was frozen as a whole, or a machine that
+//       slept, is not a loop that hangs.
+//   W2. What hangs is set aside before anything is given to others, or it would hang them next. When
+//       it cannot be set aside, the lease is left to end: so the death counts.
+//   W3. Nothing here waits for ever; a process that is to end does end.
+
+import { writeSync } from 'node:fs'
+import { encode } from '../base/codec.ts'
+import { errorToData } from '../base/error-data.ts'
+import { type Called, type LeaseOrder, SharedPulse, sharedMs } from './lease.ts'
+import type { InstanceRow, WorkflowStore } from './workflow-store.ts'
+
+/** What the thread needs of the store, over a connection that the loop has no part in. */
+export interface LeaseStore extends Pick<
+  WorkflowStore,
+  'look' | 'suspend' | 'unregister' | 'finishTasks'
+> {
+  /** Makes the lease of a runtime end `leaseMs` from now; false when it is not alive any more. */
+  renewLease(runtime: number, leaseMs: number): Promise<boolean>
+  /** Makes it end now. */
+  endLease(runtime: number): Promise<void>
+}
+
+/** What the watch does beyond the store. */
+export interface Surroundings {
+  /** As `sharedMs`. */
+  now(): number
+  sleep(ms: number): Promise<void>
+  /** Writes a line where people find it. */
+  say(line: string): void
+  endProcess(): void
+  /** Told of renewals that failed, once in a row. */
+  onTrouble(why: string): void
+}
+
+const MOST_CHECK_MS = 5_000
+const LEAST_CHECK_MS = 10
+// What a process does at its end takes no longer than this.
+const FAREWELL_MS = 5_000
+// Another runtime of the process may know what hangs, and is let go first.
+const COURTESY_MS = 2_000
+// A task that hangs whoever runs it is left alone for so long, for somebody to look at it.
+const SHELVED_MS = 3_600_000
+
+/** How often the watch has to look. */
+export function checkMs({ leaseMs, giveUpMs }: LeaseOrder): number {
+  return Math.min(MOST_CHECK_MS, Math.max(LEAST_CHECK_MS, Math.min(leaseMs, giveUpMs) / 6))
+}
+
+/** Watches one event loop. */
+export class LeaseWatch {
+  readonly #order: LeaseOrder
+  readonly #pulse: SharedPulse
+  readonly #store: LeaseStore
+  readonly #around: Surroundings
+  readonly #checkMs: number
+  #beats = -1
+  #seenMs = -Infinity
+  #silentMs = 0
+  #isBusy = false
+  #hasTried = false
+  #failures = 0
+  #retryMs = -Infinity
+
+  constructor(order: LeaseOrder, store: LeaseStore, around: Surroundings) {
+    this.#order = order
+    this.#pulse = new SharedPulse(order.memory)
+    this.#store = store
+    this.#around = around
+    this.#checkMs = checkMs(order)
+  }
+
+  /** Looks once, and does what is due. Never throws. */
+  async check(): Promise<void> {
+    this.#observe()
+    if (this.#isBusy || this.#pulse.runtime === 0) return
+    this.#isBusy = true
+    try {
+      if (this.#silentMs >= this.#order.giveUpMs) await this.#giveUp()
+      else await this.#renewIfLate()
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  // W1: of the time between two looks, no more counts than there should be between them.
+  #observe(): void {
+    const now = this.#around.now()
+    const passedMs = Math.min(now - this.#seenMs, 2 * this.#checkMs)
+    this.#seenMs = now
+    const { beats } = this.#pulse
+    this.#silentMs = beats === this.#beats ? this.#silentMs + passedMs : 0
+    this.#beats = beats
+  }
+
+  async #renewIfLate(): Promise<void> {
+    const { leaseMs } = this.#order
+    const now = this.#around.now()
+    const renewedMs = Math.max(this.#pulse.renewedMs('loop'), this.#pulse.renewedMs('thread'))
+    const isLate = now >= Math.max(renewedMs + leaseMs / 2, this.#retryMs)
+    // Once in any case: what is wrong with the connection is better known before it is needed.
+    if (this.#hasTried && !isLate) return
+    this.#hasTried = true
+    try {
+      const isAlive = await this.#store.renewLease(this.#pulse.runtime, leaseMs)
+      // One that is dead finds out by itself, and goes on under another number.
+      if (isAlive) this.#pulse.renewed('thread', now)
+      this.#failures = 0
+    } catch (error) {
+      this.#retryMs = this.#around.now() + Math.min(leaseMs, this.#checkMs * 2 ** this.#failures)
+      if (this.#failures++ === 0) this.#around.onTrouble(messageOf(error))
+    }
+  }
+
+  async #giveUp(): Promise<void> {
+    const { calling, beats, isDebugged } = this.#pulse
+    if (!this.#order.endsProcess || isDebugged) return
+    const stoodFor = `${Math.round(this.#silentMs / 1000)} s`
+    const what = await this.#inTime(this.#settle(calling, stoodFor)).catch(
+      (error: unknown) =>
+        `${describe(calling, undefined)} ${fault(calling, stoodFor)}; ` +
+        `nothing could be set aside: ${messageOf(error)}`,
+    )
+    this.#around.say(`${what}; this process is given up and ends`)
+    if (calling === undefined) await this.#around.sleep(COURTESY_MS)
+    // It came back in the last moment: it will find itself dead, and start anew.
+    if (this.#pulse.beats === beats) this.#around.endProcess()
+  }
+
+  /** Sees to what hangs and to all the rest; answers what happened. */
+  async #settle(calling: Called | undefined, stoodFor: string): Promise<string> {
+    const { runtime } = this.#pulse
+    if (calling === undefined) {
+      // Any of its instances may have something to do with it: for all of them this is a death.
+      await this.#store.endLease(runtime)
+      return `${describe(undefined, undefined)} ${fault(undefined, stoodFor)}`
+    }
+    const [row] = await this.#store.look([calling.iid])
+    const what = `${describe(calling, row)} ${fault(calling, stoodFor)}`
+    if (row !== undefined) await this.#store.suspend([row.id], report(what))
+    await this.#shelve(runtime, calling)
+    await this.#store.unregister(runtime)
+    return row === undefined ? what : `${what}; the instance is set aside`
+  }
+
+  /** An instance that is set aside keeps its tasks, which others could take up. */
+  async #shelve(runtime: number, { iid, activity }: Called): Promise<void> {
+    if (activity === undefined) return
+    const { execution, command, attempt } = activity
+    const end = { kind: 'release', delayMs: SHELVED_MS } as const
+    await this.#store.finishTasks(runtime, [{ iid, execution, command, attempt, end }])
+  }
+
+  #inTime<T>(promise: Promise<T>): Promise<T> {
+    const late = this.#around.sleep(FAREWELL_MS).then(() => {
+      throw new Error(`the database did not answer within ${FAREWELL_MS} ms`)
+    })
+    late.catch(() => {})
+    return Promise.race([promise, late])
+  }
+}
+
+function describe(calling: Called | undefined, row: InstanceRow | undefined): string {
+  if (calling === undefined) return 'the event loop'
+  const instance =
+    row === undefined
+      ? `instance number ${calling.iid}`
+      : `instance "${row.id}" of workflow "${row.workflow.name}" ${row.workflow.version}`
+  return calling.activity === undefined
+    ? instance
+    : `activity "${calling.activity.name}" of ${instance}`
+}
+
+function fault(calling: Called | undefined, stoodFor: string): string {
+  return calling === undefined
+    ? `stood still for ${stoodFor}, in code that no workflow and no activity was just calling`
+    : `ran for ${stoodFor} without a pause, and nothing else in its process could`
+}
+
+function report(what: string): string {
+  const error = new Error(
+    `${what}, so the process was ended; look for an endless loop or a long synchronous call, and ` +
+      'resume the instance when its code is mended',
+  )
+  // That of the thread says nothing.
+  delete error.stack
+  return encode(errorToData(error))
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The surroundings of a thread of this process. */
+export function processAround(onTrouble: (why: string) => void): Surroundings {
+  return {
+    now: sharedMs,
+    sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref()),
+    // A thread's own console goes through the loop that stands still.
+    say: (line) => writeSync(2, `${new Date().toISOString()} holdfast error: ${line}\n`),
+    // A loop that stands still listens to nothing milder.
+    endProcess: () => process.kill(process.pid, 'SIGKILL'),
+    onTrouble,
+  }
+}

@@ -1,0 +1,173 @@
+// The lease of a runtime whose event loop stands still.
+//
+// A synchronous call of twenty seconds must not cost a runtime all it owns, and an endless loop must
+// not keep it for ever. So a thread looks after the lease: it renews it while the loop is merely
+// late, and gives the process up when the loop hangs. Both sides meet in a few numbers of shared
+// memory, since a loop that stands still answers nobody.
+//
+//   L1. Every number has one writer. A renewal is noted by the side that made it, with the moment at
+//       which it was asked for.
+//   L2. The thread renews only what the loop is late with: as long as the loop keeps up, no
+//       statement is sent.
+//   L3. Whose code is called is written before the call and taken back after it. It is only read
+//       once the loop has stood still for as long as it may: nothing changes by then.
+
+import type { TaskKey } from './tasks.ts'
+import type { Iid } from './workflow-store.ts'
+
+/** How the lease of a runtime is looked after. Crosses to a thread. */
+export interface LeaseOrder {
+  /** Of a `SharedPulse`. */
+  readonly memory: SharedArrayBuffer
+  readonly leaseMs: number
+  /** A loop that stood still for so long hangs: its lease is not renewed any more. */
+  readonly giveUpMs: number
+  /** Whether a process whose loop hangs is ended, and what hangs in it set aside. */
+  readonly endsProcess: boolean
+}
+
+/** What a runtime asks of its store. */
+export interface LeaseRequest extends LeaseOrder {
+  /** Told why the lease is not looked after, for good or for now. */
+  readonly onTrouble: (why: string) => void
+}
+
+/** What looks after the lease of one runtime. */
+export interface LeaseKeeper {
+  /** Ends it. Resolves when nothing is left of it. */
+  stop(): Promise<void>
+}
+
+/** Whose code is being called. */
+export interface Called {
+  readonly iid: Iid
+  /** The activity, or step; `undefined` while the code of the workflow itself is in turn. */
+  readonly activity: CalledActivity | undefined
+}
+
+/** An attempt of an activity: of a task, or one that could become one. */
+export interface CalledActivity {
+  readonly name: string
+  readonly execution: number
+  readonly command: number
+  readonly attempt: number
+}
+
+const BEATS = 0
+const IS_DEBUGGED = 1
+const RUNTIME = 2
+const RENEWED_BY_LOOP = 3
+const RENEWED_BY_THREAD = 4
+const CALLED_IID = 5
+const NAME_LENGTH = 6
+const EXECUTION = 7
+const COMMAND = 8
+const ATTEMPT = 9
+const NUMBERS_BYTES = 10 * Float64Array.BYTES_PER_ELEMENT
+// Longer names are cut in reports.
+const NAME_BYTES = 200
+
+/** What an event loop and the thread that watches it tell each other. See L1 to L3. */
+export class SharedPulse {
+  readonly memory: SharedArrayBuffer
+  // Plain numbers rather than atomic ones, which would cost more than a turn may: nobody acts on
+  // one that changes.
+  readonly #numbers: Float64Array
+  readonly #name: Buffer
+  // What stands in there: the same activity is often called again and again.
+  #written = { activity: '', length: 0 }
+
+  constructor(memory = new SharedArrayBuffer(NUMBERS_BYTES + NAME_BYTES)) {
+    this.memory = memory
+    this.#numbers = new Float64Array(memory, 0, NUMBERS_BYTES / Float64Array.BYTES_PER_ELEMENT)
+    this.#name = Buffer.from(memory, NUMBERS_BYTES, NAME_BYTES)
+  }
+
+  /** The loop lives. A process that is debugged may stand still for as long as somebody looks. */
+  beat(isDebugged: boolean): void {
+    this.#numbers[IS_DEBUGGED] = Number(isDebugged)
+    this.#numbers[BEATS]!++
+  }
+
+  get beats(): number {
+    return this.#numbers[BEATS]!
+  }
+
+  get isDebugged(): boolean {
+    return this.#numbers[IS_DEBUGGED] === 1
+  }
+
+  /** The number under which the runtime is registered now; 0 before. */
+  get runtime(): number {
+    return this.#numbers[RUNTIME]!
+  }
+
+  set runtime(runtime: number) {
+    this.#numbers[RUNTIME] = runtime
+  }
+
+  /** The lease was renewed by a call that began at `ms` of `sharedMs`. */
+  renewed(by: 'loop' | 'thread', ms: number): void {
+    this.#numbers[by === 'loop' ? RENEWED_BY_LOOP : RENEWED_BY_THREAD] = ms
+  }
+
+  /** When it was last renewed by one of them; 0 for never. */
+  renewedMs(by: 'loop' | 'thread'): number {
+    return this.#numbers[by === 'loop' ? RENEWED_BY_LOOP : RENEWED_BY_THREAD]!
+  }
+
+  /** The code of a workflow is in turn. */
+  beginTurn(iid: Iid): void {
+    this.#numbers[CALLED_IID] = iid
+  }
+
+  /** Its turn has ended. */
+  endTurn(): void {
+    this.#numbers[CALLED_IID] = 0
+  }
+
+  /** Calls the code of an activity. Whose it is, is known until it returns, a promise at least. */
+  callActivity<T>(
+    activity: string,
+    { key, attempt }: { readonly key: TaskKey; readonly attempt: number },
+    code: () => T,
+  ): T {
+    if (this.#written.activity !== activity) {
+      this.#written = { activity, length: this.#name.write(activity) }
+    }
+    this.#numbers[NAME_LENGTH] = this.#written.length
+    this.#numbers[EXECUTION] = key.execution
+    this.#numbers[COMMAND] = key.command
+    this.#numbers[ATTEMPT] = attempt
+    this.#numbers[CALLED_IID] = key.iid
+    try {
+      return code()
+    } finally {
+      this.#numbers[CALLED_IID] = 0
+      this.#numbers[NAME_LENGTH] = 0
+    }
+  }
+
+  /** Whose code is called now, if any. */
+  get calling(): Called | undefined {
+    const iid = this.#numbers[CALLED_IID]!
+    return iid === 0 ? undefined : { iid, activity: this.#activity() }
+  }
+
+  #activity(): CalledActivity | undefined {
+    const length = this.#numbers[NAME_LENGTH]!
+    if (length === 0) return undefined
+    return {
+      name: this.#name.toString('utf8', 0, length),
+      execution: this.#numbers[EXECUTION]!,
+      command: this.#numbers[COMMAND]!,
+      attempt: this.#numbers[ATTEMPT]!,
+    }
+  }
+}
+
+/** Milliseconds that only ever grow, the same in all threads of a process. */
+export function sharedMs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1e3 + nanoseconds / 1e6
+}

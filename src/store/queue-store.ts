@@ -1,0 +1,163 @@
+// The port of durable queues. One store is one user of one queue: what it takes is its own, and
+// comes back when it is closed, when its process has ended, or when the lease has.
+//
+//   Q1. Ids grow for ever and are never used again, whatever was acknowledged or removed.
+//   Q2. A delivery is known by its message and its receipt, which no later delivery of the message
+//       shares: an older one cannot settle a newer one.
+//   Q3. A batch is one transaction. Its items are judged one by one.
+//   Q4. Of messages with one key, at most one is ready or in flight, and it is the oldest.
+//   Q5. Pushes, acknowledgements and removals survive power loss when they are answered; deliveries
+//       need not, since losing one only means that the message comes again.
+
+/** A value as it is kept. */
+export interface Payload {
+  readonly data: string | Uint8Array
+  /** Which encoding it is in: `RAW`, or the version of a codec. */
+  readonly format: number
+}
+
+/** The format of bytes that are kept as they were given. */
+export const RAW = -1
+
+/** Messages that are stored together, or not at all. */
+export interface PushGroup {
+  readonly payloads: readonly Payload[]
+  readonly priority: number
+  readonly delayMs: number
+  /** After so long nobody wants them any more. */
+  readonly ttlMs: number | null
+  /** Messages of one key are delivered one after the other. */
+  readonly key: string | null
+  /** Within `dedupeMs` of the first group with this key, another one answers the ids of the first. */
+  readonly dedupeKey: string | null
+  readonly dedupeMs: number
+  /** The id of the first, if it was reserved. */
+  readonly firstId: number | null
+}
+
+/** What became of a group: the id of its first message, the others follow. */
+export type PushVerdict =
+  | { readonly state: 'stored' | 'duplicate'; readonly firstId: number; readonly count: number }
+  | { readonly state: 'full' | 'ids_exhausted' }
+
+/** Something that happens to a message. */
+export interface Change {
+  /**
+   * `ack`: done, away with it · `nack`: not done, once more after `ms` · `release`: was never
+   * looked at, so the attempt does not count · `extend`: the lease ends `ms` later · `set_aside`:
+   * to the dead letters · `remove`: away with it, whatever its state · `retry`: back from the dead
+   * letters · `discard`: away with it, if it is a dead letter.
+   */
+  readonly kind: ChangeKind
+  readonly id: number
+  /** Of the delivery that this is about; what is not about one needs none. */
+  readonly receipt: number
+  readonly ms: number
+  readonly reason: string
+}
+
+/** The kinds of changes, in the order of their numbers on the way to a thread. */
+export const CHANGE_KINDS = [
+  'ack',
+  'nack',
+  'release',
+  'extend',
+  'set_aside',
+  'remove',
+  'retry',
+  'discard',
+] as const
+
+/** What can happen to a message. */
+export type ChangeKind = (typeof CHANGE_KINDS)[number]
+
+/** What can become of a change, in the order of their numbers on the way from a thread. */
+export const CHANGE_VERDICTS = ['done', 'gone', 'superseded', 'not_in_flight'] as const
+
+/**
+ * What became of a change. `gone`: there is no such message any more, or no such dead letter ·
+ * `superseded`: it was delivered again · `not_in_flight`: it is there, but nobody has it.
+ */
+export type ChangeVerdict = (typeof CHANGE_VERDICTS)[number]
+
+/** Everything that waits, to be done in one transaction: changes, then pushes, then taking. */
+export interface QueueBatch {
+  readonly changes: readonly Change[]
+  readonly pushes: readonly PushGroup[]
+  /** How many messages to take at most. */
+  readonly take: number
+  readonly leaseMs: number
+  /** Failed so often, a message becomes a dead letter. */
+  readonly maxAttempts: number
+  /** How many messages there may be, dead letters aside. */
+  readonly capacity: number
+  /** When something falls due next, as the latest standing said: from then on it is looked for. */
+  readonly dueAt: number | null
+}
+
+/** A message as it is stored. */
+export interface QueueRecord extends Payload {
+  readonly id: number
+  readonly state: RecordState
+  /** How often it was delivered, since it last came back from the dead letters. */
+  readonly attempt: number
+  readonly receipt: number
+  readonly pushedAt: number
+  /** Why it is a dead letter. */
+  readonly reason: string
+}
+
+/** `blocked`: an earlier message of the same key comes first. */
+export type RecordState = 'ready' | 'delayed' | 'in_flight' | 'dead' | 'blocked'
+
+/** How many messages there are of each kind. Blocked ones count as delayed. */
+export interface QueueCounts {
+  readonly ready: number
+  readonly inFlight: number
+  readonly delayed: number
+  readonly dead: number
+}
+
+/** How the queue stands. */
+export interface Standing {
+  /** The store's time. */
+  readonly now: number
+  readonly counts: QueueCounts
+  /** When the next lease or delay ends, or the next message expires. */
+  readonly nextDueAt: number | null
+  /** Whether others have this file open. */
+  readonly shared: boolean
+}
+
+/** What became of a batch. */
+export interface BatchAnswer {
+  readonly standing: Standing
+  readonly changes: readonly ChangeVerdict[]
+  readonly pushes: readonly PushVerdict[]
+  readonly taken: readonly QueueRecord[]
+}
+
+/** Which records to read. */
+export interface PageRequest {
+  /** Only later ones. */
+  readonly after: number
+  readonly limit: number
+  readonly dead: boolean
+}
+
+/** One user of one durable queue. Throws only `StoreError`. */
+export interface QueueStore {
+  /** Opens it. What is due, and what processes that have ended had in flight, is ready again. */
+  open(maxAttempts: number): Promise<Standing>
+  /** Does everything in one transaction. What is due becomes ready before anything is pushed or taken. */
+  apply(batch: QueueBatch): Promise<BatchAnswer>
+  /** How the queue stands. What processes that have ended had in flight is ready again. */
+  look(): Promise<Standing>
+  /** Takes ids out of the sequence; answers the first. `undefined` when there are not so many. */
+  reserve(count: number): Promise<number | undefined>
+  find(id: number): Promise<QueueRecord | undefined>
+  /** Records in the order of their ids. */
+  page(request: PageRequest): Promise<readonly QueueRecord[]>
+  /** Gives back what this user has in flight, and closes. */
+  close(): Promise<void>
+}

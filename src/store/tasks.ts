@@ -1,0 +1,156 @@
+// Activities that wait for a runtime, whoever owns the instance they belong to.
+//
+//   K1. A task is known by (instance, execution, command). A second one under that key is dropped.
+//   K2. It is held by a runtime, not by a clock: it is free again when that runtime is dead, closes,
+//       or gives it back. Only one with a limit on its silence is free again after that, too.
+//   K3. The attempt is the token: what the holder writes is judged on (runtime, attempt). A result is
+//       taken from anybody while the task is there: the first one wins.
+//   K4. A result goes into the inbox of its instance in the transaction that removes the task.
+
+import type { Iid } from './workflow-store.ts'
+
+/** What a task is known by. */
+export interface TaskKey {
+  readonly iid: Iid
+  readonly execution: number
+  readonly command: number
+}
+
+/** How many tasks may be started, over all runtimes. Tasks with the same key share a limit. */
+export interface TaskLimit {
+  readonly key: string
+  /** How many may be held at once; `null` for any number. */
+  readonly concurrency: number | null
+  /** A bucket of `count` starts that fills again evenly within `perMs`; `null` for no such limit. */
+  readonly rate: { readonly count: number; readonly perMs: number } | null
+}
+
+/** A task that a turn asks for. */
+export interface NewTask {
+  readonly command: number
+  readonly activity: string
+  /** Encoded. */
+  readonly input: string
+  /** Only runtimes that serve this tag run it; empty for none. */
+  readonly tag: string
+  /** All tasks of a session go to one runtime; empty for none. */
+  readonly session: string
+  /** How it is run, as the engine writes it; the store does not look into it. */
+  readonly options: string
+  /** Attempts that failed so far. */
+  readonly attempts: number
+  /** After this moment it is not handed out for the first time any more; `null` for no such limit. */
+  readonly startBy: number | null
+  readonly limit: TaskLimit | null
+}
+
+/** A task of an instance, as its owner sees it. */
+export interface OpenTask {
+  readonly command: number
+  /** Attempts that were started. */
+  readonly attempts: number
+  /** Whether a runtime holds it now. */
+  readonly held: boolean
+}
+
+/** Which tags a runtime serves. */
+export interface ServedTags {
+  /** Whether tasks without a tag are served. */
+  readonly untagged: boolean
+  readonly tags: 'any' | readonly string[]
+}
+
+/** What a runtime can run. */
+export interface TaskInterest {
+  /** Activities whose code is here. */
+  readonly activities: readonly string[]
+  readonly served: ServedTags
+}
+
+/** Tasks that a runtime would like to hold. */
+export interface TaskRequest extends TaskInterest {
+  readonly runtime: number
+  readonly limit: number
+  /** In how many sessions this runtime may hold tasks at once. */
+  readonly mostSessions: number
+  /** A session whose runtime held no task of it for so long goes to whoever comes first. */
+  readonly sessionIdleMs: number
+}
+
+/** A task that is now held by the runtime that asked. */
+export interface HeldTask extends TaskKey {
+  /** The instance's id, as callers know it. */
+  readonly id: string
+  readonly workflow: string
+  readonly activity: string
+  readonly input: string
+  readonly tag: string
+  readonly session: string
+  readonly options: string
+  /** The number of this attempt, from 1: what is written about the task is judged on it. */
+  readonly attempt: number
+  /** How often a runtime died while it held the task. */
+  readonly deaths: number
+  /** What the last attempt told when it was last heard of, encoded; `null` for nothing. */
+  readonly beat: string | null
+}
+
+/** What a claim of tasks brought. */
+export interface TaskAnswer {
+  readonly state: 'ok' | 'dead'
+  readonly clock: number
+  readonly tasks: readonly HeldTask[]
+  /** When the next one may be handed out that cannot be now, by time alone; `null` for none. */
+  readonly nextDue: number | null
+}
+
+/** How an attempt ended. */
+export type TaskEnd =
+  | { readonly kind: 'completed'; readonly payload: string }
+  | { readonly kind: 'failed'; readonly payload: string }
+  /** Another attempt follows, after so long. */
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  /** It was not run, which is not its fault: the attempt does not count. */
+  | { readonly kind: 'release'; readonly delayMs: number }
+
+/** What a runtime says about a task that it held. */
+export interface TaskResult extends TaskKey {
+  readonly attempt: number
+  readonly end: TaskEnd
+}
+
+/** What became of it. `gone`: the task is not there, or somebody else's. */
+export interface TaskVerdict {
+  readonly verdict: 'done' | 'gone'
+  /** The runtime that owns the instance now, if any; to be told of a result. */
+  readonly owner: number | null
+}
+
+/** A sign of life of an attempt. */
+export interface Beat extends TaskKey {
+  readonly attempt: number
+  /** Encoded; `null` leaves what was told before. */
+  readonly details: string | null
+  /** How long it may be silent from now on; `null` for ever. */
+  readonly silentMs: number | null
+  /**
+   * Of an activity that runs at the owner of its instance, and is no task so far: makes it one, held
+   * by the runtime, if it owns the instance at this epoch.
+   */
+  readonly local: { readonly epoch: number; readonly task: NewTask } | null
+}
+
+/** Tasks: a part of `WorkflowStore`. */
+export interface TaskStore {
+  /**
+   * Hands out tasks, oldest first, each to one runtime. Those that a runtime died with twice are
+   * handed out one at a time: while this runtime holds one of them, it gets no other of them.
+   */
+  claimTasks(request: TaskRequest): Promise<TaskAnswer>
+  /** Takes the results of attempts. See K3, K4. */
+  finishTasks(runtime: number, results: readonly TaskResult[]): Promise<readonly TaskVerdict[]>
+  /** The attempts that this runtime holds: finds what a lost answer left behind. */
+  holding(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]>
+  /** Records signs of life. Answers for each whether the attempt is still wanted. */
+  beat(runtime: number, beats: readonly Beat[]): Promise<readonly boolean[]>
+}

@@ -1,0 +1,152 @@
+import type {
+  Beat,
+  HeldTask,
+  NewTask,
+  TaskAnswer,
+  TaskEnd,
+  TaskKey,
+  TaskRequest,
+  TaskResult,
+  TaskVerdict,
+} from '../../store/tasks.ts'
+import type { Iid, StartItem } from '../../store/workflow-store.ts'
+import { effects } from './items.ts'
+import { type Actor, type Scene, turnItem, turnRow } from './scene.ts'
+
+// Short ways to ask for tasks, to hold them, and to say what became of them.
+
+/** How long a session lasts here without a task: so long that no slow machine gets near. */
+export const SESSION_IDLE_MS = 60_000
+
+/** A task for the activity `charge`, for anybody, unless told otherwise. */
+export function newTask(command: number, given: Partial<NewTask> = {}): NewTask {
+  return {
+    command,
+    activity: 'charge',
+    input: `"input ${command}"`,
+    tag: '',
+    session: '',
+    options: '{}',
+    attempts: 0,
+    startBy: null,
+    limit: null,
+    ...given,
+  }
+}
+
+/** Tasks of the commands 1, 2, … that are alike. */
+export function newTasks(count: number, given: Partial<NewTask> = {}): NewTask[] {
+  return Array.from({ length: count }, (_, i) => newTask(i + 1, given))
+}
+
+/** Starts an instance, owned unless told otherwise, whose first turn asks for these tasks. */
+export async function asking(
+  owner: Actor,
+  tasks: readonly NewTask[],
+  given: Partial<StartItem> = {},
+): Promise<Iid> {
+  const [iid] = await owner.reserve(1)
+  const item = owner.startItem(iid!, { effects: effects({ tasks }), ...given })
+  const [verdict] = await owner.starts(item)
+  if (verdict !== 'done') throw new Error(`the start was answered with "${verdict}"`)
+  return iid!
+}
+
+/** Has an owner at epoch 1 take a second turn after which nobody waits for these commands. */
+export async function drop(owner: Actor, iid: Iid, ...commands: readonly number[]): Promise<void> {
+  await owner.turns(turnItem(iid, { turn: turnRow(2), effects: effects({ dropsTasks: commands }) }))
+}
+
+/** All tasks of the activity `charge` without a tag, unless told otherwise. */
+export function taskRequest(runtime: number, given: Partial<TaskRequest> = {}): TaskRequest {
+  return {
+    runtime,
+    activities: ['charge'],
+    served: { untagged: true, tags: [] },
+    limit: 1_000,
+    mostSessions: 100,
+    sessionIdleMs: SESSION_IDLE_MS,
+    ...given,
+  }
+}
+
+/** Claims as `taskRequest` says. */
+export function claimTasks(runtime: Actor, given: Partial<TaskRequest> = {}): Promise<TaskAnswer> {
+  return runtime.store.claimTasks(taskRequest(runtime.runtime, given))
+}
+
+/** Claims tasks, in the order they are handed out. */
+export async function held(
+  runtime: Actor,
+  given?: Partial<TaskRequest>,
+): Promise<readonly HeldTask[]> {
+  const { state, tasks } = await claimTasks(runtime, given)
+  if (state !== 'ok') throw new Error(`the claim was answered with "${state}"`)
+  return tasks
+}
+
+/** Claims the one task that is there. */
+export async function heldOne(runtime: Actor, given?: Partial<TaskRequest>): Promise<HeldTask> {
+  const tasks = await held(runtime, given)
+  if (tasks.length !== 1) throw new Error(`there should be one task, not ${tasks.length}`)
+  return tasks[0]!
+}
+
+/** Claims tasks, and returns their commands. */
+export async function commandsOf(runtime: Actor, given?: Partial<TaskRequest>): Promise<number[]> {
+  return (await held(runtime, given)).map(({ command }) => command)
+}
+
+/** What an attempt is known by. */
+export type Attempt = TaskKey & Pick<HeldTask, 'attempt'>
+
+/** The task of a command of the first execution, as who holds it for the first time knows it. */
+export function attemptAt(iid: Iid, command: number, given: Partial<Attempt> = {}): Attempt {
+  return { iid, execution: 1, command, attempt: 1, ...given }
+}
+
+export function completed(task: Attempt, payload = '"charged"'): TaskResult {
+  return ended(task, { kind: 'completed', payload })
+}
+
+export function failed(task: Attempt, payload = '"declined"'): TaskResult {
+  return ended(task, { kind: 'failed', payload })
+}
+
+export function retried(task: Attempt, delayMs = 0): TaskResult {
+  return ended(task, { kind: 'retry', delayMs })
+}
+
+export function released(task: Attempt, delayMs = 0): TaskResult {
+  return ended(task, { kind: 'release', delayMs })
+}
+
+function ended({ iid, execution, command, attempt }: Attempt, end: TaskEnd): TaskResult {
+  return { iid, execution, command, attempt, end }
+}
+
+/** Says what became of tasks, and returns the verdicts. */
+export async function finish(
+  runtime: Actor,
+  ...results: readonly TaskResult[]
+): Promise<TaskVerdict['verdict'][]> {
+  const verdicts = await runtime.store.finishTasks(runtime.runtime, results)
+  return verdicts.map(({ verdict }) => verdict)
+}
+
+/** A sign of life that tells nothing and asks for no limit, unless told otherwise. */
+export function beatOf(task: Attempt, given: Partial<Beat> = {}): Beat {
+  const { iid, execution, command, attempt } = task
+  return { iid, execution, command, attempt, details: null, silentMs: null, local: null, ...given }
+}
+
+/** Sends signs of life, and returns whether each attempt is still wanted. */
+export function beat(runtime: Actor, ...beats: readonly Beat[]): Promise<readonly boolean[]> {
+  return runtime.store.beat(runtime.runtime, beats)
+}
+
+/** Has the lease of `victim` end, and `witness` notice it. */
+export async function bury(scene: Scene, victim: Actor, witness: Actor): Promise<void> {
+  await scene.under.kill(victim.runtime)
+  await witness.tick()
+}

@@ -1,0 +1,142 @@
+// A server that only hands on notifications, for tests of those who send and hear them.
+
+import { virtualClock, type VirtualClock } from '../../src/base/virtual-clock.ts'
+import { type EarHost, type OpenEar } from '../../src/postgres/notifier/ear.ts'
+import { Notifier, type Server } from '../../src/postgres/notifier/notifier.ts'
+import type { Hint, HintListener, Listening } from '../../src/store/hints.ts'
+import { memoryLog, type MemoryLog } from '../support/workers.ts'
+
+/** What can be done to it, and what was done through it. */
+export interface FakeServer extends Server {
+  readonly openEar: OpenEar
+  /** Every LISTEN, UNLISTEN, ping and look, in order. */
+  readonly journal: string[]
+  /** How often somebody tried to connect. */
+  connects: number
+  /** While true, nobody can connect. */
+  down: boolean
+  /** While true, notifications are accepted and go nowhere. */
+  swallows: boolean
+  /** While true, pings are not answered. */
+  silent: boolean
+  /** Ends all connections that listen. */
+  cut(): void
+  /** Sends a payload to a recipient, as another process would. */
+  notify(to: string, payload: object | string): void
+}
+
+/** Makes one. */
+export function fakeServer(): FakeServer {
+  const ears = new Set<{ host: EarHost; channels: Set<string> }>()
+  const server: FakeServer = {
+    journal: [],
+    connects: 0,
+    down: false,
+    swallows: false,
+    silent: false,
+    async openEar(host) {
+      server.connects++
+      if (server.down) throw new Error('connection refused')
+      const ear = { host, channels: new Set<string>() }
+      ears.add(ear)
+      return {
+        async listen(channel) {
+          server.journal.push(`listen ${channel}`)
+          ear.channels.add(channel)
+        },
+        async unlisten(channel) {
+          server.journal.push(`unlisten ${channel}`)
+          ear.channels.delete(channel)
+        },
+        ping() {
+          server.journal.push('ping')
+          return server.silent ? new Promise(() => {}) : Promise.resolve()
+        },
+        close: () => void ears.delete(ear),
+      }
+    },
+    channelOf: async (to) => `test ${to}`,
+    async send(letters) {
+      if (server.down) throw new Error('connection refused')
+      for (const { to, payload } of letters) server.notify(to, payload)
+    },
+    notify(to, payload) {
+      const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
+      if (server.swallows) return
+      for (const { host, channels } of ears) {
+        const channel = `test ${to}`
+        if (channels.has(channel)) host.heard(channel, text)
+      }
+    },
+    cut() {
+      const cut = [...ears]
+      ears.clear()
+      for (const { host } of cut) host.lost(new Error('cut'))
+    },
+  }
+  return server
+}
+
+/** Somebody who listens through a notifier on a virtual clock. */
+export interface Stage extends AsyncDisposable {
+  readonly clock: VirtualClock
+  readonly log: MemoryLog
+  readonly server: FakeServer
+  readonly notifier: Notifier
+  /** Adds a listener; `runtime` is its number, 0 for a client. */
+  listen(runtime: number): Audience
+}
+
+/** A listener and what it heard. */
+export interface Audience {
+  readonly listening: Listening & { readonly id: string }
+  readonly heard: Hint[]
+  /** The times at which it was asked to look. */
+  readonly looks: number[]
+  runtime: number
+  /** Whether its looks find something. */
+  finds: boolean
+  /** Thrown at it when it hears. */
+  fails: boolean
+}
+
+/** Sets the stage. */
+export function stage(): Stage {
+  const clock = virtualClock()
+  const log = memoryLog()
+  const server = fakeServer()
+  const notifier = new Notifier({ clock, log, openEar: server.openEar })
+  return {
+    clock,
+    log,
+    server,
+    notifier,
+    listen(runtime) {
+      const audience = {
+        heard: [] as Hint[],
+        looks: [] as number[],
+        runtime,
+        finds: false,
+        fails: false,
+      }
+      const listener: HintListener = {
+        clock,
+        log,
+        interest: () => ({ runtime: audience.runtime, workflows: [], tasks: null, held: [] }),
+        hear(hint) {
+          if (audience.fails) throw new Error('it fails')
+          audience.heard.push(hint)
+        },
+        async look() {
+          audience.looks.push(clock.now())
+          server.journal.push('look')
+          return audience.finds
+        },
+      }
+      return Object.assign(audience, { listening: notifier.listen(listener, server) })
+    },
+    async [Symbol.asyncDispose]() {
+      await notifier.close()
+    },
+  }
+}

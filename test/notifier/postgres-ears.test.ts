@@ -1,0 +1,172 @@
+import { Pool } from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
+import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
+import type { Hint } from '../../src/store/hints.ts'
+import { eventually } from '../support/engine.ts'
+import { testSchema } from '../support/postgres.ts'
+import { memoryLog } from '../support/workers.ts'
+import { listenOn, storeWithHints } from './listeners.ts'
+import { CLIENT, LISTENING, RECALL, sceneIn, scenesInOneSchema } from './scene.ts'
+
+// The connection that hears: where it comes from, and what becomes of it.
+
+const openScene = scenesInOneSchema()
+
+test('a connection that is cut is replaced, and what was missed is looked for', async () => {
+  await using scene = openScene()
+  const [a, store] = [await scene.runtime(), await scene.store()]
+
+  const cut = await scene.database.query(`select pg_terminate_backend(pid) ${LISTENING}`)
+  expect(cut).toHaveLength(1)
+  await eventually(() => a.looks === 2 && a.listening.hears)
+  store.hints!.tell({ kind: 'recalled', iids: [1] }, CLIENT)
+
+  expect(await a.until(1)).toEqual([{ kind: 'recalled', iids: [1] }])
+  expect(a.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
+  expect(a.log.at('warn')).toEqual(['the connection for hints is lost; it is opened again'])
+})
+
+test('runtimes and clients of one postgres() share one connection that listens', async () => {
+  await using database = await testSchema()
+  const notifier = new SharedNotifier({ url: database.url })
+  const settings = { source: { url: database.url }, schema: database.schema }
+  const stores = [1, 2].map(() => postgresWorkflowStore(settings, notifier))
+  for (const store of stores) await store.open()
+  const [a, b] = [await listenOn(stores[0]!, 7), await listenOn(stores[1]!, 8)]
+  const listening = (): Promise<unknown[]> => database.query(`select 1 ${LISTENING}`)
+
+  expect(await listening()).toHaveLength(1)
+  await a.listening.close()
+  // The store of whoever was first may be closed before the last one is.
+  await stores[0]!.close()
+  await database.query(RECALL)
+  expect(await b.until(1)).toEqual([{ kind: 'recalled', iids: [1] }])
+  await b.listening.close()
+  await eventually(async () => (await listening()).length === 0)
+  await stores[1]!.close()
+})
+
+test('a pool of the user lends a connection, and gets it back', async () => {
+  await using database = await testSchema()
+  const pool = new Pool({ connectionString: database.url, max: 3 })
+  const store = await storeWithHints({ pool }, database.schema)
+  const a = await listenOn(store, 7)
+
+  await database.query(RECALL)
+  expect(await a.until(1)).toEqual([{ kind: 'recalled', iids: [1] }])
+
+  await a.listening.close()
+  await store.close()
+  await pool.end()
+})
+
+test('what is told while a listener looks is heard', async () => {
+  await using scene = openScene()
+  const { database } = scene
+  const store = await scene.store()
+  const hints: Hint[] = []
+
+  const listening = store.hints!.listen({
+    clock: systemClock(),
+    log: memoryLog(),
+    interest: () => ({ runtime: 7, workflows: [], tasks: null, held: [] }),
+    hear: (hint) => void hints.push(hint),
+    // Found nothing, and then something was done before it came to wait.
+    async look() {
+      await database.query(RECALL)
+      return false
+    },
+  })
+  onTestFinished(() => listening.close())
+
+  await eventually(() => hints.length > 0)
+  expect(hints).toEqual([{ kind: 'recalled', iids: [1] }])
+})
+
+describe('two schemas in one database never hear each other', () => {
+  const long = 'x'.repeat(50)
+  test.each([
+    [`we "ird' \\`, 'WE "ird'],
+    [long, long],
+  ])('%s and %s', async (one, two) => {
+    await using first = await testSchema(one)
+    await using second = await testSchema(two)
+    await using here = sceneIn(first)
+    await using there = sceneIn(second)
+    const [a, b] = [await here.runtime(), await there.runtime()]
+    const store = await here.store()
+
+    store.hints!.tell({ kind: 'recalled', iids: [1] }, CLIENT)
+    await a.until(1)
+    const elsewhere = await there.store()
+    elsewhere.hints!.tell({ kind: 'recalled', iids: [2] }, CLIENT)
+
+    expect(await b.until(1)).toEqual([{ kind: 'recalled', iids: [2] }])
+    expect(a.hints).toEqual([{ kind: 'recalled', iids: [1] }])
+  })
+})
+
+describe('behind a pooler that loses notifications', () => {
+  test('the store is asked instead, and that is said', async () => {
+    await using scene = openScene()
+    const { url, schema } = scene.database
+    const pool = deafPool(url)
+    const store = await storeWithHints({ pool }, schema)
+    const log = memoryLog()
+    let looks = 0
+
+    const listening = store.hints!.listen({
+      clock: hurriedClock(),
+      log,
+      interest: () => ({ runtime: 7, workflows: [], tasks: null, held: [] }),
+      hear() {},
+      async look() {
+        looks++
+        return false
+      },
+    })
+    await eventually(() => looks > 3)
+
+    expect(listening.health()).toMatchObject({ state: 'deaf' })
+    expect(log.at('warn')).toEqual([expect.stringContaining('Give listenUrl')])
+    await listening.close()
+    await store.close()
+    await pool.end()
+  })
+
+  test('an address that leads past it helps', async () => {
+    await using scene = openScene()
+    const { url, schema } = scene.database
+    const pool = deafPool(url)
+    const store = await storeWithHints({ pool }, schema, { url })
+
+    const a = await listenOn(store, 7)
+
+    expect(a.listening.health()).toEqual({ state: 'listening', interruptions: 0 })
+    await a.listening.close()
+    await store.close()
+    await pool.end()
+  })
+})
+
+/** Time passes fifty times as fast, for those who wait for what does not come. */
+function hurriedClock(): Clock {
+  const clock = systemClock()
+  return {
+    ...clock,
+    now: () => clock.now() * 50,
+    after: (ms, fire) => clock.after(ms / 50, fire),
+  }
+}
+
+/** Connections that take LISTEN and never hear anything. */
+function deafPool(url: string): Pool {
+  const pool = new Pool({ connectionString: url, max: 3 })
+  pool.on('connect', (client) => {
+    const emit = client.emit.bind(client) as (...args: unknown[]) => boolean
+    client.emit = (...args: unknown[]) => args[0] !== 'notification' && emit(...args)
+  })
+  return pool
+}

@@ -1,0 +1,82 @@
+// Processes on one file that are killed in the middle of their work, again and again.
+// HOLDFAST_ROUNDS for more rounds.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, test } from 'vitest'
+import { writeProgram } from './build-program.ts'
+import { queueFile } from './support.ts'
+
+const ROUNDS = Number(process.env['HOLDFAST_ROUNDS'] ?? 3)
+const PROCESSES = 2
+
+/** Runs a process until it has said so many lines, and kills it; answers what it said. */
+async function runAndKill(program: string, path: string, name: string, lines: number) {
+  const child = spawn(process.execPath, [program, path, name], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+  })
+  const said: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    said.push(line)
+    if (said.length === lines) child.kill('SIGKILL')
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  expect([child.exitCode, child.signalCode]).toEqual([null, 'SIGKILL'])
+  return said
+}
+
+test(
+  'whenever processes are killed, nothing pushed is lost, nothing acknowledged comes back, and no id is used twice',
+  { timeout: 30_000 + ROUNDS * 20_000 },
+  async () => {
+    await using file = queueFile()
+    const program = writeProgram(dirname(file.path), 'load')
+    const said: string[] = []
+
+    for (let round = 0; round < ROUNDS; round++) {
+      const runs = Array.from({ length: PROCESSES }, (_, i) =>
+        runAndKill(program, file.path, `${round}.${i}`, 40 + round * 57 + i * 31),
+      )
+      said.push(...(await Promise.all(runs)).flat())
+    }
+    const queue = await file.open<string>()
+    const left: { id: number; data: string }[] = []
+    for (;;) {
+      const page = await queue.takeMany(1_000)
+      if (page.length === 0) break
+      left.push(...page.map(({ id, data }) => ({ id, data })))
+    }
+
+    const pushed = said
+      .map((line) => /^pushed (\d+) (.+)$/.exec(line))
+      .flatMap((match) => (match === null ? [] : [{ id: Number(match[1]), data: match[2]! }]))
+    const idsAfter = (word: string): Set<number> =>
+      new Set(
+        said
+          .filter((line) => line.startsWith(`${word} `))
+          .map((line) => Number(line.split(' ')[1])),
+      )
+    const [acking, acked] = [idsAfter('acking'), idsAfter('acked')]
+    const found = new Map(left.map(({ id, data }) => [id, data]))
+
+    expect(pushed.length).toBeGreaterThan(20 * ROUNDS)
+    expect(acked.size).toBeGreaterThan(0)
+    expect(pushed.filter(({ id, data }) => !acking.has(id) && found.get(id) !== data)).toEqual([])
+    expect(left.filter(({ id }) => acked.has(id))).toEqual([])
+    expect(new Set(pushed.map(({ id }) => id)).size).toBe(pushed.length)
+    expect(left.map(({ id }) => id)).toEqual([...found.keys()].toSorted((a, b) => a - b))
+    expect(new Set(found.values()).size).toBe(left.length)
+    // Of one pusher, in the order it pushed.
+    const places = new Map<string, number>()
+    for (const { data } of left) {
+      const [process, pusher, number] = data.split('/') as [string, string, string]
+      expect(Number(number)).toBeGreaterThan(places.get(`${process}/${pusher}`) ?? -1)
+      places.set(`${process}/${pusher}`, Number(number))
+    }
+    // Nobody is left who could have anything in flight.
+    expect(queue.counts).toMatchObject({ total: left.length, inFlight: left.length })
+  },
+)

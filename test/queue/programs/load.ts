@@ -1,0 +1,31 @@
+// A process that pushes and handles messages until it is killed: `load <path> <name>`. It says what
+// it was told, and what it is about to acknowledge.
+
+import { writeSync } from 'node:fs'
+import { openQueue } from '../../../src/queue/index.ts'
+
+const [path, name] = process.argv.slice(2) as [string, string]
+const say = (line: string): void => void writeSync(1, `${line}\n`)
+
+const queue = await openQueue<string>(path, { lazy: true })
+say('ready')
+
+async function push(pusher: number): Promise<never> {
+  for (let i = 0; ; i++) {
+    const data = `${name}/${pusher}/${i}`
+    const id = await queue.push(data)
+    say(`pushed ${id} ${data}`)
+  }
+}
+
+async function consume(): Promise<void> {
+  for await (const delivery of queue.consume()) {
+    // Some are left unsettled when the end comes.
+    if (delivery.id % 3 === 0) continue
+    say(`acking ${delivery.id}`)
+    await delivery.ack()
+    say(`acked ${delivery.id}`)
+  }
+}
+
+await Promise.all([push(0), push(1), push(2), consume(), consume()])

@@ -1,0 +1,93 @@
+import { silentLog } from '../../src/base/log.ts'
+import { virtualClock } from '../../src/base/virtual-clock.ts'
+import { type DurableQueue, openDurableQueue } from '../../src/queue/durable-queue.ts'
+import { openQueue, type Queue, type QueueOptions } from '../../src/queue/index.ts'
+import { queueSettings } from '../../src/queue/options.ts'
+import { Database } from '../../src/sqlite/database.ts'
+import type { Operation } from '../../src/sqlite/operations/operation.ts'
+import { OPERATIONS } from '../../src/sqlite/operations/table.ts'
+import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
+import { SqliteQueueStore, type Thread } from '../../src/sqlite/queue/queue-store.ts'
+import { tempFile } from '../support/sqlite.ts'
+
+/** Both ways to open a queue. */
+export const MODES: readonly (readonly [mode: string, lazy: boolean])[] = [
+  ['eager', false],
+  ['lazy', true],
+]
+
+/** A file for queues, which are closed before it is removed. Tests that end no power need no fsync. */
+export function queueFile() {
+  const file = tempFile()
+  const opened: Queue<never>[] = []
+  return {
+    path: file.path,
+    async open<T>(options: QueueOptions<T> = {}): Promise<Queue<T>> {
+      const queue = await openQueue<T>(file.path, { durability: 'os', log: silentLog, ...options })
+      opened.push(queue as Queue<never>)
+      return queue
+    },
+    /** Closes a queue and opens it again. */
+    async reopen<T>(queue: Queue<T>, options: QueueOptions<T> = {}): Promise<Queue<T>> {
+      await queue.close()
+      return this.open(options)
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await Promise.all(opened.map((queue) => queue.close()))
+      file[Symbol.dispose]()
+    },
+  }
+}
+
+/** The data of everything that can be taken now, in order. */
+export async function takeAll<T>(queue: Queue<T>): Promise<T[]> {
+  const deliveries = await queue.takeMany(1_000)
+  return deliveries.map(({ data }) => data)
+}
+
+/** Settings for a file with queues. */
+export function queueFileSettings(path: string): SqliteSettings {
+  return { ...sqliteSettings({ path, durability: 'os' }), holds: 'queues' }
+}
+
+/** Does without a thread what a thread does, so that time and crashes can be played with. */
+export function inlineThread(database: Database): Thread {
+  return {
+    async call(operation, args, clockOffsetMs = 0) {
+      const wanted = OPERATIONS[operation] as unknown as Operation<unknown[], unknown>
+      return database[wanted.mode](`sqlite ${operation}`, clockOffsetMs, (tx) =>
+        wanted.run(tx, ...args),
+      ) as never
+    },
+    async close() {},
+  }
+}
+
+/** A queue whose time the test moves, in memory unless it is given a database. */
+export async function queueInTime<T>(
+  options: QueueOptions<T> & { readonly database?: Database; readonly offsetMs?: number } = {},
+) {
+  const { database = new Database(queueFileSettings(':memory:')), offsetMs = 0, ...given } = options
+  const clock = virtualClock()
+  const settings = queueSettings<T>({ log: silentLog, ...given })
+  const store = new SqliteQueueStore(inlineThread(database), settings.name)
+  store.advanceClock(offsetMs)
+  const queue: DurableQueue<T> = await openDurableQueue<T>({
+    ...settings,
+    store,
+    clock,
+    idleClock: clock,
+    random: () => 0.5,
+  })
+  return {
+    queue,
+    store,
+    database,
+    /** Lets time pass, for the queue and for its store, with all that falls due. */
+    async pass(ms: number): Promise<void> {
+      store.advanceClock(ms)
+      await clock.advance(ms)
+    },
+    [Symbol.asyncDispose]: () => queue.close(),
+  }
+}

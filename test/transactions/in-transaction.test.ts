@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import {
+  channel,
+  type Client,
+  ConflictError,
+  connect,
+  type InTransaction,
+  message,
+  open as openRuntime,
+  workflow,
+} from '../../src/index.ts'
+import { DRIVERS, type Inside, type Place } from './drivers.ts'
+
+const notes = channel<string>('notes', { capacity: 2 })
+const greet = workflow('greet', async (name: string) => `hello ${name}`)
+const listen = workflow('listen', async (count: number, ctx) => {
+  const heard: string[] = []
+  while (heard.length < count) heard.push(await ctx.receive(notes))
+  return heard
+})
+
+interface Scene extends Place {
+  readonly client: Client
+  /** Runs `work` in a transaction that is committed, with an entry of the user's own. */
+  commit<T>(work: (holdfast: InTransaction, inside: Inside) => Promise<T>): Promise<T>
+  entries(): Promise<number>
+}
+
+async function openScene(open: () => Promise<Place>): Promise<Scene> {
+  const place = await open()
+  const client = connect(place.store)
+  return {
+    ...place,
+    client,
+    commit: (work) =>
+      place.transaction(async (inside) => {
+        await inside.run(`insert into ${place.table} values ('mine')`)
+        return work(client.in(inside.tx), inside)
+      }),
+    async entries() {
+      return (await place.look(`select entry from ${place.table}`)).length
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close()
+      await place[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const ODD = `it's a "quoted" \\n $1 ::text\u0000\u0001 \u{1f600} \\`
+
+describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
+  test('what is started, sent and cancelled is there when it is committed', async () => {
+    await using scene = await openScene(open)
+    const { client } = scene
+    await client.start(greet, 'nobody', { id: 'unwanted', delay: '1h' })
+
+    const started = await scene.commit(async (holdfast) => {
+      await holdfast.send('listener', notes, ODD)
+      await holdfast.cancel('unwanted', 'not needed')
+      const options = { id: 'greeter', labels: { for: 'Kim' } }
+      await holdfast.start(listen, 2, { id: 'listener', send: message(notes, 'from the start') })
+      return holdfast.start(greet, ODD, options)
+    })
+
+    expect(started).toEqual({ id: 'greeter' })
+    expect(await scene.entries()).toBe(1)
+    expect(await client.get('greeter').info()).toMatchObject({
+      workflow: 'greet',
+      labels: { for: 'Kim' },
+    })
+    await using runtime = await openRuntime(scene.store, { register: [greet, listen] })
+    expect(await runtime.get(greet, 'greeter').result()).toBe(`hello ${ODD}`)
+    expect(await runtime.get(listen, 'listener').result()).toEqual([ODD, 'from the start'])
+    await expect(runtime.get('unwanted').result()).rejects.toMatchObject({ reason: 'not needed' })
+  })
+
+  test('nothing is there when it is rolled back', async () => {
+    await using scene = await openScene(open)
+    const { client } = scene
+    await client.start(listen, 1, { id: 'listener' })
+
+    const rolledBack = scene.commit(async (holdfast) => {
+      await holdfast.start(greet, 'Kim', { id: 'greeter' })
+      await holdfast.send('listener', notes, 'hi')
+      await holdfast.send('early', notes, 'hi')
+      await holdfast.cancel('listener')
+      throw new Error('no')
+    })
+
+    await expect(rolledBack).rejects.toThrow('no')
+    expect(await scene.entries()).toBe(0)
+    expect(await client.get('greeter').info()).toBeUndefined()
+    const ids = `select id from ${scene.table.replace('entries', 'instances')}`
+    expect(await scene.look(ids)).toEqual([{ id: 'listener' }])
+    const mail = `select iid from ${scene.table.replace('entries', 'inbox')}`
+    expect(await scene.look(mail)).toEqual([])
+  })
+
+  test('outside of one it is refused, and nothing is there', async () => {
+    await using scene = await openScene(open)
+    const holdfast = scene.client.in(scene.outside)
+
+    await expect(holdfast.start(greet, 'Kim', { id: 'a' })).rejects.toThrow(TypeError)
+    await expect(holdfast.send('b', notes, 'hi')).rejects.toThrow(/^in: .*transaction/)
+
+    expect(await scene.client.get('a').info()).toBeUndefined()
+    const ids = `select id from ${scene.table.replace('entries', 'instances')}`
+    expect(await scene.look(ids)).toEqual([])
+  })
+
+  test('a transaction of its own makes an id that is taken an answer or an error', async () => {
+    await using scene = await openScene(open)
+    await scene.client.start(greet, 'Kim', { id: 'taken' })
+
+    const ends = await scene.commit(async (holdfast) => [
+      await holdfast.start(greet, 'Kim', { id: 'taken' }),
+      await holdfast.start(greet, 'Ada', { id: 'taken', onConflict: 'error' }).catch(thrown),
+      await holdfast.start(listen, 1, { id: 'taken' }).catch(thrown),
+      await holdfast.start(greet, 'Kim', { id: 'taken', onConflict: 'restart' }).catch(thrown),
+      await holdfast.start(greet, 'Kim', { id: 'new' }),
+      await holdfast.start(greet, 'Kim', { id: 'new' }),
+      await holdfast.start(greet, 'Kim', { id: 'new', onConflict: 'error' }).catch(thrown),
+      await holdfast.cancel('nobody').catch(thrown),
+    ])
+
+    expect(ends).toEqual([
+      { id: 'taken' },
+      new ConflictError('start: id "taken" exists already (running)', 'taken'),
+      new ConflictError('start: id "taken" belongs to workflow "greet", not to "listen"', 'taken'),
+      new RangeError(
+        `start: onConflict must not be 'restart' in a transaction: what runs cannot be ended in it`,
+      ),
+      { id: 'new' },
+      { id: 'new' },
+      new ConflictError('start: id "new" exists already (running)', 'new'),
+      new Error('cancel: there is no instance "nobody"'),
+    ])
+    // None of them has ended the transaction.
+    expect(await scene.entries()).toBe(1)
+    expect(await scene.client.get('new').info()).toBeDefined()
+  })
+
+  test('a channel that is full refuses, and a key is taken once', async () => {
+    await using scene = await openScene(open)
+    await scene.client.start(listen, 3, { id: 'listener' })
+
+    const ends = await scene.commit((holdfast) =>
+      Promise.all([
+        holdfast.send('listener', notes, 'a', { dedupeKey: 'k' }),
+        holdfast.send('listener', notes, 'a', { dedupeKey: 'k' }),
+        holdfast.send('listener', notes, 'b'),
+        holdfast.send('listener', notes, 'c').catch(thrown),
+      ]),
+    )
+
+    expect(ends.at(-1)).toMatchObject({ name: 'ChannelFullError', capacity: 2 })
+    const [row] = await scene.look<{ n: number | string }>(
+      `select count(*) as n from ${scene.table.replace('entries', 'inbox')}`,
+    )
+    expect(Number(row!.n)).toBe(2)
+  })
+})
+
+function thrown(error: unknown): unknown {
+  return error
+}
