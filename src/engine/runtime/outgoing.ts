@@ -47,6 +47,8 @@ export interface OutgoingHost {
   workflow(name: string, version: string): WorkflowDefinition | undefined
   completed(copy: Copy, command: number, value: string): void
   failed(copy: Copy, command: number, error: string): void
+  /** The instance is somebody else's by now. */
+  recall(copy: Copy): void
   /** A child was found to be there; its result may be there as well. */
   startedChild(copy: Copy, command: number, child: Iid): void
   hint(targets: readonly Hint[]): void
@@ -150,6 +152,8 @@ export class Outgoing {
       const { iid, verdict } = await this.#host.start({ ...wanted, iid: absent })
       if (verdict === 'done' && absent === undefined) return this.#found(copy, event, iid)
       const [row] = await store.find([id])
+      // Somebody else owns the parent by now, and decides what becomes of its commands.
+      if (row === undefined && verdict === 'refused') return this.#host.recall(copy)
       // Somebody removed it just now.
       if (row === undefined) continue
       if (isSameParent(row.parent, parent)) return this.#found(copy, event, row.iid)

@@ -216,6 +216,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       newIid: () => this.#iids.take(),
       start: (start) => this.start(start),
       workflow: (name, version) => registry.workflow({ name, version }),
+      recall: (copy) => conductor.recall(copy),
       startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
       hint: (targets) => this.hint(targets),
     })

@@ -2504,10 +2504,11 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: '69616c142ae4b429',
+    checksum: 'd0efc076dcf75182',
     sql: `-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
 -- order given (d done, e the id is taken, a messages wait for the id under another number, r the
--- number is taken), and with the numbers of those that were added now.
+-- number is taken, or its sender does not own the parent), and with the numbers of those that were
+-- added now.
 --
 -- p_starts are lists, in the order of the columns of \`given\`; the labels follow their number. Then
 -- come those of messages that go with a start. Lists of parents and labels are empty where none of
@@ -2570,7 +2571,14 @@ begin
         case when status > 1 then p_clock end,
         parent_iid, parent_execution, parent_command, on_close, parent_id,
         nullif(labels, '{}')
-      from given
+      from given as g
+      -- Who started it for a workflow has to own that: another owner may have called it off.
+      where g.parent_iid is null
+        or p_owner is null
+        or coalesce(
+          (select r.owner is not distinct from p_owner from runs as r where r.iid = g.parent_iid),
+          true
+        )
       -- Two who start the same ids meet them in the same order, and cannot block each other.
       order by id
       on conflict do nothing
@@ -2682,13 +2690,9 @@ begin
             else 'r'
           end
         when known.id is not null then 'r'
-        when (
-            select i.status
-            from instances as i
-            where i.id = g.id collate "C"
-          ) = 0
-          then 'a'
-        else 'e'
+        when taken.status = 0 then 'a'
+        when taken.id is not null then 'e'
+        else 'r'
       end,
       '' order by g.place
     )
@@ -2701,6 +2705,12 @@ begin
       where i.iid = g.iid
       limit 1
     ) as known on true
+    left join lateral (
+      select i.id, i.status
+      from instances as i
+      where i.id = g.id collate "C"
+      limit 1
+    ) as taken on true
   );
 end
 $$;

@@ -31,6 +31,7 @@ values (?, ?, ?, ?, ?, 0, 0, ?)`
  */
 export function startInstance(tx: Transaction, item: StartItem, owner: number | null): Verdict {
   const { iid, id, owned, end } = item
+  if (isOverruled(tx, item, owner)) return 'refused'
   if (!insertInstance(tx, item, item.turn.execution)) {
     const other = tx.sql('select iid, status from instances where id = ?').get(id) as
       { iid: number; status: string } | undefined
@@ -44,6 +45,16 @@ export function startInstance(tx: Transaction, item: StartItem, owner: number | 
   }
   begin(tx, item, owner)
   return 'done'
+}
+
+/** Who starts one for a workflow has to own that: another owner may have called it off. */
+function isOverruled(tx: Transaction, { iid, parent }: StartItem, owner: number | null): boolean {
+  if (parent === null || owner === null) return false
+  const run = tx.sql('select owner from runs where iid = ?').get(parent.iid) as
+    { owner: number | null } | undefined
+  if (run === undefined || run.owner === owner) return false
+  // Sent again, it may have been done when its sender owned the parent.
+  return tx.sql('select 1 from instances where iid = ?').get(iid) === undefined
 }
 
 /** What is known of an instance from the beginning. */

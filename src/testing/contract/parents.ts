@@ -92,13 +92,32 @@ function describeResults({ test, expect, open }: Contract): void {
     await using scene = await open()
     const runtime = await scene.runtime()
     const owned = await runtime.ownOne()
-    const [free] = await scene.sleeping(runtime.workflows[0]!, [null])
-    const children = await runtime.ownChildren(childOf(owned), childOf(free!))
+    const free = await runtime.ownOne()
+    const children = await runtime.ownChildren(childOf(owned), childOf(free))
+    await runtime.turns(turnItem(free, { next: { kind: 'release', wakeAt: null } }))
 
     await runtime.turns(...children.map((iid) => turnItem(iid, { turn: turnRow(2), next: END })))
 
     expect(await runtime.tick()).toMatchObject({ mail: [owned], claimable: true })
     expect(await runtime.claimed()).toEqual([free])
+  })
+
+  test('nobody starts a child for an instance that somebody else owns, or nobody', async () => {
+    await using scene = await open()
+    const runtime = await scene.runtime()
+    const other = await scene.otherRuntime()
+    const parent = await runtime.ownOne()
+    const [first, second, third] = (await runtime.reserve(3)) as [number, number, number]
+    const child = (iid: number, command: number) =>
+      runtime.startItem(iid, { parent: childOf(parent, { command }) })
+
+    expect(await other.starts(child(first, 1))).toEqual(['refused'])
+    expect(await runtime.starts(child(second, 2))).toEqual(['done'])
+    await scene.store.suspend([idOf(parent)], '"why"')
+    expect(await runtime.starts(child(third, 3))).toEqual(['refused'])
+    // Sent again, it is the same one.
+    expect(await runtime.starts(child(second, 2))).toEqual(['done'])
+    expect(await scene.store.look([first, third])).toEqual([undefined, undefined])
   })
 
   test('a suspended parent finds the result when it is resumed', async () => {
@@ -153,12 +172,16 @@ function describeResults({ test, expect, open }: Contract): void {
     const parent = await runtime.ownOne()
     const links = Array.from({ length: 20 }, (_, i) => childOf(parent, { command: i + 1 }))
     const left = await runtime.ownChildren(...links.slice(0, 10))
-    const right = await other.ownChildren(...links.slice(10))
+    const mine = await runtime.ownChildren(...links.slice(10))
+    await runtime.turns(
+      ...mine.map((iid) => turnItem(iid, { next: { kind: 'release', wakeAt: 0 } })),
+    )
+    const right = (await other.claim({ limit: 10, hinted: mine })).claims
     const last = { turn: turnRow(2), next: END }
 
     const verdicts = await Promise.all([
       runtime.turns(...left.map((iid) => turnItem(iid, last))),
-      other.turns(...right.map((iid) => turnItem(iid, last))),
+      other.turns(...right.map(({ iid, epoch }) => turnItem(iid, { ...last, epoch }))),
       runtime.turns(turnItem(parent, { turn: turnRow(2) })),
     ])
 
