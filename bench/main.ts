@@ -6,6 +6,7 @@ import { benchEngine, type EngineOptions } from './engine.ts'
 import { benchNotify } from './notify.ts'
 import { benchPeers } from './peers.ts'
 import { type BenchServer, benchServer } from './postgres.ts'
+import { benchProfile } from './profile.ts'
 import { benchQueue } from './queue.ts'
 import { printTable, type Row } from './table.ts'
 import { benchTasks } from './tasks.ts'
@@ -23,6 +24,7 @@ const BENCHES: Record<string, (options: EngineOptions) => Promise<Row[]>> = {
   notify: benchNotify,
   peers: benchPeers,
   queue: benchQueue,
+  profile: benchProfile,
 }
 
 // Something hangs, then.

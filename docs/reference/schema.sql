@@ -310,6 +310,9 @@ create function lock_owners(p_iids bigint[])
 create function lock_space()
   returns integer;
 
+create function may_be_careful(p_runtime integer)
+  returns boolean;
+
 create function may_transact(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer)
   returns boolean;
 

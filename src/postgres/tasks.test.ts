@@ -140,6 +140,26 @@ test('who claims under a limit keeps others from that limit only, and they look 
   expect(after.tasks).toHaveLength(1)
 })
 
+test('who claims an instance and a task at once gets one of those that runtimes died with', async () => {
+  await using opened = await openStore()
+  const runtime = await opened.runtime()
+  const [waiting] = await asking(opened, runtime, 1)
+  const [free] = await asking(opened, runtime, 1)
+  const died = `with died as (update tasks set deaths = 2 where iid = $1)
+    update runs set owner = null, wake_at = 0, attempts = 2 where iid = $2`
+  await opened.database.query(died, [waiting, free])
+  const claiming = await midClaim(opened, runtime, 10)
+
+  const claim = opened.store.claim({ ...runtime, limit: 10, hinted: [] })
+  await waitForLock(opened.database, 'advisory')
+  await claiming.query('commit')
+
+  expect(
+    await opened.database.query('select iid::int from tasks where held_by is not null'),
+  ).toEqual(expect.arrayContaining([{ iid: waiting }]))
+  expect((await claim).claims).toEqual([])
+})
+
 test('a rate that somebody with a later clock has used up is closed until then', async () => {
   await using opened = await openStore()
   await opened.setClock(20_000)

@@ -152,3 +152,26 @@ test('one that was never used is closed without a thread', async () => {
 
   expect(workers).toEqual([])
 })
+
+test('timers run while calls and answers follow each other', async () => {
+  await using under = threadOn(':memory:')
+  await under.thread.open()
+  let answers = 0
+  let isOver = false
+  const follow = async (): Promise<void> => {
+    while (!isOver && answers < 400) {
+      await under.thread.call('reserve', [1])
+      answers++
+      // The next answer is there before this one is done with.
+      const untilMs = performance.now() + 1
+      while (performance.now() < untilMs);
+    }
+  }
+
+  const following = [follow(), follow(), follow()]
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  isOver = true
+  await Promise.all(following)
+
+  expect(answers).toBeLessThan(100)
+})

@@ -16,6 +16,8 @@ import { type Request, type Response, storeErrorFromData } from './thread-protoc
 //   T3. A database in memory is lost with its thread, so there every later call fails.
 //   T4. The thread keeps the process alive only while somebody waits for an answer.
 //   T5. A thread looks after the leases, and for commits of others, as the one before it did.
+//   T6. One answer is given out in each round of the event loop. A port hands over all there are,
+//       and what comes meanwhile too: while answers and calls follow each other, no timer would run.
 
 interface Pending {
   readonly operation: string
@@ -36,6 +38,8 @@ export class SqliteThread {
   #worker: Worker | undefined
   #lastNumber = 0
   #ended: string | undefined
+  /** Answers for the next rounds; `undefined` when one may be given out in this round (T6). */
+  #later: Response[] | undefined
 
   /** `start` makes the worker: only tests, which end it on purpose, have one of their own. */
   constructor(settings: SqliteSettings, start = startWorker) {
@@ -137,6 +141,23 @@ export class SqliteThread {
   }
 
   #receive(worker: Worker, response: Response): void {
+    if (this.#later !== undefined) return void this.#later.push(response)
+    this.#later = []
+    setImmediate(() => this.#nextRound(worker))
+    this.#take(worker, response)
+  }
+
+  #nextRound(worker: Worker): void {
+    const response = this.#later?.shift()
+    if (response === undefined) {
+      this.#later = undefined
+      return
+    }
+    setImmediate(() => this.#nextRound(worker))
+    this.#take(worker, response)
+  }
+
+  #take(worker: Worker, response: Response): void {
     if ('changed' in response) return this.hub.changed()
     const pending = this.#pending.get(response.number)
     this.#pending.delete(response.number)
@@ -147,6 +168,7 @@ export class SqliteThread {
 
   #onExit(worker: Worker, cause: unknown): void {
     if (this.#worker === worker) this.#worker = undefined
+    for (const response of this.#later?.splice(0) ?? []) this.#take(worker, response)
     if (this.#settings.path === ':memory:') {
       this.#ended ??= 'the thread that held the database in memory has ended'
     }

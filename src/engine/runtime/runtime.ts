@@ -37,6 +37,7 @@ import { Hearing } from './hearing.ts'
 import { IidPool } from './iid-pool.ts'
 import { type MailHost, MailReader } from './mail-reader.ts'
 import { Outgoing } from './outgoing.ts'
+import { Ownership } from './ownership.ts'
 import { Pulse } from './pulse.ts'
 import { firstEvent, type NewInstance, startItem } from './start-item.ts'
 import { StoreClock } from './store-clock.ts'
@@ -45,8 +46,6 @@ import type { TaskPolicy } from './task-runner.ts'
 import { Ticker, type TickHost } from './ticker.ts'
 import { untilIdle } from './until-idle.ts'
 import { Workforce } from './workforce.ts'
-
-const NOT_WANTED = 'its result is not wanted any more'
 
 /** What a runtime is made of. */
 export interface RuntimeSetup {
@@ -103,6 +102,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   readonly #iids: IidPool
   readonly #committer: Committer
   readonly #conductor: Conductor
+  readonly #ownership: Ownership
   readonly #workforce: Workforce
   readonly #outgoing: Outgoing
   readonly #mail: MailReader
@@ -148,7 +148,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
         look: (iids) => this.#mail.look(iids),
         claimAt: (at) => this.claimAt(at),
         tasksAt: (at) => this.tasksAt(at),
-        abortTasks: (keys) => this.#workforce.tasks.abort(keys, NOT_WANTED),
+        abortTasks: (keys) => this.#workforce.tasks.abort(keys),
         recall: (iids) => this.recall(iids),
         ask: async () => {
           const { work, tasks } = await this.#ticker.ask()
@@ -196,11 +196,13 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
         this.#hearing.tellTasks(tasks)
       },
       tasksDropped: (keys) => {
-        this.#workforce.tasks.abort(keys, NOT_WANTED)
+        this.#workforce.tasks.abort(keys)
         this.tell({ kind: 'dropped', tasks: keys })
       },
     })
     this.#conductor = conductor
+    const isDead = (runtime: number): boolean => this.isDead(runtime)
+    this.#ownership = new Ownership({ store, registry, conductor, isDead })
     const completed = (copy: Copy, command: number, value: string): void =>
       conductor.arrive(copy, [{ event: { type: 'completed', command, value } }])
     const failed = (copy: Copy, command: number, error: string): void =>
@@ -418,18 +420,11 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   }
 
   held(): readonly Standing[] {
-    const { copies } = this.#conductor
-    return copies.standings().filter(({ iid }) => copies.get(iid)?.state === 'resting')
+    return this.#ownership.held()
   }
 
   dropLost(held: readonly Standing[], owned: readonly Claim[]): void {
-    const epochs = new Map(owned.map(({ iid, epoch }) => [iid, epoch]))
-    for (const { iid, epoch } of held) {
-      const copy = this.copy(iid)
-      if (copy === undefined || copy.epoch !== epoch || epochs.get(iid) === epoch) continue
-      // One that is being committed is told by the answer.
-      if (copy.state === 'resting') this.#conductor.recall(copy)
-    }
+    this.#ownership.dropLost(held, owned)
   }
 
   ownedCount(): number {
@@ -469,7 +464,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   }
 
   lostTasks(keys: readonly (TaskKey & { readonly attempt: number })[]): void {
-    this.#workforce.tasks.abort(keys, NOT_WANTED)
+    this.#workforce.tasks.abort(keys)
   }
 
   tasksAt(at: number): void {
@@ -489,19 +484,8 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#claimer.reconcile()
   }
 
-  async takeOn(runtime: number, claims: readonly Claim[]): Promise<void> {
-    const { copies } = this.#conductor
-    const wanted = claims.map((claim) => ({ claim, kept: copies.adopt(claim) }))
-    const loaded = await this.store.load(
-      wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
-    )
-    if (this.isDead(runtime)) return
-    const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
-    for (const { claim, kept } of wanted) {
-      const instance = byIid.get(claim.iid)
-      const definition = instance && this.#setup.registry.workflow(instance.workflow)
-      if (instance && definition) this.#conductor.resume(claim, instance, definition, kept)
-    }
+  takeOn(runtime: number, claims: readonly Claim[]): Promise<void> {
+    return this.#ownership.takeOn(runtime, claims)
   }
 
   readMail(iids: readonly Iid[]): void {
@@ -535,31 +519,16 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#ticker.wake()
   }
 
-  async onLapse(): Promise<void> {
-    const { copies } = this.#conductor
-    const standings = copies.standings()
-    if (standings.length === 0) return
-    const { same } = await this.store.verify(this.#identity.runtime, standings)
-    for (const [i, { iid, epoch }] of standings.entries()) {
-      const copy = copies.get(iid)
-      if (!same[i] && copy?.epoch === epoch) this.#conductor.drop(copy, 'it was taken away')
-    }
+  onLapse(): Promise<void> {
+    return this.#ownership.dropTaken(this.#identity.runtime)
   }
 
   async onServerChange(): Promise<ReadonlySet<Iid>> {
-    const { copies } = this.#conductor
-    const standings = copies.standings()
-    const { server, same } = await this.store.verify(this.#identity.runtime, standings)
-    const lost = new Set(standings.filter((_, i) => !same[i]).map(({ iid }) => iid))
+    const { server, copies, lost } = await this.#ownership.dropUnknown(this.#identity.runtime)
     this.log.warn(
-      { copies: standings.length, lost: lost.size },
+      { copies, lost: lost.size },
       'the database server restarted or is another one; copies in memory were compared with it',
     )
-    for (const iid of lost) {
-      const copy = copies.get(iid)
-      if (copy !== undefined) this.#conductor.drop(copy, 'the database lost its latest turns')
-    }
-    copies.forgetReleased()
     // A server that lost its tail may hand out the same numbers again.
     this.#iids.forget()
     this.#identity = { ...this.#identity, server }

@@ -51,6 +51,7 @@ function openRunner(
   const deaths: number[] = []
   const hints: Hint[] = []
   const due: number[] = []
+  const careful: string[] = []
   let gate: Promise<void> | undefined
   const slots = new Slots(
     { clock, log: host.log, onFree: () => runner.roomFreed() },
@@ -74,7 +75,10 @@ function openRunner(
       tasksAt: (at) => due.push(at),
       becoming: () => [],
       beatsOver: () => undefined,
-      carefulOver: () => runner.wake(),
+      carefulOver: () => {
+        careful.push('over')
+        runner.wake()
+      },
       hint: (targets) => hints.push(...targets),
     },
     { served: given.served ?? UNTAGGED, mostSessions: 4, sessionIdleMs: 9_000 },
@@ -92,6 +96,8 @@ function openRunner(
     deaths,
     hints,
     due,
+    /** When something that others waited for was over. */
+    careful,
     /** Nothing may begin until the function that this returns is called. */
     holdStarts: () => {
       let open!: () => void
@@ -277,7 +283,7 @@ describe('the runner of tasks', () => {
     await give([1], [2])
     expect(manual.begun).toEqual([])
 
-    runner.abort([{ iid: 1, execution: 1, command: 1 }], 'not wanted')
+    runner.abort([{ iid: 1, execution: 1, command: 1 }])
     release()
     await settle()
 
@@ -342,9 +348,12 @@ describe('the runner of tasks', () => {
       const { runner, store, manual, give, settle } = opened
       await give([1], [2])
 
-      runner.abort([{ iid: 1, execution: 1, command: 1 }], 'not wanted')
+      runner.abort([{ iid: 1, execution: 1, command: 1 }])
       const [first, second] = manual.begun
-      expect(first!.signal.reason).toMatchObject({ name: 'CancelledError', reason: 'not wanted' })
+      expect(first!.signal.reason).toMatchObject({
+        name: 'CancelledError',
+        reason: 'its result is not wanted any more',
+      })
       expect(second!.signal.aborted).toBe(false)
       manual.end(0)
       manual.end(1)
@@ -359,7 +368,7 @@ describe('the runner of tasks', () => {
       const { runner, store, manual, give, settle } = opened
       await give([1, { attempt: 2 }])
 
-      runner.abort([{ iid: 1, execution: 1, command: 1, attempt: 1 }], 'not wanted')
+      runner.abort([{ iid: 1, execution: 1, command: 1, attempt: 1 }])
       expect(runner.held()).toEqual([{ iid: 1, execution: 1, command: 1, attempt: 2 }])
       manual.end(0)
       await settle()
@@ -367,12 +376,26 @@ describe('the runner of tasks', () => {
       expect(store.ends).toEqual([[1, 'completed', 5]])
     })
 
+    test('is not in the way of others any more', async () => {
+      await using opened = openRunner()
+      const { runner, store, manual, give, settle } = opened
+      await give([1, { session: 'one' }])
+      const asked = store.requests.length
+
+      runner.abort([{ iid: 1, execution: 1, command: 1 }])
+      await settle()
+
+      expect(store.requests).toHaveLength(asked + 1)
+      manual.end(0)
+      await settle()
+    })
+
     test('is told apart from the same command of another execution or instance', async () => {
       await using opened = openRunner()
       const { runner, manual, give } = opened
       await give([1, { iid: 11 }], [1, { iid: 1, execution: 11 }])
 
-      runner.abort([{ iid: 1, execution: 1, command: 1 }], 'not wanted')
+      runner.abort([{ iid: 1, execution: 1, command: 1 }])
 
       expect(manual.begun.map(({ signal }) => signal.aborted)).toEqual([false, false])
     })
@@ -546,6 +569,15 @@ describe('the runner of tasks', () => {
       ])
       expect(hints).toContainEqual({ iid: 31, owner: null })
       expect(log.at('error')).toEqual(['instance set aside'])
+    })
+
+    test('is not in the way of others once its instance is set aside', async () => {
+      await using opened = openRunner()
+      const { careful, give } = opened
+
+      await give([1, { deaths: 5, attempt: 6 }])
+
+      expect(careful).toEqual(['over'])
     })
   })
 

@@ -24,11 +24,12 @@ import { worker, type Worker } from '../../workers/worker.ts'
 import type { Hint } from '../client/client-setup.ts'
 import type { ActivityDefinition } from '../definitions.ts'
 import { LocalCall } from './activities.ts'
-import { ActivityCall } from './activity-call.ts'
-import { readTaskOptions, type TaskOptions } from './activity-work.ts'
-import { CAREFUL_DEATHS, MOST_DEATHS, PoisonError } from './poison.ts'
+import type { ActivityCall } from './activity-call.ts'
+import { readTaskOptions } from './activity-work.ts'
+import { MOST_DEATHS, PoisonError } from './poison.ts'
 import { type AttemptEnd, type AttemptHost, runAttempt } from './run-attempt.ts'
 import type { Slots } from './slots.ts'
+import { isInTheWay, TaskCall } from './task-call.ts'
 import { TaskResults } from './task-results.ts'
 
 const MOST_AT_ONCE = 64
@@ -161,7 +162,7 @@ export class TaskRunner {
   /** Nobody waits for it, and nobody is to run it again: it is removed as if it had failed. */
   discard(call: LocalCall): void {
     const { key, attempt } = call
-    this.abort([{ ...key, attempt }], NOT_WANTED)
+    this.abort([{ ...key, attempt }])
     const payload = this.#host.values.encodeError(new CancelledError(NOT_WANTED))
     this.results.add(this.#host.runtimeNumber(), {
       ...key,
@@ -171,13 +172,14 @@ export class TaskRunner {
   }
 
   /** These are not wanted any more; with an attempt, only if it is that one. */
-  abort(keys: readonly (TaskKey & { readonly attempt?: number })[], reason: string): void {
+  abort(keys: readonly (TaskKey & { readonly attempt?: number })[]): void {
     for (const key of keys) {
       const held = this.#held.get(nameOf(key))
       if (held === undefined || (key.attempt ?? held.call.attempt) !== held.call.attempt) continue
       this.#held.delete(nameOf(key))
       if (held.call instanceof LocalCall) held.call.task = 'gone'
-      held.call.abort(reason)
+      held.call.abort(NOT_WANTED)
+      this.#letOthersGo(nameOf(key))
     }
     this.#settled.notifyOne()
   }
@@ -190,6 +192,7 @@ export class TaskRunner {
       call.abort(reason)
     }
     this.#held.clear()
+    this.#inTheWay.clear()
     this.#settled.notifyOne()
   }
 
@@ -300,11 +303,12 @@ export class TaskRunner {
 
   #begin(runtime: number, task: HeldTask): void {
     const definition = this.#host.activity(task.activity)
+    const options = readTaskOptions(task.options)
+    if (isInTheWay(task, options)) this.#inTheWay.add(nameOf(task))
     if (this.#closing || definition === undefined) return this.#giveBack(runtime, task, 0)
     if (task.deaths >= MOST_DEATHS) return void this.#setAside(runtime, task)
-    const call = new TaskCall(this.#host, task, definition, (one) => this.#isHeld(one))
+    const call = new TaskCall(this.#host, task, options, definition, (one) => this.#isHeld(one))
     this.#held.set(nameOf(task), { call, runtime })
-    if (call.isInTheWay) this.#inTheWay.add(nameOf(task))
     this.#slots.run(call, this)
   }
 
@@ -368,59 +372,4 @@ interface HeldCall {
 
 function nameOf({ iid, execution, command }: TaskKey): string {
   return `${iid} ${execution} ${command}`
-}
-
-/** An attempt of a task. */
-class TaskCall extends ActivityCall {
-  readonly #task: HeldTask
-  readonly #options: TaskOptions
-  readonly #isHeld: (call: ActivityCall) => boolean
-
-  constructor(
-    host: AttemptHost,
-    task: HeldTask,
-    definition: ActivityDefinition,
-    isHeld: (call: ActivityCall) => boolean,
-  ) {
-    const { activity: name, input, tag, session } = task
-    const options = readTaskOptions(task.options)
-    const { retry, timeoutMs, heartbeatTimeoutMs, deadline = Infinity } = options
-    const limits = { retry, timeoutMs, heartbeatTimeoutMs, deadline }
-    super(host, { name, input, definition, step: undefined, tag, session, ...limits }, task.attempt)
-    this.#task = task
-    this.#options = options
-    this.#isHeld = isHeld
-  }
-
-  get wanted(): boolean {
-    return this.#isHeld(this)
-  }
-
-  /** Whether others may wait for its end. */
-  get isInTheWay(): boolean {
-    const { session, deaths } = this.#task
-    return session !== '' || deaths >= CAREFUL_DEATHS || this.#options.limited
-  }
-
-  get instanceId(): string {
-    return this.#task.id
-  }
-
-  get workflow(): string {
-    return this.#task.workflow
-  }
-
-  get idempotencyKey(): string {
-    return this.#options.idempotencyKey
-  }
-
-  get key(): TaskKey {
-    const { iid, execution, command } = this.#task
-    return { iid, execution, command }
-  }
-
-  get lastHeartbeat(): unknown {
-    const { beat } = this.#task
-    return beat === null ? undefined : this.host.values.value(beat)
-  }
 }

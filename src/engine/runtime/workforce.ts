@@ -182,7 +182,7 @@ export class Workforce {
       call.abort('another runtime has taken over')
     } else {
       const { key, attempt } = call
-      this.tasks.abort([{ ...key, attempt }], 'its result is not wanted any more')
+      this.tasks.abort([{ ...key, attempt }])
     }
   }
 

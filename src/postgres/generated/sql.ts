@@ -868,7 +868,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '5a5cac82fb934060',
+    checksum: 'aab464d5a1bbbd85',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -917,7 +917,19 @@ begin
     return;
   end if;
 
-  if not is_careful(p_runtime) then
+  if (
+    select true
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at <= v_clock
+        and r.attempts > 1
+      limit 1
+    ) as struggling
+    limit 1
+  ) and may_be_careful(p_runtime) then
     -- What owners died with is due at once, and has no other way to be found than being due.
     v_careful := (
       select struggling.iid
@@ -3241,6 +3253,27 @@ $$;
 `,
   },
   {
+    name: 'procedures/may_be_careful',
+    checksum: 'ae96445d37dd685d',
+    sql: `-- Whether a runtime may be given something that runtimes died with, an instance or a task, until the
+-- end of this transaction. Both are asked for at the same time, on two connections: without the
+-- lock, each would be given what the other does not see yet, and both be blamed for the next death.
+create or replace function may_be_careful(p_runtime integer)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  -- The same number without the sign stands for the runtime being alive, see enter().
+  perform pg_advisory_xact_lock(lock_space(), -p_runtime);
+  -- A new statement, and so a new snapshot: it sees what the lock waited for.
+  return not is_careful(p_runtime);
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/may_transact',
     checksum: '8915f0da55ccb447',
     sql: `-- Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
@@ -3355,7 +3388,7 @@ $$;
   },
   {
     name: 'procedures/open_lanes',
-    checksum: 'd3326cda3d48cfa3',
+    checksum: '178fe79bfffc1d85',
     sql: `-- Of the lines in which tasks wait that a runtime serves, those that it may take tasks from, the
 -- oldest task first. \`most\` tells how many it may take, and is 0 of a line that is closed but opens
 -- by time alone, at \`opens_at\`. Limits are locked until the end of the transaction.
@@ -3400,7 +3433,8 @@ declare
     where t.held_by = p_runtime
       and t.session is not null
   );
-  v_is_careful boolean := is_careful(p_runtime);
+  -- Not known until it matters.
+  v_may_be_careful boolean;
   v_keys text[] := '{}';
   v_lefts bigint[] := '{}';
 begin
@@ -3427,7 +3461,10 @@ begin
     limited_to := null;
     opens_at := null;
 
-    continue when v_lane.deaths > 1 and v_is_careful;
+    if v_lane.deaths > 1 then
+      v_may_be_careful := coalesce(v_may_be_careful, may_be_careful(p_runtime));
+      continue when not v_may_be_careful;
+    end if;
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then
       continue when cardinality(v_sessions) >= p_most_sessions;
       opens_at := session_free_at(p_runtime, v_lane.session, p_session_idle_ms);
@@ -3463,7 +3500,7 @@ begin
       v_sessions := v_sessions || v_lane.session;
     end if;
     if v_lane.deaths > 1 then
-      v_is_careful := true;
+      v_may_be_careful := false;
       most := 1;
     end if;
     return next;

@@ -46,7 +46,19 @@ begin
     return;
   end if;
 
-  if not is_careful(p_runtime) then
+  if (
+    select true
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at <= v_clock
+        and r.attempts > 1
+      limit 1
+    ) as struggling
+    limit 1
+  ) and may_be_careful(p_runtime) then
     -- What owners died with is due at once, and has no other way to be found than being due.
     v_careful := (
       select struggling.iid

@@ -42,7 +42,8 @@ declare
     where t.held_by = p_runtime
       and t.session is not null
   );
-  v_is_careful boolean := is_careful(p_runtime);
+  -- Not known until it matters.
+  v_may_be_careful boolean;
   v_keys text[] := '{}';
   v_lefts bigint[] := '{}';
 begin
@@ -69,7 +70,10 @@ begin
     limited_to := null;
     opens_at := null;
 
-    continue when v_lane.deaths > 1 and v_is_careful;
+    if v_lane.deaths > 1 then
+      v_may_be_careful := coalesce(v_may_be_careful, may_be_careful(p_runtime));
+      continue when not v_may_be_careful;
+    end if;
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then
       continue when cardinality(v_sessions) >= p_most_sessions;
       opens_at := session_free_at(p_runtime, v_lane.session, p_session_idle_ms);
@@ -105,7 +109,7 @@ begin
       v_sessions := v_sessions || v_lane.session;
     end if;
     if v_lane.deaths > 1 then
-      v_is_careful := true;
+      v_may_be_careful := false;
       most := 1;
     end if;
     return next;

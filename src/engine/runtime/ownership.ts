@@ -1,0 +1,91 @@
+// Compares the copies in memory with what the store says this runtime owns. A copy that the store
+// gave to somebody else, or never heard of, is of no use: whatever it sends is refused.
+
+import type { Claim, Iid, Standing, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Registry } from '../registry.ts'
+import type { Conductor } from './conductor.ts'
+
+/** What this needs of its runtime. */
+export interface OwnershipHost {
+  readonly store: WorkflowStore
+  readonly registry: Registry
+  readonly conductor: Conductor
+  isDead(runtime: number): boolean
+}
+
+/** What a comparison with another server found. */
+export interface Compared {
+  readonly server: string
+  /** How many copies there were. */
+  readonly copies: number
+  readonly lost: ReadonlySet<Iid>
+}
+
+/** Takes on what was claimed, and drops what is owned no longer. */
+export class Ownership {
+  readonly #host: OwnershipHost
+
+  constructor(host: OwnershipHost) {
+    this.#host = host
+  }
+
+  /** The copies that are recorded and not being changed at this moment. */
+  held(): readonly Standing[] {
+    const { copies } = this.#host.conductor
+    return copies.standings().filter(({ iid }) => copies.get(iid)?.state === 'resting')
+  }
+
+  /** Drops those of them that are not among what the store says is owned. */
+  dropLost(held: readonly Standing[], owned: readonly Claim[]): void {
+    const { conductor } = this.#host
+    const epochs = new Map(owned.map(({ iid, epoch }) => [iid, epoch]))
+    for (const { iid, epoch } of held) {
+      const copy = conductor.copies.get(iid)
+      if (copy === undefined || copy.epoch !== epoch || epochs.get(iid) === epoch) continue
+      // One that is being committed is told by the answer.
+      if (copy.state === 'resting') conductor.recall(copy)
+    }
+  }
+
+  /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
+  async takeOn(runtime: number, claims: readonly Claim[]): Promise<void> {
+    const { store, registry, conductor } = this.#host
+    const wanted = claims.map((claim) => ({ claim, kept: conductor.copies.adopt(claim) }))
+    const loaded = await store.load(
+      wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
+    )
+    if (this.#host.isDead(runtime)) return
+    const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
+    for (const { claim, kept } of wanted) {
+      const instance = byIid.get(claim.iid)
+      const definition = instance && registry.workflow(instance.workflow)
+      if (instance && definition) conductor.resume(claim, instance, definition, kept)
+    }
+  }
+
+  /** The lease had ended, and nobody took over: somebody may have changed an instance all the same. */
+  async dropTaken(runtime: number): Promise<void> {
+    const { store, conductor } = this.#host
+    const standings = conductor.copies.standings()
+    if (standings.length === 0) return
+    const { same } = await store.verify(runtime, standings)
+    for (const [i, { iid, epoch }] of standings.entries()) {
+      const copy = conductor.copies.get(iid)
+      if (!same[i] && copy?.epoch === epoch) conductor.drop(copy, 'it was taken away')
+    }
+  }
+
+  /** Drops what a server that restarted, or took the place of another, does not have. */
+  async dropUnknown(runtime: number): Promise<Compared> {
+    const { store, conductor } = this.#host
+    const standings = conductor.copies.standings()
+    const { server, same } = await store.verify(runtime, standings)
+    const lost = new Set(standings.filter((_, i) => !same[i]).map(({ iid }) => iid))
+    for (const iid of lost) {
+      const copy = conductor.copies.get(iid)
+      if (copy !== undefined) conductor.drop(copy, 'the database lost its latest turns')
+    }
+    conductor.copies.forgetReleased()
+    return { server, copies: standings.length, lost }
+  }
+}
