@@ -131,4 +131,29 @@ describeOnStores('attempts over a restart', (kind) => {
       expect(ran[2]!.at - ran[1]!.at).toBeGreaterThan(1_200)
     })
   })
+
+  test('wait as long when nobody who goes on with the instance has the code', async () => {
+    await using space = await openSpace(kind)
+    const delayMs = 3_000
+    const ran: number[] = []
+    const flaky = activity<undefined, number>('flaky')
+    const code = flaky.implement(async (_, ctx) => {
+      ran.push(performance.now())
+      if (ctx.attempt === 1) throw new Error('no')
+      return ctx.attempt
+    })
+    const tries = workflow('tries', async (_: undefined, ctx) =>
+      ctx.run(flaky, undefined, { retry: { delay: delayMs, jitter: false } }),
+    )
+    const first = await space.open([tries, code], QUICK)
+    const started = await first.start(tries, undefined, { id: 'i' })
+    await eventually(async () => (await dataOf(started, 'attempt')).length === 1)
+
+    await first.close({ drain: 0 })
+    const owner = await space.open(tries, QUICK)
+    await space.open(code, QUICK)
+
+    expect(await owner.get(tries, 'i').result({ timeout: '15s' })).toBe(2)
+    expect(ran[1]! - ran[0]!).toBeGreaterThan(delayMs - 100)
+  })
 })

@@ -179,6 +179,31 @@ test('on PostgreSQL, other instances are started in it and commit with it', asyn
   expect(await runtime.get('Kim-2').info()).toMatchObject({ workflow: 'greet' })
 })
 
+test('on PostgreSQL, the owner hears at once of one that another runtime ran', async () => {
+  await using database = await testSchema('engine')
+  const { url, schema } = database
+  const away = postgresTransaction('pay', { tag: 'away' }, async () => 'paid')
+  const book = workflow('book', async (_: undefined, ctx) => {
+    const paid: string[] = []
+    for (let i = 0; i < 3; i++) paid.push(await ctx.run(away))
+    return paid
+  })
+  const options = { lease: '30s' } as const
+  await using owner = await openRuntime(postgres({ url, schema }), { register: book, ...options })
+  await using other = await openRuntime(postgres({ url, schema }), {
+    register: away,
+    tags: { only: ['away'] },
+    ...options,
+  })
+  // Until both hear, they look.
+  await eventually(() =>
+    [owner, other].every((runtime) => runtime.health().hints.state === 'listening'),
+  )
+
+  // Each would take a tick, of ten seconds, otherwise.
+  expect(await owner.run(book, undefined, { timeout: '9s' })).toEqual(['paid', 'paid', 'paid'])
+})
+
 // Code that holds the event loop, as it does on SQLite, cannot be out of time.
 test('on PostgreSQL, it is rolled back when it is out of time, also when it takes no notice', async () => {
   await using scene = await onPostgres()

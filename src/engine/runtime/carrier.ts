@@ -41,6 +41,8 @@ export interface CarrierHost {
   closing(): boolean
   arrive(copy: Copy, arrivals: readonly Arrival[]): void
   turn(copy: Copy): void
+  /** These activities of a copy become tasks. */
+  leaveToOthers(copy: Copy, commands: readonly number[]): void
   /** It may have nothing to do here for a while. */
   rest(copy: Copy): void
 }
@@ -82,13 +84,13 @@ export class Carrier {
       this.#warnUnknown(copy, activity.name)
     }
     if (copy.tasks?.has(command)) return
+    const retryAt = copy.attempts.get(command)?.retryAt ?? 0
+    const isNow = retryAt <= this.#host.time.now()
     if (this.#runsElsewhere(event, activity)) {
       // The store has no task of it: the instance comes from an export, or from a runtime that ran it.
-      ;(copy.newTasks ??= new Set()).add(command)
-      return
-    }
-    const retryAt = copy.attempts.get(command)?.retryAt ?? 0
-    if (retryAt <= this.#host.time.now()) this.#startAttempt(copy, given)
+      if (isNow) (copy.newTasks ??= new Set()).add(command)
+      else this.setAlarm(copy, command, retryAt, () => this.#host.leaveToOthers(copy, [command]))
+    } else if (isNow) this.#startAttempt(copy, given)
     else this.setAlarm(copy, command, retryAt, () => this.#startAttempt(copy, given))
   }
 

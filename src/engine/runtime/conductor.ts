@@ -113,6 +113,7 @@ export class Conductor {
       closing: () => this.#closing,
       arrive: (copy, arrivals) => this.arrive(copy, arrivals),
       turn: (copy) => this.turner.enqueue(copy),
+      leaveToOthers: (copy, commands) => this.leaveToOthers(copy, commands),
       rest: (copy) => this.rest(copy),
     })
     this.#scribe = new Scribe({
@@ -230,7 +231,7 @@ export class Conductor {
     return true
   }
 
-  /** Activities of a copy that wait for a slot here are left to other runtimes. */
+  /** Activities of a copy that do not run here, or wait for a slot, are left to other runtimes. */
   leaveToOthers(copy: Copy, commands: readonly number[]): void {
     if (copy.state === 'gone' || copy.state === 'released') return
     for (const command of commands) {
