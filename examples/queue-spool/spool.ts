@@ -11,12 +11,16 @@ export interface Reading {
 /** The other side has looked at it and said no: sending it again would not help. */
 const Refused = failure('Refused', { retryable: false })
 
+// The other side fails often; only what nobody expects is worth a line.
+const log = { debug() {}, info() {}, warn() {}, error: console.error }
+
 /** Opens the spool; it begins to send what is in it. */
 export async function openSpool(path: string, url: string): Promise<Queue<Reading>> {
   const spool = await openQueue<Reading>(path, {
     lease: '10s',
     maxAttempts: 20,
     backoff: { initial: '50ms', max: '1s' },
+    log,
   })
   spool.handle(
     async ({ id, data, attempt }, { signal }) => {

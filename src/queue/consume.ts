@@ -1,3 +1,4 @@
+import { backoffMs, resolveBackoff } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
 import { PermitNotify } from '../base/notify.ts'
 import { number, option, resolveOptions } from '../base/options.ts'
@@ -5,15 +6,26 @@ import { StoreError } from '../store/store-error.ts'
 import { Rest } from '../workers/rest.ts'
 import type { OwnDelivery } from './delivery.ts'
 import type { ConsumeOptions } from './queue.ts'
-import type { QueueCore } from './queue-core.ts'
+import type { QueueCore, QueueSetup } from './queue-core.ts'
 import { signalOf } from './wait-options.ts'
 
-type Source<T> = Pick<QueueCore<T>, 'take' | 'giveBack' | 'checkOpen' | 'news'>
+// A loop over deliveries.
+//
+//   C1. It ends when it is left, its signal aborts, the queue is closed, or the store fails in a way
+//       that trying again cannot help.
+//   C2. What was taken ahead and is not looked at is given back. One whose lease has ended meanwhile
+//       is passed over: it is somebody else's by now, or comes again.
+
+/** What loops run on. */
+export interface ConsumeSetup<T> extends Pick<QueueSetup<T>, 'clock' | 'log' | 'random'> {
+  readonly core: Pick<QueueCore<T>, 'take' | 'giveBack' | 'checkOpen' | 'news'>
+}
+
+const RETRY = resolveBackoff('queue consume', { initial: '100ms', max: '5s' })
 
 /** Deliveries as they come. */
 export function consume<T>(
-  core: Source<T>,
-  clock: Clock,
+  setup: ConsumeSetup<T>,
   given: ConsumeOptions | undefined,
 ): AsyncIterable<OwnDelivery<T>> {
   const { concurrency, prefetch, signal } = resolveOptions('queue consume', given, {
@@ -23,23 +35,23 @@ export function consume<T>(
   })
   return {
     [Symbol.asyncIterator]: () =>
-      deliveriesOf(core, new OutAndAbout(core, clock, concurrency), prefetch, signal),
+      deliveriesOf(setup, new OutAndAbout(setup, concurrency), 1 + prefetch, signal),
   }
 }
 
 async function* deliveriesOf<T>(
-  core: Source<T>,
+  setup: ConsumeSetup<T>,
   out: OutAndAbout<T>,
-  prefetch: number,
+  most: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<OwnDelivery<T>, undefined> {
+  const { core, clock } = setup
   let ahead: readonly OwnDelivery<T>[] = []
   try {
     for (;;) {
       await out.untilThereIsRoom(signal)
-      if (ahead.length === 0) {
-        ahead = await core.take(1 + prefetch, { timeoutMs: Infinity, signal })
-      }
+      ahead = ahead.filter(({ leaseUntil }) => leaseUntil > clock.now())
+      if (ahead.length === 0) ahead = await takeSome(setup, most, signal)
       signal?.throwIfAborted()
       const [delivery, ...rest] = ahead as readonly [OwnDelivery<T>, ...OwnDelivery<T>[]]
       ahead = rest
@@ -55,17 +67,47 @@ async function* deliveriesOf<T>(
   }
 }
 
+/** Waits for messages, also while the store is busy or out of order (C1). */
+async function takeSome<T>(
+  { core, clock, log, random }: ConsumeSetup<T>,
+  most: number,
+  signal: AbortSignal | undefined,
+): Promise<readonly OwnDelivery<T>[]> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await core.take(most, { timeoutMs: Infinity, signal })
+    } catch (error) {
+      if (!(error instanceof StoreError) || !error.retryable) throw error
+      const delayMs = Math.ceil(backoffMs(RETRY, failures, random))
+      log.warn({ delayMs, err: error }, 'messages could not be taken; it is tried again')
+      await pause(clock, [core.news], delayMs, signal)
+    }
+  }
+}
+
+/** Rests until one of them fires, the time is over or the signal aborts. */
+async function pause(
+  clock: Clock,
+  notifies: readonly PermitNotify[],
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const resting = new Rest(clock, notifies, ms)
+  const stop = (): void => resting.stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  await resting.ended
+  signal?.removeEventListener('abort', stop)
+}
+
 /** The deliveries of one loop that nobody has settled and whose leases last. */
 class OutAndAbout<T> {
-  readonly #core: Source<T>
-  readonly #clock: Clock
+  readonly #setup: ConsumeSetup<T>
   readonly #most: number
   readonly #deliveries = new Set<OwnDelivery<T>>()
   readonly #settled = new PermitNotify()
 
-  constructor(core: Source<T>, clock: Clock, most: number) {
-    this.#core = core
-    this.#clock = clock
+  constructor(setup: ConsumeSetup<T>, most: number) {
+    this.#setup = setup
     this.#most = most
   }
 
@@ -79,28 +121,23 @@ class OutAndAbout<T> {
   }
 
   async untilThereIsRoom(signal: AbortSignal | undefined): Promise<void> {
+    const { core, clock } = this.#setup
     while (this.#deliveries.size >= this.#most) {
       signal?.throwIfAborted()
-      this.#core.checkOpen('consume')
+      core.checkOpen('consume')
       const ends = [...this.#deliveries].map(({ leaseUntil }) => leaseUntil)
-      const leftMs = Math.min(...ends) - this.#clock.now()
+      const leftMs = Math.min(...ends) - clock.now()
       if (leftMs <= 0) this.#forgetTheLost()
-      else if (!this.#settled.takePermit()) await this.#rest(leftMs, signal)
+      else if (!this.#settled.takePermit()) {
+        // The store's news come when the queue is closed, too.
+        await pause(clock, [this.#settled, core.news], leftMs, signal)
+      }
     }
-  }
-
-  // The store's news come when the queue is closed, too.
-  async #rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    const rest = new Rest(this.#clock, [this.#settled, this.#core.news], ms)
-    const stop = (): void => rest.stop()
-    signal?.addEventListener('abort', stop, { once: true })
-    await rest.ended
-    signal?.removeEventListener('abort', stop)
   }
 
   #forgetTheLost(): void {
     for (const delivery of this.#deliveries) {
-      if (delivery.leaseUntil <= this.#clock.now()) this.#deliveries.delete(delivery)
+      if (delivery.leaseUntil <= this.#setup.clock.now()) this.#deliveries.delete(delivery)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { number, resolveOptions } from '../base/options.ts'
+import type { QueueRecord } from '../store/queue-store.ts'
 import { checkIds } from './ids.ts'
 import type { DeadLetter, DeadLetters } from './queue.ts'
 import type { QueueCore, QueueSetup } from './queue-core.ts'
@@ -16,7 +17,14 @@ export function deadLetters<T>(
         limit: number({ min: 1, integer: true }, 100),
         after: number({ min: -1, integer: true }, -1),
       })
-      const records = await store.page({ after, limit, dead: true })
+      const records: QueueRecord[] = []
+      // Pages of large records are shorter than they might be; the last one is empty.
+      while (records.length < limit) {
+        const last = records.at(-1)?.id ?? after
+        const page = await store.page({ after: last, limit: limit - records.length, dead: true })
+        if (page.length === 0) break
+        records.push(...page)
+      }
       return records.map((record): DeadLetter<T> => {
         // Not by spreading, which would read the data of one that cannot be read.
         const reason = { value: record.reason, enumerable: true }

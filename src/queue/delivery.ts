@@ -1,7 +1,9 @@
-import { durationMs, type Duration } from '../base/duration.ts'
-import { duration, option, resolveOptions } from '../base/options.ts'
+import type { Duration } from '../base/duration.ts'
+import { option, resolveOptions } from '../base/options.ts'
 import type { QueueRecord } from '../store/queue-store.ts'
+import { storedDuration, storedMs } from './durations.ts'
 import type { Delivery } from './queue.ts'
+import { toKept } from './texts.ts'
 
 /** What a delivery asks of its queue. */
 export interface Settler<T> {
@@ -17,6 +19,7 @@ export class OwnDelivery<T> implements Delivery<T> {
   readonly data: T
   readonly attempt: number
   readonly pushedAt: Date
+  declare readonly reason?: string
   /** Which delivery of the message this is: no other has it. */
   readonly #receipt: number
   readonly #settler: Settler<T>
@@ -31,6 +34,7 @@ export class OwnDelivery<T> implements Delivery<T> {
     this.data = data
     this.attempt = record.attempt
     this.pushedAt = new Date(record.pushedAt)
+    if (record.reason !== '') this.reason = record.reason
     this.#receipt = record.receipt
     this.#settler = settler
     this.#leaseUntil = leaseUntil
@@ -76,8 +80,8 @@ export class OwnDelivery<T> implements Delivery<T> {
 
   async nack(options: { delay?: Duration; reason?: string } = {}): Promise<void> {
     const { delay, reason } = resolveOptions('queue nack', options, {
-      delay: duration(undefined),
-      reason: option(String, `nacked in attempt ${this.attempt}`),
+      delay: storedDuration(undefined),
+      reason: option((value) => toKept(String(value)), `nacked in attempt ${this.attempt}`),
     })
     this.#isNacked = true
     await this.#settler.nack(this, delay, reason)
@@ -89,7 +93,7 @@ export class OwnDelivery<T> implements Delivery<T> {
   }
 
   async extend(by: Duration): Promise<void> {
-    const ms = durationMs(by, 'queue extend: by')
+    const ms = storedMs(by, 'queue extend: by')
     await this.#settler.extend(this, ms)
     this.#leaseUntil += ms
   }

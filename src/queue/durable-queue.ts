@@ -9,7 +9,7 @@ import { deadLetters } from './dead-letters.ts'
 import { OwnDelivery, type Settler } from './delivery.ts'
 import { type Handler, startHandlers } from './handle.ts'
 import { checkCount, checkId, checkIds } from './ids.ts'
-import { fromPayload, toPayload } from './payloads.ts'
+import { fromPayload, isForeign, toPayload } from './payloads.ts'
 import { pushGroup } from './push-options.ts'
 import type {
   ConsumeOptions,
@@ -21,7 +21,7 @@ import type {
   Stored,
   Wait,
 } from './queue.ts'
-import { QueueCore, type QueueSetup } from './queue-core.ts'
+import { QueueCore, type QueueSetup, type Unreadable } from './queue-core.ts'
 import { notInFlight, unreadable } from './queue-error.ts'
 import { toStored } from './records.ts'
 import { resolveWait } from './wait-options.ts'
@@ -116,12 +116,12 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
 
   async extend(delivery: OwnDelivery<T>, ms: number): Promise<void> {
     this.#core.checkOpen('extend')
-    const [verdict] = await this.#core.change('extend', [delivery], Math.ceil(ms))
+    const [verdict] = await this.#core.change('extend', [delivery], ms)
     if (verdict !== 'done') this.#lost('extend', delivery, verdict!)
   }
 
   consume(options?: ConsumeOptions): AsyncIterable<Delivery<T>> {
-    return consume(this.#core, this.#setup.clock, options)
+    return consume({ ...this.#setup, core: this.#core }, options)
   }
 
   handle(run: Handler<T>, options?: { concurrency?: number }): AsyncDisposable {
@@ -136,8 +136,9 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
     this.#handlers.add(handlers)
     return {
       [Symbol.asyncDispose]: async () => {
-        this.#handlers.delete(handlers)
         await handlers.stop()
+        // Not before: close() has to wait for them, too.
+        this.#handlers.delete(handlers)
       },
     }
   }
@@ -174,19 +175,28 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Stored<T>, undefined> {
-    for await (const record of this.#core.records()) yield toStored(this.#setup.codec, record)
+    for await (const page of this.#core.pages()) {
+      for (const record of page) yield toStored(this.#setup.codec, record)
+    }
   }
 
   /** Reads every message once, and sets aside what cannot be decoded. */
   async readAll(): Promise<void> {
-    for await (const record of this.#core.records()) {
-      // What somebody else has in flight is for him to find out.
-      if (record.state === 'dead' || record.state === 'in_flight') continue
-      try {
-        fromPayload(this.#setup.codec, record)
-      } catch (cause) {
-        await this.#core.setAside(record, unreadable(record.id, cause))
+    const { codec } = this.#setup
+    for await (const page of this.#core.pages()) {
+      const bad: Unreadable[] = []
+      for (const record of page) {
+        // What somebody else has in flight is for him to find out, and what another codec wrote is
+        // for that to read.
+        if (record.state === 'dead' || record.state === 'in_flight') continue
+        if (isForeign(codec, record)) continue
+        try {
+          fromPayload(codec, record)
+        } catch (cause) {
+          bad.push({ record, error: unreadable(record.id, cause) })
+        }
       }
+      await this.#core.setAside(bad)
     }
   }
 

@@ -2,12 +2,18 @@ import { type Clock, sleep } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { PushGroup } from '../store/queue-store.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { StoredGroup } from './group-commit.ts'
+import { lengthOf, MOST_ITEMS, MOST_LENGTH, type StoredGroup } from './push-line.ts'
 import { QueueError } from './queue-error.ts'
 
 // Pushes that resolve before they are written (`durability: 'memory'`). Their ids come from blocks
 // that are taken out of the sequence beforehand, so that none is used again, also when the process
 // ends before its message is written.
+//
+//   E1. Ids grow in the order of the calls, and messages are written in it. One that the store has to
+//       judge first (it has a dedupe key or a delay) waits for all before it, and all after it wait for it: the
+//       rest of a block that is older than its id is given up.
+//   E2. Writes go out one after the other and are tried again until they succeed, so that a failure
+//       does not change the order either.
 
 const BLOCK = 1_000
 /** So many may wait to be written; who pushes more waits himself. */
@@ -18,95 +24,188 @@ const RETRY_MS = 200
 export interface EarlyPushesSetup {
   readonly reserve: (count: number) => Promise<number | undefined>
   readonly push: (group: PushGroup) => Promise<StoredGroup>
+  /** Writes several groups that have their ids, all of them or none. */
+  readonly pushAll: (groups: readonly PushGroup[]) => Promise<unknown>
   readonly clock: Clock
   readonly log: Logger
+}
+
+/** Somebody who cannot be answered at once. */
+interface Waiting {
+  readonly group: PushGroup
+  readonly resolve: (stored: StoredGroup | Promise<StoredGroup>) => void
+  readonly reject: (error: unknown) => void
 }
 
 /** Answers pushes at once and writes them shortly after, again and again if need be. */
 export class EarlyPushes {
   readonly #setup: EarlyPushesSetup
+  /** Who waits for ids, or for others, in the order of the calls. */
+  readonly #line: Waiting[] = []
   /** The rest of the latest block. */
   #free = { next: 0, end: 0 }
-  #reserving: Promise<void> = Promise.resolve()
-  readonly #writing = new Set<Promise<void>>()
-  #unwritten = 0
+  #isReserving = false
+  /** How many the store is judging right now. */
+  #judged = 0
+  readonly #unwritten: PushGroup[] = []
+  #unwrittenItems = 0
+  /** How many groups were ever accepted, how many of those written, and who waits for which. */
+  #accepted = 0
+  #written = 0
+  readonly #whenWritten: { readonly upTo: number; readonly resolve: () => void }[] = []
+  #isWriting = false
   #isFinishing = false
   #failure: StoreError | undefined
+  #whenDone: (() => void) | undefined
 
   constructor(setup: EarlyPushesSetup) {
     this.#setup = setup
   }
 
-  /** How many messages are not written yet. */
+  /** How many messages have their ids and are not written yet. */
   get unwritten(): number {
-    return this.#unwritten
+    return this.#unwrittenItems
   }
 
   /** Resolves when the messages have their ids. */
-  async push(group: PushGroup): Promise<StoredGroup> {
-    const count = group.payloads.length
-    while (this.#free.end - this.#free.next < count) await this.#reserve(count)
-    const firstId = this.#free.next
-    this.#free.next += count
-    const written = this.#write({ ...group, firstId })
-    if (this.#unwritten > MOST_UNWRITTEN) await written
-    return { firstId, count }
+  push(group: PushGroup): Promise<StoredGroup> {
+    return new Promise((resolve, reject) => {
+      this.#line.push({ group, resolve, reject })
+      if (this.#line.length === 1) this.#advance()
+    })
   }
 
-  /** Resolves when everything pushed so far is written, or given up. */
+  /** Resolves when everything that has its ids so far is written, or given up. */
   async written(): Promise<void> {
-    await Promise.all(this.#writing)
+    const upTo = this.#accepted
+    if (this.#written === upTo) return
+    await new Promise<void>((resolve) => this.#whenWritten.push({ upTo, resolve }))
   }
 
-  /** Like `written`, but what fails now is not tried again: it is what this rejects with. */
+  /** Waits for all; what fails now is not tried again: it is what this rejects with. */
   async finish(): Promise<void> {
     this.#isFinishing = true
-    await this.written()
+    if (!this.#isDone) await new Promise<void>((resolve) => (this.#whenDone = resolve))
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  // One at a time, in the order of the calls.
-  #reserve(count: number): Promise<void> {
-    this.#reserving = this.#reserveAfter(this.#reserving, count)
-    return this.#reserving
+  get #isDone(): boolean {
+    return this.#line.length === 0 && this.#judged === 0 && this.#unwritten.length === 0
   }
 
-  async #reserveAfter(before: Promise<void>, count: number): Promise<void> {
-    await before.catch(() => {})
-    if (this.#free.end - this.#free.next >= count) return
-    const size = Math.max(BLOCK, count)
-    const next = await this.#setup.reserve(size)
-    if (next === undefined) {
-      throw new QueueError('ids_exhausted', 'queue push: there are no ids left')
+  /** Lets through whoever need not wait any longer. */
+  #advance(): void {
+    let passed = 0
+    while (passed < this.#line.length && this.#letThrough(this.#line[passed]!)) passed++
+    this.#line.splice(0, passed)
+    if (this.#isDone) this.#whenDone?.()
+  }
+
+  #letThrough(waiting: Waiting): boolean {
+    const { group, resolve } = waiting
+    if (mustBeJudged(group)) {
+      if (this.#unwritten.length > 0) return false
+      resolve(this.#judge(group))
+      return true
     }
-    this.#free = { next, end: next + size }
+    if (this.#judged > 0 || this.#isReserving) return false
+    const count = group.payloads.length
+    if (this.#free.end - this.#free.next < count) {
+      void this.#reserve(count)
+      return false
+    }
+    resolve(this.#accept(group))
+    return true
   }
 
-  #write(group: PushGroup): Promise<void> {
-    this.#unwritten += group.payloads.length
-    const writing = this.#tryToWrite(group).finally(() => {
-      this.#unwritten -= group.payloads.length
-      this.#writing.delete(writing)
-    })
-    this.#writing.add(writing)
-    return writing
+  async #judge(group: PushGroup): Promise<StoredGroup> {
+    this.#free = { next: 0, end: 0 }
+    this.#judged++
+    try {
+      return await this.#setup.push(group)
+    } finally {
+      this.#judged--
+      this.#advance()
+    }
   }
 
-  async #tryToWrite(group: PushGroup): Promise<void> {
-    const { push, clock, log } = this.#setup
+  // For the first in line.
+  async #reserve(count: number): Promise<void> {
+    this.#isReserving = true
+    const size = Math.max(BLOCK, count)
+    try {
+      const next = await this.#setup.reserve(size)
+      if (next === undefined) {
+        throw new QueueError('ids_exhausted', 'queue push: there are no ids left')
+      }
+      this.#free = { next, end: next + size }
+    } catch (error) {
+      this.#line.shift()!.reject(error)
+    }
+    this.#isReserving = false
+    this.#advance()
+  }
+
+  #accept(group: PushGroup): StoredGroup | Promise<StoredGroup> {
+    const stored = { firstId: this.#free.next, count: group.payloads.length }
+    this.#free.next += stored.count
+    this.#unwritten.push({ ...group, firstId: stored.firstId })
+    this.#unwrittenItems += stored.count
+    this.#accepted++
+    if (!this.#isWriting) void this.#write()
+    return this.#unwrittenItems > MOST_UNWRITTEN ? this.written().then(() => stored) : stored
+  }
+
+  async #write(): Promise<void> {
+    this.#isWriting = true
+    while (this.#unwritten.length > 0) {
+      const groups = this.#unwritten.slice(0, this.#nextCount())
+      await this.#writeGroups(groups)
+      this.#unwritten.splice(0, groups.length)
+      this.#written += groups.length
+      for (const { payloads } of groups) this.#unwrittenItems -= payloads.length
+      while ((this.#whenWritten[0]?.upTo ?? Infinity) <= this.#written) {
+        this.#whenWritten.shift()!.resolve()
+      }
+    }
+    this.#isWriting = false
+    this.#advance()
+  }
+
+  /** How many go into one write. */
+  #nextCount(): number {
+    let [count, items, length] = [0, 0, 0]
+    for (const group of this.#unwritten) {
+      items += group.payloads.length
+      length += lengthOf(group)
+      if (count > 0 && (items > MOST_ITEMS || length > MOST_LENGTH)) break
+      count++
+    }
+    return count
+  }
+
+  async #writeGroups(groups: readonly PushGroup[]): Promise<void> {
+    const { pushAll, clock, log } = this.#setup
     for (;;) {
       try {
-        await push(group)
+        await pushAll(groups)
         return
       } catch (error) {
-        const retryable = error instanceof StoreError && error.retryable
-        log.warn({ err: error, retryable }, 'messages that were pushed could not be written')
-        if (!retryable || this.#isFinishing) {
+        const isOver = !(error instanceof StoreError) || !error.retryable || this.#isFinishing
+        const data = { err: error, count: groups.length }
+        if (isOver) {
+          log.error(data, 'pushes that were answered could not be written and are lost')
           this.#failure ??= error as StoreError
           return
         }
+        log.warn(data, 'pushes that were answered could not be written; it is tried again')
         await sleep(clock, RETRY_MS)
       }
     }
   }
+}
+
+/** Whether only the store can tell what becomes of it. */
+function mustBeJudged({ dedupeKey, delayMs }: PushGroup): boolean {
+  return dedupeKey !== null || delayMs > 0
 }

@@ -1,13 +1,14 @@
-import {
-  type BatchAnswer,
-  type Change,
-  type ChangeVerdict,
-  type PushGroup,
-  type QueueStore,
-  type Standing,
+import type { Clock } from '../base/clock.ts'
+import type {
+  BatchAnswer,
+  Change,
+  ChangeVerdict,
+  PushGroup,
+  QueueStore,
+  Standing,
 } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
-import { QueueError } from './queue-error.ts'
+import { MOST_ITEMS, type PushEntry, PushLine, type StoredGroup } from './push-line.ts'
 import type { Asked, Takers } from './takers.ts'
 
 // Everything that waits goes to the store as one batch, which is one transaction and at most one
@@ -17,22 +18,10 @@ import type { Asked, Takers } from './takers.ts'
 //   G1. Pushes are stored in the order of the calls, as are changes.
 //   G2. A batch that fails, fails all that is in it; none of it has happened, unless the thread
 //       ended in the middle (`connection_lost`).
-//   G3. A push that finds the queue full waits in its place in line until there is room.
+//   G3. After a failure nothing is sent for those who only wait, until the store has answered again.
 
 /** With two, the store works on one while this side makes and answers the other. */
 const MOST_IN_FLIGHT = 2
-/** Bounds on one batch: the event loop must not be held up by what it makes or answers. */
-const MOST_ITEMS = 512
-const MOST_LENGTH = 4 * 1024 * 1024
-
-interface PushEntry {
-  /** Its place in line. */
-  readonly number: number
-  readonly group: PushGroup
-  readonly length: number
-  readonly resolve: (stored: StoredGroup) => void
-  readonly reject: (error: Error) => void
-}
 
 /** Changes that belong into one batch. */
 interface ChangeEntry {
@@ -41,55 +30,61 @@ interface ChangeEntry {
   readonly reject: (error: Error) => void
 }
 
-/** Where a group is. */
-export interface StoredGroup {
-  readonly firstId: number
-  readonly count: number
-}
-
 /** What it works with. */
 export interface GroupCommitSetup<D> {
   readonly store: Pick<QueueStore, 'apply'>
   readonly takers: Takers<D>
+  readonly clock: Clock
   readonly leaseMs: number
   readonly maxAttempts: number
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
-  /** Makes deliveries of what was taken, and tells how many could not be read. */
-  readonly open: (taken: BatchAnswer['taken']) => { deliveries: readonly D[]; unreadable: number }
+  /** Makes deliveries of what was taken by a batch that was sent at this time. */
+  readonly open: (taken: BatchAnswer['taken'], sentAt: number) => readonly D[]
   /** Is given what was taken and nobody wants any more. */
   readonly giveBack: (deliveries: readonly D[]) => void
   readonly onStanding: (standing: Standing) => void
-  readonly onFailure: (error: StoreError) => void
+  /** A batch failed; with `isUntold`, nobody was in it who could be told. */
+  readonly onFailure: (error: StoreError, isUntold: boolean) => void
+}
+
+/** What a batch was sent with. */
+interface Sent<D> {
+  readonly changes: readonly ChangeEntry[]
+  readonly pushes: readonly PushEntry[]
+  readonly asked: Asked<D>
+  readonly at: number
 }
 
 /** Sends pushes, changes and takes to the store, as many as there are at a time. */
 export class GroupCommit<D> {
   readonly #setup: GroupCommitSetup<D>
-  #pushes: PushEntry[] = []
+  readonly #pushes: PushLine
   #changes: ChangeEntry[] = []
-  #lastNumber = 0
   #inFlight = 0
   #isScheduled = false
   #mustSweep = false
+  #isFailing = false
   #standing: Standing
-  /** Whether those in line have to wait for room (G3). */
-  #isFull = false
   #whenIdle: (() => void)[] = []
 
   constructor(setup: GroupCommitSetup<D>, standing: Standing) {
+    const { capacity, whenFull } = setup
     this.#setup = setup
     this.#standing = standing
+    this.#pushes = new PushLine({ capacity, whenFull, counts: () => this.#standing.counts })
   }
 
   /** Stores a group; resolves when it is durable. */
   push(group: PushGroup): Promise<StoredGroup> {
-    return new Promise((resolve, reject) => {
-      let length = 0
-      for (const { data } of group.payloads) length += data.length
-      this.#pushes.push({ number: ++this.#lastNumber, group, length, resolve, reject })
-      this.#schedule()
-    })
+    return this.pushAll([group])
+  }
+
+  /** Stores groups that have their ids, all of them or none; resolves with the first. */
+  pushAll(groups: readonly PushGroup[]): Promise<StoredGroup> {
+    const stored = this.#pushes.add(groups)
+    this.#schedule()
+    return stored
   }
 
   /** Does things to messages, all in one transaction. */
@@ -113,6 +108,7 @@ export class GroupCommit<D> {
 
   /** The queue was found to stand like this. */
   learn(standing: Standing): void {
+    this.#isFailing = false
     this.#standing = standing
     this.#setup.onStanding(standing)
     if (this.#hasWork()) this.#schedule()
@@ -120,7 +116,12 @@ export class GroupCommit<D> {
 
   /** Whether pushes or changes are waiting or under way. */
   get isBusy(): boolean {
-    return this.#inFlight > 0 || this.#pushes.length > 0 || this.#changes.length > 0
+    return this.#inFlight > 0 || !this.#pushes.isEmpty || this.#changes.length > 0
+  }
+
+  /** Whether somebody waits for room. */
+  get waitsForRoom(): boolean {
+    return this.#pushes.waitsForRoom
   }
 
   /** Resolves when everything that can be done is done; pushes that wait for room are rejected. */
@@ -129,7 +130,7 @@ export class GroupCommit<D> {
       this.#schedule()
       await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
     }
-    for (const { reject } of this.#pushes.splice(0)) reject(closed)
+    this.#pushes.rejectAll(closed)
   }
 
   #schedule(): void {
@@ -152,48 +153,40 @@ export class GroupCommit<D> {
       this.#changes.length > 0 ||
       this.#mustSweep ||
       takers.isAsking ||
-      (takers.isHungry && this.#standing.counts.ready > 0) ||
-      (this.#pushes.length > 0 && this.#hasRoom(this.#pushes[0]!))
+      (takers.isHungry && this.#standing.counts.ready > 0 && !this.#isFailing) ||
+      this.#pushes.isReady
     )
   }
 
-  #hasRoom({ group }: PushEntry): boolean {
-    return group.payloads.length <= this.#room()
-  }
-
-  /** For how many messages there may be room. */
-  #room(): number {
-    if (!this.#isFull) return Infinity
-    const { ready, inFlight, delayed } = this.#standing.counts
-    return this.#setup.capacity - ready - inFlight - delayed
-  }
-
   async #send(): Promise<void> {
-    const { store, takers, leaseMs, maxAttempts, capacity } = this.#setup
-    const changes = this.#nextChanges()
-    const pushes = this.#nextPushes()
-    const asked = takers.ask()
+    const { store, takers, clock, leaseMs, maxAttempts, capacity } = this.#setup
+    const sent: Sent<D> = {
+      changes: this.#nextChanges(),
+      pushes: this.#pushes.next(),
+      asked: takers.ask(),
+      at: clock.now(),
+    }
     this.#mustSweep = false
     this.#inFlight++
     let answer: BatchAnswer
     try {
       answer = await store.apply({
-        changes: changes.flatMap((entry) => entry.changes),
-        pushes: pushes.map(({ group }) => group),
-        take: asked.most,
+        changes: sent.changes.flatMap((entry) => entry.changes),
+        pushes: sent.pushes.flatMap(({ groups }) => groups),
+        take: sent.asked.most,
         leaseMs,
         maxAttempts,
         capacity,
-        dueAt: this.#standing.nextDueAt,
+        inOrder: this.#pushes.keepsOrder,
       })
     } catch (thrown) {
       this.#inFlight--
       this.#schedule()
-      return this.#fail(thrown as StoreError, changes, pushes, asked)
+      return this.#fail(thrown as StoreError, sent)
     }
     this.#inFlight--
     this.#schedule()
-    this.#answer(answer, changes, pushes, asked)
+    this.#answer(answer, sent)
   }
 
   #nextChanges(): ChangeEntry[] {
@@ -204,78 +197,32 @@ export class GroupCommit<D> {
     return this.#changes.splice(0, count)
   }
 
-  #nextPushes(): PushEntry[] {
-    if (this.#pushes.length === 0 || !this.#hasRoom(this.#pushes[0]!)) return []
-    const most = Math.min(MOST_ITEMS, this.#room())
-    let [count, items, length] = [0, 0, 0]
-    for (const entry of this.#pushes) {
-      items += entry.group.payloads.length
-      length += entry.length
-      if (count > 0 && (items > most || length > MOST_LENGTH)) break
-      count++
-    }
-    const next = this.#pushes.splice(0, count)
-    if (this.#pushes.length === 0) this.#isFull = false
-    return next
-  }
-
-  #answer(
-    answer: BatchAnswer,
-    changes: readonly ChangeEntry[],
-    pushes: readonly PushEntry[],
-    asked: Asked<D>,
-  ): void {
+  #answer(answer: BatchAnswer, { changes, pushes, asked, at }: Sent<D>): void {
     const { takers, open, giveBack, onStanding } = this.#setup
-    this.#standing = answer.standing
+    const { taken, standing } = answer
+    this.#isFailing = false
+    this.#standing = standing
     let answered = 0
     for (const entry of changes) {
       const next = answered + entry.changes.length
       entry.resolve(answer.changes.slice(answered, next))
       answered = next
     }
-    this.#answerPushes(pushes, answer.pushes)
-    const { deliveries, unreadable } = open(answer.taken)
-    const unwanted = takers.receive(asked, deliveries, unreadable > 0)
+    this.#pushes.answer(pushes, answer.pushes)
+    const deliveries = open(taken, at)
+    // Where some could not be read, nobody is told so before they are set aside.
+    const hasMore =
+      deliveries.length < taken.length || (taken.length > 0 && standing.counts.ready > 0)
+    const unwanted = takers.receive(asked, deliveries, hasMore)
     if (unwanted.length > 0) giveBack(unwanted)
-    onStanding(answer.standing)
+    onStanding(standing)
   }
 
-  #answerPushes(pushes: readonly PushEntry[], verdicts: BatchAnswer['pushes']): void {
-    const { whenFull, capacity } = this.#setup
-    const waiting: PushEntry[] = []
-    for (const [i, entry] of pushes.entries()) {
-      const verdict = verdicts[i]!
-      switch (verdict.state) {
-        case 'stored':
-        case 'duplicate':
-          entry.resolve(verdict)
-          break
-        case 'ids_exhausted':
-          entry.reject(new QueueError('ids_exhausted', 'queue push: there are no ids left'))
-          break
-        case 'full':
-          if (whenFull === 'wait') waiting.push(entry)
-          else {
-            const message = `queue push: the queue is full, its capacity is ${capacity}`
-            entry.reject(new QueueError('full', message))
-          }
-      }
-    }
-    if (waiting.length === 0) return
-    // Two batches may come back: the first one's are first in line.
-    this.#pushes = [...waiting, ...this.#pushes].toSorted((a, b) => a.number - b.number)
-    this.#isFull = true
-  }
-
-  #fail(
-    error: StoreError,
-    changes: readonly ChangeEntry[],
-    pushes: readonly PushEntry[],
-    asked: Asked<D>,
-  ): void {
+  #fail(error: StoreError, { changes, pushes, asked }: Sent<D>): void {
+    this.#isFailing = true
     for (const { reject } of changes) reject(error)
-    for (const { reject } of pushes) reject(error)
+    this.#pushes.fail(pushes, error)
     this.#setup.takers.fail(asked, error)
-    this.#setup.onFailure(error)
+    this.#setup.onFailure(error, changes.length + pushes.length + asked.fresh.length === 0)
   }
 }

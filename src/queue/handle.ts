@@ -1,16 +1,16 @@
 import { backoffMs } from '../base/backoff.ts'
-import type { Timer } from '../base/clock.ts'
 import { isRetryable } from '../base/errors.ts'
-import { LazySignal } from '../base/lazy-signal.ts'
 import { PermitNotify } from '../base/notify.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type Directive, idle, proceed } from '../workers/directive.ts'
 import { supervise, type Supervisor } from '../workers/supervisor.ts'
 import { type PassContext, worker } from '../workers/worker.ts'
 import type { OwnDelivery } from './delivery.ts'
+import { Hold } from './hold.ts'
 import type { Delivery, HandleContext } from './queue.ts'
 import type { QueueCore, QueueSetup } from './queue-core.ts'
 import { QueueError } from './queue-error.ts'
+import { reasonOf } from './texts.ts'
 
 /** What handlers run on. */
 export interface HandleSetup<T> extends QueueSetup<T> {
@@ -18,7 +18,7 @@ export interface HandleSetup<T> extends QueueSetup<T> {
 }
 
 /** What is called with each message. */
-export type Handler<T> = (delivery: Delivery<T>, ctx: HandleContext) => Promise<void>
+export type Handler<T> = (delivery: Delivery<T>, ctx: HandleContext) => Promise<unknown>
 
 const FLAT_OUT = { min: 0, active: 0, step: 0 }
 
@@ -81,60 +81,36 @@ async function handleOne<T>(
   delivery: OwnDelivery<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const lost = new LazySignal()
-  const lease = keepLease(setup, delivery, lost)
+  const hold = new Hold(setup, delivery, signal)
   try {
     await run(delivery, {
       get signal() {
-        return AbortSignal.any([signal, lost.signal])
+        return hold.signal
       },
     })
   } catch (error) {
-    lease.cancel()
+    hold.end()
     if (!delivery.isDecided) await settle(setup, delivery, () => giveUp(setup, delivery, error))
     return
   }
-  lease.cancel()
+  hold.end()
   if (!delivery.isDecided) await settle(setup, delivery, () => delivery.ack())
 }
 
-/** Extends the lease again and again; aborts when it is lost all the same. */
-function keepLease<T>(
-  { clock, leaseMs }: HandleSetup<T>,
-  delivery: OwnDelivery<T>,
-  lost: LazySignal,
-): Timer {
-  const stepMs = leaseMs / 2
-  let isOver = false
-  let timer: Timer
-  const arm = (): void => {
-    timer = clock.after(stepMs, () => {
-      delivery.extend(stepMs).then(
-        () => isOver || arm(),
-        (error: unknown) => {
-          if (error instanceof QueueError) lost.abort(error)
-          else if (!isOver) arm()
-        },
-      )
-    })
-  }
-  arm()
-  return {
-    cancel() {
-      isOver = true
-      timer.cancel()
-    },
-  }
-}
-
 async function giveUp<T>(
-  { handlerBackoff, random }: HandleSetup<T>,
+  { handlerBackoff, random, log }: HandleSetup<T>,
   delivery: OwnDelivery<T>,
   error: unknown,
 ): Promise<void> {
-  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  if (!isRetryable(error)) return delivery.setAside(reason)
-  await delivery.nack({ delay: backoffMs(handlerBackoff, delivery.attempt, random), reason })
+  const { id, attempt } = delivery
+  const reason = reasonOf(error)
+  if (!isRetryable(error)) {
+    log.warn({ id, attempt, err: error }, 'a message could not be handled and is set aside')
+    return delivery.setAside(reason)
+  }
+  const delayMs = Math.ceil(backoffMs(handlerBackoff, attempt, random))
+  log.warn({ id, attempt, delayMs, err: error }, 'a message could not be handled')
+  await delivery.nack({ delay: delayMs, reason })
 }
 
 // That it was delivered again meanwhile is no fault of the loop.

@@ -5,13 +5,14 @@ import { sqliteSettings } from '../sqlite/options.ts'
 import { SqliteQueueStore } from '../sqlite/queue/queue-store.ts'
 import { SqliteThread } from '../sqlite/thread.ts'
 import { openDurableQueue } from './durable-queue.ts'
-import { type QueueOptions, queueSettings } from './options.ts'
+import { checkPath, type QueueOptions, queueSettings } from './options.ts'
 import type { Queue } from './queue.ts'
 
 /**
  * Opens a queue in a file, which is created when there is none.
  *
- * Several processes of one machine may open the same file. Other data in it is refused.
+ * Several processes of one machine may open the same file. Other data in it is refused. `path` is
+ * a path, not an address such as `file:…`; `':memory:'` keeps nothing.
  *
  * @example
  * await using queue = await openQueue<Order>('orders.db')
@@ -20,6 +21,7 @@ import type { Queue } from './queue.ts'
  * await delivery?.ack()
  */
 export async function openQueue<T>(path: string, options?: QueueOptions<T>): Promise<Queue<T>> {
+  checkPath(path)
   const settings = queueSettings(options)
   const durability = settings.durability === 'fsync' ? 'fsync' : 'os'
   const thread = new SqliteThread({ ...sqliteSettings({ path, durability }), holds: 'queues' })

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import type { MemoryQueue, Queue, QueueCodec } from './index.ts'
+import type { MemoryQueue, Queue, QueueCodec, QueueOptions } from './index.ts'
 import { openQueue } from './index.ts'
 import { queueSettings } from './options.ts'
 
@@ -31,7 +31,14 @@ describe('the options of a queue', () => {
   test.each([
     [{ lazzy: true }, 'openQueue: unknown option "lazzy", did you mean "lazy"?'],
     [{ name: '' }, 'openQueue: name must be text that is not empty, got ""'],
+    [{ name: 'a\0b' }, 'openQueue: name must be text without NUL'],
     [{ lease: 0 }, 'openQueue: lease must be at least 1 ms, got 0'],
+    [
+      { lease: 1e15 },
+      "openQueue: lease must be at most 100 years ('36525d'), got 1000000000000000",
+    ],
+    [{ dedupeWindow: '36526d' }, 'openQueue: dedupeWindow must be at most 100 years'],
+    [{ backoff: { max: 1e300 } }, 'max must be at most 100 years'],
     [{ maxAttempts: 0 }, 'openQueue: maxAttempts must be a whole number, 1 or more, got 0'],
     [{ capacity: 1.5 }, 'openQueue: capacity must be a whole number, 1 or more, got 1.5'],
     [{ whenFull: 'drop' }, "openQueue: whenFull must be one of 'wait', 'refuse', got \"drop\""],
@@ -43,8 +50,15 @@ describe('the options of a queue', () => {
     expect(() => queueSettings(given as never)).toThrow(complaint)
   })
 
-  test('a path that is none is refused', async () => {
-    await expect(openQueue('')).rejects.toThrow('path must be the path of a file, got ""')
+  test.each([
+    ['', 'openQueue: path must be the path of a file, got ""'],
+    [undefined, 'openQueue: path must be the path of a file, got undefined'],
+    [new URL('file:///mail.db'), 'got a URL; use fileURLToPath() of node:url'],
+    ['file:mail.db', 'openQueue: path must be a path, not an address, got "file:mail.db"; use'],
+    ['file:/tmp/mail.db?mode=ro', 'must be a path, not an address'],
+    ['postgres://localhost/mail', 'must be a path, not an address'],
+  ])('a path that is none is refused: %s', async (path, complaint) => {
+    await expect(openQueue(path as string)).rejects.toThrow(new TypeError(complaint).message)
   })
 })
 
@@ -54,9 +68,14 @@ test('the type of the messages is given once, or taken from the codec', () => {
   }
   const opened = () => openQueue<Order>('orders.db', { maxAttempts: 3 })
   const coded = (codec: QueueCodec<Order>) => openQueue('orders.db', { codec })
+  const shared = (options: QueueOptions) => openQueue<Order>('orders.db', options)
 
   expectTypeOf<Awaited<ReturnType<typeof opened>>>().toEqualTypeOf<Queue<Order>>()
   expectTypeOf<Awaited<ReturnType<typeof coded>>>().toEqualTypeOf<Queue<Order>>()
+  expectTypeOf<Awaited<ReturnType<typeof shared>>>().toEqualTypeOf<Queue<Order>>()
+  expectTypeOf<(order: { data: Order }) => Promise<Response>>().toExtend<
+    Parameters<Queue<Order>['handle']>[0]
+  >()
   expectTypeOf<Queue<Order>['push']>().parameter(0).toEqualTypeOf<Order>()
   expectTypeOf<MemoryQueue<Order>['pop']>().returns.toEqualTypeOf<Order | undefined>()
 })

@@ -2,11 +2,13 @@ import { type ResolvedBackoff, resolveBackoff } from '../base/backoff.ts'
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
-import { duration, flag, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
+import { flag, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
+import { storedDuration } from './durations.ts'
 import { defaultQueueCodec, type QueueCodec } from './payloads.ts'
+import { nameText } from './texts.ts'
 
 /** How a queue behaves. All of it may be left out. */
-export interface QueueOptions<T = unknown> {
+export interface QueueOptions<T = never> {
   /** Which queue of the file: there may be several, each with its own messages. @default 'default' */
   name?: string
   /**
@@ -72,37 +74,48 @@ const HANDLER_BACKOFF = resolveBackoff('openQueue: backoff', { initial: '1s', ma
 /** Checks options and fills in the defaults. */
 export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSettings<T> {
   const options = resolveOptions('openQueue', given, {
-    name: option(queueName, 'default'),
+    name: option(nameText, 'default'),
     lazy: flag(false),
-    lease: duration(30_000, { min: 1 }),
+    lease: storedDuration(30_000, { min: 1 }),
     maxAttempts: option(limit, Infinity),
     backoff: option(backoffOf, undefined),
     capacity: option(limit, Infinity),
     whenFull: oneOf(['wait', 'refuse'], 'wait'),
     durability: oneOf(['fsync', 'os', 'memory'], 'fsync'),
-    dedupeWindow: duration(300_000, { min: 1 }),
+    dedupeWindow: storedDuration(300_000, { min: 1 }),
     codec: option(codecOf, defaultQueueCodec),
     log: option(logger, defaultLog),
   })
   return {
     name: options.name,
     lazy: options.lazy,
-    leaseMs: Math.ceil(options.lease),
+    leaseMs: options.lease,
     maxAttempts: options.maxAttempts,
     nackBackoff: options.backoff ?? NO_BACKOFF,
     handlerBackoff: options.backoff ?? HANDLER_BACKOFF,
     capacity: options.capacity,
     whenFull: options.whenFull,
     durability: options.durability,
-    dedupeMs: Math.ceil(options.dedupeWindow),
+    dedupeMs: options.dedupeWindow,
     codec: options.codec as QueueCodec<T>,
     log: childLog(options.log, { queue: options.name }),
   }
 }
 
-function queueName(value: unknown, what: string): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw new TypeError(`${what} must be text that is not empty, got ${describe(value)}`)
+/** Two letters at least: one is a drive of Windows. */
+const ADDRESS = /^(?:file:|[a-z][a-z\d+.-]+:\/\/)/i
+
+/** Checks where a queue is. Some drivers take addresses, others would make a file of that name. */
+export function checkPath(path: unknown): void {
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
+    const hint = path instanceof URL ? '; use fileURLToPath() of node:url' : ''
+    throw new TypeError(`openQueue: path must be the path of a file, got ${describe(path)}${hint}`)
+  }
+  if (!ADDRESS.test(path)) return
+  const hint = 'use fileURLToPath() of node:url for the address of a file'
+  throw new TypeError(
+    `openQueue: path must be a path, not an address, got ${describe(path)}; ${hint}`,
+  )
 }
 
 /** A whole number from 1, or `Infinity`. */
@@ -112,8 +125,8 @@ function limit(value: unknown, what: string): number {
 
 function backoffOf(value: unknown, what: string): ResolvedBackoff {
   const { initial, max } = resolveOptions(what, value as object, {
-    initial: duration(1_000),
-    max: duration(300_000),
+    initial: storedDuration(1_000),
+    max: storedDuration(300_000),
   })
   return resolveBackoff(what, { initial, max: Math.max(initial, max) })
 }

@@ -1,7 +1,8 @@
 import { types } from 'node:util'
 import { decode, encode } from '../base/codec.ts'
 import { describe } from '../base/describe.ts'
-import { type Payload, RAW } from '../store/queue-store.ts'
+import { DAMAGED, type Payload, RAW } from '../store/queue-store.ts'
+import { isKept } from './texts.ts'
 
 /**
  * Turns values into what is stored, and back.
@@ -10,7 +11,10 @@ import { type Payload, RAW } from '../store/queue-store.ts'
  * the encoding changes, and read the older ones as long as there may be any.
  */
 export interface QueueCodec<T> {
-  /** From 0. A record of a later version is not given to `decode`; it becomes a dead letter. */
+  /**
+   * From 0. A record of a later version is not given to `decode`: opening the queue leaves it alone,
+   * and taking it makes it a dead letter.
+   */
   readonly version: number
   encode(value: T): Uint8Array | string
   decode(data: Uint8Array | string, version: number): T
@@ -38,19 +42,34 @@ export function toPayload<T>(codec: QueueCodec<T>, value: T): Payload {
     return checked({ data: new Uint8Array(value), format: RAW })
   }
   const data = codec.encode(value)
-  if (typeof data === 'string' || types.isUint8Array(data)) {
-    return checked({ data, format: codec.version })
+  // Copied: the codec may use one buffer for all.
+  if (types.isUint8Array(data)) {
+    return checked({ data: new Uint8Array(data), format: codec.version })
+  }
+  if (typeof data === 'string') {
+    // Our own text has neither: it says them in other characters.
+    if (codec === defaultQueueCodec || isKept(data)) return checked({ data, format: codec.version })
+    throw new TypeError(
+      'queue push: the codec gave text with a NUL or half of a surrogate pair; give bytes instead',
+    )
   }
   throw new TypeError(`queue push: the codec must give text or bytes, gave ${describe(data)}`)
 }
 
+/** Whether a payload is for another codec to read: a later version, or none. */
+export function isForeign<T>(codec: QueueCodec<T>, { format }: Pick<Payload, 'format'>): boolean {
+  return format > codec.version || (format === RAW && codec !== defaultQueueCodec)
+}
+
 /** The value of a payload. Throws whatever is wrong with it. */
 export function fromPayload<T>(codec: QueueCodec<T>, { data, format }: Payload): T {
-  // Copied: it stands among others in one buffer.
-  if (format === RAW) return new Uint8Array(data as Uint8Array) as T
-  if (format > codec.version) {
+  if (format === DAMAGED) throw new Error(String(data))
+  if (isForeign(codec, { format })) {
+    if (format === RAW) throw new Error('it was written as bytes, without a codec')
     throw new Error(`it was written with version ${format} of the codec, this is ${codec.version}`)
   }
+  // Copied: it stands among others in one buffer.
+  if (format === RAW) return new Uint8Array(data as Uint8Array) as T
   return codec.decode(typeof data === 'string' ? data : new Uint8Array(data), format)
 }
 

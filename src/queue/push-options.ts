@@ -1,14 +1,15 @@
-import { describe } from '../base/describe.ts'
-import { duration, number, option, resolveOptions } from '../base/options.ts'
+import { number, option, resolveOptions } from '../base/options.ts'
 import type { Payload, PushGroup } from '../store/queue-store.ts'
+import { storedDuration } from './durations.ts'
 import type { PushOptions } from './queue.ts'
+import { nameText } from './texts.ts'
 
 const TABLE = {
-  key: option(keyText, null),
-  dedupeKey: option(keyText, null),
-  delay: duration(0),
+  key: option(nameText, null),
+  dedupeKey: option(nameText, null),
+  delay: storedDuration(0),
   priority: number({ min: -(2 ** 31), max: 2 ** 31 - 1, integer: true }, 0),
-  ttl: duration(undefined, { min: 1 }),
+  ttl: storedDuration(undefined, { min: 1 }),
 }
 
 type Plain = Omit<PushGroup, 'payloads'>
@@ -36,14 +37,9 @@ export function pushGroup(
     key,
     dedupeKey,
     dedupeMs,
-    delayMs: Math.ceil(delay),
+    delayMs: delay,
     priority,
-    ttlMs: ttl === undefined ? null : Math.ceil(ttl),
+    ttlMs: ttl ?? null,
     firstId: null,
   }
-}
-
-function keyText(value: unknown, what: string): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw new TypeError(`${what} must be text that is not empty, got ${describe(value)}`)
 }

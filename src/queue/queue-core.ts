@@ -12,9 +12,10 @@ import type {
 import { StoreError } from '../store/store-error.ts'
 import { OwnDelivery, type Settler } from './delivery.ts'
 import { EarlyPushes } from './early-pushes.ts'
-import { GroupCommit, type StoredGroup } from './group-commit.ts'
+import { GroupCommit } from './group-commit.ts'
 import type { QueueSettings } from './options.ts'
 import { fromPayload } from './payloads.ts'
+import type { StoredGroup } from './push-line.ts'
 import { type QueueError, unreadable } from './queue-error.ts'
 import { Takers } from './takers.ts'
 import type { ResolvedWait } from './wait-options.ts'
@@ -32,6 +33,12 @@ export interface QueueSetup<T> extends QueueSettings<T> {
   readonly random: () => number
 }
 
+/** A record that cannot be decoded. */
+export interface Unreadable {
+  readonly record: QueueRecord
+  readonly error: QueueError
+}
+
 /** The moving parts of an open queue: who pushes, changes, takes and waits, and the store. */
 export class QueueCore<T> {
   /** Fires with every answer of the store. */
@@ -44,7 +51,9 @@ export class QueueCore<T> {
   readonly #early: EarlyPushes | undefined
   #watchers = 0
   #standing: Standing
-  #isLooking = false
+  #looking: Promise<void> | undefined
+  /** Whether the store did not answer the latest look or sweep. */
+  #isFailing = false
   #isClosed = false
 
   /** `settler` is whom deliveries turn to. */
@@ -57,7 +66,8 @@ export class QueueCore<T> {
     this.#watch = new Watch({
       clock,
       idleClock,
-      isWaitedFor: () => this.#takers.isWaitedFor || this.#watchers > 0,
+      isWaitedFor: () =>
+        this.#takers.isWaitedFor || this.#watchers > 0 || this.#commit.waitsForRoom,
       onDue: () => this.#commit.sweep(),
       onLook: () => void this.look(),
     })
@@ -65,18 +75,23 @@ export class QueueCore<T> {
       {
         ...setup,
         takers: this.#takers,
-        open: (taken) => this.#open(taken),
+        open: (taken, sentAt) => this.#open(taken, sentAt),
         giveBack: (deliveries) => this.giveBack(deliveries),
         onStanding: (latest) => this.#learn(latest),
-        onFailure: () => this.#watch.retry(),
+        onFailure: (error, isUntold) => {
+          if (isUntold) this.#complain(error, 'what fell due in the queue could not be seen to')
+          this.#watch.retry()
+        },
       },
       standing,
     )
-    if (setup.durability === 'memory') {
+    // Whether there is room is for the store to say.
+    if (setup.durability === 'memory' && setup.capacity === Infinity) {
       this.#early = new EarlyPushes({
         ...setup,
-        reserve: (count) => store.reserve(count),
+        reserve: async (count) => store.reserve(count),
         push: (group) => this.#commit.push(group),
+        pushAll: (groups) => this.#commit.pushAll(groups),
       })
     }
     this.#watch.plan(standing)
@@ -90,12 +105,7 @@ export class QueueCore<T> {
 
   /** Stores a group of messages. */
   push(group: PushGroup): Promise<StoredGroup> {
-    // What only the store can judge is not answered before it has.
-    const isPlain = group.dedupeKey === null && group.delayMs === 0
-    if (this.#early === undefined || !isPlain || this.#setup.capacity !== Infinity) {
-      return this.#commit.push(group)
-    }
-    return this.#early.push(group)
+    return (this.#early ?? this.#commit).push(group)
   }
 
   async take(most: number, wait: ResolvedWait): Promise<readonly OwnDelivery<T>[]> {
@@ -126,18 +136,24 @@ export class QueueCore<T> {
   /** Does something to messages, whoever has them, in one commit; answers to how many. */
   async changeAll(kind: ChangeKind, ids: readonly number[]): Promise<number> {
     this.checkOpen(kind)
+    await this.#early?.written()
     const verdicts = await this.#commit.change(
       ids.map((id) => ({ kind, id, receipt: 0, ms: 0, reason: '' })),
     )
     return verdicts.filter((verdict) => verdict === 'done').length
   }
 
-  /** Sets aside what cannot be decoded. */
-  async setAside({ id, receipt }: QueueRecord, error: QueueError): Promise<void> {
-    this.#setup.log.error({ id, err: error }, 'a message cannot be decoded and is set aside')
-    const reason = error.message
-    // When that fails its lease ends, and whoever gets it then sets it aside.
-    await this.#commit.change([{ kind: 'set_aside', id, receipt, ms: 0, reason }]).catch(() => {})
+  /** Sets aside what cannot be decoded, in one commit. */
+  async setAside(bad: readonly Unreadable[]): Promise<void> {
+    if (bad.length === 0) return
+    const [{ record, error }] = bad as readonly [Unreadable]
+    const data = { id: record.id, count: bad.length, err: error }
+    this.#setup.log.error(data, 'messages cannot be decoded and are set aside; this is the first')
+    const changes = bad.map(({ record: { id, receipt }, error: { message } }) => {
+      return { kind: 'set_aside' as const, id, receipt, ms: 0, reason: message }
+    })
+    // When that fails their leases end, and whoever gets them then sets them aside.
+    await this.#commit.change(changes).catch(() => {})
   }
 
   /** How many there are; those not written yet count as ready. */
@@ -153,9 +169,10 @@ export class QueueCore<T> {
     this.#watchers++
     try {
       await this.#early?.written()
-      // Others may have pushed since the latest answer.
+      // Others may have pushed since the latest answer, or since a look that is under way began.
+      await this.#looking
       await this.look()
-      while (this.live > 0 || this.#commit.isBusy) {
+      while (this.live > 0 || this.#commit.isBusy || this.#isFailing) {
         this.checkOpen('drain')
         await this.news.wait(signal)
       }
@@ -176,31 +193,25 @@ export class QueueCore<T> {
     return this.#setup.store.find(id)
   }
 
-  /** All records after an id, in order; dead letters alone, if so wished. */
-  async *records(): AsyncGenerator<QueueRecord, undefined> {
+  /** All records, in the order of ids, page by page. */
+  async *pages(): AsyncGenerator<readonly QueueRecord[], undefined> {
     await this.#early?.written()
     let after = -1
     for (;;) {
       this.checkOpen('iterate')
+      // A page of large records may be shorter than it might be: the last one is empty.
       const page = await this.#setup.store.page({ after, limit: PAGE, dead: false })
-      yield* page
-      if (page.length < PAGE) return
+      if (page.length === 0) return
+      yield page
       after = page.at(-1)!.id
     }
   }
 
-  /** Asks the store how the queue stands. */
-  async look(): Promise<void> {
-    if (this.#isLooking || this.#isClosed) return
-    this.#isLooking = true
-    try {
-      this.#commit.learn(await this.#setup.store.look())
-    } catch (error) {
-      this.#setup.log.debug({ err: error }, 'the queue could not be looked at')
-      this.#watch.retry()
-    } finally {
-      this.#isLooking = false
-    }
+  /** Asks the store how the queue stands; whoever wants that at the same time shares the answer. */
+  look(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
+    return this.#looking
   }
 
   /** Does what was asked for, and closes the store. */
@@ -218,24 +229,44 @@ export class QueueCore<T> {
     }
   }
 
+  async #look(): Promise<void> {
+    try {
+      this.#commit.learn(await this.#setup.store.look())
+    } catch (error) {
+      if (this.#isClosed) return
+      this.#complain(error, 'the queue could not be looked at')
+      this.#watch.retry()
+    }
+  }
+
+  // Said once, until the store answers again.
+  #complain(error: unknown, message: string): void {
+    if (!this.#isFailing) this.#setup.log.warn({ err: error }, `${message}; it is tried again`)
+    this.#isFailing = true
+  }
+
   #learn(standing: Standing): void {
+    this.#isFailing = false
     this.#standing = standing
     this.#watch.plan(standing)
     this.news.notifyAll()
   }
 
-  #open(taken: readonly QueueRecord[]): { deliveries: OwnDelivery<T>[]; unreadable: number } {
-    const { codec, clock, leaseMs } = this.#setup
-    const leaseUntil = clock.now() + leaseMs
+  // The lease began when the store had the batch, so it does not end before it does here.
+  #open(taken: readonly QueueRecord[], sentAt: number): readonly OwnDelivery<T>[] {
+    const { codec, leaseMs } = this.#setup
+    const leaseUntil = sentAt + leaseMs
     const deliveries: OwnDelivery<T>[] = []
+    const bad: Unreadable[] = []
     for (const record of taken) {
       try {
         const data = fromPayload(codec, record)
         deliveries.push(new OwnDelivery(record, data, leaseUntil, this.#settler))
       } catch (cause) {
-        void this.setAside(record, unreadable(record.id, cause))
+        bad.push({ record, error: unreadable(record.id, cause) })
       }
     }
-    return { deliveries, unreadable: taken.length - deliveries.length }
+    void this.setAside(bad)
+    return deliveries
   }
 }

@@ -1,4 +1,5 @@
 import type { ChangeVerdict } from '../store/queue-store.ts'
+import { messageOf } from './texts.ts'
 
 /** What can be wrong with a message or with what is asked of it. */
 export type QueueErrorCode =
@@ -27,8 +28,7 @@ export class QueueError extends Error {
 
 /** The error for a record that cannot be decoded. */
 export function unreadable(id: number, cause: unknown): QueueError {
-  const why = cause instanceof Error ? cause.message : String(cause)
-  const message = `queue: message ${id} cannot be decoded: ${why}`
+  const message = `queue: message ${id} cannot be decoded: ${messageOf(cause)}`
   return new QueueError('unreadable', message, id, { cause })
 }
 

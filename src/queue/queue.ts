@@ -35,6 +35,8 @@ export interface Stored<T> {
   /** How often it was delivered. */
   readonly attempt: number
   readonly pushedAt: Date
+  /** Why the latest attempt came to nothing, if there was one. */
+  readonly reason?: string
   /** Why it cannot be read, if it cannot. */
   readonly error?: QueueError
 }
@@ -47,7 +49,7 @@ export interface Delivery<T> extends Stored<T> {
    */
   ack(): Promise<void>
   /**
-   * Not done: it is delivered again, before later ones. `reason` is kept if it was the last attempt.
+   * Not done: it is delivered again, before later ones. `reason` is kept until the next attempt fails.
    * An error when it is not in flight any more.
    */
   nack(options?: { delay?: Duration; reason?: string }): Promise<void>
@@ -60,8 +62,8 @@ export interface ConsumeOptions {
   /** So many deliveries may be out, neither acknowledged nor nacked. @default no limit */
   concurrency?: number
   /**
-   * So many messages are taken ahead, with the one that is asked for. Raise it to take many at once;
-   * nobody else gets them meanwhile. @default 0
+   * So many messages are taken ahead, with the one that is asked for, up to 999. Raise it to take many
+   * at once; nobody else gets them meanwhile, and their leases run. @default 0
    */
   prefetch?: number
   /** Ends the loop when it aborts. */
@@ -115,19 +117,20 @@ export interface Queue<T> extends AsyncDisposable, AsyncIterable<Stored<T>> {
   get(id: number): Promise<Stored<T> | undefined>
   /** The next message. Waits for one up to `timeout`; without a timeout: what is there now. */
   take(options?: Wait): Promise<Delivery<T> | undefined>
-  /** The next messages, as soon as there is one. Waits as `take` does. */
+  /** The next messages, as soon as there is one; at most 1,000. Waits as `take` does. */
   takeMany(max: number, options?: Wait): Promise<readonly Delivery<T>[]>
   /** Acknowledges all of them in one commit. */
   ack(deliveries: readonly Delivery<T>[]): Promise<void>
   /** Deliveries as they come, until the loop is left, the signal aborts or the queue is closed. */
   consume(options?: ConsumeOptions): AsyncIterable<Delivery<T>>
   /**
-   * Calls `run` with each message: acknowledges it when `run` returns, nacks it when it throws,
-   * unless `run` did either itself, and keeps its lease while it runs. Disposing it waits for those
-   * that run.
+   * Calls `run` with each message: acknowledges it when `run` returns, nacks it and writes a warning
+   * to the log when it throws, unless `run` did either itself, and keeps its lease while it runs.
+   * Disposing it waits for those that run: up to 30 seconds, for the last 6 of which their signal is
+   * aborted.
    */
   handle(
-    run: (delivery: Delivery<T>, ctx: HandleContext) => Promise<void>,
+    run: (delivery: Delivery<T>, ctx: HandleContext) => Promise<unknown>,
     options?: { concurrency?: number },
   ): AsyncDisposable
   /** Removes messages, whatever their state; answers how many were there. For tools. */
@@ -139,6 +142,9 @@ export interface Queue<T> extends AsyncDisposable, AsyncIterable<Stored<T>> {
   readonly dead: DeadLetters<T>
   /** Waits until every message is acknowledged or a dead letter. */
   drain(options?: Wait): Promise<void>
-  /** Stops handlers, waits for what was asked for, gives back what is in flight, and closes. */
+  /**
+   * Stops handlers, as disposing them does, waits for what was asked for, gives back what is in
+   * flight, and closes.
+   */
   close(): Promise<void>
 }

@@ -1,13 +1,17 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { type Place, Waiters } from '../base/waiters.ts'
+import type { StoreError } from '../store/store-error.ts'
 import type { ResolvedWait } from './wait-options.ts'
 
 // Who wants messages, in the order they came. The store is asked for all of them at once; what it
 // gives goes to whoever is first in line when it arrives.
 //
 //   T1. Everybody new is asked for once, at the next chance.
-//   T2. Who does not wait is answered with the batch that asked for him, with nothing if need be.
+//   T2. Who does not wait is answered with nothing only when the store has nothing more: as long as
+//       it gives and has some left, he is asked for again.
 //   T3. Who waits is asked for again with every batch, since any of them may bring something.
+//   T4. A batch that fails, fails who is new in it. Who waits goes on doing so, as long as trying
+//       again may help.
 
 interface Taker<D> {
   readonly most: number
@@ -21,11 +25,14 @@ interface Taker<D> {
 /** What the store is asked for, and on whose behalf. */
 export interface Asked<D> {
   readonly most: number
-  readonly impatient: readonly Taker<D>[]
+  /** Those who were not asked for before. */
+  readonly fresh: readonly Taker<D>[]
 }
 
-/** The most that is taken with one batch: it is all answered at once. */
-const MOST_AT_ONCE = 1_000
+/** The most that is taken with one batch, and for one taker: it is all answered at once. */
+export const MOST_AT_ONCE = 1_000
+
+const NOBODY = { most: 0, fresh: [] }
 
 /** Everybody who wants messages. */
 export class Takers<D> {
@@ -41,7 +48,9 @@ export class Takers<D> {
   }
 
   /** Gets in line for up to `most` messages; waits for the first when there is a time-out. */
-  take(most: number, { timeoutMs, signal }: ResolvedWait): Promise<readonly D[]> {
+  take(wanted: number, { timeoutMs, signal }: ResolvedWait): Promise<readonly D[]> {
+    // Also keeps the sum of all who wait exact.
+    const most = Math.min(wanted, MOST_AT_ONCE)
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       let timer: Timer | undefined
@@ -74,9 +83,9 @@ export class Takers<D> {
     })
   }
 
-  /** Whether somebody is new in line (T1). */
+  /** Whether somebody is new in line (T1), and what is on its way is not enough for all. */
   get isAsking(): boolean {
-    return this.#unasked.length > 0
+    return this.#unasked.length > 0 && this.isHungry
   }
 
   /** Whether anybody wants more than is on its way. */
@@ -91,18 +100,19 @@ export class Takers<D> {
 
   /** What the next batch is to ask the store for. */
   ask(): Asked<D> {
-    const most = Math.min(Math.max(this.#wanted - this.#expected, 0), MOST_AT_ONCE)
-    const impatient = this.#unasked.filter(({ isPatient }) => !isPatient)
+    if (!this.isHungry) return NOBODY
+    const most = Math.min(this.#wanted - this.#expected, MOST_AT_ONCE)
+    const fresh = this.#unasked
     this.#unasked = []
     this.#expected += most
-    return { most, impatient }
+    return { most, fresh }
   }
 
   /**
-   * Hands out what the store gave. Answers what nobody wants any more. With `isShort` some of it was
-   * lost on the way, so that who got nothing is asked for again.
+   * Hands out what the store gave. Answers what nobody wants any more. With `hasMore` the store has
+   * some left for who got nothing (T2).
    */
-  receive(asked: Asked<D>, deliveries: readonly D[], isShort: boolean): readonly D[] {
+  receive(asked: Asked<D>, deliveries: readonly D[], hasMore: boolean): readonly D[] {
     this.#expected -= asked.most
     let given = 0
     while (given < deliveries.length) {
@@ -111,18 +121,19 @@ export class Takers<D> {
       taker.give(deliveries.slice(given, given + taker.most))
       given += taker.most
     }
-    for (const taker of asked.impatient) {
-      if (taker.place === undefined) continue
-      if (isShort) this.#unasked.push(taker)
+    for (const taker of asked.fresh) {
+      if (taker.place === undefined || taker.isPatient) continue
+      if (hasMore) this.#unasked.push(taker)
       else taker.give([])
     }
     return deliveries.slice(given)
   }
 
-  /** The batch failed: so have all who are in line. */
-  fail(asked: Asked<D>, error: unknown): void {
+  /** The batch failed (T4). */
+  fail(asked: Asked<D>, error: StoreError): void {
     this.#expected -= asked.most
-    this.failAll(error)
+    if (!error.retryable) return this.failAll(error)
+    for (const taker of asked.fresh) if (taker.place !== undefined) taker.fail(error)
   }
 
   failAll(error: unknown): void {

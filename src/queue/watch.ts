@@ -3,10 +3,14 @@ import type { Standing } from '../store/queue-store.ts'
 
 // Nobody polls a queue that one process uses: its own pushes are known, and for what becomes due
 // there is one timer. With others on the file their pushes are looked for while somebody waits.
+//
+//   W1. While somebody waits, for a message, for room or for the end, a timer keeps the process alive,
+//       also after something went wrong.
+//   W2. Somebody else may open the file at any time, so there is always a look to come.
 
 /** With others on the file and somebody waiting: about what a message may come later. */
 const WAITED_FOR_MS = 10
-/** With others and nobody waiting: how old the counts may be. */
+/** With nobody waiting: how old the counts may be. */
 const UNATTENDED_MS = 1_000
 /** With somebody waiting and nobody else on the file yet: when that is noticed. */
 const ALONE_MS = 250
@@ -39,13 +43,15 @@ export class Watch {
     if (this.#isStopped) return
     if (standing.nextDueAt !== null) this.#planDue(standing.nextDueAt - standing.now)
     const isWaitedFor = this.#setup.isWaitedFor()
-    if (standing.shared) this.#planLook(isWaitedFor ? WAITED_FOR_MS : UNATTENDED_MS, isWaitedFor)
-    else if (isWaitedFor) this.#planLook(ALONE_MS, true)
+    const attendedMs = standing.shared ? WAITED_FOR_MS : ALONE_MS
+    this.#planLook(isWaitedFor ? attendedMs : UNATTENDED_MS, isWaitedFor)
   }
 
-  /** Something went wrong: whatever is due is seen to a little later. */
+  /** Something went wrong: whatever is due is seen to, and the queue looked at, a little later. */
   retry(): void {
-    if (!this.#isStopped) this.#planDue(UNATTENDED_MS)
+    if (this.#isStopped) return
+    this.#planDue(UNATTENDED_MS)
+    this.#planLook(UNATTENDED_MS, this.#setup.isWaitedFor())
   }
 
   stop(): void {

@@ -4,22 +4,33 @@ import { Checkpointer } from './checkpoint.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A checkpointer over a WAL that grows by `pages` with each write. */
-function over(pages: number) {
+const KB = 1024
+const MB = 1024 * KB
+
+/** A checkpointer over a WAL that begins anew after each checkpoint, in a file that stays as it is. */
+function overWal() {
   const lengths: number[] = []
   let length = 0
-  const checkpointer = new Checkpointer(() => {
-    lengths.push(length)
-    const found = length
-    length = 0
-    return found
+  let size = 0
+  const checkpointer = new Checkpointer({
+    size: () => size,
+    checkpoint() {
+      lengths.push(length)
+      const found = length
+      length = 0
+      return found
+    },
+    shorten: () => void (size = length),
   })
   return {
     checkpointer,
     lengths,
-    write: (count: number): void => {
+    size: () => size,
+    /** So many writes that take so much each. */
+    write: (count: number, each: number): void => {
       for (let i = 0; i < count; i++) {
-        length += pages
+        length += each
+        size = Math.max(size, length)
         checkpointer.wrote()
         checkpointer.tidy()
       }
@@ -28,48 +39,73 @@ function over(pages: number) {
 }
 
 test('a short WAL is left alone', () => {
-  const { write, lengths } = over(20)
+  const { write, lengths } = overWal()
 
-  write(49)
+  write(39, 100 * KB)
   vi.advanceTimersByTime(60_000)
 
   expect(lengths).toEqual([])
 })
 
 test('a WAL worth it is emptied in the next pause, not in a rush', () => {
-  const { write, lengths } = over(20)
+  const { write, lengths } = overWal()
 
-  write(60)
+  write(60, 100 * KB)
   expect(lengths).toEqual([])
   vi.advanceTimersByTime(20)
 
-  expect(lengths).toEqual([1_200])
+  expect(lengths).toEqual([6_000 * KB])
 })
 
 test('a long WAL is emptied without a pause', () => {
-  const { write, lengths } = over(20)
+  const { write, lengths } = overWal()
 
-  write(400)
+  write(32, MB)
 
-  expect(lengths).toEqual([8_000])
+  expect(lengths).toEqual([32 * MB])
 })
 
-test('what a write takes is learned from the last checkpoint', () => {
-  const { write, lengths } = over(200)
+test('a few large writes are noticed, the first time and later', () => {
+  const { write, lengths } = overWal()
 
-  write(400 + 40)
+  write(12, 10 * MB)
 
-  expect(lengths).toEqual([80_000, 8_000])
+  expect(lengths).toEqual([40 * MB, 40 * MB, 40 * MB])
+})
+
+test('writes that take more than those before are noticed when the file grows', () => {
+  const { write, lengths } = overWal()
+  write(400, 100 * KB)
+  lengths.length = 0
+
+  write(20, 10 * MB)
+
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(80 * MB)
+})
+
+test('a file that got very long is not kept', () => {
+  const { write, lengths, size } = overWal()
+
+  write(1, 500 * MB)
+
+  expect(lengths).toEqual([500 * MB])
+  expect(size()).toBe(0)
 })
 
 test('a checkpoint that fails is tried again later, and nobody hears of it', () => {
   let calls = 0
-  const checkpointer = new Checkpointer(() => {
-    calls++
-    throw new Error('disk full')
+  let size = 0
+  const checkpointer = new Checkpointer({
+    size: () => size,
+    checkpoint() {
+      calls++
+      throw new Error('disk full')
+    },
+    shorten() {},
   })
 
-  for (let i = 0; i < 800; i++) {
+  for (let i = 0; i < 64; i++) {
+    size += MB
     checkpointer.wrote()
     checkpointer.tidy()
   }
@@ -78,9 +114,9 @@ test('a checkpoint that fails is tried again later, and nobody hears of it', () 
 })
 
 test('one that was stopped does nothing more', () => {
-  const { checkpointer, write, lengths } = over(20)
+  const { checkpointer, write, lengths } = overWal()
 
-  write(60)
+  write(60, 100 * KB)
   checkpointer.stop()
   vi.advanceTimersByTime(60_000)
 

@@ -2,39 +2,59 @@
 // the WAL long enough, which that caller then waits for. Here it is done between operations: in a
 // pause once the WAL is worth it, without one when it is long.
 //
-// SQLite says how long the WAL is only as the answer to a checkpoint, so between two of them it is
-// guessed from the number of writes and from what a write took the last time.
+// SQLite says how much stands in the WAL only as the answer to a checkpoint. Between two of them it
+// is at least what its file has grown by. As long as the WAL goes over what stood there before, its
+// file does not grow; then it is guessed from the number of writes and from what a write took the
+// last time.
 
-/** A WAL worth a checkpoint when there is nothing else to do: 4 MB. */
-const WORTH_PAGES = 1_000
-/** A WAL that should not get any longer: 32 MB. */
-const LONG_PAGES = 8_000
-/** Until there is an experience. */
-const PAGES_PER_WRITE = 20
+const MB = 1024 * 1024
+/** Worth a checkpoint when there is nothing else to do. */
+const WORTH = 4 * MB
+/** A WAL that should not get any longer. */
+const LONG = 32 * MB
+/** A file of the WAL that is too long to keep for later. */
+const HUGE = 64 * MB
+/** What a write takes, until there is an experience. */
+const PER_WRITE = 80 * 1024
 /** Without a call for so long, there is a pause. */
 const PAUSE_MS = 20
 
-/** Decides when `checkpoint`, which answers how many pages the WAL had, is called. */
+/** The WAL of a file. */
+export interface Wal {
+  /** How long its file is. */
+  size(): number
+  /** Moves what it can into the file; answers how much stood in the WAL. */
+  checkpoint(): number
+  /** Cuts it off where nobody needs it any more, if that is possible now. */
+  shorten(): void
+}
+
+/** Decides when a checkpoint is made. */
 export class Checkpointer {
-  readonly #checkpoint: () => number
+  readonly #wal: Wal
   #writes = 0
-  #pagesPerWrite = PAGES_PER_WRITE
+  #perWrite = PER_WRITE
+  /** At the latest checkpoint, and now. */
+  #sizeBefore = 0
+  #size = 0
+  #isMeasured = true
   #timer: NodeJS.Timeout | undefined
 
-  constructor(checkpoint: () => number) {
-    this.#checkpoint = checkpoint
+  constructor(wal: Wal) {
+    this.#wal = wal
   }
 
   /** Counts a write transaction. */
   wrote(): void {
     this.#writes++
+    this.#isMeasured = false
   }
 
   /** To be called after each operation, once its answer has left. */
   tidy(): void {
-    const pages = this.#writes * this.#pagesPerWrite
-    if (pages >= LONG_PAGES) this.#run()
-    else if (pages >= WORTH_PAGES) {
+    const length = this.#length()
+    if (length >= LONG) this.#run()
+    else if (length >= WORTH) {
       if (this.#timer === undefined) this.#timer = setTimeout(() => this.#run(), PAUSE_MS)
       else this.#timer.refresh()
     }
@@ -45,17 +65,23 @@ export class Checkpointer {
     clearTimeout(this.#timer)
   }
 
+  #length(): number {
+    if (!this.#isMeasured) this.#size = this.#wal.size()
+    this.#isMeasured = true
+    return Math.max(this.#writes * this.#perWrite, this.#size - this.#sizeBefore)
+  }
+
   #run(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    let pages: number
     try {
-      pages = this.#checkpoint()
+      const length = this.#wal.checkpoint()
+      if (length > 0) this.#perWrite = Math.max(1, length / this.#writes)
+      if (this.#size > HUGE) this.#wal.shorten()
     } catch {
       // Nothing is lost: it all stands in the WAL, and the next write says what is wrong, if it is.
-      pages = 0
     }
-    if (pages > 0) this.#pagesPerWrite = Math.max(1, pages / this.#writes)
     this.#writes = 0
+    this.#size = this.#sizeBefore = this.#wal.size()
   }
 }

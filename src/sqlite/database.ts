@@ -6,7 +6,7 @@ import { Checkpointer } from './checkpoint.ts'
 import { type Driver, openDriver, type Statement } from './driver.ts'
 import { checkFile, migrate } from './migrate.ts'
 import type { SqliteSettings } from './options.ts'
-import { toStoreError } from './sqlite-error.ts'
+import { isDiskFull, toStoreError } from './sqlite-error.ts'
 
 /** What an operation works with: the inside of one transaction. */
 export interface Transaction {
@@ -17,6 +17,15 @@ export interface Transaction {
   /** Identity of the file. */
   readonly server: string
 }
+
+/** How many pages stood in the WAL, and how many of them are in the file. */
+interface Checkpointed {
+  readonly log: number
+  readonly checkpointed: number
+}
+
+/** A page in the WAL, with what stands before it. */
+const FRAME = 4_096 + 24
 
 /** One open file, in WAL mode, with the durability asked for. Belongs to one thread. */
 export class Database {
@@ -38,7 +47,12 @@ export class Database {
     try {
       this.#configure()
       this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings))
-      this.#checkpointer = new Checkpointer(() => this.#checkpoint())
+      const walPath = this.#walPath()
+      this.#checkpointer = new Checkpointer({
+        size: () => statSync(walPath, { throwIfNoEntry: false })?.size ?? 0,
+        checkpoint: () => this.#checkpoint('passive').log * FRAME,
+        shorten: () => void this.#checkpoint('truncate'),
+      })
     } catch (error) {
       this.#driver.close()
       throw toStoreError('sqlite open', error)
@@ -73,11 +87,16 @@ export class Database {
     durable = true,
   ): T {
     this.#syncCommits(durable && this.#settings.durability === 'fsync')
-    const result = this.#transact('begin immediate', operation, () =>
-      work(this.#transaction(clockOffsetMs)),
-    )
-    this.#checkpointer.wrote()
-    return result
+    const transact = (): T =>
+      this.#transact('begin immediate', operation, () => work(this.#transaction(clockOffsetMs)))
+    try {
+      return transact()
+    } catch (error) {
+      if (!isDiskFull(error) || !this.#emptyWal()) throw error
+      return transact()
+    } finally {
+      this.#checkpointer.wrote()
+    }
   }
 
   /** Another number than before says that another connection has committed something. */
@@ -177,10 +196,25 @@ export class Database {
     }
   }
 
-  /** Moves what it can from the WAL into the file, waiting for nobody; answers the WAL's pages. */
-  #checkpoint(): number {
-    const row = this.sql('pragma wal_checkpoint(passive)').get() as { log: number }
-    return row.log
+  // As SQLite has it: the path given may be a link, or be relative to where the process was then.
+  #walPath(): string {
+    return `${(this.sql('pragma database_list').get() as { file: string }).file}-wal`
+  }
+
+  /** Moves what it can from the WAL into the file, waiting for nobody. */
+  #checkpoint(mode: 'passive' | 'truncate'): Checkpointed {
+    return this.sql(`pragma wal_checkpoint(${mode})`).get() as Checkpointed
+  }
+
+  // The disk is full. What stands in the WAL may still have its place in the file; then the WAL
+  // begins anew in the room that it has.
+  #emptyWal(): boolean {
+    try {
+      const { log, checkpointed } = this.#checkpoint('passive')
+      return log > 0 && checkpointed === log
+    } catch {
+      return false
+    }
   }
 }
 

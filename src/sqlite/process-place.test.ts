@@ -1,22 +1,69 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { isGone, ownProcess } from './process-place.ts'
+import { fateOf, isGone, ownProcess } from './process-place.ts'
 
-const place = ownProcess().slice(0, ownProcess().lastIndexOf(' '))
+const [place, , began] = ownProcess().split(/ (?=\d)/) as [string, string, string]
+const [host, boot, namespace] = place.split('/') as [string, string, string]
+/** Only Linux tells enough of processes. */
+const onLinux = { skip: process.platform !== 'linux' }
+
+function endedPid(): number {
+  return spawnSync(process.execPath, ['-e', '']).pid
+}
 
 test('this process is there', () => {
-  expect(isGone(ownProcess())).toBe(false)
+  expect(fateOf(ownProcess())).toBe('there')
 })
 
 test('a process that has ended is gone', () => {
-  const { pid } = spawnSync(process.execPath, ['-e', ''])
-
-  expect(isGone(`${place} ${pid}`)).toBe(true)
+  expect(fateOf(`${place} ${endedPid()} ${began}`)).toBe('gone')
+  expect(isGone(`${place} ${endedPid()}`)).toBe(true)
 })
 
-test('a process of another place is never taken for gone', () => {
-  const { pid } = spawnSync(process.execPath, ['-e', ''])
+test('a process of an earlier boot is gone, whatever has its number now', onLinux, () => {
+  const earlier = `${host}/11111111-2222-3333-4444-555555555555/${namespace}`
 
-  expect(isGone(`elsewhere/boot/ns ${pid}`)).toBe(false)
-  expect(isGone('')).toBe(false)
+  expect(fateOf(`${earlier} ${process.pid} ${began}`)).toBe('gone')
+  expect(fateOf(`elsewhere${earlier} ${endedPid()} ${began}`)).toBe('gone')
+})
+
+test('a process whose number another one has got is gone', onLinux, () => {
+  expect(fateOf(`${place} ${process.pid} ${Number(began) - 1}`)).toBe('gone')
+})
+
+test('a process that has ended and that nobody has asked for is gone', onLinux, async () => {
+  // The shell's child ends when it may no longer read; what has taken the shell's place by then
+  // never asks for it.
+  const parent = spawn('sh', ['-c', 'read line <&3 & echo $!; exec sleep 60 3<&-'], {
+    stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+  })
+  const within = { timeout: 15_000 }
+  try {
+    const [line] = (await once(parent.stdio[1] as Readable, 'data')) as [Buffer]
+    const child = line.toString().trim()
+    await expect
+      .poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), within)
+      .toBe('sleep\n')
+    ;(parent.stdio[3] as Writable).end()
+    await expect.poll(() => readFileSync(`/proc/${child}/stat`, 'utf8'), within).toMatch(/\) Z /)
+
+    expect(isGone(`${place} ${child}`)).toBe(true)
+  } finally {
+    parent.kill()
+  }
+})
+
+test('of a process in another container nothing can be told', () => {
+  expect(fateOf(`${host}/${boot}/pid:[1] ${endedPid()} ${began}`)).toBe('untold')
+  expect(fateOf('')).toBe('untold')
+})
+
+test('a host may be called anything, and nothing can be told without the boot', () => {
+  expect(fateOf(`odd 1/ name/${boot}/${namespace} ${process.pid} ${began}`)).toBe(
+    boot === '' ? 'untold' : 'there',
+  )
+  expect(fateOf(`elsewhere// ${endedPid()} `)).toBe('untold')
 })

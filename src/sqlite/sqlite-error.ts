@@ -18,6 +18,8 @@ const CODES: Readonly<Record<string, readonly [number: number, code: StoreErrorC
   NOTADB: [26, 'misconfigured'],
 }
 
+const FULL = CODES['FULL']![0]
+
 const BY_NUMBER = new Map(Object.values(CODES))
 
 /** What a driver threw, as a `StoreError`. One that already is one is returned as it is. */
@@ -30,6 +32,13 @@ export function toStoreError(operation: string, thrown: unknown): StoreError {
 /** Whether somebody else holds a lock, so that trying again soon may help. */
 export function isBusy(thrown: unknown): boolean {
   return codeOf(thrown) === 'busy'
+}
+
+/** Whether there is no room left on the disk. */
+export function isDiskFull(thrown: unknown): boolean {
+  const error = thrown instanceof StoreError ? thrown.cause : thrown
+  const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
+  return typeof errcode === 'number' ? (errcode & 0xff) === FULL : code === 'SQLITE_FULL'
 }
 
 function codeOf(thrown: unknown): StoreErrorCode {

@@ -5,19 +5,26 @@
 //   Q2. A delivery is known by its message and its receipt, which no later delivery of the message
 //       shares: an older one cannot settle a newer one.
 //   Q3. A batch is one transaction. Its items are judged one by one.
-//   Q4. Of messages with one key, at most one is ready or in flight, and it is the oldest.
+//   Q4. Of messages with one key, at most one is ready, delayed or in flight, the others are blocked
+//       or dead. It is the oldest of those not dead, unless it is in flight.
 //   Q5. Pushes, acknowledgements and removals survive power loss when they are answered; deliveries
 //       need not, since losing one only means that the message comes again.
 
 /** A value as it is kept. */
 export interface Payload {
   readonly data: string | Uint8Array
-  /** Which encoding it is in: `RAW`, or the version of a codec. */
+  /** Which encoding it is in: `RAW`, or the version of a codec. `DAMAGED` comes only out of a store. */
   readonly format: number
 }
 
 /** The format of bytes that are kept as they were given. */
 export const RAW = -1
+
+/**
+ * The format of a record whose data is not what was pushed: it is missing, or it does not fit its
+ * checksum. In place of the data stands a text that says what is wrong.
+ */
+export const DAMAGED = -2
 
 /** Messages that are stored together, or not at all. */
 export interface PushGroup {
@@ -46,7 +53,8 @@ export interface Change {
    * `ack`: done, away with it · `nack`: not done, once more after `ms` · `release`: was never
    * looked at, so the attempt does not count · `extend`: the lease ends `ms` later · `set_aside`:
    * to the dead letters · `remove`: away with it, whatever its state · `retry`: back from the dead
-   * letters · `discard`: away with it, if it is a dead letter.
+   * letters, to what is left of its delay and its life, or to a new life if that is over ·
+   * `discard`: away with it, if it is a dead letter.
    */
   readonly kind: ChangeKind
   readonly id: number
@@ -80,19 +88,25 @@ export const CHANGE_VERDICTS = ['done', 'gone', 'superseded', 'not_in_flight'] a
  */
 export type ChangeVerdict = (typeof CHANGE_VERDICTS)[number]
 
-/** Everything that waits, to be done in one transaction: changes, then pushes, then taking. */
+/**
+ * Everything that waits, to be done in one transaction: changes, then what time has brought, then
+ * pushes, then taking.
+ */
 export interface QueueBatch {
   readonly changes: readonly Change[]
   readonly pushes: readonly PushGroup[]
-  /** How many messages to take at most. */
+  /** Whether a group that finds no room keeps all later ones out as well. */
+  readonly inOrder: boolean
+  /**
+   * How many messages to take at most. It may be less although more are ready, when they are large,
+   * but never none.
+   */
   readonly take: number
   readonly leaseMs: number
-  /** Failed so often, a message becomes a dead letter. */
+  /** Nacked in this attempt or a later one, a message becomes a dead letter. */
   readonly maxAttempts: number
   /** How many messages there may be, dead letters aside. */
   readonly capacity: number
-  /** When something falls due next, as the latest standing said: from then on it is looked for. */
-  readonly dueAt: number | null
 }
 
 /** A message as it is stored. */
@@ -103,7 +117,7 @@ export interface QueueRecord extends Payload {
   readonly attempt: number
   readonly receipt: number
   readonly pushedAt: number
-  /** Why it is a dead letter. */
+  /** Why it is a dead letter, or why its latest attempt came to nothing. */
   readonly reason: string
 }
 
@@ -125,7 +139,7 @@ export interface Standing {
   readonly counts: QueueCounts
   /** When the next lease or delay ends, or the next message expires. */
   readonly nextDueAt: number | null
-  /** Whether others have this file open. */
+  /** Whether others use this queue. */
   readonly shared: boolean
 }
 
@@ -147,17 +161,23 @@ export interface PageRequest {
 
 /** One user of one durable queue. Throws only `StoreError`. */
 export interface QueueStore {
-  /** Opens it. What is due, and what processes that have ended had in flight, is ready again. */
+  /**
+   * Opens it, for a user whose messages become dead letters when their lease or his process has ended
+   * in that many attempts. Sees to what is due, and to processes that have ended.
+   */
   open(maxAttempts: number): Promise<Standing>
-  /** Does everything in one transaction. What is due becomes ready before anything is pushed or taken. */
+  /** Does everything in one transaction. */
   apply(batch: QueueBatch): Promise<BatchAnswer>
-  /** How the queue stands. What processes that have ended had in flight is ready again. */
+  /**
+   * How the queue stands. What processes that have ended had in flight comes again: at once, or
+   * later and later if their messages had ended processes before.
+   */
   look(): Promise<Standing>
   /** Takes ids out of the sequence; answers the first. `undefined` when there are not so many. */
   reserve(count: number): Promise<number | undefined>
   find(id: number): Promise<QueueRecord | undefined>
-  /** Records in the order of their ids. */
+  /** Records in the order of their ids. May be fewer than the limit; none means that was all. */
   page(request: PageRequest): Promise<readonly QueueRecord[]>
-  /** Gives back what this user has in flight, and closes. */
+  /** Gives back what this user has in flight, as if it had not been taken, and closes. */
   close(): Promise<void>
 }

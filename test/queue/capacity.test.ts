@@ -27,6 +27,36 @@ test('a push to a full queue waits for room', async () => {
   expect(await fourth).toBe(3)
 })
 
+test('nobody overtakes who waits for room, though there is room for him', async () => {
+  await using under = await queueInTime<string>({ capacity: 3 })
+  const { queue } = under
+  await queue.pushMany(['x', 'y'])
+
+  const many = queue.pushMany(['a1', 'a2'], { key: 'a' })
+  const one = queue.push('a3', { key: 'a' })
+  expect(await isSettled(one)).toBe(false)
+  await queue.ack(await queue.takeMany(2))
+
+  expect([await many, await one]).toEqual([[2, 3], 4])
+})
+
+test('nor does who comes while he is being told to wait', async () => {
+  await using under = await queueInTime<string>({ capacity: 3 })
+  const { queue, trouble } = under
+  await queue.pushMany(['x', 'y'])
+
+  trouble.latencyMs = 1_000
+  const many = queue.pushMany(['a1', 'a2'], { key: 'a' })
+  await under.pass(500)
+  const one = queue.push('a3', { key: 'a' })
+  await under.pass(10_000)
+  trouble.latencyMs = 0
+  expect(await isSettled(one)).toBe(false)
+  await queue.ack(await queue.takeMany(2))
+
+  expect([await many, await one]).toEqual([[2, 3], 4])
+})
+
 test('what expires, and what becomes a dead letter, makes room', async () => {
   await using under = await queueInTime<string>({ capacity: 2, maxAttempts: 1 })
   const { queue } = under

@@ -1,17 +1,9 @@
 // Loops over deliveries, handlers, and how a queue comes to an end.
 
 import { describe, expect, test } from 'vitest'
-import type { Logger } from '../../src/base/log.ts'
-import { silentLog } from '../../src/base/log.ts'
+import { type Logger, silentLog } from '../../src/base/log.ts'
 import type { Queue } from '../../src/queue/index.ts'
-import { queueInTime, takeAll } from './support.ts'
-
-/** A promise and what resolves it. */
-function gate<T = void>() {
-  let open!: (value: T) => void
-  const passed = new Promise<T>((resolve) => (open = resolve))
-  return { passed, open }
-}
+import { gate, queueInTime, takeAll } from './support.ts'
 
 describe('consume', () => {
   test('gives messages as they come', async () => {
@@ -104,6 +96,61 @@ describe('consume', () => {
     }
 
     expect(got).toEqual([1])
+  })
+})
+
+describe('a loop', () => {
+  test('passes over what was taken ahead when its lease has ended', async () => {
+    await using under = await queueInTime<number>({ lease: '30s' })
+    const { queue } = under
+    await queue.pushMany([1, 2, 3])
+    const deliveries = queue.consume({ prefetch: 2 })[Symbol.asyncIterator]()
+    const first = await deliveries.next()
+    await first.value.ack()
+
+    await under.pass(30_000)
+    const others = await queue.takeMany(1)
+    const next = await deliveries.next()
+
+    expect(others).toMatchObject([{ data: 2, attempt: 2 }])
+    expect(next.value).toMatchObject({ data: 3, attempt: 2 })
+    await next.value.ack()
+  })
+
+  test('goes on when the file was busy for a while', async () => {
+    const warned: unknown[] = []
+    const log: Logger = { ...silentLog, warn: (data) => warned.push(data) }
+    await using under = await queueInTime<string>({ log })
+    const { queue, trouble } = under
+    const deliveries = queue.consume()[Symbol.asyncIterator]()
+
+    trouble.busyCalls = 2
+    const next = deliveries.next()
+    await under.pass(1_000)
+    await queue.push('work')
+
+    expect((await next).value).toMatchObject({ data: 'work', attempt: 1 })
+    expect(warned).toMatchObject([
+      { delayMs: 100, err: { code: 'busy' } },
+      { delayMs: 200, err: { code: 'busy' } },
+    ])
+  })
+
+  test('that waits for a busy file ends with its signal, and with the queue', async () => {
+    const under = await queueInTime<string>()
+    const { queue, trouble } = under
+    const controller = new AbortController()
+
+    trouble.busyCalls = 2
+    const ends = [queue.consume({ signal: controller.signal }), queue.consume()].map((loop) =>
+      loop[Symbol.asyncIterator]().next(),
+    )
+    await under.pass(10)
+    controller.abort()
+    trouble.busyCalls = 0
+    await queue.close()
+
+    expect(await Promise.all(ends)).toMatchObject([{ done: true }, { done: true }])
   })
 })
 
@@ -262,7 +309,7 @@ describe('close', () => {
     await Promise.all(ends)
   })
 
-  test('gives back what is in flight, with the attempt counted', async () => {
+  test('gives back what is in flight, as if it had not been taken', async () => {
     const under = await queueInTime<string>()
     await under.queue.push('a')
     await under.queue.take()
@@ -270,75 +317,6 @@ describe('close', () => {
 
     await using again = await queueInTime<string>({ database: under.database })
 
-    expect(await again.queue.take()).toMatchObject({ data: 'a', attempt: 2 })
+    expect(await again.queue.take()).toMatchObject({ data: 'a', attempt: 1 })
   })
-})
-
-describe('what is said to a queue', () => {
-  test.each([
-    [
-      (queue: Queue<unknown>) => queue.push(1, { prioritty: 1 } as never),
-      'did you mean "priority"?',
-    ],
-    [(queue) => queue.push(1, { priority: 1.5 }), 'priority must be a whole number'],
-    [(queue) => queue.push(1, { delay: 'soon' as never }), 'delay must be milliseconds or text'],
-    [(queue) => queue.push(1, { key: '' }), 'key must be text that is not empty, got ""'],
-    [(queue) => queue.push(1, { ttl: 0 }), 'ttl must be at least 1 ms'],
-    [(queue) => queue.push(() => {}), 'queue push: cannot store a function at $'],
-    [(queue) => queue.pushMany('text' as never), 'items must be a list, got "text"'],
-    [(queue) => queue.get(-1), 'queue get: id must be a whole number, 0 or more, got -1'],
-    [(queue) => queue.take({ timout: 1 } as never), 'did you mean "timeout"?'],
-    [(queue) => queue.take({ signal: 1 as never }), 'signal must be an AbortSignal, got 1'],
-    [(queue) => queue.takeMany(0), 'max must be a whole number, 1 or more, got 0'],
-    [
-      (queue) => queue.ack([{ id: 0 } as never]),
-      'expected deliveries of this queue, got an object',
-    ],
-    [(queue) => queue.remove([0.5]), 'queue remove: ids[0] must be a whole number'],
-    [(queue) => queue.dead.list({ limit: 0 }), 'limit must be a whole number, 1 or more, got 0'],
-    [async (queue) => queue.consume({ prefetch: -1 }), 'prefetch must be a whole number'],
-    [async (queue) => queue.handle('x' as never), 'run must be a function, got "x"'],
-    [
-      async (queue) => queue.handle(async () => {}, { concurrency: 0 }),
-      'concurrency must be a whole',
-    ],
-  ] satisfies [(queue: Queue<unknown>) => Promise<unknown>, string][])(
-    'is checked: %s',
-    async (say, complaint) => {
-      await using under = await queueInTime<unknown>()
-
-      await expect(say(under.queue)).rejects.toThrow(complaint)
-      expect(under.queue.isEmpty).toBe(true)
-    },
-  )
-
-  test('a delivery of another queue is refused', async () => {
-    await using under = await queueInTime<string>()
-    await using other = await queueInTime<string>()
-    await other.queue.push('theirs')
-    const theirs = await other.queue.take()
-
-    await expect(under.queue.ack([theirs!])).rejects.toThrow('expected deliveries of this queue')
-  })
-})
-
-test('a handler whose lease ended unseen is logged, and the message is delivered again', async () => {
-  const lines: unknown[] = []
-  const log: Logger = { ...silentLog, warn: (data) => lines.push(data) }
-  await using under = await queueInTime<string>({ log })
-  const { queue, store } = under
-  const running = gate()
-  queue.handle(() => running.passed)
-  await queue.push('a')
-  await under.pass(10)
-
-  // As if the event loop had been held up for a minute: no timer came to extend the lease.
-  store.advanceClock(60_000)
-  const taken = await queue.take()
-  running.open()
-  await under.pass(10)
-
-  expect(taken).toMatchObject({ attempt: 2 })
-  expect(lines).toMatchObject([{ id: 0, attempt: 1, err: { code: 'not_in_flight' } }])
-  await taken!.ack()
 })

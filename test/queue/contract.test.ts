@@ -32,7 +32,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
     queue = await file.reopen(queue, { lazy })
     const again = await queue.take()
-    expect(again).toMatchObject({ id, data: 'first', attempt: 2 })
+    expect(again).toMatchObject({ id, data: 'first', attempt: 1 })
     await again!.ack()
 
     queue = await file.reopen(queue, { lazy })

@@ -104,35 +104,6 @@ describe('several users of one queue', () => {
   })
 })
 
-describe('durability', () => {
-  test('`memory` answers before anything is written, and close() writes it', async () => {
-    await using file = queueFile()
-    let queue = await file.open<number>({ durability: 'memory' })
-    const items = Array.from({ length: 2_500 }, (_, i) => i)
-
-    const ids = await Promise.all(items.map((item) => queue.push(item)))
-    expect(ids).toEqual(items)
-    expect(queue.counts.total).toBe(2_500)
-    expect(await queue.get(2_499)).toMatchObject({ data: 2_499 })
-    queue = await file.reopen(queue, { durability: 'memory' })
-
-    expect(queue.counts.ready).toBe(2_500)
-    // The rest of a block is not used again.
-    expect(await queue.push(-1)).toBe(3_000)
-  })
-
-  test('`memory` asks the store first where only that can tell', async () => {
-    await using file = queueFile()
-    const queue = await file.open<string>({ durability: 'memory' })
-
-    const first = await queue.push('a', { dedupeKey: 'k' })
-    const again = await queue.push('a', { dedupeKey: 'k' })
-
-    expect(again).toBe(first)
-    expect(queue.counts.total).toBe(1)
-  })
-})
-
 describe('a file that is not for queues', () => {
   test.each([
     ['text', (path: string) => writeFileSync(path, 'Dear diary, '.repeat(100)), 'not a database'],

@@ -6,8 +6,9 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
+import { Database } from '../../src/sqlite/database.ts'
 import { writeProgram } from './build-program.ts'
-import { queueFile } from './support.ts'
+import { queueFile, queueFileSettings, queueInTime } from './support.ts'
 
 const ROUNDS = Number(process.env['HOLDFAST_ROUNDS'] ?? 3)
 const PROCESSES = 2
@@ -42,7 +43,11 @@ test(
       )
       said.push(...(await Promise.all(runs)).flat())
     }
-    const queue = await file.open<string>()
+    // What ended several processes waits a while.
+    const database = new Database(queueFileSettings(file.path))
+    await using under = await queueInTime<string>({ database })
+    const { queue } = under
+    await under.pass(600_000)
     const left: { id: number; data: string }[] = []
     for (;;) {
       const page = await queue.takeMany(1_000)

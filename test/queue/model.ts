@@ -1,4 +1,4 @@
-// A queue as a plain list, simple enough to trust. Time is in minutes.
+// A queue as a plain list, simple enough to trust. Time is in seconds.
 
 /** A message of the model. */
 export interface ModelMessage {
@@ -6,6 +6,7 @@ export interface ModelMessage {
   readonly data: string
   readonly key: string | undefined
   readonly priority: number
+  readonly pushedAt: number
   state: 'waiting' | 'in flight' | 'dead'
   /** Behind another message of its key. */
   isBlocked: boolean
@@ -15,16 +16,24 @@ export interface ModelMessage {
   attempt: number
   /** How often it was delivered in all. */
   receipt: number
+  /** Who has it. */
+  user: number
+  reason: string | undefined
 }
 
 /** How a push is modelled. */
 export interface ModelPush {
-  readonly count: number
+  readonly data: readonly string[]
   readonly key?: string
   readonly dedupeKey?: string
   readonly priority: number
   readonly delay: number
   readonly ttl: number | undefined
+}
+
+/** What a push comes to: ids, a refusal, or nothing as long as it waits for room. */
+export interface ModelOutcome {
+  ids?: readonly number[] | 'full' | undefined
 }
 
 /** One delivery, as the test remembers it. */
@@ -33,54 +42,59 @@ export interface ModelDelivery {
   readonly receipt: number
 }
 
+/** How the queue is opened. */
+export interface ModelRules {
+  readonly users: number
+  readonly maxAttempts: number
+  readonly capacity: number
+  readonly whenFull: 'wait' | 'refuse'
+  /** Whether pushes are answered before they are written, which takes ids in blocks. */
+  readonly isEarly: boolean
+}
+
+export const LEASE_SECONDS = 4
+export const DEDUPE_SECONDS = 6
+const BLOCK = 1_000
+
 /** What a queue should do. */
 export class QueueModel {
-  readonly leaseMinutes = 4
-  readonly dedupeMinutes = 6
-  readonly maxAttempts: number
+  readonly rules: ModelRules
   messages: ModelMessage[] = []
+  /** Every id there ever was. */
+  readonly ids: number[] = []
   now = 0
   #nextId = 0
-  readonly #dedupes = new Map<string, { ids: number[]; until: number }>()
+  /** What each user has left of its block of ids. */
+  #blocks: { next: number; end: number }[] = []
+  /** Pushes that wait for room, in order. */
+  #waiting: { readonly push: ModelPush; readonly user: number; readonly outcome: ModelOutcome }[] =
+    []
+  readonly #dedupes = new Map<string, { ids: readonly number[]; until: number }>()
 
-  constructor(maxAttempts: number) {
-    this.maxAttempts = maxAttempts
+  constructor(rules: ModelRules) {
+    this.rules = rules
   }
 
-  push(push: ModelPush): number[] {
-    const earlier = push.dedupeKey === undefined ? undefined : this.#dedupes.get(push.dedupeKey)
-    if (earlier !== undefined && earlier.until > this.now) return earlier.ids
-    const ids = Array.from({ length: push.count }, () => this.#nextId++)
-    for (const id of ids) {
-      this.messages.push({
-        id,
-        data: `message ${id}`,
-        key: push.key,
-        priority: push.priority,
-        state: 'waiting',
-        isBlocked: this.#isHeld(push.key),
-        dueAt: this.now + push.delay,
-        expiresAt: push.ttl === undefined ? Infinity : this.now + push.ttl,
-        attempt: 0,
-        receipt: 0,
-      })
-    }
-    if (push.dedupeKey !== undefined) {
-      this.#dedupes.set(push.dedupeKey, { ids, until: this.now + this.dedupeMinutes })
-    }
-    return ids
+  push(push: ModelPush, user: number): ModelOutcome {
+    const outcome: ModelOutcome = {}
+    if (this.#waiting.length === 0) outcome.ids = this.#judge(push, user)
+    if (outcome.ids !== undefined) return outcome
+    if (this.rules.whenFull === 'refuse') return { ids: 'full' }
+    this.#waiting.push({ push, user, outcome })
+    return outcome
   }
 
-  take(most: number): ModelMessage[] {
+  take(most: number, user: number): ModelMessage[] {
     const taken = this.messages
       .filter((message) => this.isReady(message))
       .toSorted((a, b) => b.priority - a.priority || a.id - b.id)
       .slice(0, most)
     for (const message of taken) {
       message.state = 'in flight'
-      message.dueAt = this.now + this.leaseMinutes
+      message.dueAt = this.now + LEASE_SECONDS
       message.attempt++
       message.receipt++
+      message.user = user
     }
     return taken
   }
@@ -93,19 +107,17 @@ export class QueueModel {
     return true
   }
 
-  nack({ id, receipt }: ModelDelivery, delay: number): boolean {
-    const message = this.find(id)
-    if (message?.state !== 'in flight' || message.receipt !== receipt) return false
-    if (message.expiresAt <= this.now) this.remove(id)
-    else if (message.attempt >= this.maxAttempts) this.#bury(message)
-    else this.#putBack(message, this.now + delay)
+  nack(delivery: ModelDelivery, delay: number): boolean {
+    const message = this.#held(delivery)
+    if (message === undefined) return false
+    this.#failAttempt(message, this.now + delay, `nacked in attempt ${message.attempt}`)
     return true
   }
 
-  extend({ id, receipt }: ModelDelivery, minutes: number): boolean {
-    const message = this.find(id)
-    if (message?.state !== 'in flight' || message.receipt !== receipt) return false
-    message.dueAt += minutes
+  extend(delivery: ModelDelivery, seconds: number): boolean {
+    const message = this.#held(delivery)
+    if (message === undefined) return false
+    message.dueAt += seconds
     return true
   }
 
@@ -120,33 +132,60 @@ export class QueueModel {
   retry(id: number): boolean {
     const message = this.find(id)
     if (message?.state !== 'dead') return false
-    message.isBlocked = this.#isHeld(message.key)
+    const { expiresAt, pushedAt, key } = message
+    if (expiresAt <= this.now) message.expiresAt = this.now + expiresAt - pushedAt
+    const first = this.#firstOf(key)
     message.attempt = 0
-    message.expiresAt = Infinity
-    this.#putBack(message, this.now)
+    message.reason = undefined
+    message.state = 'waiting'
+    message.dueAt = this.now
+    message.isBlocked = first !== undefined && (first.state === 'in flight' || first.id < id)
+    if (first !== undefined && !message.isBlocked) first.isBlocked = true
     return true
   }
 
-  /** Lets a minute pass. */
+  /** Lets a second pass. */
   tick(): void {
     this.now++
+    for (const { id, state, expiresAt } of this.messages) {
+      if (state === 'waiting' && expiresAt <= this.now) this.remove(id)
+    }
     for (const message of this.messages) {
-      const isExpired = message.expiresAt <= this.now
-      if (message.state === 'waiting' && isExpired) this.remove(message.id)
-      else if (message.state === 'in flight' && message.dueAt <= this.now) {
-        if (isExpired) this.remove(message.id)
-        else if (message.attempt >= this.maxAttempts) this.#bury(message)
-        else this.#putBack(message, this.now)
+      if (message.state !== 'in flight' || message.dueAt > this.now) continue
+      this.#failAttempt(message, this.now, `its lease ended in attempt ${message.attempt}`)
+    }
+    this.admit()
+  }
+
+  /** A user has closed the queue: it is as if what he had in flight had not been taken. */
+  close(user: number): void {
+    this.#forget(user)
+    for (const message of this.#inFlightOf(user)) {
+      if (message.expiresAt <= this.now) this.remove(message.id)
+      else {
+        message.attempt--
+        this.#rejoin(message, this.now)
       }
     }
   }
 
-  /** The one who had everything is gone. */
-  release(): void {
-    for (const message of this.messages) {
-      if (message.state !== 'in flight') continue
-      if (message.expiresAt <= this.now) this.remove(message.id)
-      else this.#putBack(message, this.now)
+  /** The process of a user has ended. */
+  crash(user: number): void {
+    this.#forget(user)
+    for (const message of this.#inFlightOf(user)) {
+      const { attempt } = message
+      const wait = attempt === 1 ? 0 : Math.min(2 ** (attempt - 2), 300)
+      this.#failAttempt(message, this.now + wait, `its process ended in attempt ${attempt}`)
+    }
+  }
+
+  /** Lets in who waits for room, as far as there is some. */
+  admit(): void {
+    for (;;) {
+      const [first] = this.#waiting
+      if (first === undefined || this.#live + first.push.data.length > this.rules.capacity) return
+      first.outcome.ids = this.#judge(first.push, first.user)!
+      this.#waiting.shift()
     }
   }
 
@@ -169,28 +208,122 @@ export class QueueModel {
     }
   }
 
-  #isHeld(key: string | undefined): boolean {
-    return (
-      key !== undefined &&
-      this.messages.some((other) => other.key === key && other.state !== 'dead' && !other.isBlocked)
-    )
+  get #live(): number {
+    return this.messages.filter(({ state }) => state !== 'dead').length
   }
 
-  #putBack(message: ModelMessage, dueAt: number): void {
+  /** `undefined` when there is no room. */
+  #judge(push: ModelPush, user: number): readonly number[] | undefined {
+    const earlier = push.dedupeKey === undefined ? undefined : this.#dedupes.get(push.dedupeKey)
+    if (this.#mustBeJudged(push)) this.#blocks[user] = { next: 0, end: 0 }
+    if (earlier !== undefined && earlier.until > this.now) return earlier.ids
+    if (this.#live + push.data.length > this.rules.capacity) return undefined
+    const firstId = this.#takeIds(push, user)
+    const ids = push.data.map((data, i) => this.#store(firstId + i, data, push))
+    if (push.dedupeKey !== undefined) {
+      this.#dedupes.set(push.dedupeKey, { ids, until: this.now + DEDUPE_SECONDS })
+    }
+    return ids
+  }
+
+  #store(id: number, data: string, { key, priority, delay, ttl }: ModelPush): number {
+    this.ids.push(id)
+    this.messages.push({
+      id,
+      data,
+      key,
+      priority,
+      pushedAt: this.now,
+      state: 'waiting',
+      isBlocked: this.#firstOf(key) !== undefined,
+      dueAt: this.now + delay,
+      expiresAt: ttl === undefined ? Infinity : this.now + ttl,
+      attempt: 0,
+      receipt: 0,
+      user: -1,
+      reason: undefined,
+    })
+    this.messages.sort((a, b) => a.id - b.id)
+    return id
+  }
+
+  #takeIds(push: ModelPush, user: number): number {
+    const count = push.data.length
+    if (!this.rules.isEarly || this.#mustBeJudged(push)) return this.#reserve(count)
+    const block = this.#blocks[user]
+    if (block === undefined || block.end - block.next < count) {
+      const next = this.#reserve(BLOCK)
+      this.#blocks[user] = { next, end: next + BLOCK }
+    }
+    const first = this.#blocks[user]!.next
+    this.#blocks[user]!.next += count
+    return first
+  }
+
+  #reserve(count: number): number {
+    const first = this.#nextId
+    this.#nextId += count
+    return first
+  }
+
+  #mustBeJudged({ dedupeKey, delay }: ModelPush): boolean {
+    return dedupeKey !== undefined || delay > 0
+  }
+
+  /** A user starts anew. */
+  #forget(user: number): void {
+    this.#blocks[user] = { next: 0, end: 0 }
+    this.#waiting = this.#waiting.filter((waiting) => waiting.user !== user)
+  }
+
+  #inFlightOf(user: number): readonly ModelMessage[] {
+    return this.messages.filter((message) => message.state === 'in flight' && message.user === user)
+  }
+
+  #held({ id, receipt }: ModelDelivery): ModelMessage | undefined {
+    const message = this.find(id)
+    return message?.state === 'in flight' && message.receipt === receipt ? message : undefined
+  }
+
+  #failAttempt(message: ModelMessage, dueAt: number, reason: string): void {
+    if (message.expiresAt <= this.now) return void this.remove(message.id)
+    message.reason = reason
+    if (message.attempt < this.rules.maxAttempts) return this.#rejoin(message, dueAt)
+    message.state = 'dead'
+    this.#unblockNext(message.key)
+  }
+
+  /** An older one of its key may have come back meanwhile: that is first. */
+  #rejoin(message: ModelMessage, dueAt: number): void {
+    const next = this.#nextOf(message.key)
     message.state = 'waiting'
     message.dueAt = dueAt
+    message.isBlocked = next !== undefined && next.id < message.id
+    if (next !== undefined && message.isBlocked) next.isBlocked = false
   }
 
-  #bury(message: ModelMessage): void {
-    message.state = 'dead'
-    this.#letNextThrough(message, false)
+  #letNextThrough({ key, isBlocked, state }: ModelMessage): void {
+    if (!isBlocked && state !== 'dead') this.#unblockNext(key)
   }
 
-  #letNextThrough(message: ModelMessage, wasDead = message.state === 'dead'): void {
-    if (message.key === undefined || message.isBlocked || wasDead) return
-    const next = this.messages.find(
-      ({ key, isBlocked, state }) => key === message.key && isBlocked && state !== 'dead',
-    )
+  #unblockNext(key: string | undefined): void {
+    const next = this.#nextOf(key)
     if (next !== undefined) next.isBlocked = false
+  }
+
+  /** The one of a key that is not blocked. */
+  #firstOf(key: string | undefined): ModelMessage | undefined {
+    if (key === undefined) return undefined
+    return this.messages.find((other) => {
+      return other.key === key && other.state !== 'dead' && !other.isBlocked
+    })
+  }
+
+  /** The oldest of a key that is blocked. */
+  #nextOf(key: string | undefined): ModelMessage | undefined {
+    if (key === undefined) return undefined
+    return this.messages.find((other) => {
+      return other.key === key && other.state === 'waiting' && other.isBlocked
+    })
   }
 }

@@ -1,3 +1,5 @@
+import { vi } from 'vitest'
+import { type Clock, sleep, type Timer } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { virtualClock } from '../../src/base/virtual-clock.ts'
 import { type DurableQueue, openDurableQueue } from '../../src/queue/durable-queue.ts'
@@ -8,6 +10,7 @@ import type { Operation } from '../../src/sqlite/operations/operation.ts'
 import { OPERATIONS } from '../../src/sqlite/operations/table.ts'
 import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
 import { SqliteQueueStore, type Thread } from '../../src/sqlite/queue/queue-store.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { tempFile } from '../support/sqlite.ts'
 
 /** Both ways to open a queue. */
@@ -39,6 +42,19 @@ export function queueFile() {
   }
 }
 
+/** While it lasts the machine's own time stands still, so that only the test moves that of a store. */
+export function stillTime(): Disposable {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  return { [Symbol.dispose]: () => void vi.useRealTimers() }
+}
+
+/** A promise and what resolves it. */
+export function gate<T = void>() {
+  let open!: (value: T) => void
+  const passed = new Promise<T>((resolve) => (open = resolve))
+  return { passed, open }
+}
+
 /** The data of everything that can be taken now, in order. */
 export async function takeAll<T>(queue: Queue<T>): Promise<T[]> {
   const deliveries = await queue.takeMany(1_000)
@@ -63,30 +79,78 @@ export function inlineThread(database: Database): Thread {
   }
 }
 
+/** What a test may make of the way to the store. */
+export interface Trouble {
+  /** Answers come so much later, by the clock of the queue. */
+  latencyMs: number
+  /** So many of the next calls find the file busy. */
+  busyCalls: number
+}
+
+function troubled(thread: Thread, clock: Clock, trouble: Trouble): Thread {
+  return {
+    async call(operation, args, clockOffsetMs) {
+      if (trouble.busyCalls > 0) {
+        trouble.busyCalls--
+        throw new StoreError('busy', `sqlite ${operation}`, 'the file is busy')
+      }
+      const answer = await thread.call(operation, args, clockOffsetMs)
+      if (trouble.latencyMs > 0) await sleep(clock, trouble.latencyMs)
+      return answer
+    },
+    close: () => thread.close(),
+  }
+}
+
+/** The same clock, and how many of its timers are set. */
+function countingTimers(clock: Clock): { readonly clock: Clock; readonly timers: () => number } {
+  const set = new Set<object>()
+  const after = (ms: number, fire: () => void): Timer => {
+    const timer = clock.after(ms, () => {
+      set.delete(timer)
+      fire()
+    })
+    set.add(timer)
+    return {
+      cancel() {
+        set.delete(timer)
+        timer.cancel()
+      },
+    }
+  }
+  return { clock: { ...clock, after }, timers: () => set.size }
+}
+
 /** A queue whose time the test moves, in memory unless it is given a database. */
 export async function queueInTime<T>(
   options: QueueOptions<T> & { readonly database?: Database; readonly offsetMs?: number } = {},
 ) {
   const { database = new Database(queueFileSettings(':memory:')), offsetMs = 0, ...given } = options
-  const clock = virtualClock()
+  const time = virtualClock()
+  const { clock, timers } = countingTimers(time)
+  const trouble: Trouble = { latencyMs: 0, busyCalls: 0 }
   const settings = queueSettings<T>({ log: silentLog, ...given })
-  const store = new SqliteQueueStore(inlineThread(database), settings.name)
+  const thread = troubled(inlineThread(database), clock, trouble)
+  const store = new SqliteQueueStore(thread, settings.name)
   store.advanceClock(offsetMs)
   const queue: DurableQueue<T> = await openDurableQueue<T>({
     ...settings,
     store,
     clock,
-    idleClock: clock,
+    idleClock: time,
     random: () => 0.5,
   })
   return {
     queue,
     store,
     database,
+    trouble,
+    /** How many timers keep the process alive. */
+    timers,
     /** Lets time pass, for the queue and for its store, with all that falls due. */
     async pass(ms: number): Promise<void> {
       store.advanceClock(ms)
-      await clock.advance(ms)
+      await time.advance(ms)
     },
     [Symbol.asyncDispose]: () => queue.close(),
   }

@@ -90,6 +90,81 @@ describe('a codec', () => {
     expect(await takeAll(fresh.queue)).toEqual([{ fahrenheit: 100 }])
   })
 
+  test('what a later version wrote is left alone when the queue is opened', async () => {
+    const logged: unknown[] = []
+    const log: Logger = { ...silentLog, error: (data) => logged.push(data) }
+    await using fresh = await queueInTime({ codec: temperature(2) })
+    await fresh.queue.push({ fahrenheit: 100 })
+
+    await using old = await queueInTime<unknown>({ database: fresh.database, log })
+
+    expect(old.queue.counts).toMatchObject({ ready: 1, dead: 0 })
+    expect(logged).toEqual([])
+    expect(await takeAll(fresh.queue)).toEqual([{ fahrenheit: 100 }])
+  })
+
+  test('is not given bytes that were pushed without one, which stay as they are', async () => {
+    await using before = await queueInTime<Uint8Array>()
+    await before.queue.push(new Uint8Array([1, 2]))
+    await using coded = await queueInTime({ codec: temperature(1), database: before.database })
+    expect(coded.queue.counts).toMatchObject({ ready: 1, dead: 0 })
+
+    expect(await coded.queue.take()).toBeUndefined()
+
+    expect(await coded.queue.dead.list()).toMatchObject([
+      { reason: expect.stringContaining('it was written as bytes, without a codec') as string },
+    ])
+    await before.queue.dead.retry([0])
+    expect(await takeAll(before.queue)).toEqual([new Uint8Array([1, 2])])
+  })
+
+  test('may use one buffer for all', async () => {
+    const buffer = new Uint8Array(1)
+    const codec: QueueCodec<number> = {
+      version: 1,
+      encode(value) {
+        buffer[0] = value
+        return buffer
+      },
+      decode: (data) => (data as Uint8Array)[0]!,
+    }
+    await using under = await queueInTime({ codec })
+
+    await Promise.all([1, 2, 3].map((value) => under.queue.push(value)))
+
+    expect(await takeAll(under.queue)).toEqual([1, 2, 3])
+  })
+
+  test.each([
+    ['a NUL', 'a\0b'],
+    ['half of a surrogate pair', 'a\ud800b'],
+  ])('that gives text with %s fails the push, since it would not come back', async (_, text) => {
+    const codec: QueueCodec<string> = { version: 1, encode: () => text, decode: String }
+    await using under = await queueInTime({ codec })
+
+    await expect(under.queue.push('x')).rejects.toThrow(
+      'the codec gave text with a NUL or half of a surrogate pair; give bytes instead',
+    )
+    expect(under.queue.isEmpty).toBe(true)
+  })
+
+  test('may throw anything', async () => {
+    const codec: QueueCodec<string> = {
+      version: 1,
+      encode: String,
+      decode() {
+        throw Object.create(null)
+      },
+    }
+    await using under = await queueInTime({ codec })
+    await under.queue.push('x')
+
+    expect(await under.queue.take()).toBeUndefined()
+    expect(await under.queue.dead.list()).toMatchObject([
+      { reason: 'queue: message 0 cannot be decoded: an object' },
+    ])
+  })
+
   test.each([
     [{ version: 1.5 }, 'openQueue: codec: version must be a whole number, 0 or more, got 1.5'],
     [{ decode: 1 }, 'openQueue: codec must be a codec, but it has no method decode()'],
@@ -159,6 +234,19 @@ describe.each(MODES)('a record that cannot be decoded, in %s mode,', (_, lazy) =
 
     expect((await waiting)?.data).toBe('fourth')
   })
+})
+
+test('many records that cannot be decoded are set aside in one commit, with one line', async () => {
+  await using before = await queueInTime<number>()
+  await before.queue.pushMany(Array.from({ length: 400 }, (_, i) => i))
+  before.database.sql(`update messages set data = '{"broken' where id > 0`).run()
+  const logged: unknown[] = []
+  const log: Logger = { ...silentLog, error: (data) => logged.push(data) }
+
+  await using under = await queueInTime<number>({ database: before.database, log })
+
+  expect(under.queue.counts).toMatchObject({ ready: 1, dead: 399 })
+  expect(logged).toMatchObject([{ id: 1, count: 399, err: { code: 'unreadable' } }])
 })
 
 test('reading a queue shows everything that is not acknowledged, in order, and changes nothing', async () => {

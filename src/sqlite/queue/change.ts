@@ -1,12 +1,13 @@
 import type { Change, ChangeVerdict } from '../../store/queue-store.ts'
-import { isHeld, type Leaving, putBack, remove, type Scope, setAside } from './messages.ts'
-import { BLOCKED, DEAD, IN_FLIGHT } from './tally.ts'
+import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
+import { block, firstOfKey, putBack, remove, type Scope, setAside } from './messages.ts'
+import { DEAD, IN_FLIGHT } from './tally.ts'
+import { after } from './times.ts'
 
-interface Found extends Leaving {
-  readonly attempt: number
+interface Found extends Attempt {
   readonly receipt: number
   readonly due_at: number | null
-  readonly expires_at: number | null
+  readonly pushed_at: number
 }
 
 /** Does what happens to one message; answers what became of it. */
@@ -43,7 +44,7 @@ export function change(scope: Scope, wanted: Change, maxAttempts: number): Chang
 function find({ tx, queue }: Scope, id: number): Found | undefined {
   return tx
     .sql(
-      `select id, state, key, attempt, receipt, due_at, expires_at
+      `select id, state, key, attempt, receipt, due_at, pushed_at, expires_at
        from messages where id = ? and queue = ?`,
     )
     .get(id, queue) as Found | undefined
@@ -59,25 +60,28 @@ function settle(
   if (found.receipt !== receipt) return 'superseded'
   if (found.state !== IN_FLIGHT) return 'not_in_flight'
   if (kind === 'extend') {
-    const until = Math.max(found.due_at ?? 0, tx.now) + ms
+    const until = after(Math.max(found.due_at ?? 0, tx.now), ms)
     tx.sql('update messages set due_at = ? where id = ?').run(until, found.id)
-    return 'done'
-  }
-  if (found.expires_at !== null && found.expires_at <= tx.now) remove(scope, found.id)
-  else if (kind === 'release') {
-    tx.sql('update messages set attempt = attempt - 1 where id = ?').run(found.id)
-    putBack(scope, found, 0)
-  } else if (found.attempt >= maxAttempts) setAside(scope, found, reason)
-  else putBack(scope, found, tx.now + ms)
+  } else if (kind === 'release') undoAttempt(scope, found)
+  else failAttempt(scope, found, maxAttempts, after(tx.now, ms), reason)
   return 'done'
 }
 
-// Behind the first of its key, if there is one by now; it is let through in the order of ids.
 function revive(scope: Scope, found: Found): void {
   scope.tx
-    .sql('update messages set attempt = 0, reason = null, expires_at = null where id = ?')
-    .run(found.id)
-  if (found.key === null || !isHeld(scope, found.key)) return putBack(scope, found, 0)
-  scope.tx.sql(`update messages set state = ${BLOCKED} where id = ?`).run(found.id)
-  scope.tally.move(found.state, BLOCKED)
+    .sql('update messages set attempt = 0, reason = null, expires_at = ? where id = ?')
+    .run(expiryOf(scope, found), found.id)
+  const dueAt = found.due_at ?? 0
+  const first = found.key === null ? undefined : firstOfKey(scope, found.key)
+  if (first === undefined) return putBack(scope, found, dueAt)
+  if (first.state === IN_FLIGHT || first.id < found.id) return block(scope, found, dueAt)
+  // The oldest goes first (Q4).
+  block(scope, first, first.due_at ?? 0)
+  putBack(scope, found, dueAt)
+}
+
+// Who wants one back that has expired wants it to live.
+function expiryOf({ tx }: Scope, { expires_at, pushed_at }: Found): number | null {
+  if (expires_at === null || expires_at > tx.now) return expires_at
+  return after(tx.now, expires_at - pushed_at)
 }

@@ -1,14 +1,16 @@
-import { type Leaving, putBack, remove, type Scope, setAside } from './messages.ts'
+import { type Attempt, failAttempt } from './attempts.ts'
+import { remove, type Scope } from './messages.ts'
+import { strikeOffTheUntold } from './users.ts'
 import { DELAYED, IN_FLIGHT, READY } from './tally.ts'
 
 /** So many at a time, so that nobody else waits long for the file. */
 const MOST = 5_000
 
 /** Does what time has brought: messages expire, delays and leases end. */
-export function sweep(scope: Scope, maxAttempts: number): void {
+export function sweep(scope: Scope): void {
   expire(scope)
   endDelays(scope)
-  endLeases(scope, maxAttempts)
+  endLeases(scope)
 }
 
 // One in flight is left alone: who has it may still succeed.
@@ -35,17 +37,25 @@ function endDelays({ tx, queue, tally }: Scope): void {
   if (count > 0) tally.move(DELAYED, READY, count)
 }
 
-function endLeases(scope: Scope, maxAttempts: number): void {
+interface Ended extends Attempt {
+  /** Of the user who had it: who sweeps may want another limit. */
+  readonly max_attempts: number | null
+}
+
+function endLeases(scope: Scope): void {
   const ended = scope.tx
     .sql(
-      `select id, state, key, attempt, expires_at from messages
+      `select id, state, key, attempt, expires_at,
+         (select max_attempts from sessions where sessions.session = messages.session)
+           as max_attempts
+       from messages
        where queue = ? and state = ${IN_FLIGHT} and due_at is not null and due_at <= ?
        order by due_at limit ${MOST}`,
     )
-    .all(scope.queue, scope.tx.now) as (Leaving & { attempt: number; expires_at: number | null })[]
+    .all(scope.queue, scope.tx.now) as Ended[]
   for (const message of ended) {
-    if (message.expires_at !== null && message.expires_at <= scope.tx.now) remove(scope, message.id)
-    else if (message.attempt < maxAttempts) putBack(scope, message, 0)
-    else setAside(scope, message, `its lease ended in attempt ${message.attempt}`)
+    const reason = `its lease ended in attempt ${message.attempt}`
+    failAttempt(scope, message, message.max_attempts ?? Infinity, 0, reason)
   }
+  if (ended.length > 0) strikeOffTheUntold(scope.tx, scope.queue)
 }

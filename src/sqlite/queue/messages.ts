@@ -1,10 +1,12 @@
 import type { QueueRecord } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
+import { verified } from './checksum.ts'
 import { STATES } from './packed-records.ts'
 import { BLOCKED, DEAD, DELAYED, READY, type Tally } from './tally.ts'
 
 /** The columns of a record. */
-export const COLUMNS = 'id, state, priority, attempt, receipt, pushed_at, reason, format, data'
+export const COLUMNS =
+  'id, state, priority, attempt, receipt, pushed_at, reason, format, checksum, large, data'
 
 /** A row with these columns. */
 export interface MessageRow {
@@ -16,7 +18,9 @@ export interface MessageRow {
   readonly pushed_at: number
   readonly reason: string | null
   readonly format: number
-  readonly data: string | Uint8Array | null
+  readonly checksum: number
+  readonly large: number | null
+  readonly data: unknown
 }
 
 /** What is known of a message that leaves, or goes on to another state. */
@@ -29,6 +33,9 @@ export interface Leaving {
 /** More than this is kept apart. Longer text counts double at worst, which does no harm. */
 export const LARGE = 2_000
 
+/** So much data that is kept apart is read at once: it passes through memory several times. */
+const MOST_LARGE = 8 * 1024 * 1024
+
 /** One transaction on one queue. */
 export interface Scope {
   readonly tx: Transaction
@@ -39,6 +46,8 @@ export interface Scope {
 
 /** A row as a record, with its large data. */
 export function toRecord(tx: Transaction, row: MessageRow): QueueRecord {
+  const found = row.large === null ? row.data : largeData(tx, row.id)
+  const { data, format } = verified(row.id, found, row.format, row.checksum)
   return {
     id: row.id,
     state: STATES[row.state]!,
@@ -46,14 +55,21 @@ export function toRecord(tx: Transaction, row: MessageRow): QueueRecord {
     receipt: row.receipt,
     pushedAt: row.pushed_at,
     reason: row.reason ?? '',
-    format: row.format,
-    data: row.data ?? largeData(tx, row.id),
+    format,
+    data,
   }
 }
 
-function largeData(tx: Transaction, id: number): string | Uint8Array {
+function largeData(tx: Transaction, id: number): unknown {
   const row = tx.sql('select data from large_data where id = ?').get(id)
-  return (row as { data: string | Uint8Array } | undefined)?.data ?? ''
+  return (row as { data: unknown } | undefined)?.data
+}
+
+/** How many of the first rows can be read at once; one of them always can. */
+export function countWithinLimit(rows: readonly Pick<MessageRow, 'large'>[]): number {
+  let length = 0
+  const tooMany = rows.findIndex(({ large }, i) => (length += large ?? 0) > MOST_LARGE && i > 0)
+  return tooMany < 0 ? rows.length : tooMany
 }
 
 /**
@@ -65,21 +81,25 @@ export function remove(scope: Scope, id: number, receipt?: number): boolean {
   const removed = scope.tx
     .sql(
       `delete from messages where id = ? and queue = ? and receipt = ifnull(?, receipt)
-       returning id, state, key, data is null as large`,
+       returning id, state, key, large`,
     )
-    .get(id, scope.queue, receipt ?? null) as (Leaving & { readonly large: number }) | undefined
+    .get(id, scope.queue, receipt ?? null) as
+    (Leaving & { readonly large: number | null }) | undefined
   if (removed === undefined) return false
-  if (removed.large === 1) scope.tx.sql('delete from large_data where id = ?').run(id)
+  if (removed.large !== null) scope.tx.sql('delete from large_data where id = ?').run(id)
   scope.tally.remove(removed.state)
   letNextThrough(scope, removed)
   return true
 }
 
-/** Makes a message a dead letter. Later ones of its key go on. */
+/** Makes a message a dead letter. Later ones of its key go on. A delay is kept for when it returns. */
 export function setAside(scope: Scope, leaving: Leaving, reason: string): void {
   scope.tx
     .sql(
-      `update messages set state = ${DEAD}, due_at = null, session = null, reason = ? where id = ?`,
+      `update messages
+       set due_at = case when state in (${DELAYED}, ${BLOCKED}) then due_at end,
+         state = ${DEAD}, session = null, reason = ?
+       where id = ?`,
     )
     .run(reason, leaving.id)
   scope.tally.move(leaving.state, DEAD)
@@ -87,37 +107,54 @@ export function setAside(scope: Scope, leaving: Leaving, reason: string): void {
 }
 
 /** Makes a message wait for a time, or be ready when that is over. */
-export function putBack(scope: Scope, { id, state }: Leaving, dueAt: number): void {
-  const waits = dueAt > scope.tx.now
-  scope.tx
-    .sql('update messages set state = ?, due_at = ?, session = null where id = ?')
-    .run(waits ? DELAYED : READY, waits ? dueAt : null, id)
-  scope.tally.move(state, waits ? DELAYED : READY)
+export function putBack(scope: Scope, leaving: Leaving, dueAt: number): void {
+  place(scope, leaving, dueAt > scope.tx.now ? DELAYED : READY, dueAt)
 }
 
-/** Whether a message of this key is there that is neither blocked nor dead (Q4). */
-export function isHeld({ tx, queue }: Scope, key: string): boolean {
-  const first = tx
-    .sql(
-      `select 1 as held from messages
-       where queue = ? and key = ? and key is not null and state not in (${DEAD}, ${BLOCKED})
-       limit 1`,
-    )
-    .get(queue, key)
-  return first !== undefined
+/** Makes a message wait for another one of its key, and then for a time. */
+export function block(scope: Scope, leaving: Leaving, dueAt: number): void {
+  place(scope, leaving, BLOCKED, dueAt)
+}
+
+function place({ tx, tally }: Scope, { id, state }: Leaving, to: number, dueAt: number): void {
+  tx.sql('update messages set state = ?, due_at = ?, session = null where id = ?').run(
+    to,
+    dueAt > tx.now ? dueAt : null,
+    id,
+  )
+  tally.move(state, to)
 }
 
 // The one that leaves was the first of its key, unless it was blocked or dead itself.
 function letNextThrough(scope: Scope, { key, state }: Leaving): void {
   if (key === null || state === BLOCKED || state === DEAD) return
-  const next = scope.tx
+  const next = nextOfKey(scope, key)
+  if (next !== undefined) putBack(scope, next, next.due_at ?? 0)
+}
+
+/** A message that others of its key have to do with. */
+export interface OfKey extends Leaving {
+  readonly due_at: number | null
+}
+
+/** The message of this key that is neither blocked nor dead, if there is one (Q4). */
+export function firstOfKey({ tx, queue }: Scope, key: string): OfKey | undefined {
+  return tx
     .sql(
-      `select id, due_at from messages
+      `select id, state, key, due_at from messages
+       where queue = ? and key = ? and key is not null and state in (0, 1, 2)
+       limit 1`,
+    )
+    .get(queue, key) as OfKey | undefined
+}
+
+/** The oldest of this key that is blocked. */
+export function nextOfKey({ tx, queue }: Scope, key: string): OfKey | undefined {
+  return tx
+    .sql(
+      `select id, state, key, due_at from messages
        where queue = ? and key = ? and key is not null and state = ${BLOCKED}
        order by id limit 1`,
     )
-    .get(scope.queue, key) as { id: number; due_at: number | null } | undefined
-  if (next !== undefined) {
-    putBack(scope, { id: next.id, state: BLOCKED, key }, next.due_at ?? 0)
-  }
+    .get(queue, key) as OfKey | undefined
 }

@@ -1,16 +1,14 @@
 import {
   CHANGE_KINDS,
   type Change,
+  DAMAGED,
   type Payload,
   type PushGroup,
   type QueueBatch,
-  RAW,
 } from '../../store/queue-store.ts'
 import { type Packed, PackReader, PackWriter } from './packing.ts'
 
 // A batch on its way to the thread. What most groups lack costs them one bit.
-
-const NEVER = -1
 
 const KEY = 1
 const DEDUPE_KEY = 2
@@ -21,9 +19,9 @@ const RESERVED = 32
 
 /** Takes a batch apart. */
 export function packBatch(batch: QueueBatch): Packed {
-  const { changes, pushes, take, leaseMs, maxAttempts, capacity, dueAt } = batch
+  const { changes, pushes, inOrder, take, leaseMs, maxAttempts, capacity } = batch
   const to = new PackWriter()
-  for (const value of [take, leaseMs, maxAttempts, capacity, dueAt ?? NEVER]) to.number(value)
+  for (const value of [take, leaseMs, maxAttempts, capacity, inOrder ? 1 : 0]) to.number(value)
   to.number(changes.length)
   to.number(pushes.length)
   for (const change of changes) packChange(change, to)
@@ -34,7 +32,7 @@ export function packBatch(batch: QueueBatch): Packed {
 /** Puts it together again. */
 export function unpackBatch(packed: Packed): QueueBatch {
   const from = new PackReader(packed)
-  const [take, leaseMs, maxAttempts, capacity, dueAt] = Array.from({ length: 5 }, () =>
+  const [take, leaseMs, maxAttempts, capacity, inOrder] = Array.from({ length: 5 }, () =>
     from.number(),
   ) as [number, number, number, number, number]
   const [changeCount, groupCount] = [from.number(), from.number()]
@@ -43,7 +41,7 @@ export function unpackBatch(packed: Packed): QueueBatch {
     leaseMs,
     maxAttempts,
     capacity,
-    dueAt: dueAt === NEVER ? null : dueAt,
+    inOrder: inOrder === 1,
     changes: Array.from({ length: changeCount }, () => unpackChange(from)),
     pushes: Array.from({ length: groupCount }, () => unpackGroup(from)),
   }
@@ -107,10 +105,10 @@ function unpackGroup(from: PackReader): PushGroup {
   }
 }
 
-/** Formats begin at `RAW`; the lowest bit tells text from bytes. */
+/** Formats begin at `DAMAGED`; the lowest bit tells text from bytes. */
 export function packPayload({ data, format }: Payload, to: PackWriter): void {
   const isText = typeof data === 'string'
-  to.number((format - RAW) * 2 + (isText ? 1 : 0))
+  to.number((format - DAMAGED) * 2 + (isText ? 1 : 0))
   if (isText) to.text(data)
   else to.bytes(data)
 }
@@ -120,7 +118,7 @@ export function unpackPayload(from: PackReader): Payload {
   const mark = from.number()
   const isText = mark % 2 === 1
   return {
-    format: Math.floor(mark / 2) + RAW,
+    format: Math.floor(mark / 2) + DAMAGED,
     data: isText ? from.text() : from.bytes(),
   }
 }

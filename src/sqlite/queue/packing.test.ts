@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   CHANGE_KINDS,
+  DAMAGED,
   type Payload,
   type QueueBatch,
   type QueueRecord,
@@ -12,7 +13,7 @@ import { packRecords, STATES, unpackRecords } from './packed-records.ts'
 const whole = fc.maxSafeNat()
 const payload: fc.Arbitrary<Payload> = fc.record({
   data: fc.oneof(fc.string(), fc.uint8Array()),
-  format: fc.integer({ min: -1, max: 1_000_000 }),
+  format: fc.integer({ min: DAMAGED, max: 1_000_000 }),
 })
 
 const batches: fc.Arbitrary<QueueBatch> = fc.record({
@@ -20,7 +21,7 @@ const batches: fc.Arbitrary<QueueBatch> = fc.record({
   leaseMs: whole,
   maxAttempts: fc.oneof(whole, fc.constant(Infinity)),
   capacity: fc.oneof(whole, fc.constant(Infinity)),
-  dueAt: fc.option(whole),
+  inOrder: fc.boolean(),
   changes: fc.array(
     fc.record({
       kind: fc.constantFrom(...CHANGE_KINDS),

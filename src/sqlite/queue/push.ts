@@ -1,9 +1,27 @@
 import type { Payload, PushGroup, PushVerdict } from '../../store/queue-store.ts'
-import { isHeld, LARGE, type Scope } from './messages.ts'
+import { checksumOf } from './checksum.ts'
+import { firstOfKey, LARGE, type Scope } from './messages.ts'
 import { BLOCKED, DELAYED, READY } from './tally.ts'
+import { after } from './times.ts'
 
-/** Stores a group of messages, or none of them. */
-export function push(scope: Scope, group: PushGroup, capacity: number): PushVerdict {
+/** Stores groups in their order; with `inOrder`, one that finds no room keeps later ones out. */
+export function pushAll(
+  scope: Scope,
+  groups: readonly PushGroup[],
+  capacity: number,
+  inOrder: boolean,
+): readonly PushVerdict[] {
+  let isFull = false
+  return groups.map((group) => {
+    if (isFull) return { state: 'full' }
+    const verdict = push(scope, group, capacity)
+    isFull = inOrder && verdict.state === 'full'
+    return verdict
+  })
+}
+
+// All of a group, or none of it.
+function push(scope: Scope, group: PushGroup, capacity: number): PushVerdict {
   const count = group.payloads.length
   const earlier = group.dedupeKey === null ? undefined : findEarlier(scope, group.dedupeKey)
   if (earlier !== undefined) return earlier
@@ -18,16 +36,21 @@ export function push(scope: Scope, group: PushGroup, capacity: number): PushVerd
   return { state: 'stored', firstId, count }
 }
 
-function insert(scope: Scope, group: PushGroup, { data, format }: Payload, id: number): void {
+// Node 22 takes a view of no memory at all for null.
+const NO_BYTES = Buffer.alloc(1).subarray(0, 0)
+
+function insert(scope: Scope, group: PushGroup, payload: Payload, id: number): void {
   const { tx, queue, tally } = scope
   const { key, priority, delayMs, ttlMs } = group
-  const dueAt = delayMs > 0 ? tx.now + delayMs : null
-  const state = key !== null && isHeld(scope, key) ? BLOCKED : dueAt === null ? READY : DELAYED
+  const { data, format } = payload
+  const dueAt = delayMs > 0 ? after(tx.now, delayMs) : null
+  const isBlocked = key !== null && firstOfKey(scope, key) !== undefined
+  const state = isBlocked ? BLOCKED : dueAt === null ? READY : DELAYED
   const isLarge = data.length > LARGE
   tx.sql(
     `insert into messages (id, queue, state, priority, due_at, attempt, receipt, pushed_at,
-       expires_at, key, format, data)
-     values (?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`,
+       expires_at, key, format, checksum, large, data)
+     values (?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     id,
     queue,
@@ -35,10 +58,12 @@ function insert(scope: Scope, group: PushGroup, { data, format }: Payload, id: n
     priority,
     dueAt,
     tx.now,
-    ttlMs === null ? null : tx.now + ttlMs,
+    ttlMs === null ? null : after(tx.now, ttlMs),
     key,
     format,
-    isLarge ? null : data,
+    checksumOf(id, payload),
+    isLarge ? data.length : null,
+    isLarge ? null : data.length > 0 || typeof data === 'string' ? data : NO_BYTES,
   )
   if (isLarge) tx.sql('insert into large_data (id, data) values (?, ?)').run(id, data)
   tally.add(state)
@@ -62,5 +87,5 @@ function findEarlier({ tx, queue }: Scope, key: string): PushVerdict | undefined
 function remember({ tx, queue }: Scope, group: PushGroup, firstId: number): void {
   tx.sql(
     'insert or replace into dedupes (queue, key, first_id, count, until) values (?, ?, ?, ?, ?)',
-  ).run(queue, group.dedupeKey, firstId, group.payloads.length, tx.now + group.dedupeMs)
+  ).run(queue, group.dedupeKey, firstId, group.payloads.length, after(tx.now, group.dedupeMs))
 }

@@ -12,7 +12,7 @@ import {
 import type { SqliteThread } from '../thread.ts'
 import { packBatch } from './packed-batch.ts'
 import { unpackRecords } from './packed-records.ts'
-import type { Session } from './sessions.ts'
+import type { Session } from './users.ts'
 
 // Losing one of these leaves a message in the queue that is there anyway (Q5).
 const HARMLESS_TO_LOSE: ReadonlySet<ChangeKind> = new Set(['nack', 'release', 'extend'])
@@ -40,8 +40,9 @@ export class SqliteQueueStore implements QueueStore {
   async open(maxAttempts: number): Promise<Standing> {
     const args = [this.#name, maxAttempts] as [string, number]
     const opened = await this.#thread.call('queueOpen', args, this.#clockOffsetMs)
-    this.#session = { queue: opened.queue, session: opened.session }
-    return opened.standing
+    const { standing, ...session } = opened
+    this.#session = session
+    return standing
   }
 
   async apply(batch: QueueBatch): Promise<BatchAnswer> {
@@ -59,9 +60,13 @@ export class SqliteQueueStore implements QueueStore {
 
   async look(): Promise<Standing> {
     const own = this.#own('look')
-    const { standing, hasGone } = await this.#thread.call('queueLook', [own], this.#clockOffsetMs)
-    if (!hasGone) return standing
-    await this.#thread.call('queueReleaseGone', [], this.#clockOffsetMs)
+    const { standing, mustMuster } = await this.#thread.call(
+      'queueLook',
+      [own],
+      this.#clockOffsetMs,
+    )
+    if (!mustMuster) return standing
+    await this.#thread.call('queueMuster', [own], this.#clockOffsetMs)
     return (await this.#thread.call('queueLook', [own], this.#clockOffsetMs)).standing
   }
 

@@ -1,9 +1,12 @@
 import type { PageRequest } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
-import { COLUMNS, type MessageRow, toRecord } from './messages.ts'
+import { COLUMNS, countWithinLimit, type MessageRow, toRecord } from './messages.ts'
 import type { Packed } from './packing.ts'
 import { packRecords } from './packed-records.ts'
 import { DEAD } from './tally.ts'
+
+/** The most in one page, however many are wanted. */
+const MOST = 1_000
 
 /** The record with this id, if it is in the queue. */
 export function findRecord(tx: Transaction, queue: number, id: number): Packed {
@@ -21,6 +24,7 @@ export function readPage(tx: Transaction, queue: number, request: PageRequest): 
       `select ${COLUMNS} from messages
        where queue = ? and id > ? ${dead ? `and state = ${DEAD}` : ''} order by id limit ?`,
     )
-    .all(queue, after, limit) as MessageRow[]
-  return packRecords(rows.map((row) => toRecord(tx, row)))
+    .all(queue, after, Math.min(limit, MOST)) as MessageRow[]
+  const count = countWithinLimit(rows)
+  return packRecords(rows.slice(0, count).map((row) => toRecord(tx, row)))
 }

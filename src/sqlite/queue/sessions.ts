@@ -1,15 +1,25 @@
 import type { Standing } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
-import { isGone, ownProcess } from '../process-place.ts'
+import { isGone } from '../process-place.ts'
+import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
 import { sweep } from './due.ts'
-import { type Leaving, putBack, remove } from './messages.ts'
-import { IN_FLIGHT, standingOf, Tally } from './tally.ts'
+import type { Scope } from './messages.ts'
+import { standingOf } from './standing.ts'
+import { IN_FLIGHT, Tally } from './tally.ts'
+import { after } from './times.ts'
+import {
+  enter,
+  enterIfMissing,
+  type Session,
+  strikeOff,
+  strikeOffTheUntold,
+  usersOf,
+} from './users.ts'
 
-/** Who a user of a queue is, in every later call. */
-export interface Session {
-  readonly queue: number
-  readonly session: number
-}
+// What is in flight when its process ends may have nothing to do with that, or be the cause of it.
+// The first time it comes again at once and in its order; from then on it waits longer and longer.
+const WAIT_MS = 1_000
+const LONGEST_WAIT_MS = 300_000
 
 /** Finds or makes the queue, and enters a new user of it. */
 export function openSession(
@@ -17,55 +27,59 @@ export function openSession(
   name: string,
   maxAttempts: number,
 ): Session & { readonly standing: Standing } {
-  releaseTheGone(tx)
   const queue = queueNumber(tx, name)
-  const { session } = tx
-    .sql('insert into sessions (process) values (?) returning session')
-    .get(ownProcess()) as { session: number }
+  releaseTheGone(tx, queue)
+  strikeOffTheUntold(tx, queue)
+  const session = enter(tx, { queue, maxAttempts })
   const tally = new Tally(tx, queue)
   // What fell due while nobody looked.
-  sweep({ tx, queue, session, tally }, maxAttempts)
+  sweep({ tx, queue, session, tally })
   tally.save()
-  return { queue, session, standing: standingOf(tx, queue, session, tally.counts) }
+  const shared = usersOf(tx, queue).length > 1
+  return { queue, session, maxAttempts, standing: standingOf(tx, queue, tally.counts, shared) }
 }
 
-/** Gives back what a user has in flight, and strikes it off. */
-export function closeSession(tx: Transaction, { session }: Pick<Session, 'session'>): void {
-  release(tx, session)
-  tx.sql('delete from sessions where session = ?').run(session)
+/** Gives back what a user has in flight, as if it had not been taken, and strikes it off. */
+export function closeSession(tx: Transaction, { queue, session }: Session): void {
+  endSession(tx, queue, session, undoAttempt)
 }
 
-/** Gives back what users in processes that have ended had in flight. */
-export function releaseTheGone(tx: Transaction): void {
-  for (const session of goneSessions(tx)) closeSession(tx, { session })
+/** Strikes off who is gone, and enters this user again, if somebody took it for gone. */
+export function muster(tx: Transaction, own: Session): void {
+  releaseTheGone(tx, own.queue)
+  enterIfMissing(tx, own)
 }
 
-/** Users in processes that have ended. */
-export function goneSessions(tx: Transaction): readonly number[] {
-  const sessions = tx.sql('select session, process from sessions').all() as {
-    session: number
-    process: string
-  }[]
-  return sessions.filter(({ process }) => isGone(process)).map(({ session }) => session)
-}
-
-// The attempt counts: whoever had it may have died of it.
-function release(tx: Transaction, session: number): void {
-  const queues = tx.sql('select queue from queues where in_flight > 0').all() as { queue: number }[]
-  for (const { queue } of queues) {
-    const scope = { tx, queue, session, tally: new Tally(tx, queue) }
-    const held = tx
-      .sql(
-        `select id, state, key, expires_at from messages
-         where queue = ? and state = ${IN_FLIGHT} and due_at is not null and session = ?`,
-      )
-      .all(queue, session) as (Leaving & { expires_at: number | null })[]
-    for (const message of held) {
-      if (message.expires_at !== null && message.expires_at <= tx.now) remove(scope, message.id)
-      else putBack(scope, message, 0)
-    }
-    scope.tally.save()
+/** Sees to what users in processes that have ended had in flight. */
+function releaseTheGone(tx: Transaction, queue: number): void {
+  for (const { session, process, max_attempts } of usersOf(tx, queue)) {
+    if (!isGone(process)) continue
+    endSession(tx, queue, session, (scope, message) => {
+      const { attempt } = message
+      const waitMs = attempt === 1 ? 0 : Math.min(WAIT_MS * 2 ** (attempt - 2), LONGEST_WAIT_MS)
+      const reason = `its process ended in attempt ${attempt}`
+      failAttempt(scope, message, max_attempts ?? Infinity, after(tx.now, waitMs), reason)
+    })
   }
+}
+
+function endSession(
+  tx: Transaction,
+  queue: number,
+  session: number,
+  end: (scope: Scope, message: Attempt) => void,
+): void {
+  const scope = { tx, queue, session, tally: new Tally(tx, queue) }
+  const held = tx
+    .sql(
+      `select id, state, key, attempt, expires_at from messages
+       where queue = ? and state = ${IN_FLIGHT} and due_at is not null and session = ?
+       order by id`,
+    )
+    .all(queue, session) as Attempt[]
+  for (const message of held) end(scope, message)
+  scope.tally.save()
+  strikeOff(tx, session)
 }
 
 function queueNumber(tx: Transaction, name: string): number {

@@ -1,4 +1,4 @@
-import type { QueueCounts, Standing } from '../../store/queue-store.ts'
+import type { QueueCounts } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 
 // How many messages are in each state stands in the row of the queue and is changed with every
@@ -72,6 +72,16 @@ export class Tally {
     this.add(to, count)
   }
 
+  /** Counts the messages, all of them. */
+  recount(): void {
+    const rows = this.#tx
+      .sql('select state, count(*) as count from messages where queue = ? group by state')
+      .all(this.#queue) as { state: number; count: number }[]
+    this.#counts.fill(0)
+    for (const { state, count } of rows) this.add(state, count)
+    this.#changed = true
+  }
+
   /** Writes the row, if anything has changed. */
   save(): void {
     if (!this.#changed) return
@@ -84,37 +94,4 @@ export class Tally {
       )
       .run(ready, inFlight, delayed, dead, this.#nextId ?? null, this.#queue)
   }
-}
-
-/** How a queue stands for one of its users. */
-export function standing(tx: Transaction, queue: number, session: number): Standing {
-  return standingOf(tx, queue, session, new Tally(tx, queue).counts)
-}
-
-/** The same, when the counts are known. */
-export function standingOf(
-  tx: Transaction,
-  queue: number,
-  session: number,
-  counts: QueueCounts,
-): Standing {
-  const others = tx.sql('select 1 as other from sessions where session <> ? limit 1').get(session)
-  return { now: tx.now, counts, nextDueAt: nextDueAt(tx, queue), shared: others !== undefined }
-}
-
-// Three looks at the first entry of an index each.
-function nextDueAt(tx: Transaction, queue: number): number | null {
-  const { delay, lease, expiry } = tx
-    .sql(
-      `select
-         (select min(due_at) from messages
-          where queue = ? and state = ${DELAYED} and due_at is not null) as delay,
-         (select min(due_at) from messages
-          where queue = ? and state = ${IN_FLIGHT} and due_at is not null) as lease,
-         (select min(expires_at) from messages
-          where queue = ? and expires_at is not null and state in (0, 1, 4)) as expiry`,
-    )
-    .get(queue, queue, queue) as Record<'delay' | 'lease' | 'expiry', number | null>
-  const first = Math.min(delay ?? Infinity, lease ?? Infinity, expiry ?? Infinity)
-  return first === Infinity ? null : first
 }

@@ -1,11 +1,10 @@
 // A process that pushes and handles messages until it is killed: `load <path> <name>`. It says what
 // it was told, and what it is about to acknowledge.
 
-import { writeSync } from 'node:fs'
 import { openQueue } from '../../../src/queue/index.ts'
+import { say } from './say.ts'
 
 const [path, name] = process.argv.slice(2) as [string, string]
-const say = (line: string): void => void writeSync(1, `${line}\n`)
 
 const queue = await openQueue<string>(path, { lazy: true })
 say('ready')

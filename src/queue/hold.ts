@@ -1,0 +1,79 @@
+import type { Clock, Timer } from '../base/clock.ts'
+import { LazySignal } from '../base/lazy-signal.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { OwnDelivery } from './delivery.ts'
+import { QueueError } from './queue-error.ts'
+
+// What a handler has while it runs: its lease, and a signal for when that is lost.
+//
+//   H1. Each extension makes the lease as long again as it was at first, however late it comes.
+//   H2. One that fails is tried again well before the lease ends.
+//   H3. Nothing is left behind when the handler has ended: no timer, no listener.
+
+/** So often within a lease it is extended, and tried again after a failure. */
+const PER_LEASE = 3
+const TRIES_PER_LEASE = 20
+
+/** Keeps the lease of a delivery, and aborts when it is lost all the same. */
+export class Hold<T> {
+  readonly #clock: Clock
+  readonly #leaseMs: number
+  readonly #delivery: OwnDelivery<T>
+  readonly #stop: AbortSignal
+  readonly #lost = new LazySignal()
+  readonly #onStop = (): void => this.#lost.abort(this.#stop.reason as Error)
+  #timer: Timer | undefined
+  #isLinked = false
+  #isOver = false
+
+  /** `stop` aborts when the handler has to end, whatever its lease. */
+  constructor(
+    { clock, leaseMs }: { readonly clock: Clock; readonly leaseMs: number },
+    delivery: OwnDelivery<T>,
+    stop: AbortSignal,
+  ) {
+    this.#clock = clock
+    this.#leaseMs = leaseMs
+    this.#delivery = delivery
+    this.#stop = stop
+    this.#extendIn(leaseMs / PER_LEASE)
+  }
+
+  /** Aborts when the lease is lost, or when the handler has to end. The same every time. */
+  get signal(): AbortSignal {
+    if (this.#stop.aborted) this.#onStop()
+    else if (!this.#isLinked && !this.#isOver) {
+      this.#isLinked = true
+      this.#stop.addEventListener('abort', this.#onStop, { once: true })
+    }
+    return this.#lost.signal
+  }
+
+  /** The handler has ended. */
+  end(): void {
+    this.#isOver = true
+    this.#timer?.cancel()
+    if (this.#isLinked) this.#stop.removeEventListener('abort', this.#onStop)
+  }
+
+  #extendIn(ms: number): void {
+    this.#timer = this.#clock.after(ms, () => void this.#extend())
+  }
+
+  async #extend(): Promise<void> {
+    const leftMs = this.#delivery.leaseUntil - this.#clock.now()
+    try {
+      await this.#delivery.extend(Math.max(0, this.#leaseMs - leftMs))
+    } catch (error) {
+      if (isFinal(error)) this.#lost.abort(error)
+      else if (!this.#isOver) this.#extendIn(this.#leaseMs / TRIES_PER_LEASE)
+      return
+    }
+    if (!this.#isOver) this.#extendIn(this.#leaseMs / PER_LEASE)
+  }
+}
+
+/** Whether the lease cannot be had any more: it is somebody else's, or the queue was closed. */
+function isFinal(error: unknown): error is Error {
+  return error instanceof QueueError || (error instanceof StoreError && error.code === 'closed')
+}

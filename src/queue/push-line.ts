@@ -1,0 +1,161 @@
+import type { BatchAnswer, PushGroup, QueueCounts } from '../store/queue-store.ts'
+import { QueueError } from './queue-error.ts'
+
+// The pushes that wait to be sent, in the order of the calls.
+//
+//   L1. One that finds the queue full waits in its place in line until there is room.
+//   L2. Nobody overtakes it: where pushes may have to wait, one batch with pushes is under way at a
+//       time, and the store keeps out all that follow one that found no room.
+
+/** Bounds on one batch: the event loop must not be held up by what it makes or answers. */
+export const MOST_ITEMS = 512
+export const MOST_LENGTH = 4 * 1024 * 1024
+
+/** Where a group is. */
+export interface StoredGroup {
+  readonly firstId: number
+  readonly count: number
+}
+
+/** Somebody who pushes. */
+export interface PushEntry {
+  /** Its place in line. */
+  readonly number: number
+  /** One, or several that belong into one batch. */
+  readonly groups: readonly PushGroup[]
+  /** How many messages, and how long they are together. */
+  readonly items: number
+  readonly length: number
+  readonly resolve: (stored: StoredGroup) => void
+  readonly reject: (error: Error) => void
+}
+
+/** What a line goes by. */
+export interface PushLineSetup {
+  readonly capacity: number
+  readonly whenFull: 'wait' | 'refuse'
+  /** How many messages there are, as far as is known. */
+  readonly counts: () => QueueCounts
+}
+
+/** Who pushes, in line. */
+export class PushLine {
+  /** Whether a push may have to wait, and those after it with it (L2). */
+  readonly keepsOrder: boolean
+  readonly #setup: PushLineSetup
+  #entries: PushEntry[] = []
+  #lastNumber = 0
+  /** Whether those in line have to wait for room (L1). */
+  #isFull = false
+  /** How many batches with pushes are under way. */
+  #underWay = 0
+
+  constructor(setup: PushLineSetup) {
+    this.#setup = setup
+    this.keepsOrder = setup.whenFull === 'wait' && setup.capacity !== Infinity
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.length === 0
+  }
+
+  /** Whether somebody waits for room. */
+  get waitsForRoom(): boolean {
+    return this.#isFull && this.#entries.length > 0
+  }
+
+  /** Gets in line; resolves when the groups are stored, with the place of the first. */
+  add(groups: readonly PushGroup[]): Promise<StoredGroup> {
+    return new Promise((resolve, reject) => {
+      let [items, length] = [0, 0]
+      for (const group of groups) {
+        items += group.payloads.length
+        length += lengthOf(group)
+      }
+      const number = ++this.#lastNumber
+      this.#entries.push({ number, groups, items, length, resolve, reject })
+    })
+  }
+
+  /** Whether the first in line can be sent. */
+  get isReady(): boolean {
+    const first = this.#entries[0]
+    if (first === undefined || first.items > this.#room()) return false
+    return this.#underWay === 0 || !this.keepsOrder
+  }
+
+  /** Takes out what goes into the next batch; `answer` or `fail` has to follow. */
+  next(): readonly PushEntry[] {
+    if (!this.isReady) return []
+    const most = Math.min(MOST_ITEMS, this.#room())
+    let [count, items, length] = [0, 0, 0]
+    for (const entry of this.#entries) {
+      items += entry.items
+      length += entry.length
+      if (count > 0 && (items > most || length > MOST_LENGTH)) break
+      count++
+    }
+    const next = this.#entries.splice(0, count)
+    if (this.#entries.length === 0) this.#isFull = false
+    this.#underWay++
+    return next
+  }
+
+  /** The store has said what became of them. */
+  answer(entries: readonly PushEntry[], verdicts: BatchAnswer['pushes']): void {
+    if (entries.length === 0) return
+    this.#underWay--
+    const waiting: PushEntry[] = []
+    let answered = 0
+    for (const entry of entries) {
+      const verdict = verdicts[answered]!
+      answered += entry.groups.length
+      switch (verdict.state) {
+        case 'stored':
+        case 'duplicate':
+          entry.resolve(verdict)
+          break
+        case 'ids_exhausted':
+          entry.reject(new QueueError('ids_exhausted', 'queue push: there are no ids left'))
+          break
+        case 'full':
+          if (this.#setup.whenFull === 'wait') waiting.push(entry)
+          else entry.reject(this.#full())
+      }
+    }
+    if (waiting.length === 0) return
+    // Back into their places, before those who came meanwhile.
+    this.#entries = [...waiting, ...this.#entries].toSorted((a, b) => a.number - b.number)
+    this.#isFull = true
+  }
+
+  /** The batch with them failed. */
+  fail(entries: readonly PushEntry[], error: Error): void {
+    if (entries.length > 0) this.#underWay--
+    for (const { reject } of entries) reject(error)
+  }
+
+  /** Nobody in line gets in any more. */
+  rejectAll(error: Error): void {
+    for (const { reject } of this.#entries.splice(0)) reject(error)
+  }
+
+  /** For how many messages there may be room. */
+  #room(): number {
+    if (!this.#isFull) return Infinity
+    const { ready, inFlight, delayed } = this.#setup.counts()
+    return this.#setup.capacity - ready - inFlight - delayed
+  }
+
+  #full(): QueueError {
+    const message = `queue push: the queue is full, its capacity is ${this.#setup.capacity}`
+    return new QueueError('full', message)
+  }
+}
+
+/** How long the messages of a group are together. */
+export function lengthOf({ payloads }: PushGroup): number {
+  let length = 0
+  for (const { data } of payloads) length += data.length
+  return length
+}

@@ -1,0 +1,47 @@
+import { describe } from '../base/describe.ts'
+
+// SQLite keeps text as UTF-8: half a pair of surrogates becomes another character on the way, so that
+// two keys could be taken for one, and some drivers end a text at its first NUL.
+
+const UNKEPT = /\p{Surrogate}|\0/u
+const ALL_UNKEPT = /\p{Surrogate}|\0/gu
+
+/** Whether text would come back from the file as it went in. */
+export function isKept(text: string): boolean {
+  return !UNKEPT.test(text)
+}
+
+/** Checks a name or a key. */
+export function nameText(value: unknown, what: string): string {
+  if (typeof value !== 'string' || value === '') {
+    throw new TypeError(`${what} must be text that is not empty, got ${describe(value)}`)
+  }
+  if (isKept(value)) return value
+  throw new TypeError(
+    `${what} must be text without NUL and without half of a surrogate pair, got ${describe(value)}`,
+  )
+}
+
+/** Text in which what cannot be kept is replaced. */
+export function toKept(text: string): string {
+  return isKept(text) ? text : text.replaceAll(ALL_UNKEPT, '\ufffd')
+}
+
+/** The name and the message of what was thrown, as text that can be kept. */
+export function reasonOf(thrown: unknown): string {
+  return told(thrown, (error) => `${error.name}: ${error.message}`)
+}
+
+/** The message of what was thrown, as text that can be kept. */
+export function messageOf(thrown: unknown): string {
+  return told(thrown, (error) => error.message)
+}
+
+// Whatever was thrown: its parts may do anything when they are read.
+function told(thrown: unknown, tell: (error: Error) => string): string {
+  try {
+    return toKept(thrown instanceof Error ? tell(thrown) : String(thrown))
+  } catch {
+    return describe(thrown)
+  }
+}

@@ -1,0 +1,27 @@
+import { crc32 } from 'node:zlib'
+import { DAMAGED, type Payload, RAW } from '../../store/queue-store.ts'
+
+// SQLite notices damage to the way its pages hang together, not to what they hold.
+
+/** The checksum of a payload, which belongs to this message alone. */
+export function checksumOf(id: number, { data, format }: Payload): number {
+  return crc32(data, (id + format) >>> 0)
+}
+
+/** What was found under an id; as `DAMAGED` if it is not what was stored. */
+export function verified(id: number, data: unknown, format: number, checksum: number): Payload {
+  if (data === null || data === undefined) return damaged('its data is missing')
+  const isBytes = data instanceof Uint8Array
+  if (!isBytes && typeof data !== 'string') {
+    return damaged(`its data is neither text nor bytes but a ${typeof data}`)
+  }
+  if (format === RAW && !isBytes) return damaged('its data is text where bytes were stored')
+  if (checksumOf(id, { data, format }) !== checksum) {
+    return damaged('its data does not fit its checksum')
+  }
+  return { data, format }
+}
+
+function damaged(how: string): Payload {
+  return { data: how, format: DAMAGED }
+}

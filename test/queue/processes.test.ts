@@ -1,0 +1,93 @@
+// Processes that have nothing to do but to wait for a queue: they stay until they have what they
+// wait for.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, test } from 'vitest'
+import { openDriver } from '../../src/sqlite/driver.ts'
+import { writeProgram } from './build-program.ts'
+import { queueFile, takeAll } from './support.ts'
+
+/** A process, and what it says. */
+function start(program: string, args: readonly string[]) {
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+  })
+  const said: string[] = []
+  const lines = createInterface({ input: child.stdout })
+  const closed = once(lines, 'close')
+  lines.on('line', (line) => said.push(line))
+  return {
+    child,
+    said,
+    /** Resolves with a line that has this in it; rejects when the process has ended without one. */
+    async says(text: string): Promise<void> {
+      const isSaid = (): boolean => said.some((line) => line.includes(text))
+      while (!isSaid()) {
+        const more = await Promise.race([once(lines, 'line'), closed.then(() => undefined)])
+        if (more === undefined && !isSaid()) throw new Error(`it only said ${said.join(', ')}`)
+      }
+    },
+    ended: async () => {
+      await closed
+      return exitOf(child)
+    },
+  }
+}
+
+async function exitOf(child: ChildProcess): Promise<unknown> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  return child.exitCode ?? child.signalCode
+}
+
+test(
+  'who waits for room, waits until another process has made it',
+  { timeout: 90_000 },
+  async () => {
+    await using file = queueFile()
+    const producer = start(writeProgram(dirname(file.path), 'producer'), [file.path, '20'])
+    // It was alone when it found the queue full.
+    await producer.says('full')
+    const queue = await file.open<number>()
+
+    const gone = new AbortController()
+    const ended = producer.ended().finally(() => gone.abort())
+    const got: number[] = []
+    for await (const delivery of queue.consume({ signal: gone.signal })) {
+      got.push(delivery.data)
+      await delivery.ack()
+    }
+    got.push(...(await takeAll(queue)))
+
+    expect(await ended).toBe(0)
+    expect(producer.said).toEqual(['full', 'done'])
+    expect(got).toEqual(Array.from({ length: 20 }, (_, i) => i))
+  },
+)
+
+test(
+  'a handler that could not look at its queue goes on, and says so',
+  { timeout: 90_000 },
+  async () => {
+    await using file = queueFile()
+    const queue = await file.open<string>()
+    const program = writeProgram(dirname(file.path), 'handler')
+    const [handler, killed] = [start(program, [file.path]), start(program, [file.path])]
+    await Promise.all([handler.says('ready'), killed.says('ready')])
+    const other = openDriver(file.path, undefined)
+    other.exec('begin immediate')
+
+    // Whoever looks now finds a process that has ended, and cannot strike it off.
+    killed.child.kill('SIGKILL')
+    await handler.says('warned: the queue could not be looked at')
+    other.exec('rollback')
+    other.close()
+    await queue.push('work')
+
+    await handler.says('handled work')
+    expect(await handler.ended()).toBe(0)
+  },
+)

@@ -1,0 +1,102 @@
+// Many who want messages at once, and how old what they are told may be.
+
+import { describe, expect, test } from 'vitest'
+import { queueInTime } from './support.ts'
+
+describe('taking', () => {
+  test('gives everybody a message as long as there are enough, however many ask at once', async () => {
+    await using under = await queueInTime<number>()
+    const { queue } = under
+    const items = Array.from({ length: 3_000 }, (_, i) => i)
+    await queue.pushMany(items)
+
+    const got = await Promise.all(items.map(() => queue.take()))
+
+    expect(got.map((delivery) => delivery?.data)).toEqual(items)
+    expect(await queue.take()).toBeUndefined()
+  })
+
+  test('gives at most a thousand at once', async () => {
+    await using under = await queueInTime<number>()
+    const { queue } = under
+    await queue.pushMany(Array.from({ length: 1_500 }, (_, i) => i))
+
+    const pages = await Promise.all([queue.takeMany(5_000), queue.takeMany(5_000)])
+
+    expect(pages.map((page) => page.length)).toEqual([1_000, 500])
+  })
+
+  test('counts who waits, however much they want', async () => {
+    await using under = await queueInTime<number>()
+    const { queue } = under
+    const huge = Number.MAX_SAFE_INTEGER
+
+    await Promise.all([queue.takeMany(huge), queue.takeMany(huge), queue.takeMany(4)])
+    await queue.push(1)
+
+    expect(await queue.take()).toMatchObject({ data: 1 })
+  })
+
+  test('what failed for others does not end a wait that had nothing to do with it', async () => {
+    await using under = await queueInTime<string>()
+    const { queue, trouble } = under
+    await queue.push('later', { delay: '5s' })
+    const waiting = queue.take({ timeout: '1m' })
+    await under.pass(10)
+
+    // The look and the batch that see to the delay.
+    trouble.busyCalls = 100
+    await under.pass(5_000)
+    trouble.busyCalls = 0
+    await under.pass(2_000)
+
+    expect(await waiting).toMatchObject({ data: 'later' })
+  })
+})
+
+describe('counts', () => {
+  test('tell what others did within a second, also others who came later', async () => {
+    await using here = await queueInTime<string>()
+    await using there = await queueInTime<string>({ database: here.database })
+    await there.queue.push('from there')
+
+    await here.pass(1_000)
+
+    expect(here.queue.counts).toMatchObject({ total: 1, ready: 1 })
+  })
+})
+
+describe('a store that does not answer', () => {
+  test('is asked again, by timers that keep the process alive while somebody waits', async () => {
+    await using under = await queueInTime<string>()
+    const { queue, trouble } = under
+    const waiting = queue.take({ timeout: '10m' })
+    await under.pass(10)
+    const timers = under.timers()
+
+    trouble.busyCalls = 1
+    await under.pass(250)
+
+    expect([trouble.busyCalls, under.timers()]).toEqual([0, timers])
+    await queue.push('work')
+    expect(await waiting).toMatchObject({ data: 'work' })
+    await under.pass(1_000)
+    expect(under.timers()).toBe(0)
+  })
+
+  test('does not make an end of what may not be over', async () => {
+    await using here = await queueInTime<string>()
+    await using there = await queueInTime<string>({ database: here.database })
+    await there.queue.push('from there')
+    let isDrained = false
+
+    here.trouble.busyCalls = 1
+    const draining = here.queue.drain().then(() => (isDrained = true))
+    await here.pass(500)
+    expect(isDrained).toBe(false)
+    await (await there.queue.take())!.ack()
+    await here.pass(1_000)
+
+    expect(await draining).toBe(true)
+  })
+})
