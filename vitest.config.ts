@@ -3,7 +3,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // Files that take long, though they are short: begun last, they would run alone at the end. Vitest
 // knows that by itself only where it has run before.
-const LONG = /contract\.test\.ts$|bench-smoke|package\.test|order\.test|e2e\/|transactions\.test/
+const LONG =
+  /contract\.test\.ts$|bench-smoke|package\.test|order\.test|(e2e|stress|faults|trouble|hygiene)\/|transactions\.test/
 
 const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId)
 
@@ -23,8 +24,8 @@ export default defineConfig({
     // A rejection or a timer that outlives its test is a fault of the code under test.
     dangerouslyIgnoreUnhandledErrors: false,
     testTimeout: 20_000,
-    // Most tests wait for a disk, a clock or another process: two at a time fit on two cores.
-    maxWorkers: 2,
+    // Most tests wait for a disk, a clock or another process: three at a time fit on two cores.
+    maxWorkers: 3,
     sequence: { sequencer: LongFilesFirst },
   },
 })

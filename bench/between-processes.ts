@@ -5,9 +5,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-import { type Duration, open, workflow } from '../src/index.ts'
+import { type Duration, open, type Registrable, type Runtime, workflow } from '../src/index.ts'
 import { mail } from './channel.ts'
-import { checkRecorded, type Place } from './holdfast.ts'
+import { checkRecorded, type Place, type Recorded } from './holdfast.ts'
 
 const SENDER = join(import.meta.dirname, 'sender.ts')
 // Far longer than any tick.
@@ -33,8 +33,19 @@ export function wallMs(): number {
   return performance.timeOrigin + performance.now()
 }
 
+/** What else the receiving process does meanwhile, and what that leaves in the tables. */
+export interface OtherWork {
+  readonly register: Registrable
+  begin(runtime: Runtime): { stop(): Promise<Pick<Recorded, 'completed' | 'events'>> }
+}
+
 /** Milliseconds from `send` there until the receiver here has its first effect. */
-export async function crossings(place: Place, size: CrossingSize): Promise<number[]> {
+export async function crossings(
+  place: Place,
+  size: CrossingSize,
+  other?: OtherWork,
+): Promise<number[]> {
+  let left = { completed: 0, events: 0 }
   const took: number[] = []
   const reader = workflow<number, void>('reader', async (messages, ctx) => {
     for (let message = 0; message < messages; message++) {
@@ -43,16 +54,19 @@ export async function crossings(place: Place, size: CrossingSize): Promise<numbe
     }
   })
   {
-    await using runtime = await open(place.store(), { register: reader, lease: size.lease })
+    const register = [reader, other?.register ?? []]
+    await using runtime = await open(place.store(), { register, lease: size.lease })
     const readers = await Promise.all(
       Array.from({ length: size.instances }, () => runtime.start(reader, size.messagesEach)),
     )
+    const working = other?.begin(runtime)
     await sendFromElsewhere({ ...size, url: place.url, ids: readers.map(({ id }) => id) })
     await Promise.all(readers.map((instance) => instance.result({ timeout: LONGEST_WAIT })))
+    if (working !== undefined) left = await working.stop()
   }
   await checkRecorded(place, 'CHANNEL between processes', {
-    completed: size.instances,
-    events: size.instances * (2 + 4 * size.messagesEach),
+    completed: left.completed + size.instances,
+    events: left.events + size.instances * (2 + 4 * size.messagesEach),
     waiting: 0,
   })
   return took

@@ -10,6 +10,8 @@ export interface LineProgram {
   readonly script: string
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Another Node than this one. */
+  readonly node?: string
   /** Something hangs when it takes longer: it is killed. */
   readonly longestMs: number
 }
@@ -21,10 +23,10 @@ export class LineProcess implements AsyncDisposable {
   readonly #lines: AsyncIterator<string>
   readonly #ended: Promise<unknown[]>
 
-  constructor({ script, args, env, longestMs }: LineProgram) {
+  constructor({ script, args, env, node = process.execPath, longestMs }: LineProgram) {
     this.#name = basename(script)
     const typeScript = script.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : []
-    this.#child = spawn(process.execPath, ['--no-deprecation', ...typeScript, script, ...args], {
+    this.#child = spawn(node, ['--no-deprecation', ...typeScript, script, ...args], {
       stdio: ['pipe', 'pipe', 'inherit'],
       timeout: longestMs,
       env: { ...process.env, ...env },

@@ -1,100 +1,232 @@
 // What it costs and what it brings that processes tell each other what they did:
 // `npm run bench -- notify`. With hints off, a process finds out by its tick.
 
-import { setTimeout as sleep } from 'node:timers/promises'
-
-import { Client } from 'pg'
-
-import { connect, workflow } from '../src/index.ts'
-import { postgres } from '../src/postgres/index.ts'
-import { type CrossingSize, crossings, wallMs } from './between-processes.ts'
+import { type CrossingSize, crossings } from './between-processes.ts'
 import type { EngineOptions } from './engine.ts'
-import { judged, quantile } from './figures.ts'
-import { holdfastOn, type Place, postgresPlace, sqlitePlace, withRuntime } from './holdfast.ts'
+import { judged, median, quantile, whole } from './figures.ts'
+import { type Place, postgresPlace, sqlitePlace } from './holdfast.ts'
+import { postgres } from '../src/postgres/index.ts'
+import { amongListeners, type ListenersSize } from './idle-listeners.ts'
+import { type DelayedSize, lateSleeps, lateStarts } from './lateness.ts'
+import { rateOfProcesses } from './many-processes.ts'
 import type { Plan } from './peer.ts'
-import type { BenchServer } from './postgres.ts'
+import { installPickupPeers, type PickupPlan } from './pickup-peers.ts'
+import { type BenchServer, benchServer } from './postgres.ts'
+import { idleStatements, underLoad } from './quiet-and-busy.ts'
 import { SHAPES } from './shapes.ts'
 import type { Row } from './table.ts'
 
-const DATABASE = 'bench_holdfast'
-
 interface Size {
   /** How long an idle runtime is watched, after a pause in which it settles. */
-  readonly idleMs: number
-  readonly settleMs: number
+  readonly idle: { readonly idleMs: number; readonly settleMs: number }
   readonly crossing: CrossingSize
   /** Each of these may wait for a tick. */
   readonly crossingWithoutHints: CrossingSize
-  readonly delayed: { readonly count: number; readonly afterMs: number; readonly everyMs: number }
-  readonly listeners: number
-  readonly plan: Plan
+  readonly delayed: DelayedSize
+  readonly detected: DelayedSize
+  readonly detectedWithoutHints: DelayedSize
+  readonly sleeps: DelayedSize
+  readonly processes: { readonly count: number; readonly rounds: number; readonly plan: Plan }
+  readonly listeners: ListenersSize
+  readonly peers: PickupPlan | undefined
 }
 
 const FULL: Size = {
-  idleMs: 60_000,
-  settleMs: 12_000,
+  idle: { idleMs: 60_000, settleMs: 12_000 },
   crossing: { instances: 10, messagesEach: 50, everyMs: 20, lease: '30s' },
   crossingWithoutHints: { instances: 10, messagesEach: 2, everyMs: 997, lease: '30s' },
-  delayed: { count: 100, afterMs: 2_000, everyMs: 50 },
-  listeners: 200,
-  plan: { inFlight: 100, ms: 3_000, warmUpMs: 700, samples: 0 },
+  delayed: { count: 200, afterMs: 2_000, everyMs: 30, lease: '30s' },
+  detected: { count: 200, afterMs: 0, everyMs: 20, lease: '30s' },
+  detectedWithoutHints: { count: 20, afterMs: 0, everyMs: 997, lease: '30s' },
+  sleeps: { count: 200, afterMs: 1_000, everyMs: 25, lease: '30s' },
+  processes: {
+    count: 4,
+    rounds: 3,
+    plan: { inFlight: 100, ms: 4_000, warmUpMs: 1_500, samples: 0 },
+  },
+  listeners: {
+    listeners: 1_000,
+    rounds: 3,
+    plan: { inFlight: 100, ms: 3_000, warmUpMs: 700, samples: 0 },
+    crossing: { instances: 10, messagesEach: 20, everyMs: 20, lease: '30s' },
+  },
+  peers: { settleMs: 5_000, idleMs: 30_000, messages: 200, everyMs: 50 },
 }
 
 const SMOKE: Size = {
-  idleMs: 200,
-  settleMs: 10,
+  idle: { idleMs: 200, settleMs: 10 },
   crossing: { instances: 2, messagesEach: 3, everyMs: 5, lease: '3s' },
   crossingWithoutHints: { instances: 1, messagesEach: 1, everyMs: 1, lease: '1s' },
-  delayed: { count: 3, afterMs: 100, everyMs: 10 },
-  listeners: 3,
-  plan: { inFlight: 10, ms: 20, warmUpMs: 5, samples: 0 },
+  delayed: { count: 3, afterMs: 100, everyMs: 10, lease: '30s' },
+  detected: { count: 3, afterMs: 0, everyMs: 10, lease: '30s' },
+  detectedWithoutHints: { count: 1, afterMs: 0, everyMs: 1, lease: '1s' },
+  sleeps: { count: 3, afterMs: 20, everyMs: 10, lease: '30s' },
+  processes: { count: 2, rounds: 1, plan: { inFlight: 8, ms: 20, warmUpMs: 5, samples: 0 } },
+  listeners: {
+    listeners: 3,
+    rounds: 1,
+    plan: { inFlight: 10, ms: 20, warmUpMs: 5, samples: 0 },
+    crossing: { instances: 1, messagesEach: 2, everyMs: 5, lease: '3s' },
+  },
+  peers: undefined,
 }
 
-/** Statements, latencies and throughput, with hints and without. */
+/** Statements, latencies and throughput, with hints and without, and beside others. */
 export async function benchNotify(options: EngineOptions): Promise<Row[]> {
   const size = options.smoke ? SMOKE : FULL
   const server = await options.server()
-  const withHints = (): Promise<Place> => postgresPlace(server)
-  const withoutHints = async (): Promise<Place> => {
+  return [
+    ...(await idleRows(server, size)),
+    ...(await messageRows(server, size)),
+    ...(await startRows(server, size)),
+    ...(await timerRows(server, size)),
+    ...(await processRows(server, size)),
+    ...(await listenerRows(size)),
+    ...(await peerRows(server, size)),
+  ]
+}
+
+type MakePlace = () => Promise<Place>
+
+const hinted =
+  (server: BenchServer): MakePlace =>
+  () =>
+    postgresPlace(server)
+
+const unhinted =
+  (server: BenchServer): MakePlace =>
+  async () => {
     const place = await postgresPlace(server)
     return { ...place, store: () => postgres({ url: place.url, notify: 'off' }) }
   }
-  const idle = (makePlace: () => Promise<Place>): Promise<number> =>
-    onFresh(makePlace, (place) => idleStatements(server, place, size))
 
-  const idleOn = await idle(withHints)
-  const idleOff = await idle(withoutHints)
-  const crossedOn = await onFresh(withHints, (place) => crossings(place, size.crossing))
-  const crossedOff = await onFresh(withoutHints, (place) =>
-    crossings(place, size.crossingWithoutHints),
-  )
-  const crossedSqlite = await onFresh(sqlitePlace, (place) => crossings(place, size.crossing))
-  const late = await onFresh(withHints, (place) => lateStarts(place, size.delayed))
-  const lateSqlite = await onFresh(sqlitePlace, (place) => lateStarts(place, size.delayed))
-  const share = await amongListeners(withHints, size)
-
-  const message = 'message from another process to an idle runtime'
-  const start = 'start that another process asked for in advance is late'
+async function idleRows(server: BenchServer, { idle }: Size): Promise<Row[]> {
+  const statements = (makePlace: MakePlace): Promise<number> =>
+    onFresh(makePlace, (place) => idleStatements(server, place, idle))
+  const on = await statements(hinted(server))
+  const off = await statements(unhinted(server))
   return [
-    judged('PostgreSQL, idle runtime: statements/s', { value: idleOn, digits: 2 }, { most: 0.2 }),
-    { what: 'PostgreSQL, hints off, idle runtime: statements/s', value: idleOff.toFixed(2) },
-    judged(`PostgreSQL, ${message}: p50`, ms(crossedOn, 0.5), { most: 2 }),
-    judged(`PostgreSQL, ${message}: p99`, ms(crossedOn, 0.99), { most: 10 }),
-    ...plain(`PostgreSQL, hints off, ${message}`, crossedOff),
-    ...plain(`SQLite, ${message}`, crossedSqlite),
+    judged('PostgreSQL, idle runtime: statements/s', { value: on, digits: 2 }, { most: 0.2 }),
+    { what: 'PostgreSQL, hints off, idle runtime: statements/s', value: off.toFixed(2) },
+  ]
+}
+
+async function messageRows(server: BenchServer, size: Size): Promise<Row[]> {
+  const { crossing, crossingWithoutHints } = size
+  const on = await onFresh(hinted(server), (place) => crossings(place, crossing))
+  const off = await onFresh(unhinted(server), (place) => crossings(place, crossingWithoutHints))
+  const busy = await onFresh(hinted(server), (place) => crossings(place, crossing, underLoad()))
+  const file = await onFresh(sqlitePlace, (place) => crossings(place, crossing))
+  const message = 'message from another process to'
+  return [
+    judged(`PostgreSQL, ${message} an idle runtime: p50`, ms(on, 0.5), { most: 2 }),
+    judged(`PostgreSQL, ${message} an idle runtime: p99`, ms(on, 0.99), { most: 10 }),
+    ...plain(`PostgreSQL, hints off, ${message} an idle runtime`, off),
+    ...plain(`PostgreSQL, ${message} a runtime under full load`, busy),
+    ...plain(`SQLite, ${message} an idle runtime`, file),
+  ]
+}
+
+async function startRows(server: BenchServer, size: Size): Promise<Row[]> {
+  const { detected, detectedWithoutHints } = size
+  const on = await onFresh(hinted(server), (place) => lateStarts(place, detected))
+  const off = await onFresh(unhinted(server), (place) => lateStarts(place, detectedWithoutHints))
+  const start = 'start by a client until its first effect in an idle runtime'
+  return [...plain(`PostgreSQL, ${start}`, on), ...plain(`PostgreSQL, hints off, ${start}`, off)]
+}
+
+async function timerRows(server: BenchServer, { delayed, sleeps }: Size): Promise<Row[]> {
+  const late = await onFresh(hinted(server), (place) => lateStarts(place, delayed))
+  const lateSqlite = await onFresh(sqlitePlace, (place) => lateStarts(place, delayed))
+  const slept = await onFresh(hinted(server), (place) => lateSleeps(place, sleeps))
+  const sleptSqlite = await onFresh(sqlitePlace, (place) => lateSleeps(place, sleeps))
+  const start = 'start that another process asked for in advance is late'
+  const timer = 'timer of an idle runtime is late'
+  return [
     judged(`PostgreSQL, ${start}: p99`, ms(late, 0.99), { most: 20 }),
     ...plain(`SQLite, ${start}`, lateSqlite),
+    ...plain(`PostgreSQL, ${timer}`, slept).slice(0, 1),
+    judged(`PostgreSQL, ${timer}: p99`, ms(slept, 0.99), { most: 20 }),
+    ...plain(`SQLite, ${timer}`, sleptSqlite),
+  ]
+}
+
+async function processRows(server: BenchServer, { processes }: Size): Promise<Row[]> {
+  const { count, rounds, plan } = processes
+  const shape = SHAPES[1]!
+  const shared = { ...plan, inFlight: Math.round(plan.inFlight / count) }
+  const rates = { one: [] as number[], several: [] as number[], sharing: [] as number[] }
+  const rate = (many: number, each: Plan): Promise<number> =>
+    onFresh(hinted(server), (place) => rateOfProcesses(place, many, shape, each))
+  for (let round = 0; round < rounds; round++) {
+    rates.one.push(await rate(1, plan))
+    rates.several.push(await rate(count, plan))
+    rates.sharing.push(await rate(count, shared))
+  }
+  const [one, several, sharing] = [rates.one, rates.several, rates.sharing].map(median) as [
+    number,
+    number,
+    number,
+  ]
+  const what = `PostgreSQL, ${shape.name}`
+  return [
+    { what: `${what}, one process, ${plan.inFlight} in flight: workflows/s`, value: whole(one) },
+    judged(
+      `${what}, ${count} processes, ${plan.inFlight} in flight each: beside one`,
+      { value: several / one, digits: 2, unit: 'x' },
+      { least: 0.9 },
+    ),
     {
-      what: `PostgreSQL, W1 with ${size.listeners} idle listeners beside none: ratio`,
-      value: share.toFixed(2),
+      what: `${what}, ${count} processes, ${shared.inFlight} in flight each: beside one`,
+      value: `${(sharing / one).toFixed(2)}x`,
     },
   ]
 }
 
-async function onFresh<T>(
-  makePlace: () => Promise<Place>,
-  measure: (place: Place) => Promise<T>,
-): Promise<T> {
+async function listenerRows({ listeners: size }: Size): Promise<Row[]> {
+  // Each of them is a connection.
+  await using server = await benchServer(size.listeners + 100)
+  const among = await amongListeners(hinted(server), size)
+  const ratio = (of: string, value: number): Row =>
+    judged(
+      `PostgreSQL, ${of} with ${size.listeners} idle listeners beside none: ratio`,
+      { value, digits: 2 },
+      { least: 0.95 },
+    )
+  return [
+    ratio('W1', among.workflows),
+    ratio('plain commits', among.commits),
+    ...plain('PostgreSQL, no listeners, message between processes', among.crossedAlone),
+    ...plain(
+      `PostgreSQL, ${size.listeners} idle listeners, message between processes`,
+      among.crossedAmong,
+    ),
+  ]
+}
+
+async function peerRows(server: BenchServer, { peers: plan }: Size): Promise<Row[]> {
+  if (plan === undefined) return [{ what: 'peers: skipped', value: 'a smoke run' }]
+  const rows: Row[] = []
+  for (const peer of installPickupPeers()) {
+    if (typeof peer === 'string') {
+      rows.push({ what: 'skipped', value: peer })
+      continue
+    }
+    const measured = await peer.measure(server, plan).catch((error: unknown) => String(error))
+    if (typeof measured === 'string') {
+      rows.push({ what: `${peer.name}: failed`, value: measured })
+      continue
+    }
+    const { idleStatements: idle, tookMs } = measured
+    rows.push(
+      { what: `${peer.name}, idle: statements/s`, value: idle.toFixed(2) },
+      ...plain(`${peer.name}, work from another process until it begins`, tookMs),
+    )
+  }
+  return rows
+}
+
+async function onFresh<T>(makePlace: MakePlace, measure: (place: Place) => Promise<T>): Promise<T> {
   await using place = await makePlace()
   return await measure(place)
 }
@@ -108,63 +240,4 @@ function plain(what: string, values: readonly number[]): Row[] {
     what: `${what}: p${share * 100}`,
     value: `${quantile(values, share).toFixed(1)} ms`,
   }))
-}
-
-async function idleStatements(
-  server: BenchServer,
-  place: Place,
-  { idleMs, settleMs }: Size,
-): Promise<number> {
-  return withRuntime(place.store(), SHAPES[0]!.workflow, async () => {
-    await sleep(settleMs)
-    const before = (await server.counters(DATABASE)).statements
-    await sleep(idleMs)
-    const after = (await server.counters(DATABASE)).statements
-    if (before === undefined || after === undefined) return Number.POSITIVE_INFINITY
-    return ((after - before) / idleMs) * 1_000
-  })
-}
-
-/** By how many milliseconds starts are late whose time a client has set. */
-async function lateStarts(
-  place: Place,
-  { count, afterMs, everyMs }: Size['delayed'],
-): Promise<number[]> {
-  const late: number[] = []
-  const punctual = workflow<number, void>('punctual', async (dueMs, ctx) => {
-    await ctx.step('begun', () => void late.push(wallMs() - dueMs))
-  })
-  return withRuntime(place.store(), punctual, async () => {
-    await using client = connect(place.store())
-    const started = []
-    for (let i = 0; i < count; i++) {
-      started.push(await client.start(punctual, wallMs() + afterMs, { delay: afterMs }))
-      await sleep(everyMs)
-    }
-    await Promise.all(started.map((instance) => instance.result({ timeout: '1m' })))
-    return late
-  })
-}
-
-/** Throughput while others listen and hear nothing, as a share of that without them. */
-async function amongListeners(
-  makePlace: () => Promise<Place>,
-  { listeners, plan }: Size,
-): Promise<number> {
-  const measure = async (): Promise<number> => {
-    await using place = await makePlace()
-    return (await holdfastOn(place, SHAPES[0]!, plan)).workflowsPerSecond
-  }
-  const alone = await measure()
-  const { url } = await makePlace()
-  const clients = Array.from({ length: listeners }, () => new Client({ connectionString: url }))
-  try {
-    for (const client of clients) {
-      await client.connect()
-      await client.query('listen bench_nothing')
-    }
-    return (await measure()) / alone
-  } finally {
-    await Promise.all(clients.map((client) => client.end()))
-  }
 }

@@ -34,12 +34,10 @@ export interface Counters {
  * Starts a server with the settings that PostgreSQL ships with, or uses the one that
  * HOLDFAST_BENCH_PG_URL names. What is in its databases `bench_…` is dropped.
  */
-export async function benchServer(): Promise<BenchServer> {
+export async function benchServer(connections = 300): Promise<BenchServer> {
   const given = process.env['HOLDFAST_BENCH_PG_URL']
-  const own =
-    given === undefined
-      ? await startPostgres(['max_connections=300', 'shared_preload_libraries=pg_stat_statements'])
-      : undefined
+  const settings = [`max_connections=${connections}`, 'shared_preload_libraries=pg_stat_statements']
+  const own = given === undefined ? await startPostgres(settings) : undefined
   const url = given ?? own!.url
   const admin = new Client({ connectionString: url })
   try {

@@ -46,10 +46,12 @@ function entry(name, path) {
   const sql = readFileSync(path, 'utf8').replaceAll('\r\n', '\n')
   const checksum = createHash('sha256').update(sql).digest('hex').slice(0, 16)
   const literal = sql.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${')
+  const worksWith = /^-- Works with (\d{4})\.$/m.exec(sql)?.[1]
   return [
     '  {',
     `    name: '${name}',`,
     `    checksum: '${checksum}',`,
+    ...(worksWith === undefined ? [] : [`    worksWith: '${worksWith}',`]),
     `    sql: \`${literal}\`,`,
     '  },',
   ]

@@ -9,6 +9,7 @@ import { describe } from './base/describe.ts'
 import type { Duration } from './base/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from './base/log.ts'
 import { duration, having, number, option, resolveOptions } from './base/options.ts'
+import { VERSION } from './base/version.ts'
 import { type Client, EngineClient } from './engine/client/client.ts'
 import { type Runtime, RuntimeClient } from './engine/client/runtime-client.ts'
 import { type Registrable, registryOf } from './engine/registry.ts'
@@ -121,7 +122,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       limits,
       tasks: { served: tags, mostSessions: sessions.most, sessionIdleMs: sessions.idle },
       guarded: process.env['NODE_ENV'] !== 'production',
-      info: `${hostname()} ${process.pid}`,
+      info: `${hostname()} ${process.pid} ${VERSION}`,
     })
     const client = new RuntimeClient({ ...setup, runtime, registry })
     runtime.serve(client)
@@ -274,5 +275,6 @@ export type { Retry } from './engine/retry.ts'
 export type { Schema } from './engine/schema.ts'
 export type { RuntimeHealth } from './engine/runtime/runtime.ts'
 export type { HearingHealth } from './store/hints.ts'
+export type { Undelivered } from './store/workflow-store.ts'
 export type { Store } from './store/store.ts'
 export { StoreError, type StoreErrorCode } from './store/store-error.ts'

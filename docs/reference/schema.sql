@@ -1,6 +1,20 @@
 -- Read from a database that the migrations were applied to; a test keeps it so. To renew it:
 --   npx vitest run src/postgres/schema.test.ts -u
 
+create table absences (
+  at bigint not null,
+  iid bigint not null
+);
+create index absences_at on absences (at);
+create unique index absences_pkey on absences (iid);
+
+create table ended (
+  at bigint not null,
+  iid bigint not null,
+  workflow integer not null
+);
+create unique index ended_pkey on ended (workflow, at, iid);
+
 create table history (
   iid bigint not null,
   at bigint not null,
@@ -16,7 +30,9 @@ create unique index history_pkey on history (iid, execution, turn);
 create table holdfast_migrations (
   name text collate "C" not null,
   checksum text not null,
-  applied_at timestamp with time zone not null default now()
+  applied_at timestamp with time zone not null default now(),
+  version text,
+  works_with text
 );
 create unique index holdfast_migrations_pkey on holdfast_migrations (name);
 
@@ -29,7 +45,8 @@ create table inbox (
   parked boolean not null default false,
   payload text not null,
   name text collate "C",
-  reply_to text
+  reply_to text,
+  at bigint
 );
 create index inbox_mail on inbox (iid) where (not parked);
 create unique index inbox_pkey on inbox (iid, id);
@@ -89,7 +106,8 @@ create table runs (
   attempts smallint not null default 0,
   held boolean not null default false,
   doing text,
-  has_tasks boolean not null default false
+  has_tasks boolean not null default false,
+  due_at bigint
 ) with (fillfactor=70);
 create index runs_careful on runs (workflow, wake_at) where ((wake_at is not null) AND (attempts > 1));
 create index runs_due on runs (workflow, wake_at) where ((wake_at is not null) AND (attempts < 2));
@@ -168,10 +186,12 @@ create unique index unwanted_tasks_pkey on unwanted_tasks (number);
 create table workflows (
   workflow integer not null generated always as identity,
   name text collate "C" not null,
-  version text collate "C" not null
+  version text collate "C" not null,
+  retention_ms bigint
 );
 create unique index workflows_name_version_key on workflows (name, version);
 create unique index workflows_pkey on workflows (workflow);
+create index workflows_retained on workflows (workflow) where (retention_ms is not null);
 
 create sequence inbox_id_seq as bigint cache 1;
 
@@ -225,6 +245,36 @@ create function commit_batch(p_runtime integer, p_server text, p_iids bigint[], 
 
 create function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
   returns void;
+
+create function doctor(p_long_ms bigint DEFAULT 60000)
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_connections()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_hints()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_indexes()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_instances()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_migrations()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_runtimes()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_settings()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_tables()
+  returns TABLE(level text, what text, detail text, fix text);
+
+create function doctor_vacuum(p_long_ms bigint)
+  returns TABLE(level text, what text, detail text, fix text);
 
 create function drop_tasks(p_iids bigint[], p_executions integer[], p_commands integer[])
   returns void;
@@ -292,6 +342,9 @@ create function is_careful(p_runtime integer)
 create function is_claimable(p_runtime integer, p_workflows integer[], p_clock bigint)
   returns boolean;
 
+create function keep_absent(p_iids bigint[], p_clock bigint)
+  returns boolean;
+
 create function last_turn(p_iid bigint, OUT execution integer, OUT turn integer, OUT at bigint, OUT next_event integer)
   returns record;
 
@@ -319,6 +372,9 @@ create function may_transact(p_runtime integer, p_iid bigint, p_execution intege
 create function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
   returns bigint;
 
+create function note_ended(p_clock bigint, p_iids bigint[])
+  returns void;
+
 create function now_ms()
   returns bigint;
 
@@ -343,14 +399,23 @@ create function read_state(p_ids text, p_keys text, p_count integer)
 create function ready_lanes(p_activities text[], p_tags text[], p_any_tag boolean, p_from bigint, p_most integer)
   returns TABLE(activity text, tag text, lane bigint, number bigint, deaths smallint, session text, limit_key text, concurrency integer, rate_count integer, rate_ms bigint);
 
-create function register(p_lease_ms bigint, p_info text, p_names text, p_versions text, p_count integer, OUT runtime integer, OUT server text, OUT clock bigint, OUT workflows integer[])
+create function register(p_lease_ms bigint, p_info text, p_names text, p_versions text, p_count integer, p_retentions bigint[] DEFAULT NULL::bigint[], OUT runtime integer, OUT server text, OUT clock bigint, OUT workflows integer[])
   returns record;
 
 create function remove(p_ids text, p_count integer, OUT removed bigint)
   returns bigint;
 
+create function remove_absent(p_clock bigint)
+  returns bigint;
+
+create function remove_expired(p_since bigint, p_limit integer, OUT looked_at integer, OUT reached bigint)
+  returns record;
+
 create function remove_tasks(p_iids bigint[], p_executions integer[])
   returns void;
+
+create function remove_undelivered()
+  returns bigint;
 
 create function renew_lease(p_runtime integer, p_lease_ms bigint, OUT is_alive boolean)
   returns boolean;
@@ -430,7 +495,7 @@ create function tell_work(p_iids bigint[], p_due boolean, p_teller integer, p_ha
 create function terminate(p_ids text, p_outputs text, p_events text, p_count integer, OUT terminated text)
   returns text;
 
-create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[], p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, p_held_iids bigint[], p_held_executions integer[], p_held_commands integer[], p_held_attempts integer[], p_idle boolean, p_unknown text, p_unknown_count integer, OUT state text, OUT clock bigint, OUT server text, OUT mail bigint[], OUT owned bigint, OUT claimable boolean, OUT next_due bigint, OUT next_task bigint, OUT wanted text, OUT helped text, OUT stranded bigint[])
+create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[], p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, p_held_iids bigint[], p_held_executions integer[], p_held_commands integer[], p_held_attempts integer[], p_idle boolean, p_unknown text, p_unknown_count integer, OUT state text, OUT clock bigint, OUT server text, OUT mail bigint[], OUT owned bigint, OUT claimable boolean, OUT next_due bigint, OUT next_task bigint, OUT wanted text, OUT helped text, OUT stranded bigint[], OUT late_messages bigint, OUT early_messages bigint)
   returns record;
 
 create function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
@@ -452,7 +517,7 @@ create function verify(p_runtime integer, p_iids bigint[], p_epochs integer[], p
   returns record;
 
 create function wake_tasks(p_activities text[], p_tags text[], p_any_tag boolean, p_clock bigint)
-  returns void;
+  returns boolean;
 
 create function workflow_numbers(p_names text, p_versions text, p_count integer, OUT numbers integer[])
   returns integer[];

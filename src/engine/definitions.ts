@@ -18,7 +18,7 @@ import type { ActivityContext } from './context/activity-context.ts'
 import type { WorkflowContext } from './context/workflow-context.ts'
 import { checkSchema, type Schema } from './schema.ts'
 import { checkId, checkName } from './names.ts'
-import { checkVersion } from './versions.ts'
+import { checkVersion } from '../base/versions.ts'
 
 /** Carries the types of a definition, and no value: so `AnyWorkflow` takes each one without `any`. */
 export declare const types: unique symbol
@@ -90,6 +90,14 @@ export interface WorkflowOptions<In, Out, Parsed> {
    * @default '10m'
    */
   cleanup?: Duration
+  /**
+   * How long an instance is kept after its end, with its history and state; then it is removed, and
+   * its id is free. Whoever asks for the result later finds nothing. What a workflow started is kept
+   * at least until the execution that did it ends. Counts for instances that end while it is set.
+   *
+   * @default for ever
+   */
+  retention?: Duration
 }
 
 /** A definition without its code, which is in another service, or made once its services are. */
@@ -104,6 +112,7 @@ export interface WorkflowDefinition extends Workflow<never, unknown> {
   readonly output: Schema<never, unknown> | undefined
   readonly timeoutMs: number | undefined
   readonly cleanupMs: number
+  readonly retentionMs: number | undefined
   readonly run: ((input: never, ctx: WorkflowContext) => Promise<unknown>) | undefined
 }
 
@@ -147,6 +156,7 @@ export function workflow(name: string, ...rest: unknown[]): unknown {
     output: option(checkSchema, undefined),
     timeout: duration(undefined, { min: 1 }),
     cleanup: duration(600_000),
+    retention: duration(undefined, { min: 1_000 }),
   })
   const make = (code: unknown): WorkflowDefinition => ({
     kind: 'workflow',
@@ -156,6 +166,7 @@ export function workflow(name: string, ...rest: unknown[]): unknown {
     output: options.output as Schema<never, unknown> | undefined,
     timeoutMs: options.timeout,
     cleanupMs: options.cleanup,
+    retentionMs: options.retention,
     run: checkCode(owner, code) as WorkflowDefinition['run'],
   })
   return rest.length === 0 ? { ...make(undefined), implement: make } : make(run)

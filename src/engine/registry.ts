@@ -6,7 +6,7 @@ import type {
   AnyWorkflow,
   WorkflowDefinition,
 } from './definitions.ts'
-import { latestOf } from './versions.ts'
+import { latestOf } from '../base/versions.ts'
 
 /** What can be registered: a definition, a list, or a module that exports definitions. */
 export type Registrable =

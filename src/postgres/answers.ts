@@ -103,6 +103,7 @@ export function toTickAnswer(row: Row): TickAnswer {
     stranded: row['stranded'] === null ? [] : wholes(row, 'stranded'),
     wanted: toTruths(text(row, 'wanted')),
     helped: row['helped'] === '' ? [] : splitTexts(row, 'helped'),
+    undelivered: { late: whole(row, 'late_messages'), early: whole(row, 'early_messages') },
   }
 }
 
@@ -159,7 +160,7 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
       case 'mail':
         loaded.get(iid)!.inbox.push({
           id: whole(row, 'number'),
-          kind: known(KINDS, whole(row, 'count')),
+          kind: kindOf(whole(row, 'count')),
           execution,
           command: whole(row, 'first'),
           name: text(row, 'name'),
@@ -244,6 +245,11 @@ function parentOf(row: Row): ParentLink | null {
     command: whole(row, 'parent_command'),
     onClose: known(ON_CLOSES, whole(row, 'on_close')),
   }
+}
+
+/** Of a row in an inbox. Who is to receive it finds out that there is no word, and others are spared. */
+function kindOf(number: number): InboxRow['kind'] {
+  return KINDS.get(number) ?? (String(number) as InboxRow['kind'])
 }
 
 /** The word for a number; a newer version may have written one that has none here. */

@@ -32,12 +32,36 @@ export function callerOf(connections: Connections, schema: string): Call {
     return statement
   }
 
+  let prepares = true
   return async (procedure, values, lane = 'other') => {
-    const { rows } = await connections.query(procedure, lane, {
-      ...statementFor(procedure, values.length),
-      values,
-      types: AS_SENT,
-    })
-    return rows as readonly Row[]
+    const send = async (statement: Pick<Statement, 'name' | 'text'>): Promise<readonly Row[]> => {
+      const { rows } = await connections.query(procedure, lane, {
+        ...statement,
+        values,
+        types: AS_SENT,
+      })
+      return rows as readonly Row[]
+    }
+    const statement = statementFor(procedure, values.length)
+    if (!prepares) return send({ text: statement.text })
+    try {
+      return await send(statement)
+    } catch (error) {
+      if (!isMixedUp(error)) throw error
+      prepares = false
+      return send({ text: statement.text })
+    }
   }
+}
+
+// Invalid statement name, and one that exists already.
+const MIXED_UP: readonly unknown[] = ['26000', '42P05']
+
+/**
+ * Whether a pooler has handed a prepared statement to a session that does not know it: PgBouncer
+ * before 1.21 does in transaction mode. Nothing was run, so it can be sent again, without a name.
+ */
+function isMixedUp(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: unknown } }
+  return MIXED_UP.includes(cause?.code)
 }

@@ -7,6 +7,8 @@ import {
   type StatementResult,
 } from './driver.ts'
 import { dropsConnection, storeError } from './errors.ts'
+import { measured } from './metrics.ts'
+import type { PostgresSettings } from './options.ts'
 
 // Where connections come from, and what becomes of them when they break.
 //
@@ -39,6 +41,11 @@ const KEEP_ALIVE_DELAY_MS = 10_000
 // alone would wait for a quarter of an hour.
 const ANSWER_TIMEOUT_MS = 60_000
 
+// A standby does not know what it will be.
+const TIMELINE = `case
+    when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8)
+  end as timeline`
+
 // Sent once on each connection of ours, rather than in its start-up packet, which PgBouncer refuses
 // when it holds settings. A process that was stopped, or is gone without a word, keeps nothing.
 export const SETTINGS: Statement = {
@@ -48,7 +55,49 @@ export const SETTINGS: Statement = {
     set_config('tcp_keepalives_interval', '5', false),
     set_config('tcp_keepalives_count', '4', false),
     set_config('tcp_user_timeout', '30000', false),
-    set_config('default_transaction_isolation', 'read committed', false)`,
+    set_config('default_transaction_isolation', 'read committed', false),
+    ${TIMELINE}`,
+}
+
+// The same for connections that are not ours to set up.
+const ASK_TIMELINE: Statement = { text: `select ${TIMELINE}` }
+
+/**
+ * Which server the connections of a store lead to. One that was promoted counts its timeline on, and
+ * may lack the latest writes of the one before.
+ */
+export class ServerWatch {
+  /** Told before anything is sent to a server that was promoted since. */
+  onPromotion: (() => void) | undefined
+  #promotions = 0
+  #timeline: string | undefined
+
+  /** How many promotions were noticed. */
+  get promotions(): number {
+    return this.#promotions
+  }
+
+  /** A connection leads to this timeline; false when that is not known yet, and is to be asked again. */
+  saw({ rows }: StatementResult): boolean {
+    const { timeline } = rows[0] as { timeline: string | null }
+    if (timeline === null) return false
+    const before = this.#timeline
+    this.#timeline = timeline
+    if (before === undefined || before === timeline) return true
+    this.#promotions++
+    this.onPromotion?.()
+    return true
+  }
+}
+
+/** The connections of a store, measured when that is wanted. */
+export function connectionsFor(
+  { source, metrics }: PostgresSettings,
+  watch = new ServerWatch(),
+): Connections {
+  const made =
+    'pool' in source ? lentConnections(source.pool, watch) : ownConnections(source.url, {}, watch)
+  return metrics === undefined ? made : measured(made, metrics)
 }
 
 /** How connections of our own differ from the usual ones. */
@@ -65,6 +114,7 @@ export interface OwnConnectionOptions {
 export function ownConnections(
   url: string | undefined,
   options: OwnConnectionOptions = {},
+  watch = new ServerWatch(),
 ): Connections {
   const pools = new Map<Lane, Promise<PgPool>>()
   const configured = new WeakSet<PgClient>()
@@ -81,27 +131,33 @@ export function ownConnections(
   }
   const prepare = async (client: PgClient): Promise<void> => {
     if (configured.has(client)) return
-    await client.query(SETTINGS)
-    configured.add(client)
+    if (watch.saw(await client.query(SETTINGS))) configured.add(client)
   }
   const end = async (): Promise<void> => {
     const all = [...pools.values()]
     pools.clear()
     await Promise.all(all.map(async (pool) => (await pool).end()))
   }
-  return connectionsOf(poolOf, prepare, end, options.answerWithinMs)
+  return connectionsOf(poolOf, prepare, end, watch, options.answerWithinMs)
 }
 
 /** Connections taken from a pool that stays the user's. */
-export function lentConnections(pool: PgPool): Connections {
+export function lentConnections(pool: PgPool, watch = new ServerWatch()): Connections {
+  const seen = new WeakSet<PgClient>()
   // Without a listener, an idle connection that breaks would end the process.
   pool.on('error', ignore)
+  const unguard = guardNew(pool)
   return connectionsOf(
     async () => pool,
-    async () => {},
+    async (client) => {
+      if (seen.has(client)) return
+      if (watch.saw(await client.query(ASK_TIMELINE))) seen.add(client)
+    },
     async () => {
       pool.removeListener('error', ignore)
+      unguard()
     },
+    watch,
   )
 }
 
@@ -124,13 +180,32 @@ export async function makePool(
     allowExitOnIdle: false,
   })
   pool.on('error', ignore)
+  guardNew(pool)
   return pool
 }
+
+/**
+ * Has somebody listen to each new connection from its first moment on. Between the pool, which stops
+ * listening, and whoever waits for the connection lies a promise; one that is cut just then would end
+ * the process. Call the result to stop.
+ */
+function guardNew(pool: PgPool): () => void {
+  const guarded = pool as unknown as Record<'on' | 'removeListener', NewConnection>
+  guarded.on('connect', guard)
+  return () => void guarded.removeListener('connect', guard)
+}
+
+function guard(client: PgClient): void {
+  client.on('error', ignore)
+}
+
+type NewConnection = (event: 'connect', listener: (client: PgClient) => void) => unknown
 
 function connectionsOf(
   poolOf: (lane: Lane) => Promise<PgPool>,
   prepare: (client: PgClient) => Promise<void>,
   end: () => Promise<void>,
+  watch: ServerWatch,
   answerWithinMs = ANSWER_TIMEOUT_MS,
 ): Connections {
   let closed: Promise<void> | undefined
@@ -141,6 +216,7 @@ function connectionsOf(
     use: (client: PgClient) => Promise<T>,
   ): Promise<T> => {
     if (closed) throw new StoreError('closed', operation, 'the store was closed')
+    const { promotions } = watch
     const client = await connect(operation, await poolOf(lane))
     let broken = false
     // While on loan the pool does not listen, and an error nobody listens to ends the process. The
@@ -151,6 +227,8 @@ function connectionsOf(
     client.on('error', onError)
     try {
       await prepare(client)
+      // What it was asked for on may not be there any more.
+      if (watch.promotions !== promotions) throw wasPromoted(operation)
       return await use(client)
     } catch (error) {
       broken ||= dropsConnection(error)
@@ -189,6 +267,11 @@ function answered<T>(operation: string, answer: Promise<T>, withinMs: number): P
     }, withinMs)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })
+}
+
+function wasPromoted(operation: string): StoreError {
+  const words = 'the server is another one than when this was asked for'
+  return new StoreError('connection_lost', operation, words)
 }
 
 function ignore(): void {}

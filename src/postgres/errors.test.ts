@@ -13,7 +13,7 @@ describe('what the server says', () => {
     ['08P01', 'connection_lost', true],
     ['22021', 'rejected', false],
     ['23505', 'rejected', false],
-    ['25006', 'unavailable', false],
+    ['25006', 'unavailable', true],
     ['26000', 'busy', true],
     ['28P01', 'misconfigured', false],
     ['3D000', 'misconfigured', false],
@@ -24,7 +24,8 @@ describe('what the server says', () => {
     ['53100', 'unavailable', false],
     ['53300', 'unavailable', false],
     ['54000', 'rejected', false],
-    ['55P03', 'busy', false],
+    ['55P03', 'locked', false],
+    ['55000', 'unexpected', false],
     ['57014', 'busy', false],
     ['57P01', 'connection_lost', true],
     ['57P02', 'connection_lost', true],
@@ -38,6 +39,13 @@ describe('what the server says', () => {
     expect(error.code).toBe(code)
     expect(dropsConnection(coded(state))).toBe(drops)
   })
+
+  test('a standby that is asked where its log ends is unavailable, and left', () => {
+    const error = Object.assign(coded('55000'), { routine: 'pg_current_wal_lsn' })
+
+    expect(storeError('commit_batch', error).code).toBe('unavailable')
+    expect(dropsConnection(error)).toBe(true)
+  })
 })
 
 describe('what the machine says', () => {
@@ -48,7 +56,6 @@ describe('what the machine says', () => {
     ['ETIMEDOUT', 'connection_lost'],
     ['ENOTFOUND', 'connection_lost'],
     ['EMFILE', 'unavailable'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'unexpected'],
   ])('%s is %s', (code, expected) => {
     expect(storeError('claim', coded(code), 'connect').code).toBe(expected)
   })
@@ -67,12 +74,29 @@ describe('what the driver says without a code', () => {
   test.each([
     ['query', new Error('Connection terminated unexpectedly'), 'connection_lost'],
     ['connect', new Error('Connection terminated due to connection timeout'), 'connection_lost'],
-    ['connect', new Error('SASL: client password must be a string'), 'misconfigured'],
-    ['connect', new Error('The server does not support SSL connections'), 'misconfigured'],
     ['query', new RangeError('Invalid string length'), 'rejected'],
     ['query', new TypeError('x is not a function'), 'unexpected'],
   ] as const)('in a %s: %s', (phase, error, expected) => {
     expect(storeError('claim', error, phase).code).toBe(expected)
+  })
+})
+
+describe('what keeps a store from connecting', () => {
+  test.each([
+    ['a wrong password', coded('28P01')],
+    ['a database that is not there', coded('3D000')],
+    ['a certificate that nobody vouches for', coded('DEPTH_ZERO_SELF_SIGNED_CERT')],
+    ['a missing password', new Error('SASL: client password must be a string')],
+    ['a server without TLS', new Error('The server does not support SSL connections')],
+    ['a token that cannot be fetched', new TypeError('fetch failed')],
+  ])('%s is a fault of the settings at first, and to be ridden out later', (_, error) => {
+    expect(storeError('open', error, 'connect').code).toBe('misconfigured')
+    expect(storeError('commit_batch', error, 'connect').code).toBe('unavailable')
+  })
+
+  test('a server that is away is just that, at any time', () => {
+    expect(storeError('open', coded('ECONNREFUSED'), 'connect').code).toBe('connection_lost')
+    expect(storeError('open', coded('53300'), 'connect').code).toBe('unavailable')
   })
 })
 

@@ -25,7 +25,7 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
   '42P01': 'misconfigured', // no such table
   '42P05': 'busy', // a prepared statement is there already: a pooler mixed up sessions
   '55006': 'busy', // object in use
-  '55P03': 'busy', // lock not available
+  '55P03': 'locked', // lock not available
   '57014': 'busy', // cancelled: statement_timeout, or by hand
   '57P01': 'connection_lost', // shut down by the administrator
   '57P02': 'connection_lost', // crash of another session
@@ -73,10 +73,23 @@ const BY_SYSTEM_CODE: Readonly<Record<string, StoreErrorCode>> = {
   ENFILE: 'unavailable',
 }
 
-/** States after which the session cannot be used, though the socket may still be open. */
-const SPOILS_SESSION = new Set(['0A000', '26000', '42P05'])
+/**
+ * States after which the session cannot be used, though the socket may still be open. One that leads
+ * to a server that only reads stays there, when its address has long led to another one.
+ */
+const SPOILS_SESSION = new Set(['0A000', '25006', '26000', '42P05'])
 
-/** The `StoreError` for whatever a connection threw while doing `operation`. */
+/** The operation by which a store connects for the first time. */
+const FIRST = 'open'
+
+/**
+ * The `StoreError` for whatever a connection threw while doing `operation`.
+ *
+ * Who cannot connect for the first time is told what is wrong with the settings. Whoever was
+ * connected before had the right ones: a password is being changed, the place that hands out tokens
+ * does not answer, a certificate has run out. Then it is for somebody to help, and nothing that waits
+ * is to blame: so all of that may be tried again.
+ */
 export function storeError(
   operation: string,
   error: unknown,
@@ -84,7 +97,10 @@ export function storeError(
 ): StoreError {
   if (error instanceof StoreError) return error
   const { code } = readingOf(error, phase)
-  return new StoreError(code, operation, messageOf(error), { cause: error })
+  const found = new StoreError(code, operation, messageOf(error), { cause: error })
+  if (phase === 'query' || found.retryable) return found
+  const unable = operation === FIRST ? 'misconfigured' : 'unavailable'
+  return new StoreError(unable, operation, messageOf(error), { cause: error })
 }
 
 /** Whether the connection that threw this must not be used again. */
@@ -96,9 +112,21 @@ function readingOf(error: unknown, phase: 'connect' | 'query'): Reading {
   if (error instanceof StoreError) {
     return { code: error.code, dropsConnection: error.code === 'connection_lost' }
   }
+  if (isOfStandby(error)) return { code: 'unavailable', dropsConnection: true }
   const given = codeOf(error)
   const code = given === undefined ? uncoded(error, phase) : coded(given)
   return { code, dropsConnection: code === 'connection_lost' || SPOILS_SESSION.has(given ?? '') }
+}
+
+/**
+ * Whether a server says that it is in recovery, and cannot tell where its log ends. The state alone
+ * means many things; the server's own function that said it does not depend on anybody's language.
+ */
+function isOfStandby(error: unknown): boolean {
+  const { routine } = (error ?? {}) as { routine?: unknown }
+  return (
+    codeOf(error) === '55000' && (routine === 'pg_current_wal_lsn' || routine === 'pg_walfile_name')
+  )
 }
 
 function coded(given: string): StoreErrorCode {

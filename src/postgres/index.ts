@@ -25,8 +25,12 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
   return defineTransaction('postgres', name, rest)
 }
 
+export type { Metrics } from '../base/metrics.ts'
 export type { TransactionContext } from '../engine/transactions.ts'
 export type { Store } from '../store/store.ts'
+export { doctor, type DoctorOptions } from './doctor.ts'
+export type { Finding } from './finding.ts'
+export { migrationSql } from './migration-sql.ts'
 export type { PostgresOptions } from './options.ts'
 export { postgres } from './store.ts'
 export type { Queryable } from './transact-queries.ts'

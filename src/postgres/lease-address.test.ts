@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { PgPool } from './driver.ts'
 import { addressOf } from './lease-address.ts'
 
+const askForIt = (): string => 'x'
+
 describe('where connections lead', () => {
   test.each([
     ['a URL', { url: 'postgres://a/b' }, { connectionString: 'postgres://a/b' }],
@@ -23,13 +25,18 @@ describe('where connections lead', () => {
       { host: 'a', ssl: { ca: 'x', key: 'y' } },
     ],
   ])('is known of %s', (_, source, address) => {
-    const sent = structuredClone(addressOf(source as Parameters<typeof addressOf>[0]))
+    const found = addressOf(source)
 
-    expect(sent).toEqual(address)
+    expect(structuredClone(found)).toEqual({ address, password: undefined })
+  })
+
+  test('is known of a pool whose password is asked for, which stays where it is', () => {
+    const pool = new Pool({ host: 'a', password: askForIt }) as unknown as PgPool
+
+    expect(addressOf({ pool })).toEqual({ address: { host: 'a' }, password: askForIt })
   })
 
   test.each([
-    ['a password that is asked for', new Pool({ password: () => 'x' }), 'password'],
     ['a check of its own', new Pool({ ssl: { checkServerIdentity: () => undefined } }), 'ssl'],
     ['a socket of its own', new Pool({ stream: () => null as never }), 'stream'],
     ['nothing to go by', { connect: () => {} }, 'does not say'],

@@ -4,16 +4,48 @@ import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../store/le
 import { toInstances, toTruths } from './answers.ts'
 import { callerOf } from './call.ts'
 import { ownConnections } from './connections.ts'
-import type { LeaseThreadData } from './lease-thread.ts'
+import type { LeaseThreadData, LeaseThreadNews, LeaseThreadOrder } from './lease-thread.ts'
 import { postgresTaskStore } from './task-store.ts'
 import { joinTexts, listOf, text } from './wire.ts'
 
 const port = parentPort!
-const { order, address, schema } = workerData as LeaseThreadData
+const { order, address, asksPassword, schema } = workerData as LeaseThreadData
+const say = (news: LeaseThreadNews): void => port.postMessage(news)
+
+/** Connections that wait for a password. */
+const asking = new Map<number, { resolve(password: string): void; reject(error: Error): void }>()
+let asked = 0
+
+// What the function on the other side may want to know; the rest cannot be sent, or is no business
+// of it.
+interface Parameters {
+  readonly host?: string
+  readonly port?: number
+  readonly user?: string
+  readonly database?: string
+}
+
+function askPassword(parameters: Parameters): Promise<string> {
+  const { host, port: at, user, database } = parameters
+  return new Promise((resolve, reject) => {
+    asking.set(++asked, { resolve, reject })
+    say({ ask: asked, parameters: { host, port: at, user, database } })
+  })
+}
+
+function hear(told: LeaseThreadOrder): void {
+  if ('stop' in told) return stop()
+  const waiting = asking.get(told.asked)
+  asking.delete(told.asked)
+  if ('failed' in told) waiting?.reject(new Error(`no password: ${told.failed}`))
+  else waiting?.resolve(told.password)
+}
 
 const everyMs = checkMs(order)
 const connections = ownConnections(undefined, {
-  ...(address !== undefined && { address }),
+  ...(asksPassword
+    ? { address: { ...address, password: askPassword } }
+    : address !== undefined && { address }),
   applicationName: 'holdfast lease',
   // There is time for a second try, on another connection, before the lease ends.
   answerWithinMs: Math.max(everyMs, 1_000),
@@ -45,12 +77,14 @@ const store: LeaseStore = {
 const watch = new LeaseWatch(
   order,
   store,
-  processAround((why) => port.postMessage(why)),
+  processAround((trouble) => say({ trouble })),
 )
 const timer = setInterval(() => void watch.check(), everyMs)
 
-port.once('message', () => {
+port.on('message', hear)
+
+function stop(): void {
   clearInterval(timer)
   port.close()
   void connections.close()
-})
+}

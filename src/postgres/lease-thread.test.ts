@@ -125,10 +125,10 @@ test('connections lead where those of the pool do', async () => {
 })
 
 test('a pool whose settings cannot be sent to a thread has none, and says why', async () => {
-  const pool = new Pool({ host: 'nowhere', password: () => 'secret' })
+  const pool = new Pool({ host: 'nowhere', ssl: { checkServerIdentity: () => undefined } })
 
   await using under = await openKept({ pool })
 
   expect(under.keeper).toBeUndefined()
-  expect(under.troubles).toEqual(["the pool's setting password cannot be sent to a thread"])
+  expect(under.troubles).toEqual(["the pool's setting ssl cannot be sent to a thread"])
 })

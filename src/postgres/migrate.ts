@@ -1,29 +1,43 @@
+import { backoffMs, resolveBackoff } from '../base/backoff.ts'
+import { systemClock, sleep } from '../base/clock.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Session } from './connections.ts'
-import { MIGRATIONS, PROCEDURES } from './generated/sql.ts'
 import { quoted } from './schema-name.ts'
+import { FILES, readApplied, type SchemaFiles, schemaState } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
 
 // Brings a schema up to date.
 //
-//   G1. What was applied is noted in the schema itself, with its checksum. A migration is applied
-//       once; a procedure again whenever its text differs.
+//   G1. What was applied is noted in the schema itself, with its checksum and the version that did
+//       it. A migration is applied once; a procedure again whenever its text differs.
 //   G2. All of it is one transaction, under a lock: of two that start at once, the second waits and
-//       then finds nothing to do.
+//       then finds nothing to do; one that is killed leaves nothing behind.
 //   G3. An up-to-date schema is only read, so that a role without the right to create can start.
-//   G4. A schema with a migration we do not know is refused before anything is changed.
+//   G4. A schema with a migration we do not know is refused before anything is changed, unless that
+//       migration says that we may go on beside it. Then, and after any newer version, nothing is
+//       changed: an older version never puts its own procedures in the place of newer ones.
+//   G5. Tables that others use are waited for in short pieces. Whoever waits for a table for long
+//       keeps everybody else from it meanwhile.
 //
-// Two versions that run side by side call the same procedures. A version that changes what one does,
-// and not only how, adds a migration too, even an empty one, so that older ones refuse to start and
-// do not put the old text back.
+// Two versions that run side by side call the same procedures. So procedures keep their names and
+// what they are given, and get further parameters with defaults. A version that changes what one
+// does, and not only how, adds a migration that older ones do not work with.
 
-/** What to bring a schema to; tests give their own. */
-export interface SchemaFiles {
-  readonly migrations: readonly SqlFile[]
-  readonly procedures: readonly SqlFile[]
-}
+const LOCK_PIECE = '2s'
+const LOCK_PIECES = 15
+const PAUSE = resolveBackoff('migrate', { initial: 100, max: 2_000 })
+const INSUFFICIENT_PRIVILEGE = '42501'
+const LOCK_NOT_AVAILABLE = '55P03'
 
-const FILES: SchemaFiles = { migrations: MIGRATIONS, procedures: PROCEDURES }
+/** Where the schema notes what was applied. Columns were added later. */
+export const NOTES = `create table if not exists holdfast_migrations (
+  name text collate "C" primary key,
+  checksum text not null,
+  applied_at timestamptz not null default now()
+);
+alter table holdfast_migrations
+  add column if not exists version text,
+  add column if not exists works_with text;`
 
 /** Creates the schema or brings it up to date. Safe from many processes at once. */
 export async function migrate(
@@ -31,14 +45,28 @@ export async function migrate(
   schema: string,
   files: SchemaFiles = FILES,
 ): Promise<void> {
-  if (missing(await readApplied(session, schema), schema, files).length === 0) return
+  if ((await missing(session, schema, files)).length === 0) return
+  for (let piece = 1; ; piece++) {
+    try {
+      return await inTransaction(session, schema, files)
+    } catch (error) {
+      if (codeOf(error) === INSUFFICIENT_PRIVILEGE) throw mayNot(schema, files, error)
+      if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error
+      if (piece === LOCK_PIECES) throw inUse(schema, error)
+    }
+    await sleep(systemClock(), backoffMs(PAUSE, piece, Math.random))
+  }
+}
 
+async function inTransaction(session: Session, schema: string, files: SchemaFiles): Promise<void> {
   await session.query({ text: 'begin isolation level read committed' })
   try {
+    await session.query({ text: 'set local lock_timeout to 0; set local statement_timeout to 0' })
     await session.query({
       text: `select pg_advisory_xact_lock(hashtext('holdfast migrate'), hashtext($1))`,
       values: [schema],
     })
+    await session.query({ text: `set local lock_timeout to '${LOCK_PIECE}'` })
     await apply(session, schema, files)
     await session.query({ text: 'commit' })
   } catch (error) {
@@ -52,26 +80,37 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
   await createSchema(session, schema)
   // Temporary tables of the session are looked at last: by default they would come first.
   await session.query({ text: `set local search_path to ${quoted(schema)}, pg_temp` })
-  await session.query({
-    text: `create table if not exists holdfast_migrations (
-      name text collate "C" primary key,
-      checksum text not null,
-      applied_at timestamptz not null default now()
-    )`,
-  })
   // Read again: what the lock waited for has been done.
-  const left = missing(await readApplied(session, schema), schema, files)
+  const left = await missing(session, schema, files)
   if (left.length === 0) return
+  await session.query({ text: NOTES })
   // In one text: there are many, and each would be a round trip.
   await session.query({ text: left.map(({ sql }) => sql).join('\n;\n') })
   await session.query({
-    text: `insert into holdfast_migrations (name, checksum)
-      select * from unnest($1::text[], $2::text[])
+    text: `insert into holdfast_migrations (name, checksum, works_with, version)
+      select *, $4 from unnest($1::text[], $2::text[], $3::text[])
       on conflict (name) do update
       set checksum = excluded.checksum,
+          version = excluded.version,
           applied_at = excluded.applied_at`,
-    values: [left.map(({ name }) => name), left.map(({ checksum }) => checksum)],
+    values: [
+      left.map(({ name }) => name),
+      left.map(({ checksum }) => checksum),
+      left.map(({ worksWith = null }) => worksWith),
+      files.version,
+    ],
   })
+}
+
+/** The files to apply, in order. Throws when the schema is not one we may use. */
+async function missing(
+  session: Session,
+  schema: string,
+  files: SchemaFiles,
+): Promise<readonly SqlFile[]> {
+  const state = schemaState(await readApplied(session, schema), schema, files)
+  if (state.kind === 'refused') throw state.error
+  return state.kind === 'behind' ? state.missing : []
 }
 
 /** Not `if not exists` alone, which asks for the right to create also when there is nothing to do. */
@@ -84,51 +123,28 @@ async function createSchema(session: Session, schema: string): Promise<void> {
   await session.query({ text: `create schema if not exists ${quoted(schema)}` })
 }
 
-/** Checksums by name; none when the schema is new. */
-async function readApplied(session: Session, schema: string): Promise<ReadonlyMap<string, string>> {
-  const table = `${quoted(schema)}.holdfast_migrations`
-  const { rows } = await session.query({
-    text: 'select to_regclass($1) is not null as known',
-    values: [table],
-  })
-  if (!(rows[0] as { known: boolean }).known) return new Map()
-  const applied = await session.query({ text: `select name, checksum from ${table}` })
-  return new Map(
-    (applied.rows as { name: string; checksum: string }[]).map((row) => [row.name, row.checksum]),
+function mayNot(schema: string, { version }: SchemaFiles, cause: unknown): StoreError {
+  const words = cause instanceof Error ? cause.message : String(cause)
+  return new StoreError(
+    'misconfigured',
+    'migrate',
+    `schema "${schema}" has to be brought to version ${version}, and this role may not do it ` +
+      `(${words}); have its owner run what migrationSql({ schema: '${schema}' }) of ` +
+      'holdfast/postgres returns',
+    { cause },
   )
 }
 
-/** The files to apply, in order. Throws when the schema is not one we may touch. */
-function missing(
-  applied: ReadonlyMap<string, string>,
-  schema: string,
-  { migrations, procedures }: SchemaFiles,
-): SqlFile[] {
-  const known = new Set(migrations.map(({ name }) => name))
-  const newer = [...applied.keys()].filter(
-    (name) => name.startsWith('migrations/') && !known.has(name),
+function inUse(schema: string, cause: unknown): StoreError {
+  return new StoreError(
+    'busy',
+    'migrate',
+    `tables of schema "${schema}" are in use by transactions that do not end; ` +
+      'doctor() of holdfast/postgres names them',
+    { cause },
   )
-  if (newer.length > 0) {
-    throw new StoreError(
-      'newer_schema',
-      'migrate',
-      `schema "${schema}" was brought up to date by a newer version of Holdfast; ` +
-        `unknown here: ${newer.join(', ')}`,
-    )
-  }
-  const edited = migrations.find(
-    ({ name, checksum }) => applied.has(name) && applied.get(name) !== checksum,
-  )
-  if (edited !== undefined) {
-    throw new StoreError(
-      'misconfigured',
-      'migrate',
-      `schema "${schema}" was made with another text of ${edited.name}; ` +
-        'use another schema, or the version of Holdfast that made this one',
-    )
-  }
-  return [
-    ...migrations.filter(({ name }) => !applied.has(name)),
-    ...procedures.filter(({ name, checksum }) => applied.get(name) !== checksum),
-  ]
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error ? (error as { code?: unknown }).code : undefined
 }

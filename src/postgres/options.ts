@@ -1,4 +1,5 @@
 import { describe } from '../base/describe.ts'
+import type { Metrics } from '../base/metrics.ts'
 import { having, oneOf, option, resolveOptions } from '../base/options.ts'
 import type { PgPool } from './driver.ts'
 import { checkSchemaName } from './schema-name.ts'
@@ -36,6 +37,11 @@ export interface PostgresOptions {
    * @default as all other connections
    */
   readonly listenUrl?: string
+  /**
+   * Where measurements of calls of the database go: how many there are, how long they take, how many
+   * fail, and how much they are about, each by procedure. Nothing is measured without one.
+   */
+  readonly metrics?: Metrics
 }
 
 /** The same, complete. */
@@ -44,6 +50,7 @@ export interface PostgresSettings {
   readonly schema: string
   /** Where the connection that hears hints comes from; `undefined` when none is wanted. */
   readonly listenTo?: PostgresSource | undefined
+  readonly metrics?: Metrics | undefined
 }
 
 /** Where connections come from. */
@@ -51,12 +58,13 @@ export type PostgresSource = { readonly url: string | undefined } | { readonly p
 
 /** Checks options and fills in the defaults. */
 export function postgresSettings(given: PostgresOptions = {}): PostgresSettings {
-  const { url, pool, schema, notify, listenUrl } = resolveOptions('postgres', given, {
+  const { url, pool, schema, notify, listenUrl, metrics } = resolveOptions('postgres', given, {
     url: option(databaseUrl, undefined),
     pool: option(having<PgPool>('a pg.Pool', ['connect', 'on', 'removeListener']), undefined),
     schema: option(checkSchemaName, 'holdfast'),
     notify: oneOf(['auto', 'off'], 'auto'),
     listenUrl: option(databaseUrl, undefined),
+    metrics: option(having<Metrics>('a metrics sink', ['count', 'record']), undefined),
   })
   if (url !== undefined && pool !== undefined) {
     throw new TypeError('postgres: give url or pool, not both')
@@ -66,7 +74,7 @@ export function postgresSettings(given: PostgresOptions = {}): PostgresSettings 
   }
   const source = pool === undefined ? { url } : { pool }
   const ears = listenUrl === undefined ? source : { url: listenUrl }
-  return { source, schema, listenTo: notify === 'off' ? undefined : ears }
+  return { source, schema, metrics, listenTo: notify === 'off' ? undefined : ears }
 }
 
 function databaseUrl(value: unknown, what: string): string {

@@ -3,5 +3,10 @@ export interface SqlFile {
   /** `migrations/0001_instances`, `procedures/claim`, …: as noted in the database. */
   readonly name: string
   readonly checksum: string
+  /**
+   * Of a migration, the number of the last one that a process must know to go on beside it, as the
+   * line `-- Works with 0004.` says; without it, only those work that know this one.
+   */
+  readonly worksWith?: string
   readonly sql: string
 }

@@ -11,7 +11,7 @@
 import { semaphore } from '../base/semaphore.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Transact } from '../store/workflow-store.ts'
-import { lentConnections, ownConnections, type Session } from './connections.ts'
+import { connectionsFor, ServerWatch, type Session } from './connections.ts'
 import type { PgClient } from './driver.ts'
 import { storeError } from './errors.ts'
 import type { PostgresSettings } from './options.ts'
@@ -34,10 +34,12 @@ const IDLE_LIMIT_MS = 60_000
  * tests have another limit on how long code may send nothing.
  */
 export function transactorOf(
-  { source, schema }: PostgresSettings,
+  settings: PostgresSettings,
   idleLimitMs = IDLE_LIMIT_MS,
+  watch = new ServerWatch(),
 ): Transactor {
-  const connections = 'pool' in source ? lentConnections(source.pool) : ownConnections(source.url)
+  const { schema } = settings
+  const connections = connectionsFor(settings, watch)
   const slots = semaphore(MOST_AT_ONCE)
   return {
     async transact(work) {

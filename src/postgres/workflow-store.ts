@@ -16,7 +16,8 @@ import {
 import { callerOf } from './call.ts'
 import { commitValues, rowValues } from './commit-values.ts'
 import { effectsValue } from './effect-values.ts'
-import { lentConnections, ownConnections } from './connections.ts'
+import { connectionsFor, ServerWatch } from './connections.ts'
+import { Expiry } from './expiry.ts'
 import { keepLease } from './lease-thread.ts'
 import { migrate } from './migrate.ts'
 import { postgresHints } from './notifier/postgres-hints.ts'
@@ -41,12 +42,15 @@ const NO_TASKS = { activities: [], served: { untagged: false, tags: [] } }
  * connects anew.
  */
 export function postgresWorkflowStore(
-  { source, schema }: PostgresSettings,
+  settings: PostgresSettings,
   notifier?: SharedNotifier,
 ): WorkflowStore {
-  const connections = 'pool' in source ? lentConnections(source.pool) : ownConnections(source.url)
+  const { schema } = settings
+  const watch = new ServerWatch()
+  const connections = connectionsFor(settings, watch)
   const call = callerOf(connections, schema)
-  const transactor = transactorOf({ source, schema })
+  const expiry = new Expiry(call)
+  const transactor = transactorOf(settings, undefined, watch)
   const hints = notifier && postgresHints(notifier, call)
   let opened: Promise<void> | undefined
 
@@ -75,7 +79,13 @@ export function postgresWorkflowStore(
     },
 
     async register({ leaseMs, workflows, info }) {
-      const [row] = await call('register', [leaseMs, info, ...nameValues('register', workflows)])
+      const [row] = await call('register', [
+        leaseMs,
+        info,
+        ...nameValues('register', workflows),
+        listOf(workflows.map(({ retentionMs = null }) => retentionMs)),
+      ])
+      expiry.startOver()
       return {
         runtime: whole(row!, 'runtime'),
         server: text(row!, 'server'),
@@ -88,7 +98,16 @@ export function postgresWorkflowStore(
       await call('unregister', [runtime])
     },
 
-    keepLease: (request) => keepLease({ source, schema }, request),
+    onPromotion(told) {
+      watch.onPromotion = told
+    },
+
+    keepLease: (request) => keepLease(settings, request),
+
+    async now() {
+      const [row] = await call('now_ms', [])
+      return whole(row!, 'now_ms')
+    },
 
     async reserve(count) {
       const [row] = await call('reserve', [count])
@@ -215,6 +234,8 @@ export function postgresWorkflowStore(
       const [row] = await call('remove', [joinTexts('remove', ids), ids.length])
       return whole(row!, 'removed')
     },
+
+    removeExpired: () => expiry.remove(),
 
     async import({ iid, id, workflow, labels, turns, state }) {
       const kept = state.flatMap(({ key, value }) => (value === null ? [] : { key, value }))

@@ -1,14 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { settingsFor, tempFile } from '../../test/support/sqlite.ts'
+import { postItem, settingsFor, tempFile } from '../../test/support/sqlite.ts'
+import { EARLY_KEPT_MS, MOST_EARLY } from '../store/workflow-store.ts'
 import { Database } from './database.ts'
 import { openDriver } from './driver.ts'
+import { removeAbsent } from './operations/absent.ts'
 import { claim } from './operations/claim.ts'
 import { find } from './operations/look.ts'
+import { post } from './operations/post.ts'
 import { load } from './operations/reads.ts'
 import { APPLICATION_ID } from './migrate.ts'
 import { INSTANCES } from './migrations/0001_instances.ts'
 import { MESSAGES } from './migrations/0002_messages.ts'
+import { TASKS } from './migrations/0003_tasks.ts'
+import { RETENTION } from './migrations/0004_retention.ts'
 
 /** Makes a file with another tool. */
 function prepare(path: string, sql: string): void {
@@ -33,7 +38,7 @@ test('a new file gets the schema, our mark and a number', () => {
   expect(driver.prepare('pragma application_id').get()).toMatchObject({
     application_id: 0x48465354,
   })
-  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 3 })
+  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 5 })
   expect(driver.prepare('select count(*) as count from instances').get()).toEqual({ count: 0 })
   driver.close()
 })
@@ -101,6 +106,39 @@ test('a file of the second schema keeps who is due, and who two owners died with
   database.close()
 })
 
+test('a file of the fourth schema keeps who was never started, for as long as any other', () => {
+  using file = tempFile()
+  const mark = `pragma application_id = ${APPLICATION_ID}; pragma user_version = 4;`
+  const schema = [INSTANCES, MESSAGES, TASKS, RETENTION].join('\n')
+  prepare(file.path, `${schema} ${mark} ${FOURTH_SCHEMA_ROWS}`)
+  const database = new Database(settingsFor(file.path))
+  const now = Date.now()
+
+  const { young, removed } = database.write('test', EARLY_KEPT_MS + 60_000 - now, (tx) => {
+    const [{ verdict } = { verdict: '' }] = post(tx, [postItem('young')])
+    return { young: verdict, removed: removeAbsent(tx) }
+  })
+
+  expect([young, removed]).toEqual(['full', 1])
+  const left = database.read('test', 0, (tx) => find(tx, ['old', 'young']))
+  expect(left).toMatchObject([undefined, { status: 'absent', mail: MOST_EARLY }] as object)
+  database.close()
+})
+
+/** One that a message came for long ago, and one for which as many wait as may, some minutes later. */
+const FOURTH_SCHEMA_ROWS = `
+insert into instances (iid, id, execution, status, created_at, updated_at)
+values (1, 'old', 0, 'absent', 5, 5), (2, 'young', 0, 'absent', 9, 900000);
+insert into inbox (iid, kind, name, payload, parked, at)
+values (1, 'message', 'notes', '1', 1, 5);
+insert into inbox (iid, kind, name, payload, parked, at)
+select 2, 'message', 'notes', '1', 1, 9
+from (
+  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${MOST_EARLY})
+  select n from numbers
+);
+`
+
 /** Two that two owners died with, one that is due later, and one that is due. */
 const SECOND_SCHEMA_ROWS = `
 insert into workflows (workflow, name, version) values (1, 'order', '1');
@@ -155,7 +193,7 @@ test('a schema from the future is refused', () => {
   expect(() => new Database(settingsFor(file.path))).toThrow(
     expect.objectContaining({
       code: 'newer_schema',
-      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 3`,
+      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 5`,
     }),
   )
 })

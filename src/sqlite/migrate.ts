@@ -3,6 +3,8 @@ import type { Driver } from './driver.ts'
 import { INSTANCES } from './migrations/0001_instances.ts'
 import { MESSAGES } from './migrations/0002_messages.ts'
 import { TASKS } from './migrations/0003_tasks.ts'
+import { RETENTION } from './migrations/0004_retention.ts'
+import { ABSENCES } from './migrations/0005_absences.ts'
 import type { SqliteSettings } from './options.ts'
 import { QUEUES } from './queue/migrations/0001_queues.ts'
 
@@ -19,7 +21,10 @@ interface Schema {
 }
 
 const SCHEMAS: Readonly<Record<SqliteSettings['holds'], Schema>> = {
-  workflows: { applicationId: APPLICATION_ID, migrations: [INSTANCES, MESSAGES, TASKS] },
+  workflows: {
+    applicationId: APPLICATION_ID,
+    migrations: [INSTANCES, MESSAGES, TASKS, RETENTION, ABSENCES],
+  },
   queues: { applicationId: QUEUE_APPLICATION_ID, migrations: [QUEUES] },
 }
 

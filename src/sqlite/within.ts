@@ -1,13 +1,15 @@
 // The store inside a transaction that the user began on a handle of his own, and commits.
 //
 //   W1. Nothing is written outside of a transaction, where it would be committed by itself.
-//   W2. Numbers come from inside the transaction, too: the store's own connection would wait for its
-//       end, which comes only after this.
+//   W2. Numbers, and what is read, come from inside the transaction, too: the store's own connection
+//       may wait for its end, which comes only after this.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Iid, StoreInTransaction, WorkflowName } from '../store/workflow-store.ts'
 import type { Transaction } from './database.ts'
 import { start } from './operations/commit.ts'
+import { history } from './operations/history.ts'
+import { find } from './operations/look.ts'
 import { post } from './operations/post.ts'
 import { reserve, workflowNumbers } from './operations/runtimes.ts'
 import type { SqliteSettings } from './options.ts'
@@ -55,6 +57,10 @@ export function withinTransaction(
         iid: reserve(inside, 1),
         workflow: workflow === null ? 0 : workflowNumbers(inside, [workflow])[0]!,
       })),
+    reads: {
+      find: async (ids) => within((inside) => find(inside, ids)),
+      history: async (iid, execution) => within((inside) => history(inside, iid, execution)),
+    },
     start: async (items) => within((inside) => start(inside, items)),
     post: async (posts) => within((inside) => post(inside, posts)),
   }

@@ -7,7 +7,7 @@ import {
   turnItem,
   turnRow,
 } from '../../test/support/sqlite.ts'
-import type { Iid, InboxRow, ParentLink } from '../store/workflow-store.ts'
+import { EARLY_KEPT_MS, type Iid, type InboxRow, type ParentLink } from '../store/workflow-store.ts'
 
 // Messages, parents and verbs from outside, where this store has its own way of doing it. What every
 // store must do is in the contract suite.
@@ -42,6 +42,37 @@ describe('early messages', () => {
     await under.commit([startItem(under.first, { id: 'early', end })])
 
     expect(await under.store.find(['early'])).toMatchObject([{ status: 'completed', mail: 0 }])
+  })
+})
+
+describe('messages for those that are never started', () => {
+  test('go after a week, those of some with each tick', async () => {
+    await using under = await openStore()
+    const first = await under.store.reserve(600)
+    await under.store.post(
+      Array.from({ length: 600 }, (_, n) => postItem(`early ${n}`, { iid: first + n })),
+    )
+    under.store.advanceClock(EARLY_KEPT_MS + 1_000)
+
+    const ticks = [await under.tick(), await under.tick(), await under.tick()]
+
+    expect(ticks).toMatchObject([500, 100, 0].map((early) => ({ undelivered: { late: 0, early } })))
+  })
+
+  test('go with a later tick when there are very many', async () => {
+    await using under = await openStore()
+    const first = await under.store.reserve(3)
+    for (const iid of [first, first + 1, first + 2]) {
+      const post = postItem(`early ${iid}`, { iid })
+      await under.store.post(Array.from({ length: 6_000 }, () => post))
+    }
+    under.store.advanceClock(EARLY_KEPT_MS + 1_000)
+
+    const ticks = [await under.tick(), await under.tick()]
+
+    expect(ticks).toMatchObject(
+      [12_000, 6_000].map((early) => ({ undelivered: { late: 0, early } })),
+    )
   })
 })
 

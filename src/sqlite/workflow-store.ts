@@ -90,6 +90,10 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#thread.keepLease({ memory, leaseMs, giveUpMs, endsProcess })
   }
 
+  now(): Promise<number> {
+    return this.#call('now')
+  }
+
   reserve(count: number): Promise<Iid> {
     return this.#call('reserve', count)
   }
@@ -175,6 +179,10 @@ export class SqliteWorkflowStore implements WorkflowStore {
 
   remove(ids: readonly string[]): Promise<number> {
     return this.#call('remove', ids)
+  }
+
+  removeExpired(): Promise<boolean> {
+    return this.#call('removeExpired')
   }
 
   import(item: ImportItem): Promise<Verdict> {

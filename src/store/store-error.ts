@@ -2,6 +2,8 @@
 const RETRYABLE = {
   /** The database is locked, overloaded, or gave up a deadlock or a serialization conflict. */
   busy: true,
+  /** Somebody else has locked some of what was sent, for longer than is waited for. Nothing is done. */
+  locked: true,
   /** The connection is gone, or the server is restarting. What was sent may or may not be done. */
   connection_lost: true,
   /** The database is read-only, or out of disk or connections: somebody has to help. */

@@ -180,11 +180,17 @@ export type CommitAnswer =
   /** The server is another one than before; nothing was written. */
   | { readonly state: 'verify'; readonly clock: number; readonly server: string }
 
+/** A workflow whose code a runtime has. */
+export interface RegisteredWorkflow extends WorkflowName {
+  /** How long its instances are kept after their end; for ever when it is left out. */
+  readonly retentionMs?: number | undefined
+}
+
 /** A runtime that introduces itself. */
 export interface Registration {
   readonly leaseMs: number
-  readonly workflows: readonly WorkflowName[]
-  /** For people: host, process id, version. */
+  readonly workflows: readonly RegisteredWorkflow[]
+  /** For people: host, process id, version of the package, with a space between them. */
   readonly info: string
 }
 
@@ -294,9 +300,16 @@ export interface Post {
   readonly iid: Iid
 }
 
+/** How long messages are kept for an instance that was never started, after the newest of them. */
+export const EARLY_KEPT_MS = 7 * 24 * 3_600_000
+
+/** How many messages may wait for the start of an instance, in all its channels. */
+export const MOST_EARLY = 10_000
+
 /**
- * `full`: the channel holds as many messages as it may. `ended`: nobody will read it. `unknown`:
- * there is no such instance; a message is kept for it (`sent`), anything else is not.
+ * `full`: the channel holds as many messages as it may, or the instance was never started and
+ * `MOST_EARLY` wait for that. `ended`: nobody will read it. `unknown`: there is no such instance; a
+ * message is kept for it (`sent`), anything else is not.
  */
 export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown'
 
@@ -345,6 +358,14 @@ export interface TickRequest {
   readonly idle: boolean
 }
 
+/** Messages that were removed because nobody will receive them, by when they came. */
+export interface Undelivered {
+  /** After the end: the sender looked before it, and committed after it. */
+  readonly late: number
+  /** For an instance that was never started: `EARLY_KEPT_MS` after the newest of them. */
+  readonly early: number
+}
+
 /** What the store answers: the bound on every lost hint. */
 export type TickAnswer =
   | {
@@ -371,6 +392,8 @@ export type TickAnswer =
       readonly wanted: readonly boolean[]
       /** Of the activities of `tasks`, those that another live runtime could run, which is idle. */
       readonly helped: readonly string[]
+      /** How many messages this tick removed. */
+      readonly undelivered: Undelivered
     }
   | { readonly state: 'dead'; readonly clock: number }
 
@@ -390,6 +413,8 @@ export interface StoreInTransaction {
    * has none to give while this transaction is open; of no use any more when it is rolled back.
    */
   numbers?(workflow: WorkflowName | null): Promise<{ readonly iid: Iid; readonly workflow: number }>
+  /** Reads, only where the store itself may not answer while this transaction is open. */
+  readonly reads?: Pick<WorkflowStore, 'find' | 'history'>
   /** Resolves when the transaction has ended, either way. Only where that can be seen from here. */
   ended?(): Promise<void>
   /** As `WorkflowStore.start`. */
@@ -451,6 +476,14 @@ export interface WorkflowStore extends TaskStore {
    * loop may stand still. Not every store can; `undefined` when this one cannot as it is set up.
    */
   keepLease?(request: LeaseRequest): LeaseKeeper | undefined
+  /** The store's clock, in milliseconds since 1970: the only one that decides what is due. */
+  now(): Promise<number>
+  /**
+   * Has `told` called before anything is sent to a server that has taken the place of another: that
+   * one's latest writes may be missing there. What was asked for earlier fails, as if the connection
+   * were lost. Not every store can.
+   */
+  onPromotion?(told: () => void): void
   /** Numbers for new instances: `count` of them, from the one returned. */
   reserve(count: number): Promise<Iid>
   /** Numbers for workflows that a client starts, in the order given. */
@@ -516,6 +549,12 @@ export interface WorkflowStore extends TaskStore {
   terminate(terminations: readonly Termination[]): Promise<readonly boolean[]>
   /** Removes instances that have ended, with all there is of them; returns how many there were. */
   remove(ids: readonly string[]): Promise<number>
+  /**
+   * Removes instances that ended longer ago than the latest registration of their workflow wants them
+   * kept: some of them. What a workflow started is kept while the execution that did it goes on.
+   * Answers whether there may be more.
+   */
+  removeExpired(): Promise<boolean>
   /** Makes an instance from a history. */
   import(item: ImportItem): Promise<Verdict>
   /** Instances this runtime owns, by number: finds what a lost answer left behind. */

@@ -1,3 +1,4 @@
+import { describeAbsences } from './contract/absences.ts'
 import { describeCarefulClaims } from './contract/careful-claims.ts'
 import { describeChannels } from './contract/channels.ts'
 import { describeClaims } from './contract/claims.ts'
@@ -22,6 +23,7 @@ import { describeReads } from './contract/reads.ts'
 import { describeRemoving } from './contract/removing.ts'
 import { describeReplies } from './contract/replies.ts'
 import { describeResends } from './contract/resends.ts'
+import { describeRetention } from './contract/retention.ts'
 import { describeRuntimes } from './contract/runtimes.ts'
 import { type Contract, Scene } from './contract/scene.ts'
 import { describeSchedules } from './contract/schedules.ts'
@@ -86,6 +88,7 @@ export function describeWorkflowStore(
     describeChannels(contract)
     describeEarlyMessages(contract)
     describeLateStarts(contract)
+    describeAbsences(contract)
     describeSenders(contract)
     describeParking(contract)
     describeParents(contract)
@@ -102,6 +105,7 @@ export function describeWorkflowStore(
     describeTerminating(contract)
     describeOverruledOwners(contract)
     describeRemoving(contract)
+    describeRetention(contract)
     describeImports(contract)
     describeReads(contract)
     describeTexts(contract)

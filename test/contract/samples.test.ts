@@ -10,7 +10,14 @@ import {
   workflow,
   type WorkflowContext,
 } from '../../src/index.ts'
-import { describeInPlaces, errorOf, ONCE, untilItWaitsFor } from '../support/contract.ts'
+import {
+  describeInPlaces,
+  errorOf,
+  ONCE,
+  type Place,
+  untilItWaitsFor,
+} from '../support/contract.ts'
+import { STORES_IN_BOTH_MODES } from '../support/engine.ts'
 import { eventsOf } from '../support/histories.ts'
 
 // The samples of the contract, each as a program of ours. Left out until they exist: pruning,
@@ -28,7 +35,10 @@ const slow = activity('slow', async (_: undefined, ctx) => {
 })
 const go = channel<string>('go')
 
-describeInPlaces('samples: control flow', (place) => {
+const describeSamples = (name: string, suite: (place: Place) => void): void =>
+  describeInPlaces(`samples: ${name}`, suite, STORES_IN_BOTH_MODES)
+
+describeSamples('control flow', (place) => {
   test('one activity is called, and its greeting returned [sample_hello_world_fs]', async () => {
     const greets = workflow('greets', async (name: string, ctx) => ctx.run(hello, name))
     const runtime = await place.open(greets)
@@ -152,7 +162,7 @@ describeInPlaces('samples: control flow', (place) => {
   })
 })
 
-describeInPlaces('samples: errors', (place) => {
+describeSamples('errors', (place) => {
   const helper = async (ctx: WorkflowContext): Promise<string> => ctx.run(fails, 'deep down')
 
   test('a failure is caught, and what makes up for it returned [sample_error_handling_fs]', async () => {
@@ -204,7 +214,7 @@ describeInPlaces('samples: errors', (place) => {
   })
 })
 
-describeInPlaces('samples: children', (place) => {
+describeSamples('children', (place) => {
   const upperChild = workflow('upper-child', async (text: string, ctx) => ctx.run(upper, text))
 
   test('a parent returns what its child made of a value [sample_sub_orchestration_basic_fs]', async () => {
@@ -287,7 +297,7 @@ describeInPlaces('samples: children', (place) => {
   })
 })
 
-describeInPlaces('samples: executions and versions', (place) => {
+describeSamples('executions and versions', (place) => {
   test('the input rolls on until a condition holds; all executions stay [sample_continue_as_new_fs]', async () => {
     const rolls = workflow('rolls', async (n: number, ctx): Promise<string> =>
       n < 3 ? ctx.continueAsNew(n + 1) : `done: ${n}`,
@@ -341,7 +351,7 @@ describeInPlaces('samples: executions and versions', (place) => {
   })
 })
 
-describeInPlaces('samples: channels and state', (place) => {
+describeSamples('channels and state', (place) => {
   test('none, one or many updates are applied between cycles, none is lost [sample_config_hot_reload_persistent_events_fs]', async () => {
     const config = channel<number>('config')
     const next = channel<string>('next')

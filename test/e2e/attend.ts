@@ -83,17 +83,21 @@ const DUTIES: Partial<Record<Start['workflow'], Duty>> = {
   },
 }
 
-const ANSWER_MS = 40_000
-const MOST_TRIES = 10
+// Longer than any round takes to end: who has a backlog answers late.
+const ANSWER_MS = 600_000
+const INSIST_MS = 180_000
 
-/** A frozen process may hold the lock of an SQLite file for longer than one call waits. */
+/**
+ * A frozen process may hold the lock of an SQLite file, and a server may be away, for longer than one
+ * call waits. Only for what is recognised when it comes twice.
+ */
 export async function insist<T>(call: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
+  for (const until = performance.now() + INSIST_MS; ;) {
     try {
       return await call()
     } catch (error) {
-      const again = error instanceof StoreError && error.code === 'busy'
-      if (!again || tries === MOST_TRIES) throw error
+      const again = error instanceof StoreError && error.retryable
+      if (!again || performance.now() > until) throw error
       await passTime(100)
     }
   }

@@ -1,6 +1,6 @@
 import { setTimeout as passTime } from 'node:timers/promises'
 import type { Client } from '../../src/index.ts'
-import { attend, type Attendance, mayComeEarly } from './attend.ts'
+import { attend, type Attendance, insist, mayComeEarly } from './attend.ts'
 import { note } from './ledger.ts'
 import { JOBS, type Start } from './programs/workflows.ts'
 import { randomFrom } from './random.ts'
@@ -15,9 +15,16 @@ export class Crowd {
   readonly #attended = new Map<string, Promise<string[]>>()
   readonly #attendance: Attendance
   readonly #random: () => number
+  readonly #jobs: readonly Start['workflow'][]
 
-  constructor(scene: Scene, client: Client, seed: number) {
+  constructor(
+    scene: Scene,
+    client: Client,
+    seed: number,
+    jobs: readonly Start['workflow'][] = JOBS,
+  ) {
     this.#random = randomFrom(seed)
+    this.#jobs = jobs
     this.#attendance = {
       client,
       pause: () => passTime(this.#random() * MOST_PAUSE_MS),
@@ -27,7 +34,9 @@ export class Crowd {
 
   /** Makes up starts. To some of them messages are sent at once. */
   give(who: string, count: number, random: () => number): Start[] {
-    const starts = Array.from({ length: count }, (_, i) => randomStart(random, `${who}-${i}`))
+    const starts = Array.from({ length: count }, (_, i) =>
+      randomStart(this.#jobs, random, `${who}-${i}`),
+    )
     this.given.push(...starts)
     for (const start of starts) {
       if (mayComeEarly(start) && random() < 0.5) this.#attendTo(start)
@@ -46,7 +55,8 @@ export class Crowd {
     const { client } = this.#attendance
     await Promise.all(
       this.given.map(async (start) => {
-        if ((await client.get(start.id).info()) !== undefined) this.#attendTo(start)
+        const info = await insist(() => client.get(start.id).info())
+        if (info !== undefined) this.#attendTo(start)
       }),
     )
   }
@@ -65,8 +75,12 @@ export class Crowd {
   }
 }
 
-function randomStart(random: () => number, name: string): Start {
-  const workflow = JOBS[Math.floor(random() * JOBS.length)]!
+function randomStart(
+  jobs: readonly Start['workflow'][],
+  random: () => number,
+  name: string,
+): Start {
+  const workflow = jobs[Math.floor(random() * jobs.length)]!
   const seed = Math.floor(random() * 100_000)
   return { workflow, id: `${workflow}-${name}`, input: { seed, n: 2 + Math.floor(random() * 8) } }
 }

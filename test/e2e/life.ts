@@ -1,5 +1,6 @@
 import { type Event, readEvents } from '../../src/store/history.ts'
 import type { InstanceRow, TurnRow } from '../../src/store/workflow-store.ts'
+import { insist } from './attend.ts'
 import type { Scene } from './scene.ts'
 
 /** An instance with all its executions, as the store has it. */
@@ -17,7 +18,10 @@ export function readLives(scene: Scene): Promise<Life[]> {
     return Promise.all(
       rows.map(async (row): Promise<Life> => {
         const { iid, execution } = row!
-        const executions = Array.from({ length: execution }, (_, i) => store.history(iid, i + 1))
+        // Of many at once, some may have to wait for a connection for longer than one call does.
+        const executions = Array.from({ length: execution }, (_, i) =>
+          insist(() => store.history(iid, i + 1)),
+        )
         return { row: row!, turns: (await Promise.all(executions)).flat() }
       }),
     )

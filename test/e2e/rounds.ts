@@ -1,14 +1,17 @@
 // One round: worker processes run workflows on one store while they are killed, frozen and stopped
-// at random moments. The seed decides what is done; the operating system decides where it hits.
+// at random moments, and perhaps their server as well. The seed decides what is done; the operating
+// system decides where it hits.
 
 import { setTimeout as passTime } from 'node:timers/promises'
 import { type Client, connect, type Workflow } from '../../src/index.ts'
 import { silentLog } from '../../src/base/log.ts'
+import type { PostgresServer } from '../support/postgres-server.ts'
+import { insist } from './attend.ts'
 import { checkScene } from './check.ts'
 import { Crowd } from './crowd.ts'
 import { keepScene } from './keep.ts'
 import { readLedger } from './ledger.ts'
-import { compareOutcomes, undisturbed, untilEmpty } from './outcomes.ts'
+import { compareOutcomes, FINISH_MS, undisturbed, untilEmpty } from './outcomes.ts'
 import { workflowsOn } from './programs/workflows.ts'
 import { randomFrom } from './random.ts'
 import { openScene, type Scene, type SceneKind } from './scene.ts'
@@ -26,6 +29,8 @@ export interface RoundReport {
   readonly kills: number
   readonly freezes: number
   readonly stops: number
+  /** How often the server was stopped and started again. */
+  readonly restarts: number
 }
 
 /** How large a round is. */
@@ -35,7 +40,15 @@ export interface RoundSize {
   readonly troubleMs: number
   readonly startsPerProcess: number
   readonly startsByClient: number
+  /** How long a process lives at the most until something is done to it. */
+  readonly lifeMs?: number
+  /** How often a server is stopped, when one is given. */
+  readonly restarts?: number
+  /** How long all may take to end once nobody is harmed any more. */
+  readonly finishMs?: number
 }
+
+const LIFE_MS = 1_400
 
 /** A round that fits into the tests. */
 export const SHORT: RoundSize = {
@@ -53,11 +66,31 @@ export const LONG: RoundSize = {
   startsByClient: 300,
 }
 
-/** Plays one round. */
-export async function playRound(kind: SceneKind, seed: number, size = SHORT): Promise<RoundReport> {
+/** A round in which also the server is stopped, with so many instances of a client. */
+export function roundWithRestarts(instances: number): RoundSize {
+  const troubleMs = Math.max(8_000, instances * 75)
+  return {
+    processes: 4,
+    troubleMs,
+    startsPerProcess: 2,
+    startsByClient: instances,
+    // Long enough to get something done: the backlog of thousands would outlast the round.
+    lifeMs: 1_400 + Math.min(8_000, instances * 4),
+    finishMs: FINISH_MS + instances * 200,
+    restarts: Math.max(1, Math.round(troubleMs / 15_000)),
+  }
+}
+
+/** Plays one round; on PostgreSQL, `server` may be harmed, too. */
+export async function playRound(
+  kind: SceneKind,
+  seed: number,
+  size = SHORT,
+  server?: PostgresServer,
+): Promise<RoundReport> {
   await using scene = openScene(kind)
   const { processes } = size
-  const counts = { kills: 0, freezes: 0, stops: 0 }
+  const counts = { kills: 0, freezes: 0, stops: 0, restarts: 0 }
   await using client = connect(storeOf(scene.store), { log: silentLog })
   const crowd = new Crowd(scene, client, seed * 10 + processes + 1)
 
@@ -70,29 +103,35 @@ export async function playRound(kind: SceneKind, seed: number, size = SHORT): Pr
       const worker = scene.workers.start({ starts })
       worker.onStarted = (id) => crowd.acknowledge(id)
       await worker.loaded
-      await trouble(worker, random, counts)
+      await trouble(worker, random, size.lifeMs ?? LIFE_MS, counts)
     }
   })
+  if (server !== undefined) {
+    const random = randomFrom(seed * 10 + processes + 2)
+    troubled.push(restart(server, { count: size.restarts ?? 0, until, random }, counts))
+  }
   const random = randomFrom(seed * 10 + processes)
   await startByClient(scene, client, crowd, { count: size.startsByClient, until, random })
   await Promise.all(troubled)
 
   const last = [scene.workers.start(), scene.workers.start()]
   await crowd.attendToStarted()
-  const expected = undisturbed(crowd.given)
-  const findings = await compareOutcomes(scene, client, crowd.acknowledged, expected)
+  const { finishMs } = size
+  const expected = undisturbed(crowd.given, finishMs)
+  const findings = await compareOutcomes(scene, client, crowd.acknowledged, expected, finishMs)
   // A server may finish what it was told to by a process that has been killed since.
   await crowd.attendToStarted()
   findings.push(...(await crowd.attended()))
   // What was started without anybody being told must end as well.
-  await untilEmpty(scene)
+  await untilEmpty(scene, finishMs)
   for (const worker of last) {
     const code = await worker.stop()
     if (code !== 0) findings.push(`a process that was asked to stop ended with ${code}`)
   }
   for (const { log, pid } of scene.workers.all) {
     for (const line of log.split('\n')) {
-      if (line !== '' && !isExpected(line)) findings.push(`process ${pid} said: ${line}`)
+      const isFine = isExpected(line) || (counts.restarts > 0 && isOfServer(line))
+      if (line !== '' && !isFine) findings.push(`process ${pid} said: ${line}`)
     }
   }
   const lines = readLedger(scene.ledger)
@@ -111,9 +150,10 @@ export async function playRound(kind: SceneKind, seed: number, size = SHORT): Pr
 async function trouble(
   worker: WorkerProcess,
   random: () => number,
+  lifeMs: number,
   counts: { kills: number; freezes: number; stops: number },
 ): Promise<void> {
-  await passTime(random() * 1_400)
+  await passTime(random() * lifeMs)
   const fate = random()
   if (fate < 0.25) {
     counts.freezes++
@@ -145,17 +185,34 @@ async function startByClient(
   for (const { workflow, id, input } of crowd.give('client', count, random)) {
     await passTime(random() * pauseMs)
     const code = workflows[workflow] as Workflow<unknown, unknown>
-    try {
-      await client.start(code, input, { id })
-      crowd.acknowledge(id)
-    } catch (error) {
-      // A frozen process may hold the lock of an SQLite file for longer than we wait.
-      if ((error as { code?: string }).code !== 'busy') throw error
-    }
+    await insist(() => client.start(code, input, { id }))
+    crowd.acknowledge(id)
+  }
+}
+
+/** Stops the server now and then, in one way or the other, and starts it again. */
+async function restart(
+  server: PostgresServer,
+  how: { readonly count: number; readonly until: number; readonly random: () => number },
+  counts: { restarts: number },
+): Promise<void> {
+  const { count, until, random } = how
+  for (; counts.restarts < count; counts.restarts++) {
+    const left = until - performance.now()
+    await passTime((left / (count - counts.restarts)) * (0.3 + 0.5 * random()))
+    await server.stop(random() < 0.5 ? 'fast' : 'immediate')
+    await passTime(random() * 1_500)
+    await server.start()
   }
 }
 
 // A frozen process is told of its death; one that waited for a frozen one's lock says that too.
 function isExpected(line: string): boolean {
   return /declared dead|holds the lock on the file|^\s/.test(line)
+}
+
+// Who cannot reach its server says so, and a process that is started meanwhile ends. Nobody sets
+// anything aside for that, or gives up a loop.
+function isOfServer(line: string): boolean {
+  return !/set aside|worker died|could not be followed up/.test(line)
 }

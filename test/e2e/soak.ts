@@ -1,11 +1,12 @@
 // Plays rounds of kill -9 and SIGSTOP, one after the other, on a PostgreSQL of its own and on SQLite
 // files: `npm run soak -- [--rounds 50] [--store sqlite|postgres] [--seed 1] [--long]`. Ends with 1 at
 // the first round that finds something; its seed plays much the same round again. In a long round
-// more processes are harmed for a minute.
+// more processes are harmed for a minute. `--restarts 2000` plays on PostgreSQL alone, with four
+// processes and so many instances, and stops and starts the server as well.
 
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../support/postgres-server.ts'
-import { LONG, playRound, SHORT } from './rounds.ts'
+import { LONG, playRound, roundWithRestarts, SHORT } from './rounds.ts'
 import type { SceneKind } from './scene.ts'
 
 const { values } = parseArgs({
@@ -14,8 +15,11 @@ const { values } = parseArgs({
     store: { type: 'string' },
     seed: { type: 'string' },
     long: { type: 'boolean', default: false },
+    restarts: { type: 'string' },
   },
 })
+const restarts = values.restarts === undefined ? undefined : Number(values.restarts)
+const size = restarts === undefined ? (values.long ? LONG : SHORT) : roundWithRestarts(restarts)
 const say = (line: string): boolean => process.stdout.write(`${line}\n`)
 const firstSeed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed)
 // By way of exit, so that nothing started here stays behind.
@@ -23,7 +27,7 @@ process.once('SIGINT', () => process.exit(130))
 process.once('SIGTERM', () => process.exit(143))
 const server = values.store === 'sqlite' ? undefined : await startPostgres()
 const kinds: readonly SceneKind[] = [
-  ...(values.store === 'postgres' ? [] : [{ kind: 'sqlite' } as const]),
+  ...(values.store === 'postgres' || restarts !== undefined ? [] : [{ kind: 'sqlite' } as const]),
   ...(server === undefined ? [] : [{ kind: 'postgres', url: server.url } as const]),
 ]
 
@@ -31,7 +35,8 @@ try {
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const kind of kinds) {
       const seed = firstSeed + round
-      const { findings, ...counts } = await playRound(kind, seed, values.long ? LONG : SHORT)
+      const harmed = restarts === undefined ? undefined : server
+      const { findings, ...counts } = await playRound(kind, seed, size, harmed)
       const told = Object.entries(counts).map(([what, count]) => `${count} ${what}`)
       say(`${kind.kind}, seed ${seed}: ${told.join(', ')}, ${findings.length} findings`)
       for (const finding of findings) say(`  ${finding}`)

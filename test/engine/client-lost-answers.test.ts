@@ -48,6 +48,27 @@ test('a message whose fate is unknown is sent again only under a key', async () 
   expect(await runtime.run(hears, undefined, { id: 'x' })).toEqual(['without', 'with', 'last'])
 })
 
+test('a message that may have been the last one taken is not called refused', async () => {
+  await using space = openLosing()
+  const { client, store } = space
+  await using runtime = await space.runtime()
+  const waiting = await runtime.start(waits)
+
+  const lost = store.loseNext('post')
+  const sent = client.get(waiting.id).send(notes, 'once', { dedupeKey: 'key' })
+  void sent.catch(() => {})
+  await lost
+  const thaw = store.freeze()
+  await runtime.idle()
+  expect(await waiting.result()).toBe('once')
+  thaw()
+
+  await expect(sent).rejects.toMatchObject({
+    code: 'connection_lost',
+    message: expect.stringContaining('it may have taken the message or not'),
+  })
+})
+
 test.each([
   ['cancel', 'post', { status: 'running', waitingFor: ['its cancellation (cancelled: why)'] }],
   ['terminate', 'terminate', { status: 'terminated' }],

@@ -3,8 +3,9 @@
 import { setImmediate, setTimeout } from 'node:timers'
 import { expect, test } from 'vitest'
 
-import { activity, NondeterminismError, workflow } from '../../src/index.ts'
+import { activity, channel, NondeterminismError, TimeoutError, workflow } from '../../src/index.ts'
 import { deferred, describeOnStores, eventually, openSpace } from '../support/engine.ts'
+import { memoryLog } from '../support/workers.ts'
 
 describeOnStores('instances that are set aside', (kind) => {
   test('code that changed suspends the instance with a report, and resumes after a fix', async () => {
@@ -64,6 +65,35 @@ describeOnStores('instances that are set aside', (kind) => {
     expect(await handle.result()).toBe(1)
     await handle.resume()
     expect(await handle.info()).toMatchObject({ status: 'completed' })
+  })
+
+  test('who waits for its result is told that it is set aside, and gets the result after it went on', async () => {
+    await using space = await openSpace(kind)
+    const go = channel<string>('go')
+    const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
+    const runtime = await space.open(waits)
+    const instance = await runtime.start(waits, undefined, { id: 'w' })
+    const log = memoryLog()
+    const waiting = space.connect({ log }).get(waits, 'w').result()
+    await instance.suspend('wait for the audit')
+
+    const impatient = await instance.result({ timeout: 1_500 }).catch((error: unknown) => error)
+    await eventually(() => log.lines.length > 0)
+    await instance.resume()
+    await instance.send(go, 'on')
+
+    expect(impatient).toBeInstanceOf(TimeoutError)
+    expect((impatient as Error).message).toBe(
+      'result: instance "w" took longer than 1500 ms; it is set aside: suspended: wait for the audit',
+    )
+    expect(await waiting).toBe('on')
+    expect(log.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'result: the instance is set aside, and waited for until it is resumed and ends',
+        data: { id: 'w', reason: 'suspended: wait for the audit' },
+      },
+    ])
   })
 
   test('a wait for something that is not durable suspends the instance', async () => {

@@ -27,3 +27,14 @@ test('who waits for one that sleeps hears of its end when it ends, not at the ne
   // The looks have grown to a second apart by then.
   expect(Date.now() - dueAt).toBeLessThan(500)
 })
+
+test('what is due later is not forgotten when what was due first has ended meanwhile', async () => {
+  await using runtime = await open('memory:', { register: nap })
+  const first = await runtime.start(nap, 0, { delay: 600 })
+  const second = await runtime.start(nap, 0, { delay: 1_200 })
+
+  await first.terminate()
+
+  // The tick would find it, after ten seconds.
+  expect(await second.result({ timeout: '8s' })).toBe('slept')
+})

@@ -199,6 +199,18 @@ describe('of tasks', () => {
     expect([a.hints, b.hints]).toEqual([[HINT], [HINT]])
   })
 
+  test('a thousand at once are one notification for each that is told', async () => {
+    await using scene = openScene()
+    const [a, b, store] = [await scene.runtime(), await scene.runtime(), await scene.store()]
+    await makeAble(scene, a, true)
+    await makeAble(scene, b, true)
+
+    for (let i = 0; i < 1_000; i++) tell(store, 1, false)
+    await allHeard(store, a, b)
+
+    expect([a.hints, b.hints]).toEqual([[HINT], [HINT]])
+  })
+
   test('who made them is not told', async () => {
     await using scene = openScene()
     const [a, b, store] = [await scene.runtime(), await scene.runtime(), await scene.store()]

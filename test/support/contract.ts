@@ -7,7 +7,14 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
 
 import type { Client, Instance, OpenOptions, Runtime } from '../../src/index.ts'
-import { describeOnStores, eventually, openSpace, type Space, type StoreKind } from './engine.ts'
+import {
+  describeOnStores,
+  eventually,
+  openSpace,
+  type Space,
+  type StoreKind,
+  STORES,
+} from './engine.ts'
 import type { MemoryLog } from './workers.ts'
 
 /** A place on one store, shared by the tests of a file. */
@@ -22,8 +29,12 @@ export interface Place {
 }
 
 /** Runs a suite once per store, in one place each. */
-export function describeInPlaces(name: string, suite: (place: Place) => void): void {
-  describeOnStores(name, (kind) => {
+export function describeInPlaces(
+  name: string,
+  suite: (place: Place) => void,
+  stores: readonly StoreKind[] = STORES,
+): void {
+  const onStore = (kind: StoreKind): void => {
     let space: Space
     const opened: Runtime[] = []
     beforeAll(async () => {
@@ -47,7 +58,8 @@ export function describeInPlaces(name: string, suite: (place: Place) => void): v
       },
       connect: () => space.connect(),
     })
-  })
+  }
+  describeOnStores(name, onStore, stores)
 }
 
 /** Fails once and for all: nothing is gained by waiting for a second attempt. */

@@ -21,8 +21,11 @@ import { memoryLog, type MemoryLog } from './workers.ts'
 /** The stores on which the engine is tried. */
 export const STORES = ['memory', 'file', 'postgres'] as const
 
+/** The same, and PostgreSQL where processes tell each other nothing. */
+export const STORES_IN_BOTH_MODES = [...STORES, 'postgres without hints'] as const
+
 /** One of them. */
-export type StoreKind = (typeof STORES)[number]
+export type StoreKind = (typeof STORES_IN_BOTH_MODES)[number]
 
 /** A place of its own for one test. Whatever was opened in it is closed at its end. */
 export interface Space extends AsyncDisposable {
@@ -71,17 +74,23 @@ async function makeStore(
       const store = sqlite({ path: file.path, durability: 'os' })
       return { store, remove: () => file[Symbol.dispose]() }
     }
-    case 'postgres': {
+    case 'postgres':
+    case 'postgres without hints': {
       const database = await testSchema('engine')
-      const store = postgres({ url: database.url, schema: database.schema })
+      const notify = kind === 'postgres' ? 'auto' : 'off'
+      const store = postgres({ url: database.url, schema: database.schema, notify })
       return { store, remove: () => database[Symbol.asyncDispose]() }
     }
   }
 }
 
 /** Runs a suite once per store. */
-export function describeOnStores(name: string, suite: (kind: StoreKind) => void): void {
-  for (const kind of STORES) {
+export function describeOnStores(
+  name: string,
+  suite: (kind: StoreKind) => void,
+  stores: readonly StoreKind[] = STORES,
+): void {
+  for (const kind of stores) {
     describe(`${name}, on ${kind}`, () => {
       suite(kind)
     })

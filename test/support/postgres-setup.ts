@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node'
 
+import { sweepTestSchemas } from '../../src/testing/postgres-schema.ts'
 import { startPostgres } from './postgres-server.ts'
 
 /** One PostgreSQL for all tests of a run: `HOLDFAST_TEST_PG_URL`, or one started here. */
@@ -7,9 +8,12 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   const given = process.env['HOLDFAST_TEST_PG_URL']
   if (given !== undefined && given !== '') {
     project.provide('postgresUrl', given)
+    // Of runs that were killed.
+    await sweepTestSchemas({ url: given })
     return
   }
-  const server = await startPostgres()
+  // As many as a server allows that nobody has set up: all tests together have to manage with them.
+  const server = await startPostgres(['max_connections=100'])
   project.provide('postgresUrl', server.url)
   return () => server.remove()
 }

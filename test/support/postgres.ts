@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
-
 import { Client } from 'pg'
 import { inject } from 'vitest'
 
 import { quoted } from '../../src/postgres/schema-name.ts'
+import { dropSchema, testSchemaName } from '../../src/testing/postgres-schema.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -30,24 +29,30 @@ export interface TestSchema extends AsyncDisposable {
 /** Makes up the name of a schema; whatever is created under it is dropped at the end. */
 export async function testSchema(prefix = 'test'): Promise<TestSchema> {
   const url = postgresUrl()
-  const schema = `${prefix}_${randomBytes(6).toString('hex')}`
   const clients: Client[] = []
 
-  const connect = async (): Promise<Client> => {
+  const open = async (): Promise<Client> => {
     const client = new Client({ connectionString: url })
     // A server that is stopped on purpose ends it.
     client.on('error', () => {})
     await client.connect()
     clients.push(client)
-    await client.query(`set search_path to ${quoted(schema)}`)
     return client
   }
-  const own = await connect()
+  const own = await open()
+  const schema = await testSchemaName(own, prefix)
+  const settle = (client: Client): Promise<unknown> =>
+    client.query(`set search_path to ${quoted(schema)}`)
+  await settle(own)
 
   return {
     url,
     schema,
-    connect,
+    async connect() {
+      const client = await open()
+      await settle(client)
+      return client
+    },
     async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
       const { rows } = await own.query(text, [...values])
       return rows as Row[]
@@ -55,8 +60,7 @@ export async function testSchema(prefix = 'test'): Promise<TestSchema> {
     async [Symbol.asyncDispose]() {
       // Whatever a test left open would hold the drop up for ever.
       await Promise.all(clients.slice(1).map((client) => client.end()))
-      await own.query(`set lock_timeout to '10s'`)
-      await own.query(`drop schema if exists ${quoted(schema)} cascade`)
+      await dropSchema(own, schema)
       await own.end()
     },
   }

@@ -1,12 +1,16 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { quoted } from '../../src/postgres/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import type { OperationName } from '../../src/sqlite/operations/table.ts'
 import type { SqliteSettings } from '../../src/sqlite/options.ts'
 import { SqliteThread } from '../../src/sqlite/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
+import type { HintListener, Listening } from '../../src/store/hints.ts'
 import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
 import type { RowCounts, StoreUnderTest } from '../../src/testing/contract/store-under-test.ts'
 import { testSchema } from './postgres.ts'
@@ -65,15 +69,24 @@ export async function openSqlite({
   }
 }
 
-/** A store in a schema of its own; `prefix` begins its name. */
-export async function openPostgres({ prefix = 'contract' } = {}): Promise<OpenedStore> {
+/**
+ * A store in a schema of its own; `prefix` begins its name. With `hints`, somebody listens through
+ * each connection to it, as in a process of its own.
+ */
+export async function openPostgres({
+  prefix = 'contract',
+  hints = false,
+} = {}): Promise<OpenedStore> {
   const database = await testSchema(prefix)
   const { url, schema } = database
   const stores: WorkflowStore[] = []
+  const listening: Listening[] = []
   const another = async (): Promise<WorkflowStore> => {
-    const store = postgresWorkflowStore({ source: { url }, schema })
+    const notifier = hints ? new SharedNotifier({ url }) : undefined
+    const store = postgresWorkflowStore({ source: { url }, schema }, notifier)
     stores.push(store)
     await store.open()
+    if (hints) listening.push(store.hints!.listen(silentListener()))
     return store
   }
   const store = await another()
@@ -103,9 +116,21 @@ export async function openPostgres({ prefix = 'contract' } = {}): Promise<Opened
       )
     },
     async [Symbol.asyncDispose]() {
+      await Promise.all(listening.map((ear) => ear.close()))
       await Promise.all(stores.map((open) => open.close()))
       await database[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Hears everything and does nothing about it. */
+function silentListener(): HintListener {
+  return {
+    clock: systemClock(),
+    log: silentLog,
+    interest: () => ({ runtime: 0, workflows: [], tasks: null, held: [] }),
+    hear() {},
+    look: async () => false,
   }
 }
 

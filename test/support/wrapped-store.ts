@@ -6,7 +6,10 @@ import type { StoreInTransaction, WorkflowStore } from '../../src/store/workflow
 
 // What is not asked for an answer, or cannot be lost, is left out: such a store gives no hints, and its
 // lease is renewed by ticks alone.
-type Method = Exclude<keyof WorkflowStore, 'kind' | 'hints' | 'keepLease' | 'within'>
+type Method = Exclude<
+  keyof WorkflowStore,
+  'kind' | 'hints' | 'keepLease' | 'onPromotion' | 'within'
+>
 type Call = (...args: readonly never[]) => Promise<unknown>
 
 const METHODS: readonly Method[] = [
@@ -14,6 +17,7 @@ const METHODS: readonly Method[] = [
   'close',
   'register',
   'unregister',
+  'now',
   'reserve',
   'workflowNumbers',
   'start',
@@ -28,6 +32,7 @@ const METHODS: readonly Method[] = [
   'resume',
   'terminate',
   'remove',
+  'removeExpired',
   'import',
   'owned',
   'find',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/base/log.ts'
 import { channel, open as openRuntime, type Schema, workflow } from '../../src/index.ts'
 import { postgres, transaction as postgresTransaction } from '../../src/postgres/index.ts'
 import { transaction as sqliteTransaction } from '../../src/sqlite/index.ts'
@@ -202,6 +203,28 @@ test('on PostgreSQL, the owner hears at once of one that another runtime ran', a
 
   // Each would take a tick, of ten seconds, otherwise.
   expect(await owner.run(book, undefined, { timeout: '9s' })).toEqual(['paid', 'paid', 'paid'])
+})
+
+test('on PostgreSQL, one that stays open holds up only who starts the same id', async () => {
+  await using database = await testSchema('engine')
+  const { url, schema } = database
+  const greet = workflow('greet', async (name: string, ctx) => ctx.step('s', () => `hello ${name}`))
+  await using runtime = await openRuntime(postgres({ url, schema }), {
+    register: greet,
+    log: silentLog,
+  })
+  const tx = await database.connect()
+  await tx.query('begin')
+  await runtime.in(tx).start(greet, 'Kim', { id: 'same' })
+
+  const same = runtime.run(greet, 'Kim', { id: 'same', timeout: '60s' })
+  const others = Array.from({ length: 8 }, (_, i) =>
+    runtime.run(greet, 'Kim', { id: `other ${i}` }),
+  )
+  expect(await Promise.all(others)).toEqual(others.map(() => 'hello Kim'))
+  await tx.query('commit')
+
+  expect(await same).toBe('hello Kim')
 })
 
 // Code that holds the event loop, as it does on SQLite, cannot be out of time.

@@ -22,6 +22,25 @@ describe('a handle of SQLite', () => {
     expect(await client.get('a').info()).toMatchObject({ workflow: 'greet' })
   })
 
+  test('tells of what is there already, while the store waits for its end', async () => {
+    await using scene = await openScene()
+    const { client, handle } = scene
+    await client.start(greet, 'Kim', { id: 'there' })
+    handle.exec('begin immediate')
+    // Writes wait in line at the store now, and reads behind them.
+    const waiting = client.start(greet, 'Kim', { id: 'other' })
+
+    const begunMs = performance.now()
+    expect(await client.in(handle).start(greet, 'Kim', { id: 'there' })).toEqual({ id: 'there' })
+    const conflict = client.in(handle).start(greet, 'Kim', { id: 'there', onConflict: 'error' })
+    await expect(conflict).rejects.toThrow('start: id "there" exists already')
+    // As long as it waits for a lock.
+    expect(performance.now() - begunMs).toBeLessThan(9_000)
+    handle.exec('commit')
+
+    await waiting
+  })
+
   test('numbers that were rolled back are given out again', async () => {
     await using scene = await openScene()
     const { client, handle } = scene

@@ -5,16 +5,24 @@ import type {
   Iid,
   InstanceRow,
   StartItem,
+  TurnRow,
   Verdict,
   WorkflowName,
 } from '../../store/workflow-store.ts'
+import { momentAfter } from '../context/moments.ts'
 import { IidPool } from '../runtime/iid-pool.ts'
 import { ClientHearing } from './client-hearing.ts'
 import type { ChangesElsewhere, ClientSetup } from './client-setup.ts'
 import { Posts } from './posts.ts'
 
+/** Where what explains an answer is read. */
+export interface Past {
+  find(id: string): Promise<InstanceRow | undefined>
+  history(iid: Iid, execution: number): Promise<readonly TurnRow[]>
+}
+
 /** What all verbs of a client share: single calls, gathered into batches for the store. */
-export class ClientCore {
+export class ClientCore implements Past {
   readonly setup: ClientSetup
   readonly iids: IidPool
   readonly posts: Posts
@@ -71,6 +79,11 @@ export class ClientCore {
     return this.#starts.call(item)
   }
 
+  /** The moment so long from now, by the store's clock; 0 for now. */
+  async momentAfter(delayMs: number): Promise<number> {
+    return delayMs === 0 ? 0 : momentAfter(await this.setup.store.now(), delayMs)
+  }
+
   look(iid: Iid): Promise<InstanceRow | undefined> {
     return this.#looks.call(iid)
   }
@@ -79,6 +92,10 @@ export class ClientCore {
   async find(id: string): Promise<InstanceRow | undefined> {
     await this.open()
     return this.#finds.call(id)
+  }
+
+  history(iid: Iid, execution: number): Promise<readonly TurnRow[]> {
+    return this.setup.store.history(iid, execution)
   }
 
   /** An instance that was started; throws when there is none. */

@@ -93,6 +93,31 @@ describe('info', () => {
     ])
   })
 
+  test('one whose history or inbox cannot be read is described all the same', () => {
+    const turn = { execution: 1, turn: 1, at: 0, first: 1, count: 1, events: 'nonsense' }
+    const cancel = {
+      id: 1,
+      kind: 'cancel',
+      execution: 0,
+      command: 0,
+      name: '',
+      replyTo: '',
+      payload: '"half',
+      parked: false,
+    } as const
+
+    const histories = describeInstance(row(), { history: [turn], inbox: [] }, onlooker)
+    const inboxes = describeInstance(row(), { history: [], inbox: [cancel] }, onlooker)
+
+    expect(histories).toMatchObject({
+      status: 'running',
+      waitingFor: [
+        'a runtime that can read it (history: unknown event "nonsense"; was it written by a newer version?)',
+      ],
+    })
+    expect(inboxes.waitingFor).toEqual([expect.stringMatching(/^a runtime that can read it \(/)])
+  })
+
   test('one that is due where its code is missing says so', () => {
     const here = { ...onlooker, lacksCode: true }
     const missing = ['a runtime that registers workflow "order" 1.2.0 (this one does not)']

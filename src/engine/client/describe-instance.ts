@@ -35,9 +35,20 @@ export function describeInstance(
     waitingFor: [
       ...(lacksCode && isDue(row, now) ? [codeOf(row)] : []),
       ...(row.status === 'scheduled' ? [startOf(row)] : []),
-      ...(row.status === 'running' && loaded !== undefined ? waitingFor(loaded) : []),
+      ...(row.status === 'running' && loaded !== undefined ? openWaits(loaded) : []),
     ],
     ...(error && { error: { name: error.name, message: error.message } }),
+  }
+}
+
+/** What it waits for; nobody knows when this version cannot read what there is of it. */
+function openWaits(loaded: Pick<Loaded, 'history' | 'inbox'>): readonly string[] {
+  try {
+    return waitingFor(loaded)
+  } catch (error) {
+    return [
+      `a runtime that can read it (${error instanceof Error ? error.message : String(error)})`,
+    ]
   }
 }
 

@@ -17,7 +17,7 @@ import { checkId } from '../names.ts'
 import { type NewInstance, startItem } from '../runtime/start-item.ts'
 import { cancelPost } from './admin-verbs.ts'
 import { checkWorkflow } from './check-workflow.ts'
-import { type ClientCore, noInstance } from './client-core.ts'
+import { type ClientCore, noInstance, type Past } from './client-core.ts'
 import type { Hint } from './client-setup.ts'
 import type { SendOptions, StartOptions } from './instance.ts'
 import { encodeMessage, full, gone, type Message, messagePost, SEND_OPTIONS } from './send.ts'
@@ -144,18 +144,16 @@ async function start(
   }
   const wanted = await newInstance(core, given, value, options)
   const { id, definition, delayMs } = wanted
-  // A delay is counted from now by this machine's date: only the store knows its own clock.
-  const wakeAt = delayMs === 0 ? 0 : momentAfter(core.setup.clock.date().getTime(), delayMs)
+  const wakeAt = await dueAt(core, inside, delayMs)
   let { iid, workflow } = await numbers(core, inside, definition)
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
     const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
     const [verdict] = await inside.start([item])
     switch (verdict!) {
       case 'done': {
-        // Under a number that messages wait under, somebody else may have been first; nothing of ours
-        // can be seen outside.
-        const seed = tries === 1 ? undefined : await seedOf(core, iid)
-        if (seed === undefined) return { id }
+        // Under a number that messages wait under, somebody else may have been first.
+        const seed = tries === 1 ? undefined : await seedOf(pastOf(core, inside), iid)
+        if (seed === undefined || seed === wanted.seed) return { id }
         await keep(core, inside, wanted, options)
         return { id }
       }
@@ -182,13 +180,14 @@ async function keep(
   { onConflict, send: letter }: ResolvedStart,
 ): Promise<void> {
   const { id, definition } = wanted
-  // None when it was started in this very transaction.
-  const row = await core.find(id)
+  const past = pastOf(core, inside)
+  // Outside there is none when it was started in this very transaction.
+  const row = await past.find(id)
   if (row !== undefined) checkSameWorkflow(row, definition)
   if (onConflict === 'error') {
     throw new ConflictError(`start: id "${id}" exists already (${row?.status ?? 'running'})`, id)
   }
-  if (row !== undefined) await warnOfInput(core, row, wanted)
+  if (row !== undefined) await warnOfInput(core.setup.log, past, row, wanted)
   const [message] = wanted.messages
   // One that has ended reads nothing any more: it is returned as it is.
   const hasEnded = row !== undefined && row.finishedAt !== null
@@ -230,11 +229,34 @@ async function deliver(
     case 'duplicate':
       return
     case 'full':
-      throw full(verb, id, about)
+      throw await full(pastOf(core, inside), verb, id, about)
     case 'ended':
     case 'unknown':
-      throw await gone(core, verb, id)
+      throw await gone(pastOf(core, inside), verb, id)
   }
+}
+
+/** Where to read what explains an answer: outside, unless that may wait for this transaction. */
+function pastOf(core: ClientCore, { reads }: StoreInTransaction): Past {
+  if (reads === undefined) return core
+  return {
+    find: async (id) => (await reads.find([id]))[0],
+    history: (iid, execution) => reads.history(iid, execution),
+  }
+}
+
+/** The moment so long from now, by the store's clock; 0 for now. */
+async function dueAt(
+  core: ClientCore,
+  inside: StoreInTransaction,
+  delayMs: number,
+): Promise<number> {
+  // A file that this transaction has locked is on this machine, and goes by its clock.
+  if (inside.numbers !== undefined && delayMs > 0) {
+    return momentAfter(core.setup.clock.date().getTime(), delayMs)
+  }
+  await core.open()
+  return core.momentAfter(delayMs)
 }
 
 /** Numbers for a new instance, and of its workflow, from where they can be had. */

@@ -7,7 +7,7 @@
 
 import { Batcher } from '../../base/batcher.ts'
 import type { News } from '../../store/hints.ts'
-import type { StoreError } from '../../store/store-error.ts'
+import { StoreError } from '../../store/store-error.ts'
 import type { Post, PostAnswer } from '../../store/workflow-store.ts'
 import type { ClientSetup, LocalRuntime } from './client-setup.ts'
 import { resend } from './resend.ts'
@@ -15,27 +15,42 @@ import { resend } from './resend.ts'
 /** What is needed to send. */
 type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
   readonly runtime?: Pick<LocalRuntime, 'hint'> | undefined
+  /** Grows when what was to be sent before may have lost its cause. */
+  setBacks?(): number
   /** Tells other processes, where there is no runtime that would. */
   tell?(news: News): void
+}
+
+/** What became of a post. */
+export interface Posted extends PostAnswer {
+  /** An earlier answer was lost. A store forgets what an instance was sent when that has ended. */
+  readonly isSentAgain: boolean
+}
+
+/** A post, and how often causes had been lost when it was asked for. */
+interface Waiting {
+  readonly post: Post
+  readonly since: number
 }
 
 /** Sends posts in batches, in order. */
 export class Posts {
   readonly #setup: PostsSetup
-  readonly #batches: Batcher<Post, PostAnswer>
+  readonly #batches: Batcher<Waiting, Posted>
   /** By id: settles when the last post for it has been handed over. */
   readonly #tails = new Map<string, Promise<unknown>>()
 
   constructor(setup: PostsSetup) {
     this.#setup = setup
-    this.#batches = new Batcher((posts) => this.#send(posts))
+    this.#batches = new Batcher((waiting) => this.#send(waiting))
   }
 
   /** Sends what `prepare` makes, behind all that was sent to this id before. */
-  async post(id: string, prepare: () => Promise<Post>): Promise<PostAnswer> {
+  async post(id: string, prepare: () => Promise<Post>): Promise<Posted> {
+    const since = this.#setBacks
     const before = this.#tails.get(id)
     const handedOver = Promise.all([prepare(), before]).then(([post]) => ({
-      answer: this.#batches.call(post),
+      answer: this.#batches.call({ post, since }),
     }))
     // One that cannot be prepared must not let the next one overtake those before it.
     const tail = Promise.allSettled([handedOver, before])
@@ -45,11 +60,32 @@ export class Posts {
     return answer
   }
 
-  async #send(posts: readonly Post[]): Promise<readonly PostAnswer[]> {
+  get #setBacks(): number {
+    return this.#setup.setBacks?.() ?? 0
+  }
+
+  async #send(waiting: readonly Waiting[]): Promise<readonly Posted[]> {
     const { store, clock, runtime } = this.#setup
-    const isSafe = ({ code }: StoreError): boolean => code === 'busy' || posts.every(isRecognised)
-    const answers = await resend(clock, () => store.post(posts), isSafe)
-    const sent = answers.filter(({ verdict }) => verdict === 'sent')
+    const posts = waiting.map(({ post }) => post)
+    const haveCause = (): boolean => waiting.every(({ since }) => since === this.#setBacks)
+    const send = async (): Promise<readonly PostAnswer[]> => {
+      // Asked each time: a promotion may be noticed while this waits for its next try.
+      if (haveCause()) return store.post(posts)
+      throw new StoreError('connection_lost', 'post', 'the server is another one')
+    }
+    let isSentAgain = false
+    const isSafe = ({ code }: StoreError): boolean => {
+      if (!haveCause()) return false
+      if (code === 'busy' || code === 'locked') return true
+      isSentAgain = true
+      return posts.every(isRecognised)
+    }
+    const given = await resend(clock, send, isSafe)
+    const answers = given.map((answer) => ({ ...answer, isSentAgain }))
+    // One that was sent before, though nobody knew, has to be told of as well.
+    const sent = answers.filter(
+      ({ verdict }) => verdict === 'sent' || (isSentAgain && verdict === 'duplicate'),
+    )
     if (sent.length === 0) return answers
     if (runtime !== undefined) runtime.hint(sent)
     else this.#setup.tell?.({ kind: 'mail', iids: sent.map(({ iid }) => iid) })

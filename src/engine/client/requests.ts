@@ -45,7 +45,7 @@ export async function request(
         case 'duplicate':
           return answer(core, { id, iid, name, address }, signal)
         case 'full':
-          throw full('request', id, message)
+          throw await full(core, 'request', id, message)
         case 'ended':
         case 'unknown': {
           // It may have been answered before the end, when it was sent under this key.

@@ -1,20 +1,33 @@
+import { TimeoutError } from '../../base/errors.ts'
 import { PermitNotify } from '../../base/notify.ts'
-import type { Ending, Iid } from '../../store/workflow-store.ts'
+import type { Ending, Iid, InstanceRow } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { lookUntil, type ResolvedWait, within } from './wait.ts'
 
-/** The result of an instance; throws the error it ended with. */
+/** The instance whose result is waited for. */
+interface Sought {
+  readonly id: string
+  readonly iid: Iid
+}
+
+/**
+ * The result of an instance; throws the error it ended with. One that is set aside may go on when it
+ * is resumed, and is waited for: who waits is told so, by a line in the log and when the time is up.
+ */
 export async function result(
   core: ClientCore,
-  { id, iid }: { readonly id: string; readonly iid: Iid },
+  sought: Sought,
   wait: ResolvedWait,
 ): Promise<unknown> {
   const { clock, values } = core.setup
-  const end = await within(clock, `result: instance "${id}"`, wait, (signal) =>
-    ending(core, iid, signal),
-  )
+  const aside = new Aside(core, sought)
+  const end = await within(clock, `result: instance "${sought.id}"`, wait, (signal) =>
+    ending(core, sought, aside, signal),
+  ).catch((error: unknown) => {
+    throw aside.explain(error)
+  })
   if (end.status === 'completed') return values.value(end.output)
   throw values.error(end.output)
 }
@@ -37,7 +50,8 @@ export async function resultOf(
 
 async function ending(
   core: ClientCore,
-  iid: Iid,
+  { iid }: Sought,
+  aside: Aside,
   signal: AbortSignal | undefined,
 ): Promise<Ending> {
   const { clock, runtime } = core.setup
@@ -54,7 +68,7 @@ async function ending(
   const look = async (): Promise<Ending | undefined> => {
     if (ended !== undefined || isHere()) return ended
     stopElsewhere ??= core.elsewhere.wait(iid, () => news.notifyOne())
-    return lookForEnd(core, iid)
+    return lookForEnd(core, iid, aside)
   }
   const isHintedAt = (): boolean => core.elsewhere.areTold
   try {
@@ -66,10 +80,45 @@ async function ending(
 }
 
 /** The end of an instance as the store has it. */
-async function lookForEnd(core: ClientCore, iid: Iid): Promise<Ending | undefined> {
+async function lookForEnd(core: ClientCore, iid: Iid, aside: Aside): Promise<Ending | undefined> {
   const row = await core.look(iid)
   if (row === undefined) throw new Error('result: the instance was deleted')
+  aside.saw(row)
   const { status, output } = row
   if (!hasEnded(row) || output === null) return undefined
   return { status: status as Ending['status'], output }
+}
+
+/** Whether what is waited for was set aside when somebody last looked, and why. */
+class Aside {
+  readonly #core: ClientCore
+  readonly #id: string
+  #reason: string | undefined
+  #isTold = false
+
+  constructor(core: ClientCore, { id }: Sought) {
+    this.#core = core
+    this.#id = id
+  }
+
+  saw({ status, report }: InstanceRow): void {
+    const { log, values } = this.#core.setup
+    this.#reason = undefined
+    if (status !== 'suspended') return
+    this.#reason = report === null ? '' : values.error(report).message
+    if (this.#isTold) return
+    this.#isTold = true
+    const about = { id: this.#id, reason: this.#reason }
+    log.warn(
+      about,
+      'result: the instance is set aside, and waited for until it is resumed and ends',
+    )
+  }
+
+  /** The error of who waited too long says what for. */
+  explain(error: unknown): unknown {
+    if (this.#reason === undefined || !(error instanceof TimeoutError)) return error
+    const words = `${error.message}; it is set aside: ${this.#reason}`
+    return new TimeoutError(words, error.afterMs)
+  }
 }

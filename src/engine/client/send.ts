@@ -1,11 +1,14 @@
 import { option, resolveOptions } from '../../base/options.ts'
-import type { Iid, Post, PostAnswer } from '../../store/workflow-store.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { Iid, Post } from '../../store/workflow-store.ts'
+import { channelFull } from '../channel-full.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../names.ts'
-import { ChannelFullError, ConflictError } from '../errors.ts'
+import { type ChannelFullError, ConflictError } from '../errors.ts'
 import { parse } from '../schema.ts'
-import type { ClientCore } from './client-core.ts'
+import type { ClientCore, Past } from './client-core.ts'
 import type { SendOptions } from './instance.ts'
+import type { Posted } from './posts.ts'
 
 /** The options of `SendOptions`. */
 export const SEND_OPTIONS = { dedupeKey: option(checkId, '') }
@@ -56,22 +59,31 @@ export async function deliver(
   verb: string,
   id: string,
   message: Message,
-): Promise<PostAnswer> {
+): Promise<Posted> {
   const answer = await post(core, id, message)
   switch (answer.verdict) {
     case 'sent':
     case 'duplicate':
       return answer
     case 'full':
-      throw full(verb, id, message)
+      throw await full(core, verb, id, message)
     case 'ended':
     case 'unknown':
-      throw await gone(core, verb, id)
+      throw answer.isSentAgain ? uncertain(verb, id) : await gone(core, verb, id)
   }
 }
 
+/** The error when nobody knows any more whether a message has arrived. */
+function uncertain(verb: string, id: string): StoreError {
+  return new StoreError(
+    'connection_lost',
+    verb,
+    `the answer was lost, and instance "${id}" has ended since: it may have taken the message or not`,
+  )
+}
+
 /** Posts a message, whatever the answer. */
-export function post(core: ClientCore, id: string, message: Message): Promise<PostAnswer> {
+export function post(core: ClientCore, id: string, message: Message): Promise<Posted> {
   return core.posts.post(id, async (): Promise<Post> => {
     await core.open()
     const payload = await message.payload()
@@ -92,19 +104,17 @@ export function messagePost(
 }
 
 /** The error for a channel that takes nothing more at present. */
-export function full(
+export async function full(
+  past: Past,
   verb: string,
   id: string,
   { channel, capacity }: Pick<Message, 'channel' | 'capacity'>,
-): ChannelFullError {
-  return new ChannelFullError(
-    `${verb}: channel "${channel}" of instance "${id}" is full: ${capacity} messages wait in it`,
-    { channel, capacity, instanceId: id },
-  )
+): Promise<ChannelFullError> {
+  return channelFull(verb, { id, channel, capacity }, await past.find(id))
 }
 
 /** The error for an instance that receives nothing any more. */
-export async function gone(core: ClientCore, verb: string, id: string): Promise<Error> {
-  const row = await core.find(id)
+export async function gone(past: Past, verb: string, id: string): Promise<Error> {
+  const row = await past.find(id)
   return new ConflictError(`${verb}: instance "${id}" has ended (${row?.status ?? 'deleted'})`, id)
 }

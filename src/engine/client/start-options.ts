@@ -2,7 +2,7 @@ import { describe } from '../../base/describe.ts'
 import { duration, oneOf, option } from '../../base/options.ts'
 import { channelOf, type Letter } from '../channels.ts'
 import { checkId } from '../names.ts'
-import { checkVersion } from '../versions.ts'
+import { checkVersion } from '../../base/versions.ts'
 
 /** The options of `StartOptions`. */
 export const START_OPTIONS = {

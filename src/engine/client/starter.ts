@@ -4,17 +4,17 @@
 //   tell two such starts from one that is sent twice, so the seed in the first event decides whose
 //   it was.
 
+import type { Logger } from '../../base/log.ts'
 import { readEvents } from '../../store/history.ts'
 import type { Iid, InstanceRow, Verdict } from '../../store/workflow-store.ts'
 import { channelOf } from '../channels.ts'
-import { momentAfter } from '../context/moments.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import type { Started } from '../runtime/runtime.ts'
 import { type NewInstance, newSeed, startItem } from '../runtime/start-item.ts'
 import { parse } from '../schema.ts'
 import { terminateRow } from './admin-verbs.ts'
-import type { ClientCore } from './client-core.ts'
+import type { ClientCore, Past } from './client-core.ts'
 import { resend } from './resend.ts'
 import { deliver, encodeMessage } from './send.ts'
 import type { ResolvedStart } from './start-options.ts'
@@ -109,8 +109,7 @@ async function send(core: ClientCore, wanted: NewInstance): Promise<Started> {
   if (runtime !== undefined) return runtime.start(wanted)
   const iid = wanted.iid ?? (await core.iids.take())
   const workflow = await core.workflowNumber(wanted.definition)
-  // A delay is counted from now by this machine's date: only the store knows its own clock.
-  const wakeAt = wanted.delayMs === 0 ? 0 : momentAfter(clock.date().getTime(), wanted.delayMs)
+  const wakeAt = await core.momentAfter(wanted.delayMs)
   const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
   const verdict: Verdict = await resend(clock, () => core.start(item))
   if (verdict === 'done') core.tell({ kind: 'due', iids: [iid] })
@@ -122,13 +121,13 @@ async function isBy(core: ClientCore, iid: Iid, { seed }: NewInstance): Promise<
 }
 
 /** By whose start an instance began; `undefined` when there is none. */
-export async function seedOf(core: ClientCore, iid: Iid): Promise<string | undefined> {
-  const first = await firstEventOf(core, iid)
+export async function seedOf(past: Past, iid: Iid): Promise<string | undefined> {
+  const first = await firstEventOf(past, iid)
   return first?.type === 'started' ? first.seed : undefined
 }
 
-async function firstEventOf(core: ClientCore, iid: Iid) {
-  const [turn] = await core.setup.store.history(iid, 1)
+async function firstEventOf(past: Past, iid: Iid) {
+  const [turn] = await past.history(iid, 1)
   return turn === undefined ? undefined : readEvents(turn.events)[0]
 }
 
@@ -149,7 +148,7 @@ async function mayKeep(
       await resend(core.setup.clock, () => core.setup.store.remove([id]))
       return false
     case 'return': {
-      await warnOfInput(core, row, wanted)
+      await warnOfInput(core.setup.log, core, row, wanted)
       // One that has ended reads nothing any more: it is returned as it is.
       if (row.finishedAt === null) await deliverLetter(core, wanted, options)
       return true
@@ -168,14 +167,15 @@ export function checkSameWorkflow({ id, workflow }: InstanceRow, wanted: Workflo
 
 /** Says so when the instance that has the id was started with another input. */
 export async function warnOfInput(
-  core: ClientCore,
+  log: Logger,
+  past: Past,
   row: InstanceRow,
   { definition, id, input }: NewInstance,
 ): Promise<void> {
-  const first = await firstEventOf(core, row.iid)
+  const first = await firstEventOf(past, row.iid)
   if (first?.type !== 'started' || first.input === input) return
   const about = { id, workflow: definition.name }
-  core.setup.log.warn(about, 'start: this id exists with another input')
+  log.warn(about, 'start: this id exists with another input')
 }
 
 /** A letter for an instance that was there before goes the way of any other message. */

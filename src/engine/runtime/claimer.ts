@@ -7,6 +7,8 @@ import { worker, type Worker } from '../../workers/worker.ts'
 
 // A few dozen at a time: one process must not swallow the backlog of all.
 const MOST_AT_ONCE = 64
+// What is due and cannot be had, because somebody has it locked, is tried for so often at the most.
+const IN_VAIN_MS = 1_000
 
 /** What the claimer needs of its runtime. */
 export interface ClaimHost {
@@ -25,8 +27,10 @@ export interface ClaimHost {
   onDead(runtime: number): Promise<void>
   /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
-  /** Something was claimed: the next due time is another one. */
-  claimed(): void
+  /** The next due time is another one: it has to be asked for. */
+  askWhatIsNext(): void
+  /** Something is to be claimed at a moment of store time. */
+  claimAt(at: number): void
 }
 
 /** Takes ownership of instances that are due, and finds those it owns without knowing. */
@@ -36,6 +40,8 @@ export class Claimer {
   readonly #hinted = new Set<Iid>()
   #reconcile = false
   #full = false
+  #isDue = false
+  #inVainMs = -Infinity
 
   constructor(host: ClaimHost) {
     this.#host = host
@@ -43,6 +49,12 @@ export class Claimer {
 
   /** Something may be there to be claimed. */
   wake(): void {
+    this.#wake.notifyOne()
+  }
+
+  /** A moment has come at which something was to fall due. */
+  due(): void {
+    this.#isDue = true
     this.#wake.notifyOne()
   }
 
@@ -103,15 +115,28 @@ export class Claimer {
     const runtime = host.runtimeNumber()
     const hinted = [...this.#hinted]
     this.#hinted.clear()
+    const isDue = this.#isDue
+    this.#isDue = false
     const answer = await host.store.claim({ runtime, workflows, limit, hinted })
     host.sawTime(answer.clock)
     if (answer.state === 'dead') {
       await host.onDead(runtime)
       return proceed()
     }
-    if (answer.claims.length === 0) return idle()
+    if (answer.claims.length === 0) {
+      if (isDue) this.#inVain(answer.clock)
+      return idle()
+    }
     await host.takeOn(runtime, answer.claims)
-    host.claimed()
+    host.askWhatIsNext()
     return answer.claims.length === limit ? proceed() : idle()
+  }
+
+  /** What was due was ended, or is somebody else's by now: nobody knows any more what comes next. */
+  #inVain(storeMs: number): void {
+    const { clock } = this.#host
+    if (clock.now() - this.#inVainMs < IN_VAIN_MS) return this.#host.claimAt(storeMs + IN_VAIN_MS)
+    this.#inVainMs = clock.now()
+    this.#host.askWhatIsNext()
   }
 }

@@ -195,6 +195,29 @@ describe('the committer', () => {
     expect(await other).toEqual(['done'])
   })
 
+  test('a start that is locked keeps nobody waiting but itself, and is tried again', async () => {
+    let held: Iid | undefined
+    await using opened = await openCommitter((commit) => async (batch) => {
+      if (!batch.starts.some(({ iid }) => iid === held)) return commit(batch)
+      throw new StoreError('locked', 'commit', 'lock not available')
+    })
+    const { committer, first, send, starts } = opened
+    await starts(2)
+    held = first + 5
+
+    const locked = send([{ start: startItem(held) }])
+    const others = [2, 3, 4, 6, 7].map((i) => ({ start: startItem(first + i) }))
+    const turns = [0, 1].map((i) => ({ turn: turnItem(first + i) }))
+    expect(await send([...others, ...turns])).toEqual(
+      others.map(() => 'done').concat(['done', 'done']),
+    )
+    expect(committer.size).toBe(1)
+    held = undefined
+
+    expect(await locked).toEqual(['done'])
+    expect(committer.size).toBe(0)
+  })
+
   test('one who throws when told keeps nobody else from being told', async () => {
     await using opened = await openCommitter()
     const { committer, first } = opened

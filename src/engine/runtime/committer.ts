@@ -4,8 +4,10 @@
 //   G2. An instance has at most one item in all this: it waits for its verdict before the next turn.
 //   G3. A batch whose outcome is unknown is sent again, unchanged; the store recognises it.
 //   G4. A batch that the store rejects is halved until the bad item is alone; the others go through.
+//   G5. A start whose id a transaction of a user has locked keeps nobody waiting but itself: it is
+//       found in the same way, and tried again alone, now and then.
 
-import type { Clock } from '../../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { type Notify, notify } from '../../base/notify.ts'
 import { StoreError } from '../../store/store-error.ts'
@@ -57,6 +59,9 @@ const MOST_BYTES = 1 << 20
 const MOST_BATCHES = 100
 // Fewer are not worth a batch of their own while more are about to come.
 const FEWEST_AHEAD = 16
+// When a start that is locked is tried again: each try may hold up all others for a second.
+const FIRST_AGAIN_MS = 1_000
+const LATEST_AGAIN_MS = 30_000
 /** Beyond this many waiting items, new work is held back. */
 const CROWDED = 4 * MOST_ITEMS
 
@@ -67,6 +72,11 @@ export class Committer {
   readonly #room: Notify = notify()
   #queue: Entry[] = []
   #batch: readonly Entry[] = []
+  /** Starts that are locked (G5), until they are tried again. */
+  readonly #locked = new Map<Entry, Timer>()
+  readonly #tries = new WeakMap<Entry, number>()
+  /** Those whose time has come. */
+  #due: Entry[] = []
   #lastSize = 0
   #woken = false
   #closed = false
@@ -77,7 +87,7 @@ export class Committer {
 
   /** Items that wait or are under way. */
   get size(): number {
-    return this.#queue.length + this.#batch.length
+    return this.#queue.length + this.#batch.length + this.#locked.size + this.#due.length
   }
 
   get crowded(): boolean {
@@ -113,11 +123,29 @@ export class Committer {
     this.#queue = this.#queue.filter((entry) => entry.start !== undefined)
   }
 
+  /**
+   * Takes back every turn, also what is under way, and every start that an instance asked for: what
+   * they follow from may not be there any more.
+   */
+  forgetAll(): void {
+    const all = [...this.#batch, ...this.#queue, ...this.#due, ...this.#locked.keys()]
+    const gone = all.filter((entry) => !hasOwnCause(entry))
+    this.#batch = this.#batch.filter(hasOwnCause)
+    this.#queue = this.#queue.filter(hasOwnCause)
+    this.#due = this.#due.filter(hasOwnCause)
+    for (const entry of gone) this.#forgetLocked(entry)
+    this.#tell(
+      gone.filter(({ start }) => start !== undefined),
+      closedError,
+    )
+  }
+
   /** Tells everybody who still waits that nothing is sent any more. */
   close(): void {
     this.#closed = true
-    const left = [...this.#batch, ...this.#queue]
-    this.#batch = this.#queue = []
+    const left = [...this.#batch, ...this.#queue, ...this.#due, ...this.#locked.keys()]
+    this.#batch = this.#queue = this.#due = []
+    for (const entry of left) this.#forgetLocked(entry)
     this.#room.notifyAll()
     for (const entry of left) entry.settle(closedError())
   }
@@ -154,6 +182,7 @@ export class Committer {
   }
 
   #take(): readonly Entry[] {
+    if (this.#due.length > 0) return [this.#due.shift()!]
     let bytes = 0
     let count = 0
     while (count < this.#queue.length && count < MOST_ITEMS && bytes < MOST_BYTES) {
@@ -180,6 +209,7 @@ export class Committer {
         turns: turns.map((entry) => entry.turn!),
       })
     } catch (error) {
+      if (error instanceof StoreError && error.code === 'locked') return this.#part(entries, error)
       if (!(error instanceof StoreError) || error.retryable) throw error
       return this.#halve(entries, error)
     }
@@ -217,6 +247,41 @@ export class Committer {
     if (entries.length > 0) await this.#send(entries)
   }
 
+  /** Looks for the start that is locked. What an owner writes, nobody else keeps locked. */
+  async #part(entries: readonly Entry[], error: StoreError): Promise<void> {
+    const turns = entries.filter((entry) => entry.turn !== undefined)
+    const starts = entries.filter((entry) => entry.start !== undefined)
+    if (starts.length === 0) throw error
+    if (turns.length > 0) await this.#send(turns)
+    if (starts.length === 1) return this.#tryLater(starts[0]!)
+    const middle = starts.length >> 1
+    await this.#send(starts.slice(0, middle))
+    await this.#send(starts.slice(middle))
+  }
+
+  #tryLater(entry: Entry): void {
+    const { clock, log } = this.#host
+    const tries = (this.#tries.get(entry) ?? 0) + 1
+    this.#tries.set(entry, tries)
+    if (tries === 1) {
+      const { id } = entry.start!
+      log.warn({ id }, 'a transaction elsewhere holds this id; its start waits for the end of that')
+    }
+    this.#batch = this.#batch.filter((one) => one !== entry)
+    const ms = Math.min(FIRST_AGAIN_MS * 2 ** (tries - 1), LATEST_AGAIN_MS)
+    const again = (): void => {
+      this.#locked.delete(entry)
+      this.#due.push(entry)
+      this.#wake.notifyOne()
+    }
+    this.#locked.set(entry, clock.after(ms, again))
+  }
+
+  #forgetLocked(entry: Entry): void {
+    this.#locked.get(entry)?.cancel()
+    this.#locked.delete(entry)
+  }
+
   async #halve(entries: readonly Entry[], error: StoreError): Promise<void> {
     if (entries.length === 1) return this.#settle(entries, () => error)
     const middle = entries.length >> 1
@@ -245,6 +310,11 @@ export class Committer {
       }
     }
   }
+}
+
+/** Whether a client asked for it: then it follows from nothing that has to be recorded. */
+function hasOwnCause({ start }: Entry): boolean {
+  return start !== undefined && start.parent === null
 }
 
 function sizeOf(entry: Entry): number {

@@ -256,11 +256,20 @@ export class Conductor {
 
   /** The instance was changed from outside, or taken over: whatever this copy sends is refused. */
   recall(copy: Copy, reason = 'it was changed from outside'): void {
+    if (copy.isSetBack) return
     this.#handOver(copy, NOTHING)
     this.drop(copy, reason)
   }
 
+  /** The store may have lost what this copy is about. */
+  setBack(copy: Copy, reason: string): void {
+    copy.isSetBack = true
+    copy.arrivals = []
+    this.drop(copy, reason)
+  }
+
   #handOver(copy: Copy, result: TurnResult): void {
+    if (copy.isSetBack) return
     copy.overruled = true
     const finished = finishedResults(copy, result)
     copy.arrivals = []

@@ -99,6 +99,8 @@ export interface Copy {
   careful: boolean
   /** Whether somebody else has it now: what still finishes here is handed over. */
   overruled: boolean
+  /** What it knows may not be recorded any more: nothing of it may go anywhere. */
+  isSetBack: boolean
   /** Failed attempts of commands that are open. */
   attempts: Map<number, OpenAttempt>
   /** True when what is open has to be taken up again: after a replay, or a release. */
@@ -197,6 +199,7 @@ export function newCopy({
     stepBeats: undefined,
     careful: false,
     overruled: false,
+    isSetBack: false,
     attempts: new Map(),
     reopened: false,
     alarms: new Map(),

@@ -18,12 +18,13 @@ import type {
   PostVerdict,
   WorkflowStore,
 } from '../../store/workflow-store.ts'
+import { channelFull } from '../channel-full.ts'
 import type { Hint } from '../client/client-setup.ts'
 import { Posts } from '../client/posts.ts'
 import type { StartWork } from '../context/instances.ts'
 import type { SendWork } from '../context/messages.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
-import { ChannelFullError, ConflictError } from '../errors.ts'
+import { ConflictError } from '../errors.ts'
 import type { Given } from '../replay/execution.ts'
 import { parse } from '../schema.ts'
 import type { Values } from '../values.ts'
@@ -52,6 +53,8 @@ export interface OutgoingHost {
   /** A child was found to be there; its result may be there as well. */
   startedChild(copy: Copy, command: number, child: Iid): void
   hint(targets: readonly Hint[]): void
+  /** How often what instances here had asked for may have lost its cause. */
+  setBacks(): number
 }
 
 type StartEvent = Extract<CommandEvent, { type: 'child' | 'start' }>
@@ -83,7 +86,8 @@ export class Outgoing {
 
   constructor(host: OutgoingHost) {
     this.#host = host
-    this.#posts = new Posts({ store: host.store, clock: host.clock, runtime: host })
+    const { store, clock } = host
+    this.#posts = new Posts({ store, clock, runtime: host, setBacks: () => host.setBacks() })
   }
 
   /** Carries out a command. */
@@ -153,7 +157,9 @@ export class Outgoing {
       if (verdict === 'done' && absent === undefined) return this.#found(copy, event, iid)
       const [row] = await store.find([id])
       // Somebody else owns the parent by now, and decides what becomes of its commands.
-      if (row === undefined && verdict === 'refused') return this.#host.recall(copy)
+      if (verdict === 'refused' && (row === undefined || row.status === 'absent')) {
+        return this.#host.recall(copy)
+      }
       // Somebody removed it just now.
       if (row === undefined) continue
       if (isSameParent(row.parent, parent)) return this.#found(copy, event, row.iid)
@@ -210,11 +216,10 @@ export class Outgoing {
       case 'sent':
       case 'duplicate':
         return this.#host.completed(copy, command, this.#host.values.encode(undefined, 'send'))
-      case 'full':
-        throw new ChannelFullError(
-          `send: channel "${name}" of instance "${id}" is full: ${capacity} messages wait in it`,
-          { channel: name, capacity, instanceId: id },
-        )
+      case 'full': {
+        const [row] = await this.#host.store.find([id])
+        throw channelFull('send', { id, channel: name, capacity }, row)
+      }
       case 'ended':
       case 'unknown':
         throw new ConflictError(`send: instance "${id}" has ended`, id)

@@ -1,6 +1,6 @@
-import { readEvents } from '../../store/history.ts'
+import { type Event, readEvents } from '../../store/history.ts'
 import type { OpenTask } from '../../store/tasks.ts'
-import type { InboxRow, Loaded } from '../../store/workflow-store.ts'
+import type { InboxRow, Loaded, TurnRow } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution } from '../replay/execution.ts'
 import { type Arrival, type Copy, copyOf, type Stop } from './copy.ts'
@@ -12,7 +12,7 @@ export function readCopy(
   run: Execution,
 ): { readonly copy: Copy; readonly error?: unknown } {
   try {
-    const past = loaded.history.map(({ at, events }) => ({ at, events: readEvents(events) }))
+    const past = loaded.history.map(readTurn)
     const [started] = past[0]?.events ?? []
     if (started?.type !== 'started') throw new Error('history: it does not begin with "started"')
     return { copy: copyOf(loaded, definition, run, past, started) }
@@ -25,6 +25,18 @@ export function readCopy(
 }
 
 const NOTHING = { input: '', seed: '', parentId: '', state: '' }
+
+/** The events of a turn; an error says which turn it is. */
+function readTurn({ execution, turn, at, events }: TurnRow): { at: number; events: Event[] } {
+  try {
+    return { at, events: readEvents(events) }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`turn ${turn} of execution ${execution} cannot be read: ${reason}`, {
+      cause: error,
+    })
+  }
+}
 
 /** Takes what waits in the inbox of an instance over into its copy, unless it is known there. */
 export function takeInbox(
@@ -67,7 +79,13 @@ function takeRow(copy: Copy, row: InboxRow, tasks: ReadonlySet<number>): void {
           ? { type: kind, command, value: payload }
           : { type: kind, command, error: payload }
       copy.arrivals.push({ event, inboxId, ...(tasks.has(command) && { besideTask: true }) })
+      return
     }
+    default:
+      kind satisfies never
+      throw new Error(
+        `row ${inboxId} of the inbox is of unknown kind "${String(kind)}"; was it written by a newer version?`,
+      )
   }
 }
 

@@ -1,7 +1,7 @@
 // A runtime: one process's share of the work. It registers with the store, and puts together the
 // loops that claim, turn, commit and tick; each is a supervised worker.
 
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { HearingHealth, News } from '../../store/hints.ts'
 import { StoreError } from '../../store/store-error.ts'
@@ -12,6 +12,7 @@ import type {
   Iid,
   Loaded,
   Standing,
+  Undelivered,
   Verdict,
   Wanted,
   WorkflowStore,
@@ -39,6 +40,7 @@ import { type MailHost, MailReader } from './mail-reader.ts'
 import { Outgoing } from './outgoing.ts'
 import { Ownership } from './ownership.ts'
 import { Pulse } from './pulse.ts'
+import { remover } from './remover.ts'
 import { firstEvent, type NewInstance, startItem } from './start-item.ts'
 import { StoreClock } from './store-clock.ts'
 import { watchStrays } from './strays.ts'
@@ -69,7 +71,7 @@ export interface RuntimeSetup {
   readonly limits: WorkflowLimits
   /** Whether calls that cannot be repeated fail inside a workflow. */
   readonly guarded: boolean
-  /** For people: host, process id. */
+  /** For people: host, process id, version of the package. */
   readonly info: string
 }
 
@@ -79,6 +81,8 @@ export interface RuntimeHealth {
   readonly workers: readonly Health[]
   /** How it hears of what other processes do. */
   readonly hints: HearingHealth
+  /** Messages that nobody will receive, and that this runtime has removed so far. */
+  readonly undelivered: Undelivered
 }
 
 /** What became of a start. */
@@ -116,7 +120,10 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   readonly #stopWatching: (() => void)[] = []
   #identity: Identity = { runtime: 0, server: '' }
   #closing = false
+  /** It is dead by its own wish. */
+  #unregistered = false
   #dead = 0
+  #setBacks = 0
   #rebirth: Promise<void> | undefined
   #client: Client | undefined
 
@@ -221,6 +228,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       recall: (copy) => conductor.recall(copy),
       startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
       hint: (targets) => this.hint(targets),
+      setBacks: () => this.#setBacks,
     })
     this.#workforce = new Workforce(
       {
@@ -256,6 +264,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     const runtime = new EngineRuntime(setup)
     await setup.store.open()
     await runtime.#register()
+    setup.store.onPromotion?.(() => runtime.#setBack())
     runtime.pulse.start(setup.store)
     runtime.#stopWatching.push(watchStrays())
     if (setup.guarded) runtime.#stopWatching.push(guardGlobals())
@@ -267,6 +276,10 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
         runtime.#ticker.work(),
         runtime.#mail.work(),
         ...runtime.#workforce.workers(),
+        ...remover(
+          setup,
+          setup.registry.workflows.flatMap(({ retentionMs = [] }) => retentionMs),
+        ),
       ],
       { log: setup.log, clock: setup.clock },
     )
@@ -324,7 +337,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
 
   /** Something has fallen due; others are asked where there is no room for it. */
   #claimDue(): void {
-    this.#claimer.wake()
+    this.#claimer.due()
     if (this.freeInstances() <= 0) this.#hearing.overflow()
   }
 
@@ -369,6 +382,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     for (const stop of this.#stopWatching) stop()
     await this.pulse.stop()
     try {
+      this.#unregistered = true
       await this.store.unregister(this.#identity.runtime)
       // What it had is anybody's now.
       this.tell({ kind: 'freed' })
@@ -379,7 +393,11 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
 
   /** How its parts are doing. */
   health(): RuntimeHealth {
-    return { workers: this.#supervisor?.health() ?? [], hints: this.#hearing.health() }
+    return {
+      workers: this.#supervisor?.health() ?? [],
+      hints: this.#hearing.health(),
+      undelivered: this.#ticker.undelivered,
+    }
   }
 
   /** Resolves when nothing is due. */
@@ -435,7 +453,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#time.saw(ms)
   }
 
-  claimed(): void {
+  askWhatIsNext(): void {
     this.#ticker.wake()
   }
 
@@ -494,7 +512,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
 
   async onDead(runtime: number): Promise<void> {
     // Several loops may be told of the same death.
-    if (runtime !== this.#identity.runtime) return
+    if (runtime !== this.#identity.runtime || this.#unregistered) return
     await (this.#rebirth ??= this.#startOver().finally(() => (this.#rebirth = undefined)))
   }
 
@@ -517,6 +535,58 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     await this.#register()
     this.#hearing.refresh()
     this.#ticker.wake()
+  }
+
+  /**
+   * Another server has taken the place of the one before, and may have lost its latest writes. Its
+   * epochs then begin again where they were, so no write under the old number may reach it: what it
+   * would be judged by can be the same. All is forgotten at once, and read from the new server.
+   */
+  #setBack(): void {
+    const old = this.#identity.runtime
+    if (this.#closing || old === this.#dead) return
+    const { copies } = this.#conductor
+    this.log.warn(
+      { runtime: old, copies: copies.owned },
+      'the database server is another one, which may have lost the latest writes; this runtime ' +
+        'forgets its copies and goes on under a new number',
+    )
+    this.#dead = old
+    this.#setBacks++
+    for (const copy of copies) {
+      if (copy.turn > 0 || copy.parent !== null) {
+        this.#conductor.setBack(copy, 'the database may have lost its latest turns')
+      }
+    }
+    this.#committer.forgetAll()
+    copies.forgetReleased()
+    this.#workforce.tasks.lost('the database may have lost it')
+    this.#iids.forget()
+    this.#rebirth ??= this.#comeBack(old)
+      .catch((err: unknown) => this.log.error({ err }, 'this runtime could not come back'))
+      .finally(() => (this.#rebirth = undefined))
+  }
+
+  async #comeBack(old: number): Promise<void> {
+    await this.#untilDone(() => this.#register())
+    // What it had is anybody's now, rather than after its lease.
+    await this.#untilDone(() => this.store.unregister(old))
+    this.#hearing.refresh()
+    this.#ticker.wake()
+    this.#claimer.wake()
+  }
+
+  /** Calls the store until it answers. */
+  async #untilDone<T>(call: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await call()
+      } catch (error) {
+        const again = error instanceof StoreError && error.retryable && !this.#closing
+        if (!again) throw error
+        await sleep(this.clock, 100)
+      }
+    }
   }
 
   onLapse(): Promise<void> {
@@ -582,7 +652,8 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   }
 
   async #foreignNumber(name: string, version: string): Promise<number> {
-    return (await this.store.workflowNumbers([{ name, version }]))[0]!
+    const [number] = await this.#untilDone(() => this.store.workflowNumbers([{ name, version }]))
+    return number!
   }
 
   /** Whoever owns the instance now, or will, finds these results in its inbox. */
@@ -609,7 +680,11 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     const begunMs = this.clock.now()
     const registered = await this.store.register({
       leaseMs: this.leaseMs,
-      workflows: registry.workflows.map(({ name, version }) => ({ name, version })),
+      workflows: registry.workflows.map(({ name, version, retentionMs }) => ({
+        name,
+        version,
+        retentionMs,
+      })),
       info,
     })
     this.#time.saw(registered.clock)

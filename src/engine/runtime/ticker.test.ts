@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 
+import { memoryLog } from '../../../test/support/workers.ts'
 import type { Clock } from '../../base/clock.ts'
 import { virtualClock } from '../../base/virtual-clock.ts'
+import type { TickAnswer } from '../../store/workflow-store.ts'
 import { Ticker, type TickHost } from './ticker.ts'
 
 /** What is needed to know whether a lease holds. */
@@ -35,3 +37,57 @@ test('a lease that a thread renewed holds, however long the loop stood still', a
   pulse.isKept = false
   expect(ticker.leaseHolds()).toBeDefined()
 })
+
+test('messages that nobody will receive are counted over all ticks, and told of', async () => {
+  const clock = virtualClock()
+  const log = memoryLog()
+  const counts = [
+    { late: 2, early: 0 },
+    { late: 0, early: 0 },
+    { late: 1, early: 7 },
+  ]
+  const store = { tick: async () => ({ ...NOTHING_TO_DO, undelivered: counts.shift() }) }
+  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), log, store } as unknown as TickHost)
+
+  while (counts.length > 0) await ticker.ask()
+
+  expect(ticker.undelivered).toEqual({ late: 3, early: 7 })
+  expect(log.lines).toEqual([
+    { level: 'warn', message: LATE, data: { messages: 2 } },
+    { level: 'warn', message: LATE, data: { messages: 1 } },
+    { level: 'warn', message: EARLY, data: { messages: 7 } },
+  ])
+})
+
+const LATE = 'messages came after the end of their instance'
+const EARLY = 'messages expired: their instance was never started'
+
+/** What a store answers to a tick, but for what it removed. */
+const NOTHING_TO_DO: Omit<Extract<TickAnswer, { state: 'ok' }>, 'undelivered'> = {
+  state: 'ok',
+  clock: 0,
+  server: '',
+  mail: [],
+  owned: 0,
+  claimable: false,
+  nextDue: null,
+  nextTask: null,
+  stranded: [],
+  wanted: [],
+  helped: [],
+}
+
+/** A runtime that has nothing. */
+function idleHost(): Partial<TickHost> {
+  return {
+    runtimeNumber: () => 1,
+    workflowNumbers: () => [],
+    ownedCount: () => 0,
+    taskInterest: () => null,
+    unknownActivities: () => [],
+    heldTasks: () => [],
+    isIdle: () => true,
+    helpedWith() {},
+    sawTime() {},
+  }
+}

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
 import type { TaskInterest, TaskKey } from '../../store/tasks.ts'
-import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Iid, Undelivered, WorkflowStore } from '../../store/workflow-store.ts'
 import { type Directive, idle } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 import type { Pulse } from './pulse.ts'
@@ -61,10 +61,16 @@ export class Ticker {
   readonly #renewed = notify()
   #renewedMs: number
   #mismatched = false
+  #undelivered: Undelivered = { late: 0, early: 0 }
 
   constructor(host: TickHost) {
     this.#host = host
     this.#renewedMs = host.clock.now()
+  }
+
+  /** Messages that its ticks have removed so far, because nobody will receive them. */
+  get undelivered(): Undelivered {
+    return this.#undelivered
   }
 
   /** Ticks now instead of at the next beat. */
@@ -139,6 +145,7 @@ export class Ticker {
     if (answer.nextTask !== null) host.tasksAt(answer.nextTask)
     host.helpedWith(answer.helped)
     if (answer.stranded.length > 0) host.stranded(answer.stranded)
+    this.#count(answer.undelivered)
     // Items under way make the counts differ for a moment; only twice in a row means something.
     const differs = answer.owned !== host.ownedCount()
     if (differs && this.#mismatched) host.reconcile()
@@ -146,6 +153,17 @@ export class Ticker {
     return {
       work: answer.mail.length > 0 || answer.claimable,
       tasks: answer.nextTask !== null && answer.nextTask <= answer.clock,
+    }
+  }
+
+  #count({ late, early }: Undelivered): void {
+    const { log } = this.#host
+    if (late > 0) log.warn({ messages: late }, 'messages came after the end of their instance')
+    if (early > 0)
+      log.warn({ messages: early }, 'messages expired: their instance was never started')
+    this.#undelivered = {
+      late: this.#undelivered.late + late,
+      early: this.#undelivered.early + early,
     }
   }
 }

@@ -325,6 +325,69 @@ drop function if exists is_claimable;
 alter table runtimes add column workflows integer[] not null default '{}';
 `,
   },
+  {
+    name: 'migrations/0005_retention',
+    checksum: '558dc977828db22d',
+    worksWith: '0004',
+    sql: `-- How long instances are kept after their end, for workflows that say so.
+-- Works with 0004.
+
+-- The workflow's wish, as the last runtime that has its code said; null to keep them for ever. So
+-- rows are changed from now on.
+alter table workflows add column retention_ms bigint;
+
+-- For note_ended(): whether any workflow wants its instances removed at all.
+create index workflows_retained on workflows (workflow) where retention_ms is not null;
+
+-- Instances that have ended, of workflows with a retention, until they are removed. In a table of
+-- its own: an index on the time of the end would make each end of an instance write to all indexes
+-- of instances.
+create table ended (
+  at bigint not null,
+  iid bigint not null,
+  workflow integer not null,
+  primary key (workflow, at, iid)
+);
+
+-- Takes one thing more from now on, with a default: those who do not know of it call the new one.
+drop function if exists register;
+`,
+  },
+  {
+    name: 'migrations/0006_absences',
+    checksum: '8037ad15e599b146',
+    worksWith: '0004',
+    sql: `-- How long messages wait for a start that never comes; when a start is due that was set aside.
+-- Works with 0004.
+
+-- Instances that messages came for before their start, also those that were started since, until
+-- remove_absent() has looked at them. Who sends to one that is absent locks its row here, and so
+-- does who removes it. Nobody else does: a start locks the row of the instance.
+create table absences (
+  -- No message is older; when the newest came is found out when this is long ago.
+  at bigint not null,
+  iid bigint primary key
+);
+
+-- For remove_absent().
+create index absences_at on absences (at);
+
+insert into absences (at, iid)
+select i.updated_at, i.iid
+from instances as i
+where i.status = 0;
+
+-- When it was posted. Null for what was not, and for what came before there was this column.
+alter table inbox add column at bigint;
+
+-- When the first turn of an instance was due that was set aside before it; otherwise null.
+alter table runs add column due_at bigint;
+
+-- Answers more from now on. Those who do not know of it leave it out.
+drop function if exists tick;
+drop function if exists wake_tasks;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -1081,7 +1144,7 @@ $$;
   },
   {
     name: 'procedures/claim_tasks',
-    checksum: 'b9e83cbdd2e1f8c9',
+    checksum: '0cbe60ea526dec5a',
     sql: `-- Hands out up to p_limit tasks to a runtime, oldest first. Keys only; held_tasks() reads the rest
 -- (a large answer to a process that stopped reading would keep the rows locked).
 --
@@ -1124,6 +1187,7 @@ declare
   v_sessions text[];
   v_taken record;
   v_missed bigint[] := '{}';
+  v_passed_over boolean := false;
 begin
   clock := v_clock;
   if not v_alive then
@@ -1134,7 +1198,7 @@ begin
   iids := '{}';
   perform be_durable();
   if p_limit > 0 then
-    perform wake_tasks(v_activities, v_tags, p_any_tag, v_clock);
+    v_passed_over := wake_tasks(v_activities, v_tags, p_any_tag, v_clock);
   end if;
 
   -- Again as long as something is missed: whoever looks at the same moment looks for the same.
@@ -1176,6 +1240,9 @@ begin
   end loop;
 
   next_due := least(next_due, next_task_at(v_activities, v_tags, p_any_tag));
+  if v_passed_over then
+    next_due := least(next_due, v_clock + 50);
+  end if;
 end
 $$;
 `,
@@ -1640,6 +1707,700 @@ $$;
 `,
   },
   {
+    name: 'procedures/doctor',
+    checksum: '345809b97cea2aaa',
+    sql: `-- Looks at what keeps this schema from doing well: one row for each thing that somebody should know
+-- of or do something about, and one \`ok\` for each thing that was looked at and is in order. Reads
+-- only, also on a standby; what the role may not see is said.
+--
+--   select * from doctor()                 -- what has been open for a minute counts as long
+--   select * from doctor(600000)           -- ten minutes
+create or replace function doctor(p_long_ms bigint default 60000)
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  return query select * from doctor_settings();
+  return query select * from doctor_connections();
+  return query select * from doctor_vacuum(p_long_ms);
+  return query select * from doctor_hints();
+  return query select * from doctor_indexes();
+  -- Only those who use the tables may read them; all others learn the rest.
+  begin
+    return query select * from doctor_tables();
+    return query select * from doctor_migrations();
+    return query select * from doctor_runtimes();
+    return query select * from doctor_instances();
+  exception when insufficient_privilege then
+    return query
+    select
+      'note', 'privileges',
+      format('%s may not read the tables of schema %s: %s', current_user, current_schema(), sqlerrm),
+      format('grant select on all tables in schema %I to %I', current_schema(), current_user);
+  end;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_connections',
+    checksum: 'c95e820e9ad6fc4d',
+    sql: `-- Whether the server has connections left: a part of doctor().
+create or replace function doctor_connections()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_used bigint := (select count(*) from pg_stat_activity where backend_type = 'client backend');
+  v_most bigint := current_setting('max_connections')::bigint
+    - current_setting('superuser_reserved_connections')::bigint
+    -- Since PostgreSQL 16.
+    - coalesce(current_setting('reserved_connections', true), '0')::bigint;
+begin
+  return query
+  select
+    case
+      when v_used >= v_most * 0.95 then 'error'
+      when v_used >= v_most * 0.8 then 'warning'
+      else 'ok'
+    end,
+    'connections',
+    format('%s of %s connections of the server are in use', v_used, v_most),
+    case
+      when v_used < v_most * 0.8 then ''
+      else 'raise max_connections, give each process a pool of fewer connections, or put a pooler '
+        'such as PgBouncer before the server and give listenUrl for hints'
+    end;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_hints',
+    checksum: '0c368e7b278763cc',
+    sql: `-- Whether runtimes can tell each other what they did: a part of doctor().
+create or replace function doctor_hints()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_usage double precision := pg_notification_queue_usage();
+  v_ears bigint := (
+    select count(*)
+    from pg_stat_activity as a
+    where a.datname = current_database()
+      and (a.application_name = 'holdfast hints' or a.query like 'listen "holdfast\\_%')
+  );
+begin
+  if v_usage > 0.1 then
+    return query
+    select
+      case when v_usage > 0.5 then 'error' else 'warning' end,
+      'hints',
+      format(
+        'the queue of notifications is %s %% full, because a session that listens stays in a '
+        'transaction; when it is full, no transaction that notifies can commit',
+        round(v_usage * 100)
+      ),
+      'end that session: the server''s log names its pid';
+  else
+    return query
+    select
+      'ok', 'hints',
+      format('%s sessions of this database listen, for whichever schema', v_ears), '';
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_indexes',
+    checksum: '056dfc71e106dbcd',
+    sql: `-- Whether all indexes are there and can be used: a part of doctor(). Without one of them everything
+-- still works, and becomes slower with each row.
+create or replace function doctor_indexes()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  return query
+  select
+    'error', 'indexes',
+    case
+      when i.indexrelid is null then format('the index %s is missing', e.name)
+      else format('the index %s cannot be used: it was not built to its end', e.name)
+    end,
+    case
+      when i.indexrelid is null then
+        'create it again as docs/reference/schema.sql has it, with: create index concurrently'
+      else format('reindex index concurrently %I.%I', current_schema(), e.name)
+    end
+  from unnest(
+    array[
+      'absences_at', 'absences_pkey', 'ended_pkey', 'history_pkey', 'inbox_mail', 'inbox_pkey',
+      'inbox_results', 'inbox_waiting', 'instances_children', 'instances_id_key', 'instances_pkey',
+      'limits_pkey', 'limits_spent', 'posted_pkey', 'replies_at', 'replies_pkey', 'runs_careful',
+      'runs_due', 'runs_pkey', 'runtimes_alive', 'runtimes_pkey', 'sessions_pkey',
+      'sessions_runtime', 'sessions_touched', 'state_pkey', 'tasks_careful', 'tasks_delayed',
+      'tasks_held', 'tasks_limited', 'tasks_pkey', 'tasks_ready', 'tasks_sessions', 'tasks_silent',
+      'unwanted_tasks_pkey', 'workflows_name_version_key', 'workflows_pkey', 'workflows_retained'
+    ]
+  ) as e (name)
+  left join pg_class as c
+    on c.relname = e.name
+    and c.relnamespace = (select n.oid from pg_namespace as n where n.nspname = current_schema())
+  left join pg_index as i on i.indexrelid = c.oid
+  where i.indexrelid is null
+    or not i.indisvalid
+    or not i.indisready
+  order by e.name;
+  if not found then
+    return query select 'ok', 'indexes', 'all indexes are there and can be used', '';
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_instances',
+    checksum: 'd677b9136e73dbab',
+    sql: `-- Instances that do not move unless somebody does something: a part of doctor().
+create or replace function doctor_instances()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_served integer[];
+  v_activities text[];
+  v_activity text := '';
+  v_count bigint;
+  v_found boolean := false;
+begin
+  return query
+  select
+    'warning', 'instances',
+    format(
+      '%s instances are set aside, %s among them', h.count,
+      (
+        select string_agg(format('%L', i.id), ', ' order by i.id)
+        from instances as i
+        where i.iid = any (h.first)
+      )
+    ),
+    'read why in instance.info().error, mend it, then: instance.resume(), or instance.terminate()'
+  from (
+    select count(*) as count, (array_agg(r.iid order by r.iid))[1:3] as first
+    from runs as r
+    where r.held
+  ) as h
+  where h.count > 0;
+  v_found := found;
+
+  select
+    array_agg(distinct w.workflow),
+    array_agg(distinct a.activity)
+  into v_served, v_activities
+  from runtimes as r
+  left join unnest(r.workflows) as w (workflow) on true
+  left join unnest(r.activities) as a (activity) on true
+  where r.state = 1
+    and r.lease_until > v_clock;
+
+  return query
+  select
+    'warning', 'instances',
+    format(
+      '%s instances of workflow %s, version %s, are due, and no runtime that is alive has its code',
+      case when due.count = 1000 then '1000 or more' else due.count::text end, w.name, w.version
+    ),
+    'register that version in a runtime, or terminate the instances'
+  from workflows as w
+  cross join lateral (
+    select count(*) as count
+    from (
+      select
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at <= v_clock
+      limit 1000
+    ) as some_due
+  ) as due
+  where w.workflow <> all (coalesce(v_served, '{}'))
+    and due.count > 0
+  order by w.name, w.version;
+  v_found := v_found or found;
+
+  loop
+    -- From one activity to the next, over all tasks between them.
+    v_activity := (
+      select t.activity
+      from tasks as t
+      where t.activity > v_activity collate "C"
+        and t.held_by is null
+        and t.visible_at is null
+        and t.lane is not null
+      order by t.activity
+      limit 1
+    );
+    exit when v_activity is null;
+    continue when v_activity = any (v_activities);
+    -- Who serves which tags is known to the runtimes alone.
+    v_count := (
+      select count(*)
+      from (
+        select
+        from tasks as t
+        where t.activity = v_activity collate "C"
+          and t.tag = ''
+          and t.held_by is null
+          and t.visible_at is null
+          and t.lane is not null
+        limit 1000
+      ) as some_ready
+    );
+    if v_count > 0 then
+      v_found := true;
+      return query
+      select
+        'warning', 'instances',
+        format(
+          '%s tasks of activity %s wait, and no runtime that is alive is known to have its code',
+          case when v_count = 1000 then '1000 or more' else v_count::text end, v_activity
+        ),
+        'register the activity in a runtime';
+    end if;
+  end loop;
+
+  return query
+  select
+    'note', 'instances',
+    format(
+      'messages wait for %s ids that were never started, %s among them', e.count,
+      (
+        select string_agg(format('%L', i.id), ', ' order by i.id)
+        from instances as i
+        where i.iid = any (e.first)
+      )
+    ),
+    'start them, or find out who sends to the wrong ids'
+  from (
+    select count(*) as count, (array_agg(i.iid order by a.at, i.iid))[1:3] as first
+    from absences as a
+    join instances as i on i.iid = a.iid
+    where i.status = 0
+      and a.at < v_clock - 3600000
+  ) as e
+  where e.count > 0;
+  v_found := v_found or found;
+
+  if not v_found then
+    return query select 'ok', 'instances', 'none is set aside, and none waits for code', '';
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_migrations',
+    checksum: '43f4ba4dec0ff92d',
+    sql: `-- Who made the schema what it is: a part of doctor().
+create or replace function doctor_migrations()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  return query
+  select
+    'ok', 'migrations',
+    format(
+      'the last migration is %s; procedures were written by version %s',
+      max(m.name) filter (where m.name like 'migrations/%'),
+      string_agg(distinct m.version, ', ') filter (where m.name like 'procedures/%')
+    ),
+    ''
+  from holdfast_migrations as m;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_runtimes',
+    checksum: '0bfa9c0f4a056ad1',
+    sql: `-- Who runs workflows, and whether they are of one version: a part of doctor(). What a runtime says of
+-- itself is its machine, its process and its version.
+create or replace function doctor_runtimes()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_alive bigint;
+  v_versions bigint;
+  v_named text;
+begin
+  select coalesce(sum(v.count), 0), count(*), string_agg(v.words, '; ' order by v.version)
+  into v_alive, v_versions, v_named
+  from (
+    select
+      count(*) as count,
+      r.version,
+      format(
+        '%s: %s', coalesce(r.version, 'unknown'),
+        string_agg(r.place, ', ' order by r.place) filter (where r.nth <= 5)
+      ) as words
+    from (
+      select
+        nullif(split_part(r.info, ' ', 3), '') as version,
+        split_part(r.info, ' ', 1) || ' ' || split_part(r.info, ' ', 2) as place,
+        row_number() over (partition by split_part(r.info, ' ', 3) order by r.info) as nth
+      from runtimes as r
+      where r.state = 1
+        and r.lease_until > v_clock
+    ) as r
+    group by r.version
+  ) as v;
+
+  return query
+  select
+    case when v_alive = 0 or v_versions > 1 then 'note' else 'ok' end,
+    'runtimes',
+    case
+      when v_alive = 0 then 'no runtime is alive: nothing goes on'
+      when v_versions > 1 then
+        format('%s runtimes are alive, of %s versions: %s', v_alive, v_versions, v_named)
+      else format('%s runtimes are alive, of version %s', v_alive, v_named)
+    end,
+    case
+      when v_alive = 0 then 'start a process that opens this schema and registers workflows'
+      when v_versions > 1 then 'finish the upgrade: bring the older processes to the newer version'
+      else ''
+    end;
+
+  return query
+  select
+    'warning', 'runtimes',
+    format(
+      'runtime %s (%s) has been silent for %s s beyond its lease, and nobody has taken over',
+      r.runtime, r.info, (v_clock - r.lease_until) / 1000
+    ),
+    'start another runtime, whose first tick takes over, or find out why those there are do not tick'
+  from runtimes as r
+  where r.state = 1
+    and r.lease_until < v_clock - 30000
+  order by r.lease_until
+  limit 5;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_settings',
+    checksum: '157ef992bb024d15',
+    sql: `-- Whether the server keeps what it has acknowledged, and can be written to: a part of doctor().
+create or replace function doctor_settings()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_faults integer;
+begin
+  return query
+  select
+    'error', 'settings',
+    format('%s is "%s": %s', s.name, s.setting, r.why),
+    r.fix
+  from (
+    values
+      (
+        'fsync', array['on'],
+        'acknowledged work is lost with the power',
+        'set fsync = on in postgresql.conf and reload'
+      ),
+      (
+        'full_page_writes', array['on'],
+        'a crash of the machine can damage tables',
+        'set full_page_writes = on in postgresql.conf and reload'
+      ),
+      (
+        'synchronous_commit', array['on', 'remote_apply'],
+        'acknowledged work can be lost in a crash',
+        format('alter role %I set synchronous_commit = on', current_user)
+      ),
+      (
+        'default_transaction_isolation', array['read committed', 'read uncommitted'],
+        'a stale owner could be taken for the rightful one',
+        format('alter role %I set default_transaction_isolation = "read committed"', current_user)
+      ),
+      (
+        'server_encoding', array['UTF8'],
+        'not every text can be stored',
+        'use a database made with encoding ''UTF8'''
+      ),
+      (
+        'autovacuum', array['on'],
+        'nothing removes what was deleted',
+        'set autovacuum = on in postgresql.conf and reload'
+      ),
+      (
+        'track_counts', array['on'],
+        'autovacuum does not know what was deleted',
+        'set track_counts = on in postgresql.conf and reload'
+      )
+  ) as r (name, allowed, why, fix)
+  join pg_settings as s on s.name = r.name
+  where s.setting <> all (r.allowed);
+  get diagnostics v_faults = row_count;
+
+  if pg_is_in_recovery() then
+    return query
+    select
+      'note', 'settings', 'this server is a standby: nothing can be written here',
+      'give runtimes and clients the address of the primary';
+  elsif current_setting('default_transaction_read_only') = 'on' then
+    return query
+    select
+      'error', 'settings', 'default_transaction_read_only is "on": nothing can be written here',
+      format('alter role %I reset default_transaction_read_only', current_user);
+  elsif v_faults = 0 then
+    return query
+    select
+      'ok', 'settings',
+      format('PostgreSQL %s, durable and writable', current_setting('server_version')), '';
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_tables',
+    checksum: 'a28142f5fdb8e10d',
+    sql: `-- Whether what was deleted is removed: a part of doctor(). A table has too much of it when it is
+-- twice as much as what autovacuum should come for.
+create or replace function doctor_tables()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_found boolean;
+begin
+  return query
+  select
+    'warning', 'autovacuum',
+    format('autovacuum is off for the table %s', c.relname),
+    format('alter table %I.%I reset (autovacuum_enabled)', current_schema(), c.relname)
+  from pg_class as c
+  where c.relnamespace = (select n.oid from pg_namespace as n where n.nspname = current_schema())
+    and c.relkind = 'r'
+    and (
+      select o.option_value
+      from pg_options_to_table(c.reloptions) as o
+      where o.option_name = 'autovacuum_enabled'
+    ) in ('off', 'false', 'no', '0')
+  order by c.relname;
+  v_found := found;
+
+  return query
+  select
+    'warning', 'bloat',
+    format(
+      'the table %s (%s) holds %s dead rows beside %s live ones; autovacuum comes for %s, and was '
+      'there %s',
+      t.relname, pg_size_pretty(pg_total_relation_size(t.relid)), t.n_dead_tup, t.n_live_tup,
+      t.due_at,
+      coalesce(date_trunc('second', clock_timestamp() - t.last_autovacuum) || ' ago', 'never')
+    ),
+    format(
+      'end what holds vacuum back, if anything does; then: vacuum %I.%I; let autovacuum come '
+      'sooner: alter table %I.%I set (autovacuum_vacuum_scale_factor = 0.05)',
+      current_schema(), t.relname, current_schema(), t.relname
+    )
+  from (
+    select
+      s.relid, s.relname, s.n_dead_tup, s.n_live_tup, s.last_autovacuum,
+      (
+        coalesce(o.threshold, current_setting('autovacuum_vacuum_threshold'))::float8
+        + coalesce(o.scale, current_setting('autovacuum_vacuum_scale_factor'))::float8
+          * greatest(c.reltuples, 0)
+      )::bigint as due_at
+    from pg_stat_user_tables as s
+    join pg_class as c on c.oid = s.relid
+    cross join lateral (
+      select
+        max(o.option_value) filter (where o.option_name = 'autovacuum_vacuum_threshold'),
+        max(o.option_value) filter (where o.option_name = 'autovacuum_vacuum_scale_factor')
+      from pg_options_to_table(c.reloptions) as o
+    ) as o (threshold, scale)
+    where s.schemaname = current_schema()
+  ) as t
+  where t.n_dead_tup > 10000
+    and t.n_dead_tup > 2 * t.due_at
+  order by t.n_dead_tup desc;
+  v_found := v_found or found;
+
+  if not v_found then
+    return query
+    select
+      'ok', 'bloat',
+      format(
+        '%s in all tables; the largest is %s; %s dead rows beside %s live ones',
+        pg_size_pretty(sum(pg_total_relation_size(s.relid))),
+        (array_agg(s.relname order by pg_total_relation_size(s.relid) desc))[1],
+        sum(s.n_dead_tup), sum(s.n_live_tup)
+      ),
+      ''
+    from pg_stat_user_tables as s
+    where s.schemaname = current_schema();
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/doctor_vacuum',
+    checksum: '4c780e9f085fda27',
+    sql: `-- Who keeps vacuum from removing rows that nobody needs, and who holds locks without doing anything:
+-- a part of doctor(). Only what concerns this database: sessions of another one hold nothing back
+-- here.
+create or replace function doctor_vacuum(p_long_ms bigint)
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_before timestamptz := clock_timestamp() - p_long_ms * interval '1 millisecond';
+  v_hidden bigint;
+  v_found boolean;
+begin
+  return query
+  select
+    case when t.holds_back then 'warning' else 'note' end,
+    case when t.holds_back then 'vacuum' else 'transactions' end,
+    format(
+      'session %s of %s (%s) %s for %s%s: %s',
+      t.pid, t.usename, coalesce(nullif(t.application_name, ''), 'no name'),
+      case
+        when t.is_idle then 'is idle in a transaction that has been open'
+        else 'has had a transaction open'
+      end,
+      date_trunc('second', clock_timestamp() - t.xact_start),
+      case
+        when t.holds_back then ', and no row that was deleted since can be removed'
+        else ', and holds the locks it took'
+      end,
+      t.query
+    ),
+    format('select pg_terminate_backend(%s)', t.pid)
+      || case
+        when t.is_idle then
+          format('; alter role %I set idle_in_transaction_session_timeout = ''5min''', t.usename)
+        else ''
+      end
+  from (
+    select
+      a.pid, a.usename, a.application_name, a.xact_start,
+      a.state like 'idle in transaction%' as is_idle,
+      a.backend_xmin is not null or a.backend_xid is not null as holds_back,
+      left(regexp_replace(a.query, '\\s+', ' ', 'g'), 100) as query
+    from pg_stat_activity as a
+    where a.datname = current_database()
+      and a.backend_type = 'client backend'
+      and a.pid <> pg_backend_pid()
+      and a.xact_start < v_before
+  ) as t
+  where t.holds_back
+    or t.is_idle
+  order by t.xact_start;
+  v_found := found;
+
+  -- A standby that asks for it, while it is connected.
+  return query
+  select
+    'warning', 'vacuum',
+    format(
+      'a standby (%s, session %s of %s) has queries that need rows from %s transactions ago, and '
+      'hot_standby_feedback keeps them here',
+      coalesce(nullif(a.application_name, ''), 'no name'), a.pid, a.usename, age(a.backend_xmin)
+    ),
+    'end the long queries on the standby, or set max_standby_streaming_delay there'
+  from pg_stat_activity as a
+  where a.backend_type = 'walsender'
+    and age(a.backend_xmin) > 100000;
+  v_found := v_found or found;
+
+  return query
+  select
+    'warning',
+    case when s.xmin is null and s.catalog_xmin is null then 'disk' else 'vacuum' end,
+    format('nobody reads the %s replication slot %s, which keeps %s', s.slot_type, s.slot_name,
+      case
+        when s.xmin is not null then 'rows from ' || age(s.xmin) || ' transactions ago, and WAL'
+        when s.catalog_xmin is not null then
+          'catalog rows from ' || age(s.catalog_xmin) || ' transactions ago, and WAL'
+        else 'WAL'
+      end
+    ),
+    format('connect its reader again, or: select pg_drop_replication_slot(%L)', s.slot_name)
+  from pg_replication_slots as s
+  where not s.active
+    and (s.xmin is not null or s.catalog_xmin is not null or s.restart_lsn is not null)
+  order by s.slot_name;
+  v_found := v_found or found;
+
+  return query
+  select
+    'warning', 'vacuum',
+    format(
+      'transaction %L of %s was prepared %s ago and neither committed nor rolled back',
+      p.gid, p.owner, date_trunc('second', clock_timestamp() - p.prepared)
+    ),
+    format('commit prepared %L, or: rollback prepared %L', p.gid, p.gid)
+  from pg_prepared_xacts as p
+  where p.database = current_database()
+    and p.prepared < v_before
+  order by p.prepared;
+  v_found := v_found or found;
+
+  v_hidden := (
+    select count(*)
+    from pg_stat_activity as a
+    where a.datname = current_database()
+      and a.query = '<insufficient privilege>'
+  );
+  if v_hidden > 0 then
+    return query
+    select
+      'note', 'privileges',
+      format('%s cannot see what %s sessions of other roles do', current_user, v_hidden),
+      format('grant pg_read_all_stats to %I', current_user);
+  end if;
+  if not v_found then
+    return query select 'ok', 'vacuum', 'nothing holds vacuum back', '';
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/drop_tasks',
     checksum: '81d7d48c14a71427',
     sql: `-- Removes tasks, whoever holds them. What somebody has locked is not waited for, since a transaction
@@ -1701,7 +2462,7 @@ $$;
   },
   {
     name: 'procedures/end_instances',
-    checksum: '5a9dcc9802832642',
+    checksum: '23939ec72ff7faf4',
     sql: `-- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
 -- and state stay, and their parents are told.
 create or replace function end_instances(
@@ -1719,6 +2480,7 @@ create or replace function end_instances(
   set enable_seqscan to off
 as $$
 declare
+  v_ended bigint[];
   v_children bigint[];
   v_with_tasks bigint[];
 begin
@@ -1757,9 +2519,10 @@ begin
     returning i.iid, i.parent_iid
   )
   select
+    (select array_agg(f.iid) from finished as f),
     (select array_agg(f.iid) from finished as f where f.parent_iid is not null),
     (select array_agg(r.iid) from run as r where r.has_tasks)
-  into v_children, v_with_tasks;
+  into v_ended, v_children, v_with_tasks;
 
   if v_with_tasks is not null then
     perform remove_tasks(v_with_tasks, null);
@@ -1768,6 +2531,7 @@ begin
   if v_children is not null then
     perform tell_parents(v_children);
   end if;
+  perform note_ended(p_clock, v_ended);
 end
 $$;
 `,
@@ -2516,7 +3280,7 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: 'd0efc076dcf75182',
+    checksum: 'd13a831e23d452fb',
     sql: `-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
 -- order given (d done, e the id is taken, a messages wait for the id under another number, r the
 -- number is taken, or its sender does not own the parent), and with the numbers of those that were
@@ -2552,7 +3316,40 @@ declare
   v_more bigint[];
   v_awaited bigint[];
   v_ended bigint[];
+  -- 0 as long as nobody has run its code, as below.
+  v_is_run boolean;
 begin
+  -- One alone, as in a transaction of a user, has a way of its own: the statement for many costs
+  -- several times as much to begin.
+  if v_size = 1 and v_statuses[1] = 1 and v_lists[14] = '{}' and v_message_iids = '{}' then
+    insert into instances (iid, id, workflow, execution, status, created_at, updated_at, labels)
+    values (
+      v_iids[1], v_ids[1], (v_lists[3]::integer[])[1], (v_lists[6]::integer[])[1], 1, p_clock,
+      p_clock, case when v_lists[19] <> '0' then nullif(v_lists[20], '{}') end
+    )
+    on conflict do nothing;
+    if found then
+      v_is_run := v_owned[1] or (v_lists[10]::integer[])[1] > 1;
+      insert into runs (iid, workflow, owner, epoch, wake_at)
+      values (
+        v_iids[1], (v_lists[3]::integer[])[1],
+        case when v_owned[1] then p_owner end,
+        v_is_run::integer,
+        case when not v_owned[1] then (v_lists[5]::bigint[])[1] end
+      );
+      insert into history (iid, execution, turn, epoch, at, first, count, events)
+      values (
+        v_iids[1], (v_lists[6]::integer[])[1], (v_lists[7]::integer[])[1], v_is_run::integer,
+        case when p_owner is null then p_clock else (v_lists[8]::bigint[])[1] end,
+        (v_lists[9]::integer[])[1], (v_lists[10]::integer[])[1],
+        (split_texts(v_lists[11], 1))[1]
+      );
+      born := v_iids;
+      letters := 'd';
+      return;
+    end if;
+  end if;
+
   loop
     with given as materialized (
       select *
@@ -2630,16 +3427,25 @@ begin
     -- the start, and the messages stay.
     v_awaited := array(
       select i.iid
-      from unnest(v_iids, v_ids) as g (iid, id)
+      from unnest(v_iids, v_ids, v_lists[14]::bigint[]) as g (iid, id, parent_iid)
       join instances as i on i.iid = g.iid
       where i.id = g.id collate "C"
         and i.status = 0
+        -- As above: what nobody takes the place of must stay, or its messages would be nobody's.
+        and (
+          g.parent_iid is null
+          or p_owner is null
+          or coalesce(
+            (select r.owner is not distinct from p_owner from runs as r where r.iid = g.parent_iid),
+            true
+          )
+        )
       order by i.id
       for update of i
     );
-    exit when cardinality(v_awaited) = 0;
     delete from instances
     where iid = any (v_awaited);
+    -- Then once more, also where nothing waited: what was in the way may be gone by now.
   end loop;
   born := v_born;
 
@@ -2676,6 +3482,9 @@ begin
   if v_lists[14] <> '{}' then
     perform close_orphans(v_born);
   end if;
+  if 1 < any (v_statuses) then
+    perform note_ended(p_clock, v_born);
+  end if;
 
   if cardinality(v_born) = v_size then
     letters := repeat('d', v_size);
@@ -2688,6 +3497,8 @@ begin
     select string_agg(
       case
         when b.iid is not null then 'd'
+        -- It waits for who may start it.
+        when known.id = g.id and known.status = 0 then 'r'
         when known.id = g.id then
           case
             when not g.owned or g.status > 1 then 'd'
@@ -2712,7 +3523,7 @@ begin
       as g (iid, id, owned, status, place)
     left join unnest(v_born) as b (iid) on b.iid = g.iid
     left join lateral (
-      select i.id
+      select i.id, i.status
       from instances as i
       where i.iid = g.iid
       limit 1
@@ -2976,6 +3787,53 @@ begin
       limit 1
     ),
     false
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/keep_absent',
+    checksum: '5c2a51bdbee898a3',
+    sql: `-- Of these instances, keeps those that were never started from being removed by remove_absent(),
+-- until the end of the transaction: something is about to be sent to them. Waits for a removal under
+-- way, and for nothing else. False when one of them is gone, so that its id has to be looked up again.
+create or replace function keep_absent(p_iids bigint[], p_clock bigint)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_absent bigint[] := array(
+    select i.iid
+    from instances as i
+    where i.iid = any (p_iids)
+      and i.status = 0
+  );
+begin
+  if cardinality(v_absent) = 0 then
+    return true;
+  end if;
+  insert into absences (at, iid)
+  select p_clock, a.iid
+  from unnest(v_absent) as a (iid)
+  order by a.iid
+  on conflict do nothing;
+
+  perform
+  from absences as a
+  where a.iid = any (v_absent)
+  order by a.iid
+  for key share;
+
+  -- In a new statement, which sees what the lock waited for.
+  return (
+    select count(*) = cardinality(v_absent)
+    from instances as i
+    where i.iid = any (v_absent)
   );
 end
 $$;
@@ -3370,6 +4228,37 @@ $$;
 `,
   },
   {
+    name: 'procedures/note_ended',
+    checksum: 'bb7919af2002573f',
+    sql: `-- Notes the end of instances whose workflow does not want them kept for ever, for remove_expired().
+create or replace function note_ended(p_clock bigint, p_iids bigint[])
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  -- Most schemas have none of these, and are spared the look at each instance.
+  if (select true from workflows as w where w.retention_ms is not null limit 1) then
+    insert into ended (at, iid, workflow)
+    select p_clock, i.iid, i.workflow
+    from unnest(p_iids) as e (iid)
+    join instances as i on i.iid = e.iid
+    join workflows as w on w.workflow = i.workflow
+    where w.retention_ms is not null
+      and i.status > 1
+    order by i.iid
+    on conflict do nothing;
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/now_ms',
     checksum: '66c843d3869cddd4',
     sql: `-- The only clock, in milliseconds since 1970. Procedures read it once, into a variable: in a
@@ -3584,10 +4473,11 @@ $$;
   },
   {
     name: 'procedures/post',
-    checksum: 'c8c38d5a414ac683',
+    checksum: '85ec3a87560f2356',
     sql: `-- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
 -- as send() does. A message for an id that is not there makes a row for it, under the number that
--- came with it: who starts that id finds the row, since both meet on the unique id.
+-- came with it: who starts that id finds the row, since both meet on the unique id. No more than
+-- 10,000 messages wait for a start.
 --
 -- Answers with one letter each, in the order given (s sent, d duplicate, f full, e ended,
 -- u unknown), and with the instances' numbers and owners.
@@ -3626,6 +4516,8 @@ declare
   -- How many wait in a channel, and which keys are used up, at the place of the first post of each.
   v_waiting bigint[] := array_fill(0::bigint, array[v_size]);
   v_used boolean[] := array_fill(false, array[v_size]);
+  -- How many wait for a start, at the place of the first post to each that was never started.
+  v_unstarted bigint[] := array_fill(0::bigint, array[v_size]);
   v_letters text[] := '{}';
   v_keyed integer := 0;
   v_kept_iids bigint[];
@@ -3645,7 +4537,7 @@ begin
         -- It will be refused, and what is refused leaves no trace.
         and g.capacity is distinct from 0
     );
-    exit when cardinality(v_early) = 0;
+    exit when cardinality(v_early) = 0 and keep_absent(v_targets, v_clock);
     -- Then look again: in a new statement, which sees whoever was first.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select distinct on (id) p_iids[e.place], v_ids[e.place] as id, 0, 0, 0, v_clock, v_clock
@@ -3661,7 +4553,8 @@ begin
         g.place, g.target, i.status, g.kind, g.name, g.key, g.capacity,
         min(g.place) over (partition by g.target, g.kind, g.name) as channel,
         max(g.capacity) over (partition by g.target, g.kind, g.name) as counted,
-        min(g.place) over (partition by g.target, g.key) as key_place
+        min(g.place) over (partition by g.target, g.key) as key_place,
+        min(g.place) over (partition by g.target) as target_place
       from unnest(v_targets, p_kinds, v_names, v_keys, p_capacities) with ordinality
         as g (target, kind, name, key, capacity, place)
       left join instances as i on i.iid = g.target
@@ -3689,12 +4582,27 @@ begin
           where p.iid = g.target
             and p.key = g.key collate "C"
         )
-      end as is_known
+      end as is_known,
+      case
+        when g.status = 0 and g.place = g.target_place then (
+          select count(*)
+          from (
+            select
+            from inbox as m
+            where m.iid = g.target
+              and m.kind > 2
+            limit 10000
+          ) as unstarted
+        )
+      end as unstarted
     from given as g
     order by g.place
   loop
     if v_post.waiting > 0 then
       v_waiting[v_post.place] := v_post.waiting;
+    end if;
+    if v_post.unstarted > 0 then
+      v_unstarted[v_post.place] := v_post.unstarted;
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
@@ -3707,9 +4615,12 @@ begin
       v_letters := v_letters || 'd'::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;
+    elsif v_post.status = 0 and v_unstarted[v_post.target_place] >= 10000 then
+      v_letters := v_letters || 'f'::text;
     else
       v_letters := v_letters || 's'::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
+      v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
       if v_post.key <> '' then
         v_used[v_post.key_place] := true;
         v_keyed := v_keyed + 1;
@@ -3749,8 +4660,8 @@ begin
     end if;
   end if;
 
-  insert into inbox (iid, kind, name, reply_to, payload)
-  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload
+  insert into inbox (iid, kind, name, reply_to, payload, at)
+  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, v_clock
   from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters) with ordinality
     as g (target, kind, name, reply_to, payload, letter, place)
   where g.letter = 's'
@@ -3760,14 +4671,15 @@ begin
   -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
   if p_kinds && array[4, 5]::smallint[] then
     update runs as r
-    set wake_at = v_clock
+    set wake_at = case when not r.held then v_clock end,
+        due_at = case when r.held then v_clock end
     from unnest(v_targets, p_kinds, v_letters) as g (target, kind, letter)
     where r.iid = g.target
       and g.letter = 's'
       and g.kind in (4, 5)
       and r.epoch = 0
       and r.owner is null
-      and r.wake_at is not null;
+      and (r.wake_at is not null or r.held);
   end if;
 
   verdicts := array_to_string(v_letters, '');
@@ -3952,7 +4864,7 @@ $$;
   },
   {
     name: 'procedures/register',
-    checksum: '3ab628b329eb986d',
+    checksum: '5a162a026fff6747',
     sql: `-- Takes in a new runtime.
 create or replace function register(
   p_lease_ms bigint,
@@ -3960,6 +4872,9 @@ create or replace function register(
   p_names text,
   p_versions text,
   p_count integer,
+  -- How long each workflow wants its instances kept after their end, null for ever. No list from a
+  -- runtime that does not know of it: then all stay as they are.
+  p_retentions bigint[] default null,
   out runtime integer,
   out server text,
   out clock bigint,
@@ -3974,7 +4889,17 @@ declare
   v_clock bigint;
 begin
   workflows := workflow_numbers(p_names, p_versions, p_count);
+  update workflows as w
+  set retention_ms = g.retention_ms
+  from unnest(workflows, p_retentions) as g (workflow, retention_ms)
+  where p_retentions is not null
+    and w.workflow = g.workflow
+    and w.retention_ms is distinct from g.retention_ms;
   v_clock := now_ms();
+  -- Who is not here is as dead as who is dead. Here, because each start adds a row.
+  delete from runtimes as r
+  where r.state <> 1
+    and r.lease_until < v_clock - 7 * 86400000::bigint;
   loop
     insert into runtimes (runtime, state, lease_until, registered_at, info, workflows)
     values (
@@ -4028,6 +4953,190 @@ $$;
 `,
   },
   {
+    name: 'procedures/remove_absent',
+    checksum: '94dad132b5c13e93',
+    sql: `-- Removes instances that were never started, a week after the newest message for them, with all
+-- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
+-- rest goes with later ticks.
+--
+-- Never waits, and nobody but a sender to one that is just removed waits for it.
+create or replace function remove_absent(p_clock bigint)
+  returns bigint
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+as $$
+declare
+  v_week_ago bigint := p_clock - 604800000;
+  v_old bigint[];
+  v_iid bigint;
+  v_newest bigint;
+  v_messages bigint;
+  v_removed bigint := 0;
+begin
+  -- Somebody who is just sending has locked the row: see keep_absent().
+  v_old := array(
+    select a.iid
+    from absences as a
+    where a.at < v_week_ago
+    order by a.at
+    limit 500
+    for update skip locked
+  );
+  foreach v_iid in array v_old loop
+    -- In a new statement, which sees what those sent who had the lock before.
+    v_newest := (
+      select max(m.at)
+      from inbox as m
+      where m.iid = v_iid
+        and m.kind > 2
+    );
+    if v_newest >= v_week_ago then
+      update absences
+      set at = v_newest
+      where iid = v_iid;
+      continue;
+    end if;
+
+    perform
+    from instances as i
+    where i.iid = v_iid
+      and i.status = 0
+    for update skip locked;
+    if found then
+      delete from instances
+      where iid = v_iid;
+      delete from posted
+      where iid = v_iid;
+      delete from inbox
+      where iid = v_iid;
+      get diagnostics v_messages = row_count;
+      v_removed := v_removed + v_messages;
+    else
+      -- Somebody is just starting it; or it was started or removed, and there is nothing to keep.
+      continue when (
+        select true
+        from instances as i
+        where i.iid = v_iid
+          and i.status = 0
+      );
+    end if;
+    delete from absences
+    where iid = v_iid;
+    exit when v_removed >= 10000;
+  end loop;
+  return v_removed;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/remove_expired',
+    checksum: '58040cf9b70bdb4f',
+    sql: `-- Removes instances that ended longer ago than their workflow wants them kept, with all there is of
+-- them: those first whose time was over first, at most p_limit. Returns how many ends were looked at,
+-- and when the time of the last of them was over.
+--
+-- What a workflow started is kept while the execution that did it goes on: whoever takes that over may
+-- start it again, and has to find it. It is looked at again after as long.
+--
+-- p_since spares the look at those whose time was over before, and which are known to be gone. While
+-- somebody holds back vacuum, each look would pass over all that were ever removed.
+create or replace function remove_expired(
+  p_since bigint,
+  p_limit integer,
+  out looked_at integer,
+  out reached bigint
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_iids bigint[];
+  v_kept bigint[];
+begin
+  perform require_fresh_snapshots();
+  -- What is lost in a crash is done again.
+  perform set_config('synchronous_commit', 'off', true);
+  with expired as materialized (
+    select e.workflow, e.at, e.iid, e.at + w.retention_ms as over_at
+    from workflows as w
+    cross join lateral (
+      select e.workflow, e.at, e.iid
+      from ended as e
+      where e.workflow = w.workflow
+        and e.at >= p_since - w.retention_ms
+        and e.at < v_clock - w.retention_ms
+      order by e.at
+      limit p_limit
+      -- Each runtime takes others.
+      for update skip locked
+    ) as e
+    where w.retention_ms is not null
+    order by over_at
+    limit p_limit
+  ),
+  noted as (
+    delete from ended as n
+    using expired as e
+    where n.workflow = e.workflow
+      and n.at = e.at
+      and n.iid = e.iid
+  )
+  select array_agg(e.iid), count(*), max(e.over_at)
+  into v_iids, looked_at, reached
+  from expired as e;
+
+  if v_iids is null then
+    return;
+  end if;
+
+  v_kept := array(
+    select child.iid
+    from unnest(v_iids) as e (iid)
+    cross join lateral (
+      select i.iid, i.parent_iid, i.parent_execution
+      from instances as i
+      where i.iid = e.iid
+        and i.parent_iid is not null
+      limit 1
+    ) as child
+    cross join lateral (
+      select
+      from instances as p
+      where p.iid = child.parent_iid
+        and p.execution = child.parent_execution
+        and p.status = 1
+      limit 1
+    ) as parent
+  );
+  if cardinality(v_kept) > 0 then
+    perform note_ended(v_clock, v_kept);
+    v_iids := array(select unnest(v_iids) except select unnest(v_kept));
+  end if;
+
+  delete from instances
+  where iid = any (v_iids)
+    and status > 1;
+  delete from history
+  where iid = any (v_iids);
+  delete from state
+  where iid = any (v_iids);
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/remove_tasks',
     checksum: 'd16b998751723a5e',
     sql: `-- Removes the tasks of instances that have ended, or of their executions before the one given.
@@ -4058,6 +5167,56 @@ begin
   if v_iids is not null then
     perform drop_tasks(v_iids, v_executions, v_commands);
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/remove_undelivered',
+    checksum: '72419a2286313601',
+    sql: `-- Removes what was sent while its instance ended or was removed: its sender looked before, and
+-- committed after. Returns how many messages were among it. Bounded, so that a tick stays short: the
+-- rest goes with later ticks.
+create or replace function remove_undelivered()
+  returns bigint
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+declare
+  v_messages bigint := 0;
+  v_ended bigint[] := array(
+    select m.iid
+    from (select distinct iid from inbox where not parked) as m
+    where (
+      select true
+      from instances as i
+      where i.iid = m.iid
+        and i.status < 2
+    ) is null
+    limit 1000
+  );
+begin
+  if cardinality(v_ended) > 0 then
+    with removed as (
+      delete from inbox
+      where iid = any (v_ended)
+      returning kind
+    )
+    select count(*)
+    into v_messages
+    from removed as r
+    where r.kind = 3;
+    delete from posted
+    where iid = any (v_ended);
+  end if;
+  return v_messages;
 end
 $$;
 `,
@@ -4152,8 +5311,9 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: '068bc8bdd9775e1b',
-    sql: `-- Makes instances that were set aside claimable again; returns how many were.
+    checksum: 'ca15e314507e87bb',
+    sql: `-- Makes instances that were set aside claimable again, those that were never run from the time on
+-- that they were started for; returns how many there were.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
   volatile
@@ -4168,7 +5328,8 @@ begin
   with freed as (
     update runs as r
     set held = false,
-        wake_at = v_clock,
+        wake_at = coalesce(r.due_at, v_clock),
+        due_at = null,
         attempts = 0,
         doing = null
     from unnest(split_texts(p_ids, p_count)) as g (id)
@@ -4565,7 +5726,7 @@ $$;
   },
   {
     name: 'procedures/suspend',
-    checksum: '68bb6addacfa7b5c',
+    checksum: '338bef70d6dc6da0',
     sql: `-- Sets unfinished instances aside, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished.
 create or replace function suspend(
@@ -4592,7 +5753,9 @@ begin
   with aside as (
     update runs
     set owner = null,
-        epoch = epoch + 1,
+        -- Nobody has run it at 0, and so there is nobody to overrule: it stays one that was never run.
+        epoch = case when epoch = 0 then 0 else epoch + 1 end,
+        due_at = case when epoch = 0 then coalesce(wake_at, due_at) end,
         wake_at = null,
         held = true
     where iid = any (v_iids)
@@ -4615,11 +5778,10 @@ $$;
   },
   {
     name: 'procedures/sweep',
-    checksum: '825fa6d9ad3e8d17',
-    sql: `-- Removes what nobody asks for any more: answers that are older than an hour, mail that was sent
--- while its instance ended, tasks that were locked when they were dropped, sessions without tasks
--- that were idle for an hour, and limits that have recovered as long ago. Bounded, so that a tick
--- stays short: the rest goes with later ticks.
+    checksum: 'd3bc9854c28ae054',
+    sql: `-- Removes what nobody asks for any more: answers that are older than an hour, tasks that were locked
+-- when they were dropped, sessions without tasks that were idle for an hour, and limits that have
+-- recovered as long ago. Bounded, so that a tick stays short: the rest goes with later ticks.
 create or replace function sweep(p_clock bigint)
   returns void
   language plpgsql
@@ -4634,7 +5796,6 @@ create or replace function sweep(p_clock bigint)
 as $$
 declare
   v_old text[];
-  v_ended bigint[];
   v_hour_ago bigint := p_clock - 3600000;
 begin
   v_old := array(
@@ -4648,24 +5809,6 @@ begin
   if cardinality(v_old) > 0 then
     delete from replies
     where reply_to = any (v_old);
-  end if;
-
-  v_ended := array(
-    select m.iid
-    from (select distinct iid from inbox where not parked) as m
-    where (
-      select true
-      from instances as i
-      where i.iid = m.iid
-        and i.status < 2
-    ) is null
-    limit 1000
-  );
-  if cardinality(v_ended) > 0 then
-    delete from inbox
-    where iid = any (v_ended);
-    delete from posted
-    where iid = any (v_ended);
   end if;
 
   perform sweep_tasks();
@@ -5158,7 +6301,7 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: '93e747cf430cfe23',
+    checksum: '6a5d56e3c31199d2',
     sql: `-- Renews the lease of a runtime, buries others whose lease ended, and tells all that a lost hint
 -- would have told.
 create or replace function tick(
@@ -5191,7 +6334,10 @@ create or replace function tick(
   out wanted text,
   -- Joined by \\x01.
   out helped text,
-  out stranded bigint[]
+  out stranded bigint[],
+  -- How many messages were removed that nobody will receive.
+  out late_messages bigint,
+  out early_messages bigint
 )
   language plpgsql
   volatile
@@ -5222,6 +6368,8 @@ begin
   perform bury_expired(v_clock);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
+  late_messages := remove_undelivered();
+  early_messages := remove_absent(v_clock);
 
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);
@@ -5441,17 +6589,18 @@ $$;
   },
   {
     name: 'procedures/wake_tasks',
-    checksum: '3446a10bd9cfc19c',
+    checksum: 'f12b0d292d094500',
     sql: `-- Makes tasks of these activities available whose time has come: those that were not visible so
 -- far, whatever their tag, and those of the tags given whose holder has been silent for too long.
--- Bounded: the rest comes with the next call.
+-- Bounded: the rest comes with the next call. Answers whether some were passed over because somebody
+-- else has them locked, who may be doing the same: they can be had in a moment, and nothing tells.
 create or replace function wake_tasks(
   p_activities text[],
   p_tags text[],
   p_any_tag boolean,
   p_clock bigint
 )
-  returns void
+  returns boolean
   language plpgsql
   volatile
   set search_path from current
@@ -5461,6 +6610,19 @@ create or replace function wake_tasks(
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
+declare
+  v_due bigint := (
+    select count(*)
+    from unnest(p_activities) as a (activity)
+    cross join lateral (
+      select
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.visible_at <= p_clock
+      limit 1000
+    ) as t
+  );
+  v_woken bigint;
 begin
   with visible as materialized (
     select t.iid, t.execution, t.command
@@ -5481,6 +6643,7 @@ begin
   where t.iid = v.iid
     and t.execution = v.execution
     and t.command = v.command;
+  get diagnostics v_woken = row_count;
 
   with silent as materialized (
     select t.iid, t.execution, t.command
@@ -5503,6 +6666,8 @@ begin
   where t.iid = s.iid
     and t.execution = s.execution
     and t.command = s.command;
+
+  return v_woken < v_due;
 end
 $$;
 `,

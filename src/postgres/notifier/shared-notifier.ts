@@ -73,7 +73,7 @@ function ears(source: PostgresSource): { openEar: OpenEar; end: () => Promise<vo
   let made: Promise<PgPool> | undefined
   return {
     openEar: async (host) => {
-      made ??= makePool(source.url, 1)
+      made ??= makePool(source.url, 1, { applicationName: 'holdfast hints' })
       return earsFrom(await made, SETTINGS)(host)
     },
     end: async () => (await made)?.end(),

@@ -40,6 +40,7 @@ declare
   v_sessions text[];
   v_taken record;
   v_missed bigint[] := '{}';
+  v_passed_over boolean := false;
 begin
   clock := v_clock;
   if not v_alive then
@@ -50,7 +51,7 @@ begin
   iids := '{}';
   perform be_durable();
   if p_limit > 0 then
-    perform wake_tasks(v_activities, v_tags, p_any_tag, v_clock);
+    v_passed_over := wake_tasks(v_activities, v_tags, p_any_tag, v_clock);
   end if;
 
   -- Again as long as something is missed: whoever looks at the same moment looks for the same.
@@ -92,5 +93,8 @@ begin
   end loop;
 
   next_due := least(next_due, next_task_at(v_activities, v_tags, p_any_tag));
+  if v_passed_over then
+    next_due := least(next_due, v_clock + 50);
+  end if;
 end
 $$;

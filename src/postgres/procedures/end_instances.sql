@@ -15,6 +15,7 @@ create or replace function end_instances(
   set enable_seqscan to off
 as $$
 declare
+  v_ended bigint[];
   v_children bigint[];
   v_with_tasks bigint[];
 begin
@@ -53,9 +54,10 @@ begin
     returning i.iid, i.parent_iid
   )
   select
+    (select array_agg(f.iid) from finished as f),
     (select array_agg(f.iid) from finished as f where f.parent_iid is not null),
     (select array_agg(r.iid) from run as r where r.has_tasks)
-  into v_children, v_with_tasks;
+  into v_ended, v_children, v_with_tasks;
 
   if v_with_tasks is not null then
     perform remove_tasks(v_with_tasks, null);
@@ -64,5 +66,6 @@ begin
   if v_children is not null then
     perform tell_parents(v_children);
   end if;
+  perform note_ended(p_clock, v_ended);
 end
 $$;

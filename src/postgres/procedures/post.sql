@@ -1,6 +1,7 @@
 -- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
 -- as send() does. A message for an id that is not there makes a row for it, under the number that
--- came with it: who starts that id finds the row, since both meet on the unique id.
+-- came with it: who starts that id finds the row, since both meet on the unique id. No more than
+-- 10,000 messages wait for a start.
 --
 -- Answers with one letter each, in the order given (s sent, d duplicate, f full, e ended,
 -- u unknown), and with the instances' numbers and owners.
@@ -39,6 +40,8 @@ declare
   -- How many wait in a channel, and which keys are used up, at the place of the first post of each.
   v_waiting bigint[] := array_fill(0::bigint, array[v_size]);
   v_used boolean[] := array_fill(false, array[v_size]);
+  -- How many wait for a start, at the place of the first post to each that was never started.
+  v_unstarted bigint[] := array_fill(0::bigint, array[v_size]);
   v_letters text[] := '{}';
   v_keyed integer := 0;
   v_kept_iids bigint[];
@@ -58,7 +61,7 @@ begin
         -- It will be refused, and what is refused leaves no trace.
         and g.capacity is distinct from 0
     );
-    exit when cardinality(v_early) = 0;
+    exit when cardinality(v_early) = 0 and keep_absent(v_targets, v_clock);
     -- Then look again: in a new statement, which sees whoever was first.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select distinct on (id) p_iids[e.place], v_ids[e.place] as id, 0, 0, 0, v_clock, v_clock
@@ -74,7 +77,8 @@ begin
         g.place, g.target, i.status, g.kind, g.name, g.key, g.capacity,
         min(g.place) over (partition by g.target, g.kind, g.name) as channel,
         max(g.capacity) over (partition by g.target, g.kind, g.name) as counted,
-        min(g.place) over (partition by g.target, g.key) as key_place
+        min(g.place) over (partition by g.target, g.key) as key_place,
+        min(g.place) over (partition by g.target) as target_place
       from unnest(v_targets, p_kinds, v_names, v_keys, p_capacities) with ordinality
         as g (target, kind, name, key, capacity, place)
       left join instances as i on i.iid = g.target
@@ -102,12 +106,27 @@ begin
           where p.iid = g.target
             and p.key = g.key collate "C"
         )
-      end as is_known
+      end as is_known,
+      case
+        when g.status = 0 and g.place = g.target_place then (
+          select count(*)
+          from (
+            select
+            from inbox as m
+            where m.iid = g.target
+              and m.kind > 2
+            limit 10000
+          ) as unstarted
+        )
+      end as unstarted
     from given as g
     order by g.place
   loop
     if v_post.waiting > 0 then
       v_waiting[v_post.place] := v_post.waiting;
+    end if;
+    if v_post.unstarted > 0 then
+      v_unstarted[v_post.place] := v_post.unstarted;
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
@@ -120,9 +139,12 @@ begin
       v_letters := v_letters || 'd'::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;
+    elsif v_post.status = 0 and v_unstarted[v_post.target_place] >= 10000 then
+      v_letters := v_letters || 'f'::text;
     else
       v_letters := v_letters || 's'::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
+      v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
       if v_post.key <> '' then
         v_used[v_post.key_place] := true;
         v_keyed := v_keyed + 1;
@@ -162,8 +184,8 @@ begin
     end if;
   end if;
 
-  insert into inbox (iid, kind, name, reply_to, payload)
-  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload
+  insert into inbox (iid, kind, name, reply_to, payload, at)
+  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, v_clock
   from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters) with ordinality
     as g (target, kind, name, reply_to, payload, letter, place)
   where g.letter = 's'
@@ -173,14 +195,15 @@ begin
   -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
   if p_kinds && array[4, 5]::smallint[] then
     update runs as r
-    set wake_at = v_clock
+    set wake_at = case when not r.held then v_clock end,
+        due_at = case when r.held then v_clock end
     from unnest(v_targets, p_kinds, v_letters) as g (target, kind, letter)
     where r.iid = g.target
       and g.letter = 's'
       and g.kind in (4, 5)
       and r.epoch = 0
       and r.owner is null
-      and r.wake_at is not null;
+      and (r.wake_at is not null or r.held);
   end if;
 
   verdicts := array_to_string(v_letters, '');

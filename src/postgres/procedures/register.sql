@@ -5,6 +5,9 @@ create or replace function register(
   p_names text,
   p_versions text,
   p_count integer,
+  -- How long each workflow wants its instances kept after their end, null for ever. No list from a
+  -- runtime that does not know of it: then all stay as they are.
+  p_retentions bigint[] default null,
   out runtime integer,
   out server text,
   out clock bigint,
@@ -19,7 +22,17 @@ declare
   v_clock bigint;
 begin
   workflows := workflow_numbers(p_names, p_versions, p_count);
+  update workflows as w
+  set retention_ms = g.retention_ms
+  from unnest(workflows, p_retentions) as g (workflow, retention_ms)
+  where p_retentions is not null
+    and w.workflow = g.workflow
+    and w.retention_ms is distinct from g.retention_ms;
   v_clock := now_ms();
+  -- Who is not here is as dead as who is dead. Here, because each start adds a row.
+  delete from runtimes as r
+  where r.state <> 1
+    and r.lease_until < v_clock - 7 * 86400000::bigint;
   loop
     insert into runtimes (runtime, state, lease_until, registered_at, info, workflows)
     values (

@@ -1,4 +1,5 @@
--- Makes instances that were set aside claimable again; returns how many were.
+-- Makes instances that were set aside claimable again, those that were never run from the time on
+-- that they were started for; returns how many there were.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
   volatile
@@ -13,7 +14,8 @@ begin
   with freed as (
     update runs as r
     set held = false,
-        wake_at = v_clock,
+        wake_at = coalesce(r.due_at, v_clock),
+        due_at = null,
         attempts = 0,
         doing = null
     from unnest(split_texts(p_ids, p_count)) as g (id)

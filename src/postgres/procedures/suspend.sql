@@ -24,7 +24,9 @@ begin
   with aside as (
     update runs
     set owner = null,
-        epoch = epoch + 1,
+        -- Nobody has run it at 0, and so there is nobody to overrule: it stays one that was never run.
+        epoch = case when epoch = 0 then 0 else epoch + 1 end,
+        due_at = case when epoch = 0 then coalesce(wake_at, due_at) end,
         wake_at = null,
         held = true
     where iid = any (v_iids)

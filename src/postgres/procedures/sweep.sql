@@ -1,7 +1,6 @@
--- Removes what nobody asks for any more: answers that are older than an hour, mail that was sent
--- while its instance ended, tasks that were locked when they were dropped, sessions without tasks
--- that were idle for an hour, and limits that have recovered as long ago. Bounded, so that a tick
--- stays short: the rest goes with later ticks.
+-- Removes what nobody asks for any more: answers that are older than an hour, tasks that were locked
+-- when they were dropped, sessions without tasks that were idle for an hour, and limits that have
+-- recovered as long ago. Bounded, so that a tick stays short: the rest goes with later ticks.
 create or replace function sweep(p_clock bigint)
   returns void
   language plpgsql
@@ -16,7 +15,6 @@ create or replace function sweep(p_clock bigint)
 as $$
 declare
   v_old text[];
-  v_ended bigint[];
   v_hour_ago bigint := p_clock - 3600000;
 begin
   v_old := array(
@@ -30,24 +28,6 @@ begin
   if cardinality(v_old) > 0 then
     delete from replies
     where reply_to = any (v_old);
-  end if;
-
-  v_ended := array(
-    select m.iid
-    from (select distinct iid from inbox where not parked) as m
-    where (
-      select true
-      from instances as i
-      where i.iid = m.iid
-        and i.status < 2
-    ) is null
-    limit 1000
-  );
-  if cardinality(v_ended) > 0 then
-    delete from inbox
-    where iid = any (v_ended);
-    delete from posted
-    where iid = any (v_ended);
   end if;
 
   perform sweep_tasks();

@@ -30,7 +30,10 @@ create or replace function tick(
   out wanted text,
   -- Joined by \x01.
   out helped text,
-  out stranded bigint[]
+  out stranded bigint[],
+  -- How many messages were removed that nobody will receive.
+  out late_messages bigint,
+  out early_messages bigint
 )
   language plpgsql
   volatile
@@ -61,6 +64,8 @@ begin
   perform bury_expired(v_clock);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
+  late_messages := remove_undelivered();
+  early_messages := remove_absent(v_clock);
 
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);

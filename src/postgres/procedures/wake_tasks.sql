@@ -1,13 +1,14 @@
 -- Makes tasks of these activities available whose time has come: those that were not visible so
 -- far, whatever their tag, and those of the tags given whose holder has been silent for too long.
--- Bounded: the rest comes with the next call.
+-- Bounded: the rest comes with the next call. Answers whether some were passed over because somebody
+-- else has them locked, who may be doing the same: they can be had in a moment, and nothing tells.
 create or replace function wake_tasks(
   p_activities text[],
   p_tags text[],
   p_any_tag boolean,
   p_clock bigint
 )
-  returns void
+  returns boolean
   language plpgsql
   volatile
   set search_path from current
@@ -17,6 +18,19 @@ create or replace function wake_tasks(
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
+declare
+  v_due bigint := (
+    select count(*)
+    from unnest(p_activities) as a (activity)
+    cross join lateral (
+      select
+      from tasks as t
+      where t.activity = a.activity collate "C"
+        and t.visible_at <= p_clock
+      limit 1000
+    ) as t
+  );
+  v_woken bigint;
 begin
   with visible as materialized (
     select t.iid, t.execution, t.command
@@ -37,6 +51,7 @@ begin
   where t.iid = v.iid
     and t.execution = v.execution
     and t.command = v.command;
+  get diagnostics v_woken = row_count;
 
   with silent as materialized (
     select t.iid, t.execution, t.command
@@ -59,5 +74,7 @@ begin
   where t.iid = s.iid
     and t.execution = s.execution
     and t.command = s.command;
+
+  return v_woken < v_due;
 end
 $$;

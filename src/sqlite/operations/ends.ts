@@ -1,6 +1,7 @@
 import type { Ending, Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { tellParent } from './children.ts'
+import { noteEnded } from './remove-expired.ts'
 import { removeTasks } from './tasks.ts'
 
 const END = `
@@ -20,5 +21,6 @@ export function endInstance(
   tx.sql('delete from posted where iid = ?').run(iid)
   removeTasks(tx, iid)
   tx.sql(END).run(status, output, tx.now, tx.now, iid)
+  noteEnded(tx, iid)
   if (isChild) tellParent(tx, iid)
 }

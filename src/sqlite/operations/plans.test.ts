@@ -18,6 +18,7 @@ import { OPERATIONS, type OperationName } from './table.ts'
 const SMALL = [
   'store',
   'runtimes USING INDEX runtimes_alive',
+  'workflows USING COVERING INDEX workflows_retained',
   'json_each',
   '(subquery-1)',
   'CONSTANT ROW',
@@ -89,6 +90,9 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     idle: false,
   }
 
+  // What ends is to be removed at once.
+  const brief = { ...workflow, retentionMs: -1_000 }
+  run('register', { leaseMs: 30_000, info: '', workflows: [brief] })
   run('workflowNumbers', [workflow])
   run('reserve', 100)
   run('post', [postItem('order-9', { iid: 9, dedupeKey: 'once', capacity: 5 })])
@@ -125,6 +129,7 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
   run('resume', ['order-1'])
   run('terminate', [{ id: 'order-1', output: '1', events: 'ended' }])
   run('remove', ['order-1'])
+  run('removeExpired')
   run('import', {
     iid: 50,
     id: 'imported',

@@ -1,5 +1,12 @@
-import type { Iid, Post, PostAnswer, PostVerdict } from '../../store/workflow-store.ts'
+import {
+  type Iid,
+  MOST_EARLY,
+  type Post,
+  type PostAnswer,
+  type PostVerdict,
+} from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
+import { insertAbsent, keepAbsent } from './absent.ts'
 import { putIntoInbox } from './inbox.ts'
 
 /** Whom a post is for. */
@@ -7,21 +14,19 @@ interface Target {
   readonly iid: Iid
   readonly status: string
   readonly owner: number | null
+  /** How many messages wait for its start, if it was never started. */
+  readonly early: number
 }
 
 const TARGET = `
-select instances.iid as iid, status, owner
+select instances.iid as iid, status, owner, early
 from instances left join runs on runs.iid = instances.iid
 where id = ?`
 
-const INSERT_ABSENT = `
-insert into instances (iid, id, execution, status, created_at, updated_at)
-values (?, ?, 0, 'absent', ?, ?)`
-
 // One that was never run is not woken by mail. The wish for its end need not wait for its time.
 const WAKE_UNRUN = `
-update runs set wake_at = ?
-where iid = ? and epoch = 0 and owner is null and wake_at is not null`
+update runs set wake_at = iif(held, null, ?), due_at = iif(held, ?, null)
+where iid = ? and epoch = 0 and owner is null and (wake_at is not null or held)`
 
 const WAITING = 'select 1 from inbox where iid = ? and kind = ? limit 1'
 
@@ -39,14 +44,16 @@ function postOne(tx: Transaction, item: Post): PostAnswer {
   const found = tx.sql(TARGET).get(item.id) as Target | undefined
   const isStarted = found !== undefined && found.status !== 'absent'
   if (item.kind !== 'message' && !isStarted) return { verdict: 'unknown', iid: 0, owner: null }
-  const { iid, owner } = found ?? { iid: item.iid, owner: null }
+  const target = found ?? { iid: item.iid, status: 'absent', owner: null, early: 0 }
+  const { iid, owner } = target
   // All judgement comes before the first write: what is refused leaves no trace.
-  const refusal = refusalOf(tx, item, iid, found?.status ?? 'absent')
+  const refusal = refusalOf(tx, item, target)
   if (refusal !== undefined) return { verdict: refusal, iid: found?.iid ?? 0, owner }
-  if (found === undefined) tx.sql(INSERT_ABSENT).run(iid, item.id, tx.now, tx.now)
+  if (found === undefined) insertAbsent(tx, iid, item.id)
+  else if (!isStarted) keepAbsent(tx, iid)
   // Parked until the start: claims would otherwise look at what nobody can claim, again and again.
   putIntoInbox(tx, iid, item, !isStarted)
-  if (item.kind !== 'message') tx.sql(WAKE_UNRUN).run(tx.now, iid)
+  if (item.kind !== 'message') tx.sql(WAKE_UNRUN).run(tx.now, tx.now, iid)
   if (item.dedupeKey !== '') {
     tx.sql('insert into posted (iid, key) values (?, ?)').run(iid, item.dedupeKey)
   }
@@ -56,17 +63,18 @@ function postOne(tx: Transaction, item: Post): PostAnswer {
 function refusalOf(
   tx: Transaction,
   { kind, name, dedupeKey, capacity }: Post,
-  iid: Iid,
-  status: string,
+  { iid, status, early }: Target,
 ): PostVerdict | undefined {
   if (status !== 'running' && status !== 'absent') return 'ended'
   if (dedupeKey !== '' && wasPosted(tx, iid, dedupeKey)) return 'duplicate'
   if (kind !== 'message') {
     return tx.sql(WAITING).get(iid, kind) === undefined ? undefined : 'duplicate'
   }
-  if (capacity === null) return undefined
-  const { count } = tx.sql(CHANNEL).get(iid, name, capacity) as { count: number }
-  return count >= capacity ? 'full' : undefined
+  if (capacity !== null) {
+    const { count } = tx.sql(CHANNEL).get(iid, name, capacity) as { count: number }
+    if (count >= capacity) return 'full'
+  }
+  return status === 'absent' && early >= MOST_EARLY ? 'full' : undefined
 }
 
 function wasPosted(tx: Transaction, iid: Iid, key: string): boolean {

@@ -14,12 +14,22 @@ insert into runtimes (state, lease_until, process, info)
 values ('alive', ?, ?, ?)
 returning runtime`
 
+const RETAIN = 'update workflows set retention_ms = ? where workflow = ? and retention_ms is not ?'
+
+// Who is not here is as dead as who is dead. By number: those before have been removed already.
+const FORGET = `delete from runtimes where runtime < ? and state <> 'alive'`
+const REMEMBERED = 100
+
 /** Takes in a new runtime, under a number of its own. */
 export function register(tx: Transaction, registration: Registration): Registered {
   const { runtime } = tx
     .sql(REGISTER)
     .get(tx.now + registration.leaseMs, ownProcess(), registration.info) as { runtime: number }
+  tx.sql(FORGET).run(runtime - REMEMBERED)
   const workflows = workflowNumbers(tx, registration.workflows)
+  for (const [i, { retentionMs = null }] of registration.workflows.entries()) {
+    tx.sql(RETAIN).run(retentionMs, workflows[i]!, retentionMs)
+  }
   return { runtime, server: tx.server, clock: tx.now, workflows }
 }
 

@@ -54,7 +54,8 @@ function isOverruled(tx: Transaction, { iid, parent }: StartItem, owner: number 
     { owner: number | null } | undefined
   if (run === undefined || run.owner === owner) return false
   // Sent again, it may have been done when its sender owned the parent.
-  return tx.sql('select 1 from instances where iid = ?').get(iid) === undefined
+  const done = `select 1 from instances where iid = ? and status <> 'absent'`
+  return tx.sql(done).get(iid) === undefined
 }
 
 /** What is known of an instance from the beginning. */

@@ -2,9 +2,12 @@ import type { Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { forgiveTasks } from './task-holders.ts'
 
-// With another epoch, nothing that the owner still sends has an effect.
+// With another epoch, nothing that the owner still sends has an effect. At 0 there was none: it stays
+// one that was never run, whose time is kept.
 const SUSPEND = `
-update runs set owner = null, epoch = epoch + 1, wake_at = null, held = 1
+update runs
+set owner = null, epoch = iif(epoch = 0, 0, epoch + 1), wake_at = null, held = 1,
+  due_at = iif(epoch = 0, coalesce(wake_at, due_at), null)
 where iid = (select iid from instances where id = ?)
 returning iid`
 
@@ -21,10 +24,10 @@ export function suspend(
   })
 }
 
-// Due at once, and with all its attempts: it was set aside for having used them up, or the code has
-// been repaired since.
+// Due at once unless its time has not come, and with all its attempts: it was set aside for having
+// used them up, or the code has been repaired since.
 const RESUME = `
-update runs set held = 0, wake_at = ?, attempts = 0, doing = ''
+update runs set held = 0, wake_at = coalesce(due_at, ?), due_at = null, attempts = 0, doing = ''
 where held = 1 and iid = (select iid from instances where id = ?)
 returning iid`
 

@@ -11,6 +11,7 @@ import { type Operation, read, write } from './operation.ts'
 import { post } from './post.ts'
 import { load, owned, verify } from './reads.ts'
 import { remove } from './remove.ts'
+import { removeExpired } from './remove-expired.ts'
 import { replies } from './replies.ts'
 import { register, reserve, unregister, workflowNumbers } from './runtimes.ts'
 import { readState } from './state.ts'
@@ -26,6 +27,7 @@ import { tick } from './tick.ts'
 export const OPERATIONS = {
   register: write(register),
   unregister: write(unregister),
+  now: read((tx) => tx.now),
   reserve: write(reserve),
   workflowNumbers: write(workflowNumbers),
   start: write(start),
@@ -46,6 +48,7 @@ export const OPERATIONS = {
   resume: write(resume),
   terminate: write(terminate),
   remove: write(remove),
+  removeExpired: write(removeExpired),
   import: write(importInstance),
   owned: read(owned),
   find: read(find),

@@ -1,6 +1,7 @@
 import type { Iid, TickAnswer, TickRequest } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { isGone } from '../process-place.ts'
+import { removeAbsent } from './absent.ts'
 import { hasCareful, mayTakeCareful } from './careful.ts'
 import { removeOldReplies } from './replies.ts'
 import { isAlive } from './runtimes.ts'
@@ -24,6 +25,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
   removeOldReplies(tx)
   removeOldSessions(tx)
   removeUnusedLimits(tx)
+  const early = removeAbsent(tx)
 
   const { owned } = tx.sql('select count(*) as owned from runs where owner = ?').get(runtime) as {
     owned: number
@@ -39,6 +41,8 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
     stranded: tasks === null ? [] : stranded(tx, workflows, [...tasks.activities, ...unknown]),
     wanted: wantedOf(tx, runtime, held),
     helped: tasks === null ? [] : helpedActivities(tx, runtime, tasks.activities),
+    // None is late: there is one writer at a time, see `inbox.ts`.
+    undelivered: { late: 0, early },
   }
 }
 

@@ -85,6 +85,22 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect(await runtime.tick()).toMatchObject({ owned: 1, claimable: false })
     })
 
+    test('who does not own its parent is refused, and its messages stay', async () => {
+      await using scene = await open()
+      const owner = await scene.runtime()
+      const stale = await scene.otherRuntime()
+      const parent = await owner.ownOne()
+      const iid = await early(scene, 'early')
+      const child = owner.startItem(iid, { id: 'early', parent: childOf(parent) })
+
+      expect(await stale.starts(child)).toEqual(['refused'])
+      await stale.tick()
+
+      expect(await scene.store.find(['early'])).toMatchObject([{ iid, status: 'absent' }])
+      expect(await owner.starts(child)).toEqual(['done'])
+      expect((await scene.inboxOf(iid)).length).toBe(1)
+    })
+
     test('its number with another id is refused, and changes nothing', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()

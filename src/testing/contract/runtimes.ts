@@ -170,13 +170,17 @@ function describeClosing({ test, expect, open }: Contract): void {
 /** One call of every method that goes to the database by itself. */
 const CALLS: Readonly<
   Record<
-    Exclude<keyof WorkflowStore, 'kind' | 'hints' | 'close' | 'within' | 'keepLease'>,
+    Exclude<
+      keyof WorkflowStore,
+      'kind' | 'hints' | 'close' | 'within' | 'keepLease' | 'onPromotion'
+    >,
     (store: WorkflowStore, iid: number, workflow: number) => Promise<unknown>
   >
 > = {
   open: (store) => store.open(),
   register: (store) => store.register({ leaseMs: LEASE_MS, workflows: [], info: '' }),
   unregister: (store) => store.unregister(1),
+  now: (store) => store.now(),
   reserve: (store) => store.reserve(1),
   workflowNumbers: (store) => store.workflowNumbers([{ name: 'order', version: '1' }]),
   start: (store) => store.start([]),
@@ -206,6 +210,7 @@ const CALLS: Readonly<
   resume: (store) => store.resume(['nobody']),
   terminate: (store) => store.terminate([{ id: 'nobody', output: '""', events: '' }]),
   remove: (store) => store.remove(['nobody']),
+  removeExpired: (store) => store.removeExpired(),
   import: (store, iid, workflow) =>
     store.import({ iid, id: 'new', workflow, labels: '{}', turns: [turnRow(1)], state: [] }),
   owned: (store) => store.owned(1),

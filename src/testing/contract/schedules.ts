@@ -1,5 +1,5 @@
-import { message } from './items.ts'
-import { type Contract, idOf, startItem, turnItem, turnRow } from './scene.ts'
+import { message, stop } from './items.ts'
+import { type Contract, idOf, sorted, startItem, turnItem, turnRow } from './scene.ts'
 
 /** Starts whose time has not come. */
 export function describeSchedules({ describe, test, expect, open }: Contract): void {
@@ -86,6 +86,69 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
 
       expect(status).toBe('running')
       expect(await runtime.claimed()).toEqual([iid])
+    })
+
+    test('one that is suspended and resumed before its time keeps that time', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
+
+      await scene.store.suspend([idOf(iid!)], '"why"')
+      await scene.store.suspend([idOf(iid!)], '"again"')
+      const resumed = await scene.store.resume([idOf(iid!)])
+
+      expect(resumed).toBe(1)
+      expect(await scene.look(iid!)).toMatchObject({ status: 'scheduled', wakeAt, report: null })
+      expect(await runtime.claimed({ hinted: [iid!] })).toEqual([])
+      expect(await runtime.tick()).toMatchObject({ claimable: false, nextDue: wakeAt })
+      await scene.under.advance(60_000)
+      expect(await runtime.claimed()).toEqual([iid])
+    })
+
+    test('one whose time came while it was suspended is due when it is resumed', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
+      await scene.store.suspend([idOf(iid!)], '"why"')
+      await scene.under.advance(60_000)
+
+      await scene.store.resume([idOf(iid!)])
+
+      expect(await scene.look(iid!)).toMatchObject({ status: 'running' })
+      expect(await runtime.claimed()).toEqual([iid])
+    })
+
+    test('the wish for its end does not wait for its time, also when it was suspended', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const wakeAt = (await scene.clock()) + 60_000
+      const [before, during] = await scene.sleeping(runtime.workflows[0]!, [wakeAt, wakeAt])
+      const ids = [idOf(before!), idOf(during!)]
+
+      await scene.post(stop(ids[0]!, 'cancel'))
+      await scene.store.suspend(ids, '"why"')
+      await scene.post(stop(ids[1]!, 'terminate'))
+      const suspended = await runtime.claimed({ hinted: [before!, during!] })
+      await scene.store.resume(ids)
+
+      expect(suspended).toEqual([])
+      expect(sorted(await runtime.claimed())).toEqual([before, during])
+    })
+
+    test('one that ran is not scheduled again by being suspended', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      const wakeAt = (await scene.clock()) + 60_000
+      await runtime.turns(turnItem(iid, { next: { kind: 'release', wakeAt } }))
+
+      await scene.store.suspend([idOf(iid)], '"why"')
+      await scene.store.resume([idOf(iid)])
+
+      expect(await scene.look(iid)).toMatchObject({ status: 'running' })
+      expect((await runtime.claim()).claims).toMatchObject([{ iid, epoch: 3 }])
     })
 
     test('one that is suspended or terminated before its time is shown as that', async () => {

@@ -35,6 +35,12 @@ export function effectsOn(ledger: string) {
     quick: activity('quick', { retry: { maxAttempts: 5, delay: 20 } }, perform),
     // Its delay is long enough to be recorded, so that attempts survive a crash.
     slow: activity('slow', { retry: { maxAttempts: 5, delay: 1_200, jitter: false } }, perform),
+    // Run as a task, where each death of a process that held it counts as an attempt.
+    pinned: activity(
+      'pinned',
+      { retry: { maxAttempts: 1_000, delay: 20, backoff: 'fixed' } },
+      perform,
+    ),
     refuse: activity('refuse', async ({ value, ms }: Work, ctx) => {
       log('begin', ctx)
       await passTime(ms)

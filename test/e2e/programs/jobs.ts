@@ -7,7 +7,7 @@ import type { Job } from './workflows.ts'
 /** Nobody ever sends to it. */
 export const never = channel<string>('never')
 
-export function jobsOn({ quick, slow, refuse, stuck, inline }: Effects) {
+export function jobsOn({ quick, slow, pinned, refuse, stuck, inline }: Effects) {
   return {
     sequence: workflow('sequence', async ({ seed, n }: Job, ctx) => {
       let sum = 0
@@ -98,6 +98,17 @@ export function jobsOn({ quick, slow, refuse, stuck, inline }: Effects) {
         .catch((error: unknown) => error instanceof TimeoutError)
       const silence = await ctx.receive(never, { timeout: takes(seed, 4, 90) })
       return [first.key, first.value === drawn, mapped, refused, late, silence ?? 'silence']
+    }),
+
+    // Of many instances; whoever dies with a session gives it up.
+    sessions: workflow('sessions', async ({ seed, n }: Job, ctx) => {
+      const session = `session ${seed % 5}`
+      let sum = 0
+      for (let i = 0; i < n; i++) {
+        const work = { value: seed + i, ms: takes(seed, i, 40), failing: i % 4 === 1 ? 1 : 0 }
+        sum = (sum * 31 + (await ctx.run(pinned, work, { session }))) % 1e9
+      }
+      return sum
     }),
 
     hang: workflow('hang', async (pid: number, ctx) => ctx.run(stuck, pid)),

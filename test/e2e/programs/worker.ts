@@ -1,7 +1,8 @@
 // A process that runs workflows: `worker.ts <order as JSON>`. It says `loaded` before it opens the
 // store, `ready` after, and `started <id>` for each start that was acknowledged.
 
-import { type Log, open, type Workflow } from '../../../src/index.ts'
+import { setTimeout as passTime } from 'node:timers/promises'
+import { type Log, open, StoreError, type Workflow } from '../../../src/index.ts'
 import { storeOf, type StorePlace } from '../store-place.ts'
 import { type Start, workflowsOn } from './workflows.ts'
 
@@ -49,7 +50,11 @@ async function startAll(): Promise<void> {
       say(`started ${id}`)
     } catch (error) {
       // Asked to stop in the middle of it: then nobody was told that it is started.
-      if (!closing) throw error
+      if (closing) return
+      if (!(error instanceof StoreError) || !error.retryable) throw error
+      // The server is away. The id makes sure that it is started once.
+      pending.push(next)
+      await passTime(100)
     }
   }
 }

@@ -28,6 +28,7 @@ export const JOBS = [
   'steps',
   'nap',
   'branches',
+  'sessions',
   'family',
   'rounds',
   'cleans',

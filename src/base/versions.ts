@@ -3,7 +3,7 @@
 // Build metadata (`1.0.0+7`) is refused: it has no place in that order, so two versions that differ
 // in nothing else would be equally late.
 
-import { describe } from '../base/describe.ts'
+import { describe } from './describe.ts'
 
 const NUMBER = '(?:0|[1-9]\\d*)'
 const IDENTIFIER = `(?:${NUMBER}|\\d*[A-Za-z-][0-9A-Za-z-]*)`

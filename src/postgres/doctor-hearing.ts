@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+
+import { notify } from '../base/notify.ts'
+import { type Connections, makePool, SETTINGS } from './connections.ts'
+import type { Finding } from './finding.ts'
+import { earsFrom, type OpenEar } from './notifier/ear.ts'
+import type { PostgresSource } from './options.ts'
+
+const ARRIVES_WITHIN_MS = 3_000
+
+/** Whether a notification that is sent reaches this process. */
+export async function checkHearing(
+  connections: Connections,
+  listenTo: PostgresSource | undefined,
+  isStandby: boolean,
+): Promise<Finding> {
+  if (listenTo === undefined) {
+    return {
+      level: 'note',
+      what: 'hints',
+      detail: "notify is 'off': what other processes do is found by asking, within ten seconds",
+      fix: "leave notify at 'auto', unless the server has no connection left for it",
+    }
+  }
+  if (isStandby) {
+    const detail = 'notifications cannot be tried on a standby'
+    return { level: 'note', what: 'hints', detail, fix: '' }
+  }
+  const arrived = await hears(connections, listenTo)
+  if (arrived) {
+    return { level: 'ok', what: 'hints', detail: 'a notification reached this process', fix: '' }
+  }
+  return {
+    level: 'warning',
+    what: 'hints',
+    detail:
+      `a notification did not reach this process within ${ARRIVES_WITHIN_MS / 1_000} s: a pooler ` +
+      'such as PgBouncer in transaction mode forgets who listens',
+    fix: 'give listenUrl, an address that leads past the pooler',
+  }
+}
+
+async function hears(connections: Connections, listenTo: PostgresSource): Promise<boolean> {
+  const own = 'pool' in listenTo ? undefined : await makePool(listenTo.url, 1)
+  const openEar = 'pool' in listenTo ? earsFrom(listenTo.pool) : earsFrom(own!, SETTINGS)
+  try {
+    return await arrives(connections, openEar)
+  } finally {
+    await own?.end()
+  }
+}
+
+async function arrives(connections: Connections, openEar: OpenEar): Promise<boolean> {
+  const channel = `holdfast_doctor_${randomBytes(8).toString('hex')}`
+  const heard = notify()
+  const ear = await openEar({
+    heard: (through) => through === channel && heard.notifyOne(),
+    // What is lost does not arrive.
+    lost: () => {},
+  })
+  try {
+    await ear.listen(channel)
+    await connections.query('doctor', 'other', {
+      text: 'select pg_notify($1, $2)',
+      values: [channel, ''],
+    })
+    const late = AbortSignal.timeout(ARRIVES_WITHIN_MS)
+    return await heard.wait(late).then(
+      () => true,
+      () => false,
+    )
+  } finally {
+    ear.close()
+  }
+}

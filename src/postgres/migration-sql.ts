@@ -1,0 +1,99 @@
+import { option, resolveOptions } from '../base/options.ts'
+import { NOTES } from './migrate.ts'
+import { checkSchemaName, quoted } from './schema-name.ts'
+import { FILES, type SchemaFiles } from './schema-state.ts'
+import type { SqlFile } from './sql-file.ts'
+
+/**
+ * The SQL that creates a schema, or brings it up to date, for those who let nobody but themselves
+ * change tables. It is one transaction, can be run again, and refuses a schema of a newer version.
+ *
+ * After it a process can open the store with a role that may not create anything.
+ */
+export function migrationSql(options?: {
+  /** The schema that holds the tables. @default 'holdfast' */
+  readonly schema?: string
+}): string {
+  const { schema } = resolveOptions('migrationSql', options, {
+    schema: option(checkSchemaName, 'holdfast'),
+  })
+  return sqlFor(schema, FILES)
+}
+
+/** The same, for files that tests give. */
+export function sqlFor(schema: string, { migrations, procedures, version }: SchemaFiles): string {
+  return [
+    `-- Holdfast ${version}: brings the schema ${quoted(schema)} up to date.`,
+    'begin;',
+    `select pg_advisory_xact_lock(hashtext('holdfast migrate'), hashtext(${literal(schema)}));`,
+    `create schema if not exists ${quoted(schema)};`,
+    `set local search_path to ${quoted(schema)}, pg_temp;`,
+    NOTES,
+    refusal(migrations),
+    ...migrations.map((file) => once(file, version)),
+    ...procedures.flatMap((file) => [ended(file.sql), noted(file, version)]),
+    'commit;',
+    '',
+  ].join('\n\n')
+}
+
+/** Stops when a migration was applied that is not among these. */
+function refusal(migrations: readonly SqlFile[]): string {
+  const known = migrations.map(({ name }) => literal(name)).join(', ')
+  return block(`
+declare
+  v_unknown text := (
+    select string_agg(name, ', ' order by name)
+    from holdfast_migrations
+    where name like 'migrations/%'
+      and name <> all (array[${known}]::text[])
+  );
+begin
+  if v_unknown is not null then
+    raise exception 'this schema was brought up to date by a newer version of Holdfast: %', v_unknown;
+  end if;
+end`)
+}
+
+/** A migration, unless it was applied before. */
+function once(file: SqlFile, version: string): string {
+  return block(`
+begin
+  if not exists (select from holdfast_migrations where name = ${literal(file.name)}) then
+    execute ${dollars(`\n${file.sql.trimEnd()}\n`, 'migration')};
+    ${noted(file, version)}
+  end if;
+end`)
+}
+
+function noted({ name, checksum, worksWith }: SqlFile, version: string): string {
+  const values = [name, checksum, version].map(literal).join(', ')
+  return (
+    'insert into holdfast_migrations (name, checksum, version, works_with) ' +
+    `values (${values}, ${worksWith === undefined ? 'null' : literal(worksWith)}) ` +
+    'on conflict (name) do update set checksum = excluded.checksum, version = excluded.version, ' +
+    'applied_at = excluded.applied_at;'
+  )
+}
+
+function ended(sql: string): string {
+  const text = sql.trimEnd()
+  return text.endsWith(';') ? text : `${text};`
+}
+
+function block(code: string): string {
+  return `do ${dollars(`${code}\n`, 'holdfast')};`
+}
+
+/** A text between dollars, with a tag that it does not hold. */
+function dollars(text: string, name: string): string {
+  let tag = `$${name}$`
+  for (let n = 2; text.includes(tag); n++) tag = `$${name}${n}$`
+  return `${tag}${text}${tag}`
+}
+
+function literal(text: string): string {
+  // With backslashes only where the server's setting cannot change what they mean.
+  const escaped = text.replaceAll("'", "''")
+  return escaped.includes('\\') ? `E'${escaped.replaceAll('\\', '\\\\')}'` : `'${escaped}'`
+}

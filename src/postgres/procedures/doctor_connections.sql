@@ -1,0 +1,30 @@
+-- Whether the server has connections left: a part of doctor().
+create or replace function doctor_connections()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_used bigint := (select count(*) from pg_stat_activity where backend_type = 'client backend');
+  v_most bigint := current_setting('max_connections')::bigint
+    - current_setting('superuser_reserved_connections')::bigint
+    -- Since PostgreSQL 16.
+    - coalesce(current_setting('reserved_connections', true), '0')::bigint;
+begin
+  return query
+  select
+    case
+      when v_used >= v_most * 0.95 then 'error'
+      when v_used >= v_most * 0.8 then 'warning'
+      else 'ok'
+    end,
+    'connections',
+    format('%s of %s connections of the server are in use', v_used, v_most),
+    case
+      when v_used < v_most * 0.8 then ''
+      else 'raise max_connections, give each process a pool of fewer connections, or put a pooler '
+        'such as PgBouncer before the server and give listenUrl for hints'
+    end;
+end
+$$;

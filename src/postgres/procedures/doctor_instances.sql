@@ -1,0 +1,137 @@
+-- Instances that do not move unless somebody does something: a part of doctor().
+create or replace function doctor_instances()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_served integer[];
+  v_activities text[];
+  v_activity text := '';
+  v_count bigint;
+  v_found boolean := false;
+begin
+  return query
+  select
+    'warning', 'instances',
+    format(
+      '%s instances are set aside, %s among them', h.count,
+      (
+        select string_agg(format('%L', i.id), ', ' order by i.id)
+        from instances as i
+        where i.iid = any (h.first)
+      )
+    ),
+    'read why in instance.info().error, mend it, then: instance.resume(), or instance.terminate()'
+  from (
+    select count(*) as count, (array_agg(r.iid order by r.iid))[1:3] as first
+    from runs as r
+    where r.held
+  ) as h
+  where h.count > 0;
+  v_found := found;
+
+  select
+    array_agg(distinct w.workflow),
+    array_agg(distinct a.activity)
+  into v_served, v_activities
+  from runtimes as r
+  left join unnest(r.workflows) as w (workflow) on true
+  left join unnest(r.activities) as a (activity) on true
+  where r.state = 1
+    and r.lease_until > v_clock;
+
+  return query
+  select
+    'warning', 'instances',
+    format(
+      '%s instances of workflow %s, version %s, are due, and no runtime that is alive has its code',
+      case when due.count = 1000 then '1000 or more' else due.count::text end, w.name, w.version
+    ),
+    'register that version in a runtime, or terminate the instances'
+  from workflows as w
+  cross join lateral (
+    select count(*) as count
+    from (
+      select
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at <= v_clock
+      limit 1000
+    ) as some_due
+  ) as due
+  where w.workflow <> all (coalesce(v_served, '{}'))
+    and due.count > 0
+  order by w.name, w.version;
+  v_found := v_found or found;
+
+  loop
+    -- From one activity to the next, over all tasks between them.
+    v_activity := (
+      select t.activity
+      from tasks as t
+      where t.activity > v_activity collate "C"
+        and t.held_by is null
+        and t.visible_at is null
+        and t.lane is not null
+      order by t.activity
+      limit 1
+    );
+    exit when v_activity is null;
+    continue when v_activity = any (v_activities);
+    -- Who serves which tags is known to the runtimes alone.
+    v_count := (
+      select count(*)
+      from (
+        select
+        from tasks as t
+        where t.activity = v_activity collate "C"
+          and t.tag = ''
+          and t.held_by is null
+          and t.visible_at is null
+          and t.lane is not null
+        limit 1000
+      ) as some_ready
+    );
+    if v_count > 0 then
+      v_found := true;
+      return query
+      select
+        'warning', 'instances',
+        format(
+          '%s tasks of activity %s wait, and no runtime that is alive is known to have its code',
+          case when v_count = 1000 then '1000 or more' else v_count::text end, v_activity
+        ),
+        'register the activity in a runtime';
+    end if;
+  end loop;
+
+  return query
+  select
+    'note', 'instances',
+    format(
+      'messages wait for %s ids that were never started, %s among them', e.count,
+      (
+        select string_agg(format('%L', i.id), ', ' order by i.id)
+        from instances as i
+        where i.iid = any (e.first)
+      )
+    ),
+    'start them, or find out who sends to the wrong ids'
+  from (
+    select count(*) as count, (array_agg(i.iid order by a.at, i.iid))[1:3] as first
+    from absences as a
+    join instances as i on i.iid = a.iid
+    where i.status = 0
+      and a.at < v_clock - 3600000
+  ) as e
+  where e.count > 0;
+  v_found := v_found or found;
+
+  if not v_found then
+    return query select 'ok', 'instances', 'none is set aside, and none waits for code', '';
+  end if;
+end
+$$;

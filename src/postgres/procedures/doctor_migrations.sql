@@ -1,0 +1,20 @@
+-- Who made the schema what it is: a part of doctor().
+create or replace function doctor_migrations()
+  returns table (level text, what text, detail text, fix text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  return query
+  select
+    'ok', 'migrations',
+    format(
+      'the last migration is %s; procedures were written by version %s',
+      max(m.name) filter (where m.name like 'migrations/%'),
+      string_agg(distinct m.version, ', ') filter (where m.name like 'procedures/%')
+    ),
+    ''
+  from holdfast_migrations as m;
+end
+$$;

@@ -1,0 +1,42 @@
+-- Of these instances, keeps those that were never started from being removed by remove_absent(),
+-- until the end of the transaction: something is about to be sent to them. Waits for a removal under
+-- way, and for nothing else. False when one of them is gone, so that its id has to be looked up again.
+create or replace function keep_absent(p_iids bigint[], p_clock bigint)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_absent bigint[] := array(
+    select i.iid
+    from instances as i
+    where i.iid = any (p_iids)
+      and i.status = 0
+  );
+begin
+  if cardinality(v_absent) = 0 then
+    return true;
+  end if;
+  insert into absences (at, iid)
+  select p_clock, a.iid
+  from unnest(v_absent) as a (iid)
+  order by a.iid
+  on conflict do nothing;
+
+  perform
+  from absences as a
+  where a.iid = any (v_absent)
+  order by a.iid
+  for key share;
+
+  -- In a new statement, which sees what the lock waited for.
+  return (
+    select count(*) = cardinality(v_absent)
+    from instances as i
+    where i.iid = any (v_absent)
+  );
+end
+$$;

@@ -1,0 +1,98 @@
+-- Removes instances that ended longer ago than their workflow wants them kept, with all there is of
+-- them: those first whose time was over first, at most p_limit. Returns how many ends were looked at,
+-- and when the time of the last of them was over.
+--
+-- What a workflow started is kept while the execution that did it goes on: whoever takes that over may
+-- start it again, and has to find it. It is looked at again after as long.
+--
+-- p_since spares the look at those whose time was over before, and which are known to be gone. While
+-- somebody holds back vacuum, each look would pass over all that were ever removed.
+create or replace function remove_expired(
+  p_since bigint,
+  p_limit integer,
+  out looked_at integer,
+  out reached bigint
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_iids bigint[];
+  v_kept bigint[];
+begin
+  perform require_fresh_snapshots();
+  -- What is lost in a crash is done again.
+  perform set_config('synchronous_commit', 'off', true);
+  with expired as materialized (
+    select e.workflow, e.at, e.iid, e.at + w.retention_ms as over_at
+    from workflows as w
+    cross join lateral (
+      select e.workflow, e.at, e.iid
+      from ended as e
+      where e.workflow = w.workflow
+        and e.at >= p_since - w.retention_ms
+        and e.at < v_clock - w.retention_ms
+      order by e.at
+      limit p_limit
+      -- Each runtime takes others.
+      for update skip locked
+    ) as e
+    where w.retention_ms is not null
+    order by over_at
+    limit p_limit
+  ),
+  noted as (
+    delete from ended as n
+    using expired as e
+    where n.workflow = e.workflow
+      and n.at = e.at
+      and n.iid = e.iid
+  )
+  select array_agg(e.iid), count(*), max(e.over_at)
+  into v_iids, looked_at, reached
+  from expired as e;
+
+  if v_iids is null then
+    return;
+  end if;
+
+  v_kept := array(
+    select child.iid
+    from unnest(v_iids) as e (iid)
+    cross join lateral (
+      select i.iid, i.parent_iid, i.parent_execution
+      from instances as i
+      where i.iid = e.iid
+        and i.parent_iid is not null
+      limit 1
+    ) as child
+    cross join lateral (
+      select
+      from instances as p
+      where p.iid = child.parent_iid
+        and p.execution = child.parent_execution
+        and p.status = 1
+      limit 1
+    ) as parent
+  );
+  if cardinality(v_kept) > 0 then
+    perform note_ended(v_clock, v_kept);
+    v_iids := array(select unnest(v_iids) except select unnest(v_kept));
+  end if;
+
+  delete from instances
+  where iid = any (v_iids)
+    and status > 1;
+  delete from history
+  where iid = any (v_iids);
+  delete from state
+  where iid = any (v_iids);
+end
+$$;

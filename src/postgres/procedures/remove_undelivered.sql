@@ -1,0 +1,45 @@
+-- Removes what was sent while its instance ended or was removed: its sender looked before, and
+-- committed after. Returns how many messages were among it. Bounded, so that a tick stays short: the
+-- rest goes with later ticks.
+create or replace function remove_undelivered()
+  returns bigint
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+declare
+  v_messages bigint := 0;
+  v_ended bigint[] := array(
+    select m.iid
+    from (select distinct iid from inbox where not parked) as m
+    where (
+      select true
+      from instances as i
+      where i.iid = m.iid
+        and i.status < 2
+    ) is null
+    limit 1000
+  );
+begin
+  if cardinality(v_ended) > 0 then
+    with removed as (
+      delete from inbox
+      where iid = any (v_ended)
+      returning kind
+    )
+    select count(*)
+    into v_messages
+    from removed as r
+    where r.kind = 3;
+    delete from posted
+    where iid = any (v_ended);
+  end if;
+  return v_messages;
+end
+$$;

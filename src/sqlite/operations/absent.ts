@@ -1,0 +1,42 @@
+import { EARLY_KEPT_MS, type Iid } from '../../store/workflow-store.ts'
+import type { Transaction } from '../database.ts'
+
+// Instances that messages came for and that were never started. There is one writer at a time: none
+// goes while somebody sends to it or starts it.
+
+// So that no tick takes long, whatever has piled up.
+const MOST_AT_ONCE = 500
+const MOST_MESSAGES_AT_ONCE = 10_000
+
+const INSERT_ABSENT = `
+insert into instances (iid, id, execution, status, created_at, updated_at, early)
+values (?, ?, 0, 'absent', ?, ?, 1)`
+
+/** The first message came for an id that nothing was started under. */
+export function insertAbsent(tx: Transaction, iid: Iid, id: string): void {
+  tx.sql(INSERT_ABSENT).run(iid, id, tx.now, tx.now)
+}
+
+/** Another message came for it: all of them are kept for as long again. */
+export function keepAbsent(tx: Transaction, iid: Iid): void {
+  tx.sql('update instances set updated_at = ?, early = early + 1 where iid = ?').run(tx.now, iid)
+}
+
+const EXPIRED = `
+select iid from instances
+where status = 'absent' and updated_at < ?
+order by updated_at
+limit ?`
+
+/** Removes those whose newest message is too old, some at a time; answers how many messages went. */
+export function removeAbsent(tx: Transaction): number {
+  const expired = tx.sql(EXPIRED).all(tx.now - EARLY_KEPT_MS, MOST_AT_ONCE) as { iid: Iid }[]
+  let messages = 0
+  for (const { iid } of expired) {
+    if (messages >= MOST_MESSAGES_AT_ONCE) break
+    messages += tx.sql('delete from inbox where iid = ?').run(iid)
+    tx.sql('delete from posted where iid = ?').run(iid)
+    tx.sql('delete from instances where iid = ?').run(iid)
+  }
+  return messages
+}

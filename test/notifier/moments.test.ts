@@ -1,0 +1,304 @@
+import { describe, expect, test } from 'vitest'
+
+import { virtualClock } from '../../src/base/virtual-clock.ts'
+import { Alarms } from '../../src/engine/runtime/alarms.ts'
+import { Hearing, type HearingHost } from '../../src/engine/runtime/hearing.ts'
+import { StoreClock } from '../../src/engine/runtime/store-clock.ts'
+import { Ticker, type TickHost } from '../../src/engine/runtime/ticker.ts'
+import { readPayload } from '../../src/postgres/notifier/payload.ts'
+import type { Hint, HintListener } from '../../src/store/hints.ts'
+import type { TickAnswer } from '../../src/store/workflow-store.ts'
+import { memoryLog } from '../support/workers.ts'
+
+// From the text of a notification, or the answer to a tick, to the moment at which a runtime goes
+// for work: the parts of a runtime that decide it, on a clock that is moved by hand.
+
+const NOW = 1_000_000
+const TICK_MS = 10_000
+
+/** What the store would answer to a tick when there is nothing to do. */
+const NOTHING: Extract<TickAnswer, { state: 'ok' }> = {
+  state: 'ok',
+  clock: NOW,
+  server: '',
+  owned: 0,
+  mail: [],
+  claimable: false,
+  nextDue: null,
+  wanted: [],
+  nextTask: null,
+  helped: [],
+  stranded: [],
+  undelivered: { late: 0, early: 0 },
+}
+
+function scene() {
+  const clock = virtualClock()
+  const time = new StoreClock(clock)
+  time.saw(NOW)
+  const alarms = new Alarms(clock, time)
+  /** The moments of store time at which it went for work, and what for. */
+  const went: [what: string, at: number][] = []
+  const go = (what: string): void => void went.push([what, time.now()])
+  const due = { ring: () => go('claim') }
+  const state = { answer: NOTHING, fails: false }
+  const parts = {
+    clock,
+    log: memoryLog(),
+    runtimeNumber: () => 7,
+    workflowNumbers: () => [1],
+    taskInterest: () => null,
+    heldTasks: () => [],
+    freeInstances: () => 10,
+    owns: () => false,
+    claimAt: (at: number) => alarms.set(due, at),
+    tasksAt: (at: number) => alarms.set({ ring: () => go('tasks') }, at),
+  }
+  const ticker = new Ticker({
+    ...parts,
+    store: {
+      async tick() {
+        if (state.fails) throw new Error('no connection')
+        go('tick')
+        return { ...state.answer, clock: time.now() }
+      },
+    },
+    leaseMs: 3 * TICK_MS,
+    pulse: { renewed() {}, isKept: false },
+    ownedCount: () => 0,
+    unknownActivities: () => [],
+    isIdle: () => true,
+    helpedWith() {},
+    sawTime: (ms: number) => time.saw(ms),
+  } as unknown as TickHost)
+  let listener!: HintListener
+  const hearing = new Hearing(
+    {
+      ...parts,
+      look: (iids: readonly number[]) => go(`look for ${iids.join()}`),
+      ask: async () => !(await ticker.ask()).work,
+      tick: () => ticker.wake(),
+    } as unknown as HearingHost,
+    {
+      tell() {},
+      listen(given) {
+        listener = given
+        return {
+          hears: true,
+          health: () => ({ state: 'listening', interruptions: 0 }),
+          refresh() {},
+          async close() {},
+        }
+      },
+    },
+  )
+  hearing.open()
+  /** A notification arrives. */
+  const receive = (payload: string): void => listener.hear(readPayload(payload).hint as Hint)
+  return { clock, time, went, state, ticker, receive }
+}
+
+/** The text of a notification of something that is due at a moment. */
+function dueAt(moment: number): string {
+  return `{"kind":"work","iids":[],"at":${moment}}`
+}
+
+describe('a notification', () => {
+  test('of work that is there now is followed up at once', async () => {
+    const { clock, went, receive } = scene()
+
+    receive('{"kind":"work","iids":[5,6],"at":0}')
+    await clock.advance(TICK_MS)
+
+    expect(went).toEqual([['look for 5,6', NOW]])
+  })
+
+  test('of a moment that has passed is followed up at once', async () => {
+    const { clock, went, receive } = scene()
+
+    receive(dueAt(NOW - 500))
+    await clock.advance(TICK_MS)
+
+    expect(went).toEqual([['claim', NOW]])
+  })
+
+  test('of this very moment is followed up at once', async () => {
+    const { clock, went, receive } = scene()
+
+    receive(dueAt(NOW))
+    await clock.advance(0)
+
+    expect(went).toEqual([['claim', NOW]])
+  })
+
+  test('of a moment to come is followed up then, not before, and without a grace', async () => {
+    const { clock, went, receive } = scene()
+
+    receive(dueAt(NOW + 500))
+    await clock.advance(499)
+    expect(went).toEqual([])
+    await clock.advance(1)
+
+    expect(went).toEqual([['claim', NOW + 500]])
+  })
+
+  // The source looked ahead for a minute, and left what came later to its refresh.
+  test.each([59_999, 60_000, 60_001, 30 * 86_400_000])(
+    'of a moment %d ms ahead is followed up then: nothing is too far away',
+    async (ms) => {
+      const { clock, went, receive } = scene()
+
+      receive(dueAt(NOW + ms))
+      await clock.advance(ms)
+
+      expect(went).toEqual([['claim', NOW + ms]])
+    },
+  )
+
+  test.each(['not a payload', '', '0', '-5', '{"kind":"work","iids":[],"at":0}'])(
+    'that reads %j has the store asked at once',
+    async (payload) => {
+      const { clock, went, receive } = scene()
+
+      receive(payload)
+      await clock.advance(0)
+
+      expect(went).toEqual([['tick', NOW]])
+    },
+  )
+
+  test.each(['0', '-5', 'null', '"soon"'])('of the moment %s is of now', async (moment) => {
+    const { clock, went, receive } = scene()
+
+    receive(`{"kind":"work","iids":[5],"at":${moment}}`)
+    await clock.advance(0)
+
+    expect(went).toEqual([['look for 5', NOW]])
+  })
+})
+
+describe('several moments', () => {
+  test('the earliest comes first, whichever was told of first', async () => {
+    const { clock, went, receive } = scene()
+
+    for (const ms of [900, 300, 600]) receive(dueAt(NOW + ms))
+    await clock.advance(300)
+
+    expect(went).toEqual([['claim', NOW + 300]])
+  })
+
+  test('those that have passed together are followed up by one claim', async () => {
+    const { clock, went, receive } = scene()
+
+    for (let ms = 1; ms <= 100; ms++) receive(dueAt(NOW - ms))
+    await clock.advance(0)
+
+    expect(went).toEqual([['claim', NOW]])
+  })
+
+  test('however often the same is told, there is one alarm', async () => {
+    const { clock, went, receive } = scene()
+
+    for (let i = 0; i < 1_000; i++) receive(dueAt(NOW + 500))
+    expect(clock.pending).toBe(1)
+    await clock.advance(500)
+
+    expect(went).toEqual([['claim', NOW + 500]])
+    expect(clock.pending).toBe(0)
+  })
+})
+
+describe('the answer to a tick', () => {
+  test('sets an alarm for what comes next, without a grace', async () => {
+    const { clock, went, state, ticker } = scene()
+    state.answer = { ...NOTHING, nextDue: NOW + 700 }
+
+    await ticker.ask()
+    await clock.advance(699)
+    expect(went).toEqual([['tick', NOW]])
+    await clock.advance(1)
+
+    expect(went).toEqual([
+      ['tick', NOW],
+      ['claim', NOW + 700],
+    ])
+  })
+
+  test('has what is due claimed at once, also what fell due on the way', async () => {
+    const { clock, went, state, ticker } = scene()
+    state.answer = { ...NOTHING, claimable: true, nextDue: NOW - 1 }
+
+    await ticker.ask()
+    await clock.advance(0)
+
+    expect(went).toEqual([
+      ['tick', NOW],
+      ['claim', NOW],
+    ])
+  })
+
+  test('sets an alarm for tasks that are to be tried again', async () => {
+    const { clock, went, state, ticker } = scene()
+    state.answer = { ...NOTHING, nextTask: NOW + 700 }
+
+    await ticker.ask()
+    await clock.advance(700)
+
+    expect(went.at(-1)).toEqual(['tasks', NOW + 700])
+  })
+
+  test('that holds nothing sets no alarm', async () => {
+    const { clock, went, ticker } = scene()
+
+    await ticker.ask()
+
+    expect(clock.pending).toBe(0)
+    expect(went).toEqual([['tick', NOW]])
+  })
+
+  test('that comes again and again adds no further alarm', async () => {
+    const { clock, state, ticker } = scene()
+    state.answer = { ...NOTHING, nextDue: NOW + 500_000 }
+
+    for (let i = 0; i < 100; i++) await ticker.ask()
+
+    expect(clock.pending).toBe(1)
+  })
+
+  test('that stays out is no answer: the tick is tried again, long before its time', async () => {
+    const { clock, went, state, ticker } = scene()
+    state.fails = true
+    const ticks = ticker.work()
+    ticker.wake()
+    await clock.advance(50)
+    state.fails = false
+
+    await clock.advance(2_000)
+
+    expect(went.map(([what]) => what)).toEqual(['tick'])
+    await clock.until(ticks.stop())
+  })
+
+  test('comes every ten seconds while nothing happens', async () => {
+    const { clock, went, ticker } = scene()
+    const ticks = ticker.work()
+
+    await clock.advance(60_000)
+
+    expect(went.map(([, at]) => at - NOW)).toEqual([1, 2, 3, 4, 5, 6].map((n) => n * TICK_MS))
+    await clock.until(ticks.stop())
+  })
+})
+
+describe("the store's clock", () => {
+  test('decides, whatever the clock of the process shows', async () => {
+    const { clock, time, went, receive } = scene()
+    // An hour ahead of what this process believed.
+    time.saw(NOW + 3_600_000)
+
+    receive(dueAt(NOW + 3_600_500))
+    await clock.advance(500)
+
+    expect(went).toEqual([['claim', NOW + 3_600_500]])
+  })
+})

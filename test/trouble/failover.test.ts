@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { playFailover } from './failover.ts'
+
+// `npm run failover` plays larger ones.
+test.each(['synchronous', 'asynchronous'] as const)(
+  'work goes on at the %s standby of a primary that is killed, and nothing there is contradicted',
+  { timeout: 180_000 },
+  async (following) => {
+    const seed = Math.floor(Math.random() * 1_000_000)
+
+    const { findings, acknowledged } = await playFailover(following, seed)
+
+    expect(findings, `npm run failover -- --short --following ${following} --seed ${seed}`).toEqual(
+      [],
+    )
+    expect(acknowledged).toBeGreaterThan(10)
+  },
+)

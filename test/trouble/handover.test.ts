@@ -1,0 +1,75 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { makePool } from '../../src/postgres/connections.ts'
+import type { PgPool } from '../../src/postgres/driver.ts'
+import { earsFrom } from '../../src/postgres/notifier/ear.ts'
+import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
+
+/** A message of the server: its letter, its length, and what it says. */
+function message(letter: string, ...parts: readonly string[]): Buffer {
+  const body = Buffer.from(parts.join(''), 'latin1')
+  const head = Buffer.alloc(5)
+  head.write(letter)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+// It lets everybody in and ends the connection at once: all in one piece, so that nobody who is told
+// of the first by a promise can do anything before the last is there.
+const WELCOME_AND_END = Buffer.concat([
+  message('R', '\0\0\0\0'),
+  message('Z', 'I'),
+  message('E', 'SFATAL\0', 'C57P01\0', 'Mterminating connection\0', '\0'),
+])
+
+/** A server that cuts each connection in the moment in which it is opened. */
+async function cuttingServer() {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(WELCOME_AND_END))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `postgres://nobody@127.0.0.1:${port}/nowhere`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+// An error that nobody listens to would fail this whole file, as it would end a process.
+test.each([
+  ['of our own', (url: string) => ({ source: { url }, schema: 'x' })],
+  [
+    'of a pool of the user',
+    (url: string) => {
+      const pool = new Pool({ connectionString: url }) as unknown as PgPool
+      return { source: { pool }, schema: 'x' }
+    },
+  ],
+])('a connection %s that is cut while it is handed over is lost, no more', async (_, settings) => {
+  await using server = await cuttingServer()
+  const store = postgresWorkflowStore(settings(server.url))
+
+  for (let round = 0; round < 3; round++) {
+    await expect(store.open()).rejects.toMatchObject({ code: 'connection_lost' })
+    await expect(store.reserve(1)).rejects.toMatchObject({ code: 'connection_lost' })
+  }
+
+  await store.close()
+})
+
+test('a connection for hints that is cut while it is handed over is lost, no more', async () => {
+  await using server = await cuttingServer()
+  const pool = await makePool(server.url, 1)
+
+  const opened = earsFrom(pool, { text: 'select 1' })({ heard() {}, lost() {} })
+
+  await expect(opened).rejects.toThrow('onnection')
+  await pool.end()
+})

@@ -1,0 +1,66 @@
+import { setTimeout as passTime } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { cut, isThere, type Kind, KINDS } from './server-connections.ts'
+import { until, workThrough } from './stage.ts'
+
+// `HOLDFAST_OUTAGE_MS=60000 npx vitest run test/trouble/restarts.test.ts` has a minute of outage.
+const OUTAGE_MS = Number(process.env['HOLDFAST_OUTAGE_MS'] ?? 3_000)
+const LIMIT_MS = 120_000 + 2 * OUTAGE_MS
+
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = await startPostgres()
+}, LIMIT_MS)
+afterAll(() => server.remove(), LIMIT_MS)
+
+test(
+  'a server that is stopped, crashes, or is away for a while is ridden out',
+  async () => {
+    const waits: number[] = []
+
+    const { findings, instances } = await workThrough(server.url, async ({ worksAgain }) => {
+      await worksAgain()
+      for (const how of ['fast', 'immediate'] as const) {
+        await server.stop(how)
+        await server.start()
+        waits.push(await worksAgain())
+      }
+      await server.stop()
+      await passTime(OUTAGE_MS)
+      await server.start()
+      waits.push(await worksAgain())
+    })
+
+    expect(findings).toEqual([])
+    expect(instances).toBeGreaterThan(20)
+    expect(Math.max(...waits)).toBeLessThan(30_000)
+  },
+  LIMIT_MS,
+)
+
+test(
+  'connections of every kind may be cut, again and again',
+  async () => {
+    const kinds = Object.keys(KINDS) as Kind[]
+    const cuts = new Map<Kind, number>()
+
+    const { findings, instances } = await workThrough(server.url, async ({ scene, worksAgain }) => {
+      await worksAgain()
+      for (const kind of kinds) await until(() => isThere(scene, kind))
+      for (let round = 0; round < 5; round++) {
+        for (const kind of kinds) {
+          cuts.set(kind, (cuts.get(kind) ?? 0) + (await cut(scene, kind)))
+          await passTime(100)
+        }
+      }
+      await worksAgain()
+    })
+
+    expect(findings).toEqual([])
+    expect(instances).toBeGreaterThan(20)
+    expect([...cuts.values()].map((count) => count > 0)).toEqual(kinds.map(() => true))
+  },
+  LIMIT_MS,
+)
