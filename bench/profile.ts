@@ -111,7 +111,8 @@ function print(title: string, profile: Profile, steps: number): void {
 /** What the server says that its time went into. */
 async function printStatements(server: BenchServer): Promise<void> {
   const rows = await server.query<{ what: string; calls: string; mean: number; share: number }>(
-    'bench_holdfast',
+    // Where the extension is; it knows of all databases.
+    'postgres',
     `select regexp_replace(left(query, 60), '\\s+', ' ', 'g') as what, calls::text,
        mean_exec_time as mean, total_exec_time / sum(total_exec_time) over () as share
      from pg_stat_statements s join pg_database d on d.oid = s.dbid

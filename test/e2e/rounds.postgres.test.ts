@@ -5,7 +5,7 @@ import { STORES } from './stores.ts'
 const [, kind] = STORES.find(([name]) => name === 'postgres')!
 
 // `npm run soak` plays as many as you like.
-test.each([1, 2])(
+test.each([1])(
   'on postgres, whatever is killed or frozen, all ends as if nothing had happened (%i)',
   { timeout: 120_000 },
   async () => {
