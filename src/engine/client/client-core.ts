@@ -81,7 +81,9 @@ export class ClientCore implements Past {
 
   /** The moment so long from now, by the store's clock; 0 for now. */
   async momentAfter(delayMs: number): Promise<number> {
-    return delayMs === 0 ? 0 : momentAfter(await this.setup.store.now(), delayMs)
+    if (delayMs === 0) return 0
+    const { runtime, store } = this.setup
+    return momentAfter(runtime?.storeNow() ?? (await store.now()), delayMs)
   }
 
   look(iid: Iid): Promise<InstanceRow | undefined> {

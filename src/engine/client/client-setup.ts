@@ -29,6 +29,8 @@ export interface LocalRuntime {
   readonly endings: Endings
   /** Who waits in this process for which answer. */
   readonly replied?: { wait(to: string, told: () => void): () => void }
+  /** The store's clock, as far as it is known. */
+  storeNow(): number
   /** Something may have become claimable. */
   claimNow(): void
   /** There is mail for these. */

@@ -453,6 +453,10 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#time.saw(ms)
   }
 
+  storeNow(): number {
+    return this.#time.now()
+  }
+
   askWhatIsNext(): void {
     this.#ticker.wake()
   }
