@@ -76,7 +76,7 @@ async function takeRound(
   taken.workflows.push(workflowsPerSecond)
   const place = await makePlace()
   taken.commits.push(await commitRate(place.url, plan))
-  taken.crossed.push(...(await crossings(place, crossing)))
+  taken.crossed.push(...(await crossings(place, crossing)).seen)
 }
 
 /** Single-row commits per second over four connections. */

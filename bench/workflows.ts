@@ -94,8 +94,8 @@ export async function benchWorkflows(options: EngineOptions): Promise<Row[]> {
   )
   const rows: Row[] = []
   for (const [bed, taken] of all) {
-    const crossed = await onFresh(bed.makePlace, (place) => crossings(place, size.crossing))
-    rows.push(...rowsOf(bed.kind, taken, crossed, size))
+    const { seen } = await onFresh(bed.makePlace, (place) => crossings(place, size.crossing))
+    rows.push(...rowsOf(bed.kind, taken, seen, size))
   }
   return rows
 }

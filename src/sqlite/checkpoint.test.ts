@@ -8,7 +8,7 @@ const KB = 1024
 const MB = 1024 * KB
 
 /** A checkpointer over a WAL that begins anew after each checkpoint, in a file that stays as it is. */
-function overWal() {
+function overWal({ withRoom = false } = {}) {
   const lengths: number[] = []
   let length = 0
   let size = 0
@@ -21,6 +21,10 @@ function overWal() {
       return found
     },
     shorten: () => void (size = length),
+    lengthen(bytes) {
+      size += bytes
+      return bytes
+    },
   })
   return {
     checkpointer,
@@ -29,6 +33,7 @@ function overWal() {
     /** So many writes that take so much each. */
     write: (count: number, each: number): void => {
       for (let i = 0; i < count; i++) {
+        if (withRoom) checkpointer.makeRoom()
         length += each
         size = Math.max(size, length)
         checkpointer.wrote()
@@ -102,6 +107,7 @@ test('a checkpoint that fails is tried again later, and nobody hears of it', () 
       throw new Error('disk full')
     },
     shorten() {},
+    lengthen: () => 0,
   })
 
   for (let i = 0; i < 64; i++) {
@@ -121,4 +127,27 @@ test('one that was stopped does nothing more', () => {
   vi.advanceTimersByTime(60_000)
 
   expect(lengths).toEqual([])
+})
+
+test('a WAL that grows gets room, more each time, and none while it goes over what is there', () => {
+  const { write, size } = overWal({ withRoom: true })
+
+  write(1, KB)
+  expect(size()).toBe(KB)
+  write(1, KB)
+  expect(size()).toBe(257 * KB)
+  write(255, KB)
+  expect(size()).toBe(257 * KB)
+  write(2, KB)
+  expect(size()).toBe((258 + 512) * KB)
+})
+
+test('room does not pass for what stands in the WAL', () => {
+  const { write, lengths, size } = overWal({ withRoom: true })
+
+  write(39, 100 * KB)
+  vi.advanceTimersByTime(60_000)
+
+  expect(lengths).toEqual([])
+  expect(size()).toBeGreaterThan(39 * 100 * KB)
 })

@@ -6,6 +6,9 @@
 // is at least what its file has grown by. As long as the WAL goes over what stood there before, its
 // file does not grow; then it is guessed from the number of writes and from what a write took the
 // last time.
+//
+// A commit that makes the file longer waits for the file system to note the new length as well,
+// which takes a disk half as long again. So a WAL that grows is given room ahead of what it needs.
 
 const MB = 1024 * 1024
 /** Worth a checkpoint when there is nothing else to do. */
@@ -16,6 +19,9 @@ const LONG = 32 * MB
 const HUGE = 64 * MB
 /** What a write takes, until there is an experience. */
 const PER_WRITE = 80 * 1024
+/** How much room a WAL gets the first time, and at the most; twice as much each time. */
+const LEAST_ROOM = MB / 4
+const MOST_ROOM = 4 * MB
 /** Without a call for so long, there is a pause. */
 const PAUSE_MS = 20
 
@@ -27,9 +33,11 @@ export interface Wal {
   checkpoint(): number
   /** Cuts it off where nobody needs it any more, if that is possible now. */
   shorten(): void
+  /** Makes the file longer by zeros; answers by how many. */
+  lengthen(bytes: number): number
 }
 
-/** Decides when a checkpoint is made. */
+/** Decides when a checkpoint is made, and how long the file is. */
 export class Checkpointer {
   readonly #wal: Wal
   #writes = 0
@@ -38,6 +46,8 @@ export class Checkpointer {
   #sizeBefore = 0
   #size = 0
   #isMeasured = true
+  #wantsRoom = false
+  #room = LEAST_ROOM
   #timer: NodeJS.Timeout | undefined
 
   constructor(wal: Wal) {
@@ -48,6 +58,17 @@ export class Checkpointer {
   wrote(): void {
     this.#writes++
     this.#isMeasured = false
+  }
+
+  /** To be called by who may write at this moment, before he does. */
+  makeRoom(): void {
+    if (!this.#wantsRoom) return
+    this.#wantsRoom = false
+    const made = this.#wal.lengthen(this.#room)
+    this.#room = Math.min(this.#room * 2, MOST_ROOM)
+    // Nothing stands there yet.
+    this.#size += made
+    this.#sizeBefore += made
   }
 
   /** To be called after each operation, once its answer has left. */
@@ -66,7 +87,11 @@ export class Checkpointer {
   }
 
   #length(): number {
-    if (!this.#isMeasured) this.#size = this.#wal.size()
+    if (!this.#isMeasured) {
+      const size = this.#wal.size()
+      this.#wantsRoom = size > this.#size
+      this.#size = size
+    }
     this.#isMeasured = true
     return Math.max(this.#writes * this.#perWrite, this.#size - this.#sizeBefore)
   }

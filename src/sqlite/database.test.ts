@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { settingsFor, tempFile } from '../../test/support/sqlite.ts'
@@ -144,5 +144,47 @@ test('a write that need not last is not synced; the next one that must is, and s
     )
 
   expect([count(true), count(false), count(false), count(true)]).toEqual([2, 1, 1, 2])
+  database.close()
+})
+
+test('a WAL has room ahead of what it needs, and what stands before the room is found again', () => {
+  using file = tempFile()
+  using copy = tempFile()
+  const database = new Database(settingsFor(file.path, { durability: 'fsync' }))
+  const count = (): void => {
+    database.write('test', 0, (tx) => tx.sql('update store set next_iid = next_iid + 1').run())
+    database.tidy()
+  }
+  const size = (): number => statSync(`${file.path}-wal`).size
+  count()
+  count()
+  const before = size()
+
+  count()
+  const now = database.read('test', 0, next)
+
+  // It goes over what is there.
+  expect(size()).toBe(before)
+  expect(before).toBeGreaterThan(256 * 1024)
+  // As after a crash: the room is still there, and nothing but zeros.
+  copyFileSync(file.path, copy.path)
+  copyFileSync(`${file.path}-wal`, `${copy.path}-wal`)
+  const reopened = new Database(settingsFor(copy.path))
+  expect(reopened.read('test', 0, next)).toEqual(now)
+  expect(reopened.sql('pragma integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  reopened.close()
+  database.close()
+})
+
+test('a write that need not last makes no room', () => {
+  using file = tempFile()
+  const database = new Database(settingsFor(file.path, { durability: 'os' }))
+
+  for (let i = 0; i < 5; i++) {
+    database.write('test', 0, (tx) => tx.sql('update store set next_iid = next_iid + 1').run())
+    database.tidy()
+  }
+
+  expect(statSync(`${file.path}-wal`).size).toBeLessThan(256 * 1024)
   database.close()
 })

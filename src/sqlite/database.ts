@@ -7,6 +7,7 @@ import { type Driver, openDriver, type Statement } from './driver.ts'
 import { checkFile, migrate } from './migrate.ts'
 import type { SqliteSettings } from './options.ts'
 import { isDiskFull, toStoreError } from './sqlite-error.ts'
+import { lengthen } from './wal-room.ts'
 
 /** What an operation works with: the inside of one transaction. */
 export interface Transaction {
@@ -52,6 +53,7 @@ export class Database {
         size: () => statSync(walPath, { throwIfNoEntry: false })?.size ?? 0,
         checkpoint: () => this.#checkpoint('passive').log * FRAME,
         shorten: () => void this.#checkpoint('truncate'),
+        lengthen: (bytes) => lengthen(walPath, bytes),
       })
     } catch (error) {
       this.#driver.close()
@@ -86,9 +88,13 @@ export class Database {
     work: (tx: Transaction) => T,
     durable = true,
   ): T {
-    this.#syncCommits(durable && this.#settings.durability === 'fsync')
+    const isSynced = durable && this.#settings.durability === 'fsync'
+    this.#syncCommits(isSynced)
     const transact = (): T =>
-      this.#transact('begin immediate', operation, () => work(this.#transaction(clockOffsetMs)))
+      this.#transact('begin immediate', operation, () => {
+        if (isSynced) this.#checkpointer.makeRoom()
+        return work(this.#transaction(clockOffsetMs))
+      })
     try {
       return transact()
     } catch (error) {

@@ -1,7 +1,7 @@
 // A runtime: one process's share of the work. It registers with the store, and puts together the
 // loops that claim, turn, commit and tick; each is a supervised worker.
 
-import { type Clock, sleep } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { HearingHealth, News } from '../../store/hints.ts'
 import { StoreError } from '../../store/store-error.ts'
@@ -36,6 +36,7 @@ import { type Endings, Waiters } from './endings.ts'
 import { guardGlobals } from './guard-globals.ts'
 import { Hearing } from './hearing.ts'
 import { IidPool } from './iid-pool.ts'
+import { Life, untilAnswered } from './life.ts'
 import { type MailHost, MailReader } from './mail-reader.ts'
 import { Outgoing } from './outgoing.ts'
 import { Ownership } from './ownership.ts'
@@ -113,18 +114,13 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   readonly #claimer: Claimer
   readonly #ticker: Ticker
   readonly #hearing: Hearing
+  readonly #life: Life
   readonly #numbers = new Map<WorkflowDefinition, number>()
   readonly #warned = new Set<string>()
   readonly #dueAlarm = { ring: () => this.#claimDue() }
   #supervisor: Supervisor | undefined
   readonly #stopWatching: (() => void)[] = []
-  #identity: Identity = { runtime: 0, server: '' }
   #closing = false
-  /** It is dead by its own wish. */
-  #unregistered = false
-  #dead = 0
-  #setBacks = 0
-  #rebirth: Promise<void> | undefined
   #client: Client | undefined
 
   private constructor(setup: RuntimeSetup) {
@@ -138,6 +134,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#time = new StoreClock(clock)
     this.#alarms = new Alarms(clock, this.#time)
     this.#iids = new IidPool(store)
+    this.#life = this.#makeLife()
     this.#committer = new Committer(this)
     this.#claimer = new Claimer(this)
     this.#ticker = new Ticker(this)
@@ -228,7 +225,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       recall: (copy) => conductor.recall(copy),
       startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
       hint: (targets) => this.hint(targets),
-      setBacks: () => this.#setBacks,
+      setBacks: () => this.#life.setBacks,
     })
     this.#workforce = new Workforce(
       {
@@ -263,8 +260,8 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   static async open(setup: RuntimeSetup): Promise<EngineRuntime> {
     const runtime = new EngineRuntime(setup)
     await setup.store.open()
-    await runtime.#register()
-    setup.store.onPromotion?.(() => runtime.#setBack())
+    await runtime.#life.register()
+    setup.store.onPromotion?.(() => runtime.#life.setBack())
     runtime.pulse.start(setup.store)
     runtime.#stopWatching.push(watchStrays())
     if (setup.guarded) runtime.#stopWatching.push(guardGlobals())
@@ -314,7 +311,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   }
 
   hint(targets: readonly Hint[]): void {
-    const own = this.#identity.runtime
+    const own = this.runtimeNumber()
     this.#mail.look(
       targets.filter(({ owner }) => owner === null || owner === own).map(({ iid }) => iid),
     )
@@ -382,8 +379,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     for (const stop of this.#stopWatching) stop()
     await this.pulse.stop()
     try {
-      this.#unregistered = true
-      await this.store.unregister(this.#identity.runtime)
+      await this.#life.unregister()
       // What it had is anybody's now.
       this.tell({ kind: 'freed' })
     } finally {
@@ -417,11 +413,11 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   }
 
   identity(): Identity {
-    return this.#identity
+    return this.#life.identity
   }
 
   runtimeNumber(): number {
-    return this.#identity.runtime
+    return this.#life.identity.runtime
   }
 
   workflowNumbers(): readonly number[] {
@@ -514,100 +510,74 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.#mail.look(iids)
   }
 
-  async onDead(runtime: number): Promise<void> {
-    // Several loops may be told of the same death.
-    if (runtime !== this.#identity.runtime || this.#unregistered) return
-    await (this.#rebirth ??= this.#startOver().finally(() => (this.#rebirth = undefined)))
+  onDead(runtime: number): Promise<void> {
+    return this.#life.onDead(runtime)
   }
 
   isDead(runtime: number): boolean {
-    return runtime === this.#dead || runtime !== this.#identity.runtime
-  }
-
-  async #startOver(): Promise<void> {
-    this.#dead = this.#identity.runtime
-    this.log.error(
-      { runtime: this.#identity.runtime },
-      'this runtime was declared dead because its lease ended; it goes on under a new number',
-    )
-    for (const copy of this.#conductor.copies) {
-      if (copy.turn > 0) this.#conductor.recall(copy, 'another runtime has taken over')
-    }
-    this.#committer.forgetTurns()
-    this.#conductor.copies.forgetReleased()
-    this.#workforce.tasks.lost('another runtime has taken over')
-    await this.#register()
-    this.#hearing.refresh()
-    this.#ticker.wake()
-  }
-
-  /**
-   * Another server has taken the place of the one before, and may have lost its latest writes. Its
-   * epochs then begin again where they were, so no write under the old number may reach it: what it
-   * would be judged by can be the same. All is forgotten at once, and read from the new server.
-   */
-  #setBack(): void {
-    const old = this.#identity.runtime
-    if (this.#closing || old === this.#dead) return
-    const { copies } = this.#conductor
-    this.log.warn(
-      { runtime: old, copies: copies.owned },
-      'the database server is another one, which may have lost the latest writes; this runtime ' +
-        'forgets its copies and goes on under a new number',
-    )
-    this.#dead = old
-    this.#setBacks++
-    for (const copy of copies) {
-      if (copy.turn > 0 || copy.parent !== null) {
-        this.#conductor.setBack(copy, 'the database may have lost its latest turns')
-      }
-    }
-    this.#committer.forgetAll()
-    copies.forgetReleased()
-    this.#workforce.tasks.lost('the database may have lost it')
-    this.#iids.forget()
-    this.#rebirth ??= this.#comeBack(old)
-      .catch((err: unknown) => this.log.error({ err }, 'this runtime could not come back'))
-      .finally(() => (this.#rebirth = undefined))
-  }
-
-  async #comeBack(old: number): Promise<void> {
-    await this.#untilDone(() => this.#register())
-    // What it had is anybody's now, rather than after its lease.
-    await this.#untilDone(() => this.store.unregister(old))
-    this.#hearing.refresh()
-    this.#ticker.wake()
-    this.#claimer.wake()
-  }
-
-  /** Calls the store until it answers. */
-  async #untilDone<T>(call: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await call()
-      } catch (error) {
-        const again = error instanceof StoreError && error.retryable && !this.#closing
-        if (!again) throw error
-        await sleep(this.clock, 100)
-      }
-    }
+    return this.#life.isDead(runtime)
   }
 
   onLapse(): Promise<void> {
-    return this.#ownership.dropTaken(this.#identity.runtime)
+    return this.#ownership.dropTaken(this.runtimeNumber())
   }
 
-  async onServerChange(): Promise<ReadonlySet<Iid>> {
-    const { server, copies, lost } = await this.#ownership.dropUnknown(this.#identity.runtime)
-    this.log.warn(
-      { copies, lost: lost.size },
-      'the database server restarted or is another one; copies in memory were compared with it',
-    )
-    // A server that lost its tail may hand out the same numbers again.
-    this.#iids.forget()
-    this.#identity = { ...this.#identity, server }
-    this.#claimer.reconcile()
-    return lost
+  onServerChange(): Promise<ReadonlySet<Iid>> {
+    return this.#life.onServerChange()
+  }
+
+  #makeLife(): Life {
+    const { store, clock, log, leaseMs, registry, info } = this.#setup
+    const workflows = registry.workflows.map(({ name, version, retentionMs }) => ({
+      name,
+      version,
+      retentionMs,
+    }))
+    return new Life({
+      store,
+      clock,
+      log,
+      registration: { leaseMs, workflows, info },
+      registered: (registered, askedMs) => {
+        this.#time.saw(registered.clock)
+        this.#ticker.renewedAt(askedMs)
+        this.pulse.shared.runtime = registered.runtime
+        registry.workflows.forEach((definition, i) =>
+          this.#numbers.set(definition, registered.workflows[i]!),
+        )
+      },
+      takenOver: () => {
+        for (const copy of this.#conductor.copies) {
+          if (copy.turn > 0) this.#conductor.recall(copy, 'another runtime has taken over')
+        }
+        this.#committer.forgetTurns()
+        this.#conductor.copies.forgetReleased()
+        this.#workforce.tasks.lost('another runtime has taken over')
+      },
+      setBack: () => {
+        for (const copy of this.#conductor.copies) {
+          if (copy.turn === 0 && copy.parent === null) continue
+          this.#conductor.setBack(copy, 'the database may have lost its latest turns')
+        }
+        this.#committer.forgetAll()
+        this.#conductor.copies.forgetReleased()
+        this.#workforce.tasks.lost('the database may have lost it')
+        this.#iids.forget()
+      },
+      owned: () => this.#conductor.copies.owned,
+      goOn: () => {
+        this.#hearing.refresh()
+        this.#ticker.wake()
+        this.#claimer.wake()
+      },
+      dropUnknown: (runtime) => this.#ownership.dropUnknown(runtime),
+      serverChanged: () => {
+        // A server that lost its tail may hand out the same numbers again.
+        this.#iids.forget()
+        this.#claimer.reconcile()
+      },
+      isClosing: () => this.#closing,
+    })
   }
 
   async #startUnowned(start: NewInstance, iid: Iid): Promise<Started> {
@@ -645,7 +615,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   async #aboutTo(copy: Copy, doing: string): Promise<boolean> {
     const { iid, epoch } = copy
     try {
-      if (await this.store.aboutTo(this.#identity.runtime, iid, epoch, doing)) return true
+      if (await this.store.aboutTo(this.runtimeNumber(), iid, epoch, doing)) return true
       this.#conductor.drop(copy, 'it was taken away')
     } catch (error) {
       this.log.warn({ id: copy.id, err: error }, 'what is about to be done could not be noted')
@@ -656,7 +626,11 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   }
 
   async #foreignNumber(name: string, version: string): Promise<number> {
-    const [number] = await this.#untilDone(() => this.store.workflowNumbers([{ name, version }]))
+    const [number] = await untilAnswered(
+      this.clock,
+      () => this.#closing,
+      () => this.store.workflowNumbers([{ name, version }]),
+    )
     return number!
   }
 
@@ -676,27 +650,6 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     this.log.warn(
       { workflow: name, version },
       'this workflow is not registered here: its instances wait for a runtime that registers it',
-    )
-  }
-
-  async #register(): Promise<void> {
-    const { registry, info } = this.#setup
-    const begunMs = this.clock.now()
-    const registered = await this.store.register({
-      leaseMs: this.leaseMs,
-      workflows: registry.workflows.map(({ name, version, retentionMs }) => ({
-        name,
-        version,
-        retentionMs,
-      })),
-      info,
-    })
-    this.#time.saw(registered.clock)
-    this.#ticker.renewedAt(begunMs)
-    this.#identity = { runtime: registered.runtime, server: registered.server }
-    this.pulse.shared.runtime = registered.runtime
-    registry.workflows.forEach((definition, i) =>
-      this.#numbers.set(definition, registered.workflows[i]!),
     )
   }
 }

@@ -21,3 +21,13 @@ export function write<Args extends unknown[], Result>(
 ): Operation<Args, Result> {
   return { mode: 'write', run }
 }
+
+/**
+ * An operation whose change power loss may undo: whoever relies on it is a process on the same
+ * machine, and ends with it.
+ */
+export function fleeting<Args extends unknown[], Result>(
+  run: (tx: Transaction, ...args: Args) => Result,
+): Operation<Args, Result> {
+  return { mode: 'write', run, isDurable: () => false }
+}

@@ -7,7 +7,7 @@ import { importInstance } from './import.ts'
 import { send } from './inbox.ts'
 import { find, look } from './look.ts'
 import { news } from './news.ts'
-import { type Operation, read, write } from './operation.ts'
+import { fleeting, type Operation, read, write } from './operation.ts'
 import { post } from './post.ts'
 import { load, owned, verify } from './reads.ts'
 import { remove } from './remove.ts'
@@ -32,16 +32,16 @@ export const OPERATIONS = {
   workflowNumbers: write(workflowNumbers),
   start: write(start),
   commit: write(commit),
-  claim: write(claim),
+  claim: fleeting(claim),
   load: read(load),
   aboutTo: write(aboutTo),
-  claimTasks: write(claimTasks),
+  claimTasks: fleeting(claimTasks),
   finishTasks: write(finishTasks),
   beat: write(beat),
   holding: read(holding),
   send: write(send),
   post: write(post),
-  tick: write(tick),
+  tick: fleeting(tick),
   news: read(news),
   verify: read(verify),
   suspend: write(suspend),

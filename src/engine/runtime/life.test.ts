@@ -1,0 +1,86 @@
+import { expect, test, vi } from 'vitest'
+import { systemClock } from '../../base/clock.ts'
+import { silentLog } from '../../base/log.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { Life } from './life.ts'
+
+/** A life over a store that gives out the numbers 1, 2, 3; what happens to it is written down. */
+function alife() {
+  const did: string[] = []
+  let last = 0
+  const store = {
+    register: vi.fn<WorkflowStore['register']>(async () => ({
+      runtime: ++last,
+      server: 'a',
+      clock: 0,
+      workflows: [],
+    })),
+    unregister: vi.fn<WorkflowStore['unregister']>(async () => {}),
+  }
+  const life = new Life({
+    store,
+    clock: systemClock(),
+    log: silentLog,
+    registration: { leaseMs: 1_000, workflows: [], info: '' },
+    registered: ({ runtime }) => void did.push(`registered ${runtime}`),
+    takenOver: () => void did.push('taken over'),
+    setBack: () => void did.push('set back'),
+    owned: () => 0,
+    goOn: () => void did.push('goes on'),
+    dropUnknown: async () => ({ server: 'b', copies: 2, lost: new Set([7]) }),
+    serverChanged: () => void did.push('server changed'),
+    isClosing: () => false,
+  })
+  return { life, store, did }
+}
+
+test('a death that several loops are told of is seen to once, and all of them wait for it', async () => {
+  const { life, did } = alife()
+  await life.register()
+
+  await Promise.all([life.onDead(1), life.onDead(1)])
+  await life.onDead(1)
+
+  expect(did).toEqual(['registered 1', 'taken over', 'registered 2', 'goes on'])
+  expect(life.identity.runtime).toBe(2)
+  expect(life.isDead(1)).toBe(true)
+  expect(life.isDead(2)).toBe(false)
+})
+
+test('one that was ended on purpose does not come back', async () => {
+  const { life, store, did } = alife()
+  await life.register()
+
+  await life.unregister()
+  await life.onDead(1)
+
+  expect(store.unregister).toHaveBeenCalledExactlyOnceWith(1)
+  expect(did).toEqual(['registered 1'])
+})
+
+test('one that is set back is dead at once, and frees what it had when the store answers', async () => {
+  const { life, store, did } = alife()
+  await life.register()
+  store.register.mockRejectedValueOnce(new StoreError('connection_lost', 'register', 'cut'))
+
+  life.setBack()
+  life.setBack()
+  expect(life.isDead(1)).toBe(true)
+  await vi.waitUntil(() => did.includes('goes on'))
+
+  expect(did).toEqual(['registered 1', 'set back', 'registered 2', 'goes on'])
+  expect(store.unregister).toHaveBeenCalledExactlyOnceWith(1)
+  expect(life.setBacks).toBe(1)
+})
+
+test('another server is named from then on, and what it lacks is told', async () => {
+  const { life, did } = alife()
+  await life.register()
+
+  const lost = await life.onServerChange()
+
+  expect([...lost]).toEqual([7])
+  expect(life.identity).toEqual({ runtime: 1, server: 'b' })
+  expect(did).toEqual(['registered 1', 'server changed'])
+})
