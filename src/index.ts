@@ -14,6 +14,7 @@ import { type Client, EngineClient } from './engine/client/client.ts'
 import { type Runtime, RuntimeClient } from './engine/client/runtime-client.ts'
 import { type Registrable, registryOf } from './engine/registry.ts'
 import { EngineRuntime } from './engine/runtime/runtime.ts'
+import { outsideExecution } from './engine/runtime/strays.ts'
 import { servedTags, UNTAGGED } from './engine/served-tags.ts'
 import { valuesOf } from './engine/values.ts'
 import { postgres } from './postgres/store.ts'
@@ -98,15 +99,22 @@ export async function open(store: string | Store, options: OpenOptions): Promise
     sessions: option(resolveSessions, resolveSessions(undefined)),
   })
   const { register, concurrency, lease, watchdog, codec, log, limits, tags, sessions } = resolved
-  if (register === undefined) throw new TypeError('open: register is missing')
+  if (register === undefined) {
+    throw new TypeError(
+      'open: register is missing: name the workflows and activities to run here, or use connect() to run nothing',
+    )
+  }
   // A module that is loaded again while it is worked on defines the same things again.
   const inDevelopment = process.env['NODE_ENV'] === 'development'
-  const registry = registryOf(register, inDevelopment ? log.warn.bind(log) : undefined)
+  const safeLog = childLog(log, {})
+  const registry = registryOf(register, inDevelopment ? safeLog.warn : undefined, (data, message) =>
+    outsideExecution(() => safeLog.warn(data, message)),
+  )
   const setup = {
     store: workflowStore(store),
     values: valuesOf(codec),
     clock: systemClock(),
-    log: childLog(log, {}),
+    log: safeLog,
   }
   try {
     const runtime = await EngineRuntime.open({

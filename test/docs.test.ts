@@ -63,7 +63,7 @@ describe('the pages', () => {
     expect(typeErrors(code.filter((block) => !fileOf(block)))).toEqual([])
   })
 
-  test('each relative link leads to a file', () => {
+  test('each relative link leads to a file, and to a heading if it names one', () => {
     expect(PAGES.flatMap((page) => deadLinks(page, read(page)))).toEqual([])
   })
 })
@@ -121,12 +121,15 @@ describe('the checks themselves', () => {
   test('they find a link that leads nowhere, outside of code', () => {
     const page =
       '[a](LICENSE) [b](docs/none.md#there "b") [c](#here) [d](https://none) ![e](none.png)\n' +
-      '```md\n[f](none.md)\n```\n[g]: ./none.txt'
+      '```md\n[f](none.md)\n# Here\n```\n[g]: ./none.txt\n' +
+      '## `code()`, and _words_\n[h](#code-and-words) [i](CONTRIBUTING.md#commits) [j](LICENSE#x)'
 
     expect(deadLinks('README.md', page)).toEqual([
-      'README.md -> docs/none.md',
+      'README.md -> docs/none.md#there',
+      'README.md -> #here',
       'README.md -> none.png',
       'README.md -> ./none.txt',
+      'README.md -> LICENSE#x',
     ])
   })
 })
@@ -228,13 +231,36 @@ export {}
 }
 
 function deadLinks(page: string, text: string): string[] {
-  const prose = text.replace(/^ *```[^]*?^ *```$/gm, '').replace(/`[^`\n]*`/g, '')
-  return [...prose.matchAll(/\]\(([^)\s]+)[^)]*\)|^\[[^\]]+\]:\s*(\S+)/gm)]
+  return [
+    ...withoutCode(text)
+      .replace(/`[^`\n]*`/g, '')
+      .matchAll(/\]\(([^)\s]+)[^)]*\)|^\[[^\]]+\]:\s*(\S+)/gm),
+  ]
     .map((match) => match[1] ?? match[2]!)
-    .filter((link) => !/^(#|[a-z]+:)/i.test(link))
-    .map((link) => link.replace(/#.*$/, ''))
-    .filter((link) => !existsSync(join(ROOT, dirname(page), decodeURIComponent(link))))
+    .filter((link) => !/^[a-z]+:/i.test(link))
+    .filter((link) => !leadsSomewhere(page, text, link))
     .map((link) => `${page} -> ${link}`)
+}
+
+function leadsSomewhere(page: string, text: string, link: string): boolean {
+  const [path = '', heading] = link.split('#')
+  const target = path === '' ? page : join(dirname(page), decodeURIComponent(path))
+  if (!existsSync(join(ROOT, target))) return false
+  return heading === undefined || anchors(target === page ? text : read(target)).includes(heading)
+}
+
+/** What the headings of a page are called in links, as GitHub has it. */
+function anchors(text: string): string[] {
+  return [...withoutCode(text).matchAll(/^#+ (.*)$/gm)].map((match) =>
+    match[1]!
+      .toLowerCase()
+      .replace(/\b_|_\b|[^\p{L}\p{N}\s_-]/gu, '')
+      .replace(/\s/g, '-'),
+  )
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^ *```[^]*?^ *```$/gm, '')
 }
 
 /** What a shell script does, apart from setting itself up. */

@@ -66,12 +66,21 @@ describe('the tarball', () => {
     )
   })
 
-  test('it holds no tests, and nothing but the build and its sources besides', () => {
+  test('it holds no tests, and nothing but the build, its sources and what is there to read', () => {
     const others = files().filter(
-      (file) => /\.test(-d)?\./.test(file) || !/^(dist\/|src\/|[^/]+$)/.test(file),
+      (file) =>
+        /\.test(-d)?\./.test(file) || !/^(dist\/|src\/|docs\/|examples\/|[^/]+$)/.test(file),
     )
 
     expect(others).toEqual([])
+  })
+
+  test('it holds what its readme links to', () => {
+    const readme = readFileSync(join(installed, 'README.md'), 'utf8')
+    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link!)
+
+    expect(links.length).toBeGreaterThan(0)
+    expect(links.filter((link) => !existsSync(join(installed, link)))).toEqual([])
   })
 
   test('it holds exactly the sources that its maps name', () => {

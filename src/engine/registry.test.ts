@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { activity, workflow } from './definitions.ts'
+import { activity, type ActivityDefinition, type AnyActivity, workflow } from './definitions.ts'
 import { type Registrable, registryOf } from './registry.ts'
 
 const hello = workflow('hello', async () => 1)
@@ -86,6 +86,22 @@ describe('a registry', () => {
     )
   })
 
+  test('a workflow that calls another definition of a registered activity is told of once', () => {
+    const told: object[] = []
+    const registry = registryOf([hello, greet], undefined, (data) => told.push(data))
+    const called = definitionOf(activity('greet', () => 'ho'))
+    const unknown = definitionOf(activity('wave', () => 'hi'))
+    const alike = definitionOf(activity('wave', () => 'ho'))
+
+    for (const learnt of [definitionOf(greet), unknown, alike, called, called]) {
+      registry.learn(learnt)
+    }
+
+    expect(told).toEqual([{ activity: 'greet' }])
+    expect(registry.activity('greet')).toBe(greet)
+    expect(registry.activity('wave')).toBe(unknown)
+  })
+
   test('in development the later of two definitions replaces the earlier, with a warning', () => {
     const warnings: [object, string][] = []
     const warn = (data: object, message: string): number => warnings.push([data, message])
@@ -129,3 +145,8 @@ describe('a registry', () => {
     expect(() => registryOf(value as Registrable)).toThrow(message)
   })
 })
+
+/** A definition as the engine sees it. */
+function definitionOf(given: AnyActivity): ActivityDefinition {
+  return registryOf(given).activity(given.name)!
+}

@@ -26,7 +26,7 @@ export interface Registry {
   learn(activity: ActivityDefinition): void
 }
 
-/** Tells of a definition that took the place of another. */
+/** Tells of definitions under one name that differ. */
 export type Warn = (data: object, message: string) => void
 
 /**
@@ -35,8 +35,15 @@ export type Warn = (data: object, message: string) => void
  *
  * With `warn`, the later one replaces the earlier, and `warn` is told. That is for development,
  * where a module that is loaded again defines the same things again.
+ *
+ * `onOther` is told, once for each name, that a workflow calls another definition of an activity
+ * than the one that was registered: whoever registered it may believe that it is what runs.
  */
-export function registryOf(registrable: Registrable, warn?: Warn): Registry {
+export function registryOf(
+  registrable: Registrable,
+  warn?: Warn,
+  onOther: Warn = () => {},
+): Registry {
   const workflows = new Map<string, WorkflowDefinition>()
   const activities = new Map<string, ActivityDefinition>()
   for (const found of definitionsIn(registrable)) {
@@ -46,6 +53,7 @@ export function registryOf(registrable: Registrable, warn?: Warn): Registry {
   if (workflows.size === 0 && activities.size === 0) {
     throw new TypeError('open: register holds no workflow and no activity with code')
   }
+  const registered = new Map(activities)
   const all = [...workflows.values()]
   const names = new Set(all.map(({ name }) => name))
   const latest = new Map(
@@ -60,7 +68,15 @@ export function registryOf(registrable: Registrable, warn?: Warn): Registry {
       return [...activities.keys()]
     },
     learn(activity) {
-      if (!activities.has(activity.name)) activities.set(activity.name, activity)
+      const { name } = activity
+      if (!activities.has(name)) activities.set(name, activity)
+      const other = registered.get(name)
+      if (other === undefined || other === activity) return
+      registered.delete(name)
+      onOther(
+        { activity: name },
+        'a workflow calls another definition of this activity than the registered one, and runs what it calls; define it as a contract to choose its code where it is registered',
+      )
     },
   }
 }

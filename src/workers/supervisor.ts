@@ -161,7 +161,8 @@ class WorkerGroup implements Supervisor {
     this.#deaths.set(worker, recent)
     if (recent.length <= this.#max) {
       const delayMs = worker.backoffMs(recent.length)
-      this.#log.warn({ worker: worker.name, deaths: recent.length, delayMs }, 'restarting worker')
+      const data = { worker: worker.name, deaths: recent.length, delayMs: Math.round(delayMs) }
+      this.#log.warn(data, 'restarting worker')
       return delayMs
     }
     this.#log.error({ worker: worker.name, deaths: recent.length }, 'worker dies too often')

@@ -70,7 +70,17 @@ test('a message that may have been the last one taken is not called refused', as
 })
 
 test.each([
-  ['cancel', 'post', { status: 'running', waitingFor: ['its cancellation (cancelled: why)'] }],
+  [
+    'cancel',
+    'post',
+    {
+      status: 'running',
+      waitingFor: [
+        'a runtime that registers workflow "waits" 1.0.0',
+        'its cancellation (cancelled: why)',
+      ],
+    },
+  ],
   ['terminate', 'terminate', { status: 'terminated' }],
   ['suspend', 'suspend', { status: 'suspended' }],
 ] as const)('an answer to %s that is lost is asked for again', async (verb, method, becomes) => {

@@ -307,4 +307,11 @@ describe('open', () => {
       'open: register holds no workflow and no activity with code',
     )
   })
+
+  test('without register it says what to give, and what to use instead', async () => {
+    // @ts-expect-error it is needed
+    await expect(open('memory:', {})).rejects.toThrow(
+      'open: register is missing: name the workflows and activities to run here, or use connect()',
+    )
+  })
 })

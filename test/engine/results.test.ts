@@ -279,7 +279,10 @@ describeOnStores('results', (kind) => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const handles = await Promise.all([1, 2, 3].map((n) => client.start(double, n)))
-    expect(await handles[0]!.info()).toMatchObject({ status: 'running', waitingFor: [] })
+    expect(await handles[0]!.info()).toMatchObject({
+      status: 'running',
+      waitingFor: ['a runtime that registers workflow "double" 1.0.0'],
+    })
 
     await space.open(double)
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { values } from '../../../test/support/executions.ts'
 import type { InstanceRow } from '../../store/workflow-store.ts'
-import { describeInstance } from './describe-instance.ts'
+import { describeInstance, type Onlooker } from './describe-instance.ts'
 
 const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
   iid: 1,
@@ -23,7 +23,7 @@ const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
   ...more,
 })
 
-const onlooker = { values, now: 5_000, lacksCode: false }
+const onlooker: Onlooker = { values, now: 5_000, place: 'has code' }
 
 describe('info', () => {
   test('a running instance has no end and no error', () => {
@@ -119,7 +119,7 @@ describe('info', () => {
   })
 
   test('one that is due where its code is missing says so', () => {
-    const here = { ...onlooker, lacksCode: true }
+    const here: Onlooker = { ...onlooker, place: 'lacks code' }
     const missing = ['a runtime that registers workflow "order" 1.2.0 (this one does not)']
     const waits = (wakeAt: number | null, who = here): readonly string[] =>
       describeInstance(row({ wakeAt }), { history: [], inbox: [] }, who).waitingFor
@@ -129,5 +129,9 @@ describe('info', () => {
     expect(waits(5_001)).toEqual([])
     expect(waits(null)).toEqual([])
     expect(waits(5_000, onlooker)).toEqual([])
+    // A client runs nothing: it is no news that it lacks the code.
+    expect(waits(5_000, { ...onlooker, place: 'runs nothing' })).toEqual([
+      'a runtime that registers workflow "order" 1.2.0',
+    ])
   })
 })

@@ -8,18 +8,21 @@ export interface Onlooker {
   readonly values: Values
   /** The date, as this process knows it. */
   readonly now: number
-  /** Whether this process is a runtime without the code of the instance. */
-  readonly lacksCode: boolean
+  readonly place: Place
 }
+
+/** Whether the process that looks could take the instance up itself. A client runs nothing. */
+export type Place = 'has code' | 'lacks code' | 'runs nothing'
 
 /** What people want to know of an instance, from its row and, while it is unfinished, the rest. */
 export function describeInstance(
   row: InstanceRow,
   loaded: Pick<Loaded, 'history' | 'inbox'> | undefined,
-  { values, now, lacksCode }: Onlooker,
+  { values, now, place }: Onlooker,
 ): InstanceInfo {
   const failed = row.status === 'completed' ? null : (row.output ?? row.report)
   const error = failed === null ? undefined : values.error(failed)
+  const runtime = awaitedRuntime(row, now, place)
   return {
     id: row.id,
     workflow: row.workflow.name,
@@ -33,7 +36,7 @@ export function describeInstance(
     updatedAt: new Date(row.updatedAt),
     ...(row.finishedAt !== null && { finishedAt: new Date(row.finishedAt) }),
     waitingFor: [
-      ...(lacksCode && isDue(row, now) ? [codeOf(row)] : []),
+      ...(runtime === undefined ? [] : [runtime]),
       ...(row.status === 'scheduled' ? [startOf(row)] : []),
       ...(row.status === 'running' && loaded !== undefined ? openWaits(loaded) : []),
     ],
@@ -56,14 +59,17 @@ function startOf({ wakeAt }: InstanceRow): string {
   return `its start at ${new Date(wakeAt ?? 0).toISOString()}`
 }
 
-/** Whether somebody could take it up now, and nobody has. */
-function isDue({ status, wakeAt }: InstanceRow, now: number): boolean {
-  return status === 'running' && wakeAt !== null && wakeAt <= now
-}
-
-function codeOf({ workflow }: InstanceRow): string {
-  const { name, version } = workflow
-  return `a runtime that registers workflow "${name}" ${version} (this one does not)`
+/** The runtime that an instance waits for that is due, if this process is not the one. */
+export function awaitedRuntime(
+  { status, wakeAt, workflow }: InstanceRow,
+  now: number,
+  place: Place,
+): string | undefined {
+  // Whoever takes it up clears its time.
+  const isDue = status === 'running' && wakeAt !== null && wakeAt <= now
+  if (!isDue || place === 'has code') return undefined
+  const words = `a runtime that registers workflow "${workflow.name}" ${workflow.version}`
+  return place === 'lacks code' ? `${words} (this one does not)` : words
 }
 
 /** One that was only started from inside a workflow has no parent. */

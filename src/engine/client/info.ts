@@ -1,6 +1,6 @@
 import type { InstanceRow } from '../../store/workflow-store.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
-import { describeInstance } from './describe-instance.ts'
+import { describeInstance, type Place } from './describe-instance.ts'
 import type { InstanceInfo } from './instance.ts'
 
 /** How an instance is doing; `undefined` when nothing was started under the id. */
@@ -11,11 +11,17 @@ export async function info(core: ClientCore, id: string): Promise<InstanceInfo |
 
 /** How an instance is doing, from its row and what more there is to read. */
 export async function infoOf(core: ClientCore, row: InstanceRow): Promise<InstanceInfo> {
-  const { store, values, clock, registry } = core.setup
+  const { store, values, clock } = core.setup
   const [loaded] = hasEnded(row) ? [] : await store.load([{ iid: row.iid, after: 0 }])
   return describeInstance(row, loaded, {
     values,
     now: clock.date().getTime(),
-    lacksCode: registry !== undefined && registry.workflow(row.workflow) === undefined,
+    place: placeOf(core, row),
   })
+}
+
+/** Whether this process could take up an instance. */
+export function placeOf({ setup }: ClientCore, { workflow }: InstanceRow): Place {
+  if (setup.registry === undefined) return 'runs nothing'
+  return setup.registry.workflow(workflow) === undefined ? 'lacks code' : 'has code'
 }

@@ -4,6 +4,8 @@ import type { Ending, Iid, InstanceRow } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
+import { awaitedRuntime } from './describe-instance.ts'
+import { placeOf } from './info.ts'
 import { lookUntil, type ResolvedWait, within } from './wait.ts'
 
 /** The instance whose result is waited for. */
@@ -15,6 +17,7 @@ interface Sought {
 /**
  * The result of an instance; throws the error it ended with. One that is set aside may go on when it
  * is resumed, and is waited for: who waits is told so, by a line in the log and when the time is up.
+ * So is one that nobody has taken up, but for the line: somebody may be about to.
  */
 export async function result(
   core: ClientCore,
@@ -22,11 +25,11 @@ export async function result(
   wait: ResolvedWait,
 ): Promise<unknown> {
   const { clock, values } = core.setup
-  const aside = new Aside(core, sought)
+  const standstill = new Standstill(core, sought)
   const end = await within(clock, `result: instance "${sought.id}"`, wait, (signal) =>
-    ending(core, sought, aside, signal),
+    ending(core, sought, standstill, signal),
   ).catch((error: unknown) => {
-    throw aside.explain(error)
+    throw standstill.explain(error)
   })
   if (end.status === 'completed') return values.value(end.output)
   throw values.error(end.output)
@@ -51,7 +54,7 @@ export async function resultOf(
 async function ending(
   core: ClientCore,
   { iid }: Sought,
-  aside: Aside,
+  standstill: Standstill,
   signal: AbortSignal | undefined,
 ): Promise<Ending> {
   const { clock, runtime } = core.setup
@@ -68,7 +71,7 @@ async function ending(
   const look = async (): Promise<Ending | undefined> => {
     if (ended !== undefined || isHere()) return ended
     stopElsewhere ??= core.elsewhere.wait(iid, () => news.notifyOne())
-    return lookForEnd(core, iid, aside)
+    return lookForEnd(core, iid, standstill)
   }
   const isHintedAt = (): boolean => core.elsewhere.areTold
   try {
@@ -80,20 +83,24 @@ async function ending(
 }
 
 /** The end of an instance as the store has it. */
-async function lookForEnd(core: ClientCore, iid: Iid, aside: Aside): Promise<Ending | undefined> {
+async function lookForEnd(
+  core: ClientCore,
+  iid: Iid,
+  standstill: Standstill,
+): Promise<Ending | undefined> {
   const row = await core.look(iid)
   if (row === undefined) throw new Error('result: the instance was deleted')
-  aside.saw(row)
+  standstill.saw(row)
   const { status, output } = row
   if (!hasEnded(row) || output === null) return undefined
   return { status: status as Ending['status'], output }
 }
 
-/** Whether what is waited for was set aside when somebody last looked, and why. */
-class Aside {
+/** Why what is waited for did not move when somebody last looked. */
+class Standstill {
   readonly #core: ClientCore
   readonly #id: string
-  #reason: string | undefined
+  #words: string | undefined
   #isTold = false
 
   constructor(core: ClientCore, { id }: Sought) {
@@ -101,24 +108,24 @@ class Aside {
     this.#id = id
   }
 
-  saw({ status, report }: InstanceRow): void {
-    const { log, values } = this.#core.setup
-    this.#reason = undefined
-    if (status !== 'suspended') return
-    this.#reason = report === null ? '' : values.error(report).message
+  saw(row: InstanceRow): void {
+    const { log, values, clock } = this.#core.setup
+    const runtime = awaitedRuntime(row, clock.date().getTime(), placeOf(this.#core, row))
+    this.#words = runtime && `when last looked at, it waited for ${runtime}`
+    if (row.status !== 'suspended') return
+    const reason = row.report === null ? '' : values.error(row.report).message
+    this.#words = `it is set aside: ${reason}`
     if (this.#isTold) return
     this.#isTold = true
-    const about = { id: this.#id, reason: this.#reason }
     log.warn(
-      about,
+      { id: this.#id, reason },
       'result: the instance is set aside, and waited for until it is resumed and ends',
     )
   }
 
   /** The error of who waited too long says what for. */
   explain(error: unknown): unknown {
-    if (this.#reason === undefined || !(error instanceof TimeoutError)) return error
-    const words = `${error.message}; it is set aside: ${this.#reason}`
-    return new TimeoutError(words, error.afterMs)
+    if (this.#words === undefined || !(error instanceof TimeoutError)) return error
+    return new TimeoutError(`${error.message}; ${this.#words}`, error.afterMs)
   }
 }

@@ -14,6 +14,14 @@ export function insideExecution<T>(execution: Execution, run: () => T): T {
   return executions.run(execution, run)
 }
 
+/**
+ * Calls code of somebody else, such as a logger, from within a turn: what it does is not the doing of
+ * the workflow.
+ */
+export function outsideExecution<T>(run: () => T): T {
+  return executions.exit(run)
+}
+
 /** The execution whose code is running, also between its turns. */
 export function currentExecution(): Execution | undefined {
   return executions.getStore()

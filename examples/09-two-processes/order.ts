@@ -1,0 +1,13 @@
+// What the two processes have in common: names and types. Whoever starts orders needs neither the code
+// that carries them out nor what that code imports.
+
+import { channel, workflow } from 'holdfast'
+
+export interface Order {
+  readonly item: string
+  readonly cents: number
+}
+
+export const order = workflow<Order, string>('order')
+
+export const approvals = channel<{ by: string; ok: boolean }>('approvals')
