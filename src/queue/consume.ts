@@ -75,7 +75,7 @@ async function takeSome<T>(
 ): Promise<readonly OwnDelivery<T>[]> {
   for (let failures = 1; ; failures++) {
     try {
-      return await core.take(most, { timeoutMs: Infinity, signal })
+      return await core.take(most, { timeoutMs: Infinity, signal }, most > 1)
     } catch (error) {
       if (!(error instanceof StoreError) || !error.retryable) throw error
       const delayMs = Math.ceil(backoffMs(RETRY, failures, random))

@@ -22,14 +22,20 @@ export class OwnDelivery<T> implements Delivery<T> {
   declare readonly reason?: string
   /** Which delivery of the message this is: no other has it. */
   readonly #receipt: number
+  readonly #takenAt: number
   readonly #settler: Settler<T>
   #leaseUntil: number
   #acked: Promise<void> | undefined
   #isNacked = false
   #onSettled: (() => void) | undefined
 
-  /** `leaseUntil` is when it ends by the clock of the queue, as far as is known here. */
-  constructor(record: QueueRecord, data: T, leaseUntil: number, settler: Settler<T>) {
+  /** Times are those of the queue: when the store was asked for it, and how long the lease is. */
+  constructor(
+    record: QueueRecord,
+    data: T,
+    { takenAt, leaseMs }: { readonly takenAt: number; readonly leaseMs: number },
+    settler: Settler<T>,
+  ) {
     this.id = record.id
     this.data = data
     this.attempt = record.attempt
@@ -37,7 +43,13 @@ export class OwnDelivery<T> implements Delivery<T> {
     if (record.reason !== '') this.reason = record.reason
     this.#receipt = record.receipt
     this.#settler = settler
-    this.#leaseUntil = leaseUntil
+    this.#takenAt = takenAt
+    // The lease began when the store had the batch, so it does not end before it does here.
+    this.#leaseUntil = takenAt + leaseMs
+  }
+
+  get takenAt(): number {
+    return this.#takenAt
   }
 
   get leaseUntil(): number {

@@ -10,7 +10,7 @@ import { OwnDelivery, type Settler } from './delivery.ts'
 import { type Handler, startHandlers } from './handle.ts'
 import { checkCount, checkId, checkIds } from './ids.ts'
 import { fromPayload, isForeign, toPayload } from './payloads.ts'
-import { pushGroup } from './push-options.ts'
+import { pushOf } from './push-options.ts'
 import type {
   ConsumeOptions,
   Counts,
@@ -24,7 +24,11 @@ import type {
 import { QueueCore, type QueueSetup, type Unreadable } from './queue-core.ts'
 import { notInFlight, unreadable } from './queue-error.ts'
 import { toStored } from './records.ts'
-import { resolveWait } from './wait-options.ts'
+import { waitOf } from './wait-options.ts'
+
+const takeWait = waitOf('queue take')
+const takeManyWait = waitOf('queue takeMany')
+const drainWait = waitOf('queue drain')
 
 /** Opens a queue on a store. */
 export async function openDurableQueue<T>(setup: QueueSetup<T>): Promise<DurableQueue<T>> {
@@ -54,14 +58,13 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
 
   async push(data: T, options?: PushOptions): Promise<number> {
     this.#core.checkOpen('push')
-    const { codec, dedupeMs } = this.#setup
-    const group = pushGroup([toPayload(codec, data)], options, dedupeMs)
-    return (await this.#core.push(group)).firstId
+    const payloads = [toPayload(this.#setup.codec, data)]
+    return (await this.#core.push(pushOf(payloads, options, this.#setup))).firstId
   }
 
   async pushMany(items: readonly T[], options?: PushOptions): Promise<readonly number[]> {
     this.#core.checkOpen('pushMany')
-    const { codec, dedupeMs, capacity } = this.#setup
+    const { codec, capacity } = this.#setup
     if (!Array.isArray(items)) {
       throw new TypeError(`queue pushMany: items must be a list, got ${describe(items)}`)
     }
@@ -71,9 +74,9 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
     }
     // Not map(), which passes over holes.
     const payloads = Array.from(items as readonly T[], (item) => toPayload(codec, item))
-    const group = pushGroup(payloads, options, dedupeMs)
+    const push = pushOf(payloads, options, this.#setup)
     if (payloads.length === 0) return []
-    const { firstId, count } = await this.#core.push(group)
+    const { firstId, count } = await this.#core.push(push)
     return Array.from({ length: count }, (_, i) => firstId + i)
   }
 
@@ -86,20 +89,20 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
   }
 
   async take(options?: Wait): Promise<Delivery<T> | undefined> {
-    const [delivery] = await this.#core.take(1, resolveWait('queue take', options))
+    const [delivery] = await this.#core.take(1, takeWait(options))
     return delivery
   }
 
   async takeMany(max: number, options?: Wait): Promise<readonly Delivery<T>[]> {
     const most = checkCount('queue takeMany', max)
-    return this.#core.take(most, resolveWait('queue takeMany', options))
+    return this.#core.take(most, takeManyWait(options))
   }
 
   async ack(deliveries: readonly Delivery<T>[]): Promise<void> {
     this.#core.checkOpen('ack')
     const own = deliveries.map((delivery) => this.#own(delivery))
     const verdicts = await this.#core.change('ack', own)
-    for (const delivery of own) delivery.settled()
+    own.forEach((delivery, i) => this.#settled(delivery, verdicts[i]!))
     const lost = verdicts.indexOf('superseded')
     if (lost >= 0) throw notInFlight('ack', own[lost]!.id, 'superseded')
   }
@@ -158,7 +161,7 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
 
   async drain(options?: Wait): Promise<void> {
     this.#core.checkOpen('drain')
-    const { timeoutMs, signal } = resolveWait('queue drain', options)
+    const { timeoutMs, signal } = drainWait(options)
     const limit = new AbortController()
     const giveUp = (): void => {
       const message = `queue drain: ${this.#core.live} messages are left after ${timeoutMs} ms`
@@ -226,6 +229,12 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
     this.#core.checkOpen(kind)
     const [verdict] = await this.#core.change(kind, [delivery], Math.ceil(ms), reason)
     if (verdict !== 'done') this.#lost(kind, delivery, verdict!)
+    this.#settled(delivery, verdict)
+  }
+
+  #settled(delivery: OwnDelivery<T>, verdict: ChangeVerdict): void {
+    const { meter, clock } = this.#setup
+    if (verdict === 'done') meter?.held(clock.now() - delivery.takenAt)
     delivery.settled()
   }
 

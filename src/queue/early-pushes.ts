@@ -3,15 +3,18 @@ import type { Logger } from '../base/log.ts'
 import type { PushGroup } from '../store/queue-store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { lengthOf, MOST_ITEMS, MOST_LENGTH, type StoredGroup } from './push-line.ts'
+import type { Push } from './push-options.ts'
 import { QueueError } from './queue-error.ts'
 
-// Pushes that resolve before they are written (`durability: 'memory'`). Their ids come from blocks
+// Pushes that resolve before they are written (`durability: 'memory'`), and those of other levels
+// that come between them. Their ids come from blocks
 // that are taken out of the sequence beforehand, so that none is used again, also when the process
 // ends before its message is written.
 //
-//   E1. Ids grow in the order of the calls, and messages are written in it. One that the store has to
-//       judge first (it has a dedupe key or a delay) waits for all before it, and all after it wait for it: the
-//       rest of a block that is older than its id is given up.
+//   E1. Ids grow in the order of the calls, and messages are written in it. One that has to be written
+//       before it is answered (it is of another level, or the store has to judge it first, since it
+//       has a dedupe key or a delay) waits for all before it, and all after it wait for it: the rest
+//       of a block that is older than its id is given up.
 //   E2. Writes go out one after the other and are tried again until they succeed, so that a failure
 //       does not change the order either.
 
@@ -23,7 +26,7 @@ const RETRY_MS = 200
 /** What it works with. */
 export interface EarlyPushesSetup {
   readonly reserve: (count: number) => Promise<number | undefined>
-  readonly push: (group: PushGroup) => Promise<StoredGroup>
+  readonly push: (push: Push) => Promise<StoredGroup>
   /** Writes several groups that have their ids, all of them or none. */
   readonly pushAll: (groups: readonly PushGroup[]) => Promise<unknown>
   readonly clock: Clock
@@ -31,8 +34,7 @@ export interface EarlyPushesSetup {
 }
 
 /** Somebody who cannot be answered at once. */
-interface Waiting {
-  readonly group: PushGroup
+interface Waiting extends Push {
   readonly resolve: (stored: StoredGroup | Promise<StoredGroup>) => void
   readonly reject: (error: unknown) => void
 }
@@ -45,8 +47,8 @@ export class EarlyPushes {
   /** The rest of the latest block. */
   #free = { next: 0, end: 0 }
   #isReserving = false
-  /** How many the store is judging right now. */
-  #judged = 0
+  /** How many are being written before they are answered. */
+  #underWay = 0
   readonly #unwritten: PushGroup[] = []
   #unwrittenItems = 0
   /** How many groups were ever accepted, how many of those written, and who waits for which. */
@@ -68,9 +70,9 @@ export class EarlyPushes {
   }
 
   /** Resolves when the messages have their ids. */
-  push(group: PushGroup): Promise<StoredGroup> {
+  push({ group, durability }: Push): Promise<StoredGroup> {
     return new Promise((resolve, reject) => {
-      this.#line.push({ group, resolve, reject })
+      this.#line.push({ group, durability, resolve, reject })
       if (this.#line.length === 1) this.#advance()
     })
   }
@@ -90,7 +92,7 @@ export class EarlyPushes {
   }
 
   get #isDone(): boolean {
-    return this.#line.length === 0 && this.#judged === 0 && this.#unwritten.length === 0
+    return this.#line.length === 0 && this.#underWay === 0 && this.#unwritten.length === 0
   }
 
   /** Lets through whoever need not wait any longer. */
@@ -103,12 +105,12 @@ export class EarlyPushes {
 
   #letThrough(waiting: Waiting): boolean {
     const { group, resolve } = waiting
-    if (mustBeJudged(group)) {
+    if (mustBeWrittenFirst(waiting)) {
       if (this.#unwritten.length > 0) return false
-      resolve(this.#judge(group))
+      resolve(this.#writeFirst(waiting))
       return true
     }
-    if (this.#judged > 0 || this.#isReserving) return false
+    if (this.#underWay > 0 || this.#isReserving) return false
     const count = group.payloads.length
     if (this.#free.end - this.#free.next < count) {
       void this.#reserve(count)
@@ -118,13 +120,13 @@ export class EarlyPushes {
     return true
   }
 
-  async #judge(group: PushGroup): Promise<StoredGroup> {
+  async #writeFirst(push: Push): Promise<StoredGroup> {
     this.#free = { next: 0, end: 0 }
-    this.#judged++
+    this.#underWay++
     try {
-      return await this.#setup.push(group)
+      return await this.#setup.push(push)
     } finally {
-      this.#judged--
+      this.#underWay--
       this.#advance()
     }
   }
@@ -205,7 +207,6 @@ export class EarlyPushes {
   }
 }
 
-/** Whether only the store can tell what becomes of it. */
-function mustBeJudged({ dedupeKey, delayMs }: PushGroup): boolean {
-  return dedupeKey !== null || delayMs > 0
+function mustBeWrittenFirst({ group: { dedupeKey, delayMs }, durability }: Push): boolean {
+  return durability !== 'memory' || dedupeKey !== null || delayMs > 0
 }

@@ -2,13 +2,18 @@ import type { Clock } from '../base/clock.ts'
 import type {
   BatchAnswer,
   Change,
+  ChangeKind,
   ChangeVerdict,
   PushGroup,
   QueueStore,
   Standing,
 } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
+import { Halves } from './halves.ts'
+import type { Meter } from './meter.ts'
 import { MOST_ITEMS, type PushEntry, PushLine, type StoredGroup } from './push-line.ts'
+import type { Push } from './push-options.ts'
+import type { Durability } from './queue.ts'
 import type { Asked, Takers } from './takers.ts'
 
 // Everything that waits goes to the store as one batch, which is one transaction and at most one
@@ -19,13 +24,19 @@ import type { Asked, Takers } from './takers.ts'
 //   G2. A batch that fails, fails all that is in it; none of it has happened, unless the thread
 //       ended in the middle (`connection_lost`).
 //   G3. After a failure nothing is sent for those who only wait, until the store has answered again.
+//   G4. A batch is as durable as the most that anybody in it asks for.
 
 /** With two, the store works on one while this side makes and answers the other. */
 const MOST_IN_FLIGHT = 2
 
+// Losing one of these leaves a message in the queue that is there anyway, as losing a delivery does.
+const HARMLESS_TO_LOSE: ReadonlySet<ChangeKind> = new Set(['nack', 'release', 'extend'])
+
 /** Changes that belong into one batch. */
 interface ChangeEntry {
   readonly changes: readonly Change[]
+  /** Whether they have to survive power loss when this is answered. */
+  readonly isDurable: boolean
   readonly resolve: (verdicts: readonly ChangeVerdict[]) => void
   readonly reject: (error: Error) => void
 }
@@ -39,6 +50,9 @@ export interface GroupCommitSetup<D> {
   readonly maxAttempts: number
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
+  /** That of acknowledgements and whatever else is no push. */
+  readonly durability: Durability
+  readonly meter: Meter | undefined
   /** Makes deliveries of what was taken by a batch that was sent at this time. */
   readonly open: (taken: BatchAnswer['taken'], sentAt: number) => readonly D[]
   /** Is given what was taken and nobody wants any more. */
@@ -54,12 +68,16 @@ interface Sent<D> {
   readonly pushes: readonly PushEntry[]
   readonly asked: Asked<D>
   readonly at: number
+  /** Whether no other was under way when it was sent. */
+  readonly isAlone: boolean
+  readonly isDurable: boolean
 }
 
 /** Sends pushes, changes and takes to the store, as many as there are at a time. */
 export class GroupCommit<D> {
   readonly #setup: GroupCommitSetup<D>
   readonly #pushes: PushLine
+  readonly #halves = new Halves()
   #changes: ChangeEntry[] = []
   #inFlight = 0
   #isScheduled = false
@@ -75,22 +93,25 @@ export class GroupCommit<D> {
     this.#pushes = new PushLine({ capacity, whenFull, counts: () => this.#standing.counts })
   }
 
-  /** Stores a group; resolves when it is durable. */
-  push(group: PushGroup): Promise<StoredGroup> {
-    return this.pushAll([group])
+  /** Stores a group; resolves when it is as durable as was asked for. */
+  push({ group, durability }: Push): Promise<StoredGroup> {
+    return this.pushAll([group], durability === 'fsync')
   }
 
   /** Stores groups that have their ids, all of them or none; resolves with the first. */
-  pushAll(groups: readonly PushGroup[]): Promise<StoredGroup> {
-    const stored = this.#pushes.add(groups)
+  pushAll(groups: readonly PushGroup[], isDurable: boolean): Promise<StoredGroup> {
+    const { meter, clock } = this.#setup
+    const stored = this.#pushes.add(groups, isDurable, meter === undefined ? 0 : clock.now())
     this.#schedule()
     return stored
   }
 
   /** Does things to messages, all in one transaction. */
   change(changes: readonly Change[]): Promise<readonly ChangeVerdict[]> {
+    const isDurable =
+      this.#setup.durability === 'fsync' && !changes.every(({ kind }) => HARMLESS_TO_LOSE.has(kind))
     return new Promise((resolve, reject) => {
-      this.#changes.push({ changes, resolve, reject })
+      this.#changes.push({ changes, isDurable, resolve, reject })
       this.#schedule()
     })
   }
@@ -160,24 +181,31 @@ export class GroupCommit<D> {
 
   async #send(): Promise<void> {
     const { store, takers, clock, leaseMs, maxAttempts, capacity } = this.#setup
+    const isAlone = this.#inFlight === 0
+    const share = (waiting: number): number => (isAlone ? this.#halves.firstOf(waiting) : waiting)
+    const changes = this.#nextChanges(share(this.#changes.length))
+    const pushes = this.#pushes.next(share(this.#pushes.size))
     const sent: Sent<D> = {
-      changes: this.#nextChanges(),
-      pushes: this.#pushes.next(),
-      asked: takers.ask(),
+      changes,
+      pushes,
+      asked: takers.ask(takers.wantOneEach ? share(takers.size) : Infinity),
       at: clock.now(),
+      isAlone,
+      isDurable: pushes.some(wantsDurable) || changes.some(wantsDurable),
     }
     this.#mustSweep = false
     this.#inFlight++
     let answer: BatchAnswer
     try {
       answer = await store.apply({
-        changes: sent.changes.flatMap((entry) => entry.changes),
-        pushes: sent.pushes.flatMap(({ groups }) => groups),
-        take: sent.asked.most,
+        changes: joined(changes.map((entry) => entry.changes)),
+        pushes: joined(pushes.map(({ groups }) => groups)),
+        takes: sent.asked.takes,
         leaseMs,
         maxAttempts,
         capacity,
         inOrder: this.#pushes.keepsOrder,
+        durable: sent.isDurable,
       })
     } catch (thrown) {
       this.#inFlight--
@@ -189,17 +217,23 @@ export class GroupCommit<D> {
     this.#answer(answer, sent)
   }
 
-  #nextChanges(): ChangeEntry[] {
+  #nextChanges(most: number): ChangeEntry[] {
     let [count, items] = [0, 0]
-    while (count < this.#changes.length && items < MOST_ITEMS) {
+    while (count < most && items < MOST_ITEMS) {
       items += this.#changes[count++]!.changes.length
     }
     return this.#changes.splice(0, count)
   }
 
-  #answer(answer: BatchAnswer, { changes, pushes, asked, at }: Sent<D>): void {
-    const { takers, open, giveBack, onStanding } = this.#setup
+  #answer(answer: BatchAnswer, sent: Sent<D>): void {
+    const { takers, open, giveBack, onStanding, meter, clock } = this.#setup
+    const { changes, pushes, asked, at } = sent
     const { taken, standing } = answer
+    meter?.answered(sent, answer, clock.now())
+    if (sent.isAlone && sent.isDurable) {
+      const items = changes.length + pushes.length + taken.length
+      this.#halves.took(items, clock.now() - at)
+    }
     this.#isFailing = false
     this.#standing = standing
     let answered = 0
@@ -220,9 +254,21 @@ export class GroupCommit<D> {
 
   #fail(error: StoreError, { changes, pushes, asked }: Sent<D>): void {
     this.#isFailing = true
+    this.#setup.meter?.failed(error)
     for (const { reject } of changes) reject(error)
     this.#pushes.fail(pushes, error)
     this.#setup.takers.fail(asked, error)
     this.#setup.onFailure(error, changes.length + pushes.length + asked.fresh.length === 0)
   }
+}
+
+function wantsDurable({ isDurable }: { readonly isDurable: boolean }): boolean {
+  return isDurable
+}
+
+// Most lists have one item, for which flat() takes many times as long.
+function joined<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
+  const all: Item[] = []
+  for (const list of lists) for (const item of list) all.push(item)
+  return all
 }

@@ -23,8 +23,8 @@ import type { Queue } from './queue.ts'
 export async function openQueue<T>(path: string, options?: QueueOptions<T>): Promise<Queue<T>> {
   checkPath(path)
   const settings = queueSettings(options)
-  const durability = settings.durability === 'fsync' ? 'fsync' : 'os'
-  const thread = new SqliteThread({ ...sqliteSettings({ path, durability }), holds: 'queues' })
+  // Each batch says itself how durable it has to be.
+  const thread = new SqliteThread({ ...sqliteSettings({ path }), holds: 'queues' })
   return openDurableQueue({
     ...settings,
     store: new SqliteQueueStore(thread, settings.name),
@@ -37,6 +37,7 @@ export async function openQueue<T>(path: string, options?: QueueOptions<T>): Pro
 export type { Duration } from '../base/duration.ts'
 export { TimeoutError } from '../base/errors.ts'
 export type { Log, Logger } from '../base/log.ts'
+export type { Metrics } from '../base/metrics.ts'
 export { StoreError, type StoreErrorCode } from '../store/store-error.ts'
 export { MemoryQueue } from './memory-queue.ts'
 export type { QueueOptions } from './options.ts'
@@ -47,6 +48,7 @@ export type {
   DeadLetter,
   DeadLetters,
   Delivery,
+  Durability,
   HandleContext,
   PushOptions,
   Queue,

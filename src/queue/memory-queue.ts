@@ -2,9 +2,11 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { having, option, resolveOptions } from '../base/options.ts'
 import { type Place, Waiters } from '../base/waiters.ts'
 import type { Wait } from './queue.ts'
-import { resolveWait } from './wait-options.ts'
+import { waitOf } from './wait-options.ts'
 
 const POLL_MS = 100
+
+const pollWait = waitOf('queue poll')
 
 /** A first-in, first-out queue in memory. Everything in it ends with the process. */
 export class MemoryQueue<T> {
@@ -53,7 +55,7 @@ export class MemoryQueue<T> {
    * signal when that aborts first.
    */
   async poll(options: Wait = {}): Promise<T | undefined> {
-    const { timeoutMs = POLL_MS, signal } = resolveWait('queue poll', options)
+    const { timeoutMs = POLL_MS, signal } = pollWait(options)
     signal?.throwIfAborted()
     if (this.length > 0) return this.pop()
     return this.#wait(timeoutMs, signal)

@@ -2,9 +2,12 @@ import { type ResolvedBackoff, resolveBackoff } from '../base/backoff.ts'
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
+import type { Metrics } from '../base/metrics.ts'
 import { flag, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
 import { storedDuration } from './durations.ts'
+import { Meter } from './meter.ts'
 import { defaultQueueCodec, type QueueCodec } from './payloads.ts'
+import type { Durability } from './queue.ts'
 import { nameText } from './texts.ts'
 
 /** How a queue behaves. All of it may be left out. */
@@ -36,20 +39,16 @@ export interface QueueOptions<T = never> {
   capacity?: number
   /** Whether a push to a full queue waits for room or fails. @default 'wait' */
   whenFull?: 'wait' | 'refuse'
-  /**
-   * When a push or an acknowledgement resolves. `fsync`: when it survives power loss. `os`: when it
-   * survives the end of the process. `memory`: pushes at once, they are written shortly after, as
-   * for `os`.
-   *
-   * @default 'fsync'
-   */
-  durability?: 'fsync' | 'os' | 'memory'
+  /** When a push or an acknowledgement resolves; a push may ask for another. @default 'fsync' */
+  durability?: Durability
   /** How long a `dedupeKey` is remembered. @default '5m' */
   dedupeWindow?: Duration
   /** How messages are stored. By default bytes as they are, and everything else as text. */
   codec?: QueueCodec<T>
   /** Where log lines go. By default warnings and errors are written to stderr. */
   log?: Logger
+  /** Is told what the queue does, and how long that takes. @default nothing is measured */
+  metrics?: Metrics
 }
 
 /** The same, complete. */
@@ -62,11 +61,15 @@ export interface QueueSettings<T> {
   readonly handlerBackoff: ResolvedBackoff
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
-  readonly durability: 'fsync' | 'os' | 'memory'
+  readonly durability: Durability
   readonly dedupeMs: number
   readonly codec: QueueCodec<T>
   readonly log: Logger
+  readonly meter: Meter | undefined
 }
+
+/** When something counts as done. */
+export const durability = oneOf<Durability>(['fsync', 'os', 'memory'], 'fsync')
 
 const NO_BACKOFF = resolveBackoff('openQueue: backoff', { initial: 0, max: 0 })
 const HANDLER_BACKOFF = resolveBackoff('openQueue: backoff', { initial: '1s', max: '5m' })
@@ -81,13 +84,16 @@ export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSetti
     backoff: option(backoffOf, undefined),
     capacity: option(limit, Infinity),
     whenFull: oneOf(['wait', 'refuse'], 'wait'),
-    durability: oneOf(['fsync', 'os', 'memory'], 'fsync'),
+    durability,
     dedupeWindow: storedDuration(300_000, { min: 1 }),
     codec: option(codecOf, defaultQueueCodec),
     log: option(logger, defaultLog),
+    metrics: option(having<Metrics>('a metrics sink', ['count', 'record']), undefined),
   })
+  const { name, metrics } = options
+  const log = childLog(options.log, { queue: name })
   return {
-    name: options.name,
+    name,
     lazy: options.lazy,
     leaseMs: options.lease,
     maxAttempts: options.maxAttempts,
@@ -98,7 +104,8 @@ export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSetti
     durability: options.durability,
     dedupeMs: options.dedupeWindow,
     codec: options.codec as QueueCodec<T>,
-    log: childLog(options.log, { queue: options.name }),
+    log,
+    meter: metrics && new Meter(metrics, name, log),
   }
 }
 

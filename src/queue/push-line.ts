@@ -1,4 +1,5 @@
 import type { BatchAnswer, PushGroup, QueueCounts } from '../store/queue-store.ts'
+import { StoreError } from '../store/store-error.ts'
 import { QueueError } from './queue-error.ts'
 
 // The pushes that wait to be sent, in the order of the calls.
@@ -10,6 +11,9 @@ import { QueueError } from './queue-error.ts'
 /** Bounds on one batch: the event loop must not be held up by what it makes or answers. */
 export const MOST_ITEMS = 512
 export const MOST_LENGTH = 4 * 1024 * 1024
+
+const NO_DISK =
+  'the disk is nearly full, and what is left is needed to take messages out; make room, or take some'
 
 /** Where a group is. */
 export interface StoredGroup {
@@ -26,6 +30,10 @@ export interface PushEntry {
   /** How many messages, and how long they are together. */
   readonly items: number
   readonly length: number
+  /** Whether they have to survive power loss when this is answered. */
+  readonly isDurable: boolean
+  /** When this was asked for; 0 where nobody measures. */
+  readonly at: number
   readonly resolve: (stored: StoredGroup) => void
   readonly reject: (error: Error) => void
 }
@@ -65,7 +73,7 @@ export class PushLine {
   }
 
   /** Gets in line; resolves when the groups are stored, with the place of the first. */
-  add(groups: readonly PushGroup[]): Promise<StoredGroup> {
+  add(groups: readonly PushGroup[], isDurable: boolean, at: number): Promise<StoredGroup> {
     return new Promise((resolve, reject) => {
       let [items, length] = [0, 0]
       for (const group of groups) {
@@ -73,7 +81,7 @@ export class PushLine {
         length += lengthOf(group)
       }
       const number = ++this.#lastNumber
-      this.#entries.push({ number, groups, items, length, resolve, reject })
+      this.#entries.push({ number, groups, items, length, isDurable, at, resolve, reject })
     })
   }
 
@@ -84,16 +92,21 @@ export class PushLine {
     return this.#underWay === 0 || !this.keepsOrder
   }
 
-  /** Takes out what goes into the next batch; `answer` or `fail` has to follow. */
-  next(): readonly PushEntry[] {
+  /** How many stand in line. */
+  get size(): number {
+    return this.#entries.length
+  }
+
+  /** Takes out up to so many for the next batch; `answer` or `fail` has to follow. */
+  next(most: number): readonly PushEntry[] {
     if (!this.isReady) return []
-    const most = Math.min(MOST_ITEMS, this.#room())
+    const mostItems = Math.min(MOST_ITEMS, this.#room())
     let [count, items, length] = [0, 0, 0]
     for (const entry of this.#entries) {
       items += entry.items
       length += entry.length
-      if (count > 0 && (items > most || length > MOST_LENGTH)) break
-      count++
+      if (count > 0 && (items > mostItems || length > MOST_LENGTH)) break
+      if (++count >= most) break
     }
     const next = this.#entries.splice(0, count)
     if (this.#entries.length === 0) this.#isFull = false
@@ -117,6 +130,9 @@ export class PushLine {
           break
         case 'ids_exhausted':
           entry.reject(new QueueError('ids_exhausted', 'queue push: there are no ids left'))
+          break
+        case 'no_disk':
+          entry.reject(new StoreError('unavailable', 'queue push', NO_DISK))
           break
         case 'full':
           if (this.#setup.whenFull === 'wait') waiting.push(entry)

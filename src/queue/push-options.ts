@@ -1,7 +1,8 @@
 import { number, option, resolveOptions } from '../base/options.ts'
 import type { Payload, PushGroup } from '../store/queue-store.ts'
 import { storedDuration } from './durations.ts'
-import type { PushOptions } from './queue.ts'
+import { durability, type QueueSettings } from './options.ts'
+import type { Durability, PushOptions } from './queue.ts'
 import { nameText } from './texts.ts'
 
 const TABLE = {
@@ -10,36 +11,47 @@ const TABLE = {
   delay: storedDuration(0),
   priority: number({ min: -(2 ** 31), max: 2 ** 31 - 1, integer: true }, 0),
   ttl: storedDuration(undefined, { min: 1 }),
+  durability: option(durability.check, undefined),
 }
 
-type Plain = Omit<PushGroup, 'payloads'>
-
-const PLAIN: Plain = {
-  key: null,
-  dedupeKey: null,
-  dedupeMs: 0,
-  delayMs: 0,
-  priority: 0,
-  ttlMs: null,
-  firstId: null,
+/** Messages to push, and when that is to resolve. */
+export interface Push {
+  readonly group: PushGroup
+  readonly durability: Durability
 }
 
-/** A group of messages with what was said of them. */
-export function pushGroup(
+/** Messages with what was said of them; what was not is as the queue has it. */
+export function pushOf(
   payloads: readonly Payload[],
   given: PushOptions | undefined,
-  dedupeMs: number,
-): PushGroup {
-  if (given === undefined) return { ...PLAIN, payloads }
-  const { key, dedupeKey, delay, priority, ttl } = resolveOptions('queue push', given, TABLE)
+  settings: Pick<QueueSettings<never>, 'durability' | 'dedupeMs'>,
+): Push {
+  if (given === undefined) return { group: plain(payloads), durability: settings.durability }
+  const options = resolveOptions('queue push', given, TABLE)
+  return {
+    group: {
+      payloads,
+      key: options.key,
+      dedupeKey: options.dedupeKey,
+      dedupeMs: settings.dedupeMs,
+      delayMs: options.delay,
+      priority: options.priority,
+      ttlMs: options.ttl ?? null,
+      firstId: null,
+    },
+    durability: options.durability ?? settings.durability,
+  }
+}
+
+function plain(payloads: readonly Payload[]): PushGroup {
   return {
     payloads,
-    key,
-    dedupeKey,
-    dedupeMs,
-    delayMs: delay,
-    priority,
-    ttlMs: ttl ?? null,
+    key: null,
+    dedupeKey: null,
+    dedupeMs: 0,
+    delayMs: 0,
+    priority: 0,
+    ttlMs: null,
     firstId: null,
   }
 }

@@ -3,7 +3,6 @@ import { PermitNotify } from '../base/notify.ts'
 import type {
   ChangeKind,
   ChangeVerdict,
-  PushGroup,
   QueueCounts,
   QueueRecord,
   QueueStore,
@@ -16,6 +15,8 @@ import { GroupCommit } from './group-commit.ts'
 import type { QueueSettings } from './options.ts'
 import { fromPayload } from './payloads.ts'
 import type { StoredGroup } from './push-line.ts'
+import type { Push } from './push-options.ts'
+import type { Durability } from './queue.ts'
 import { type QueueError, unreadable } from './queue-error.ts'
 import { Takers } from './takers.ts'
 import type { ResolvedWait } from './wait-options.ts'
@@ -48,7 +49,8 @@ export class QueueCore<T> {
   readonly #takers: Takers<OwnDelivery<T>>
   readonly #commit: GroupCommit<OwnDelivery<T>>
   readonly #watch: Watch
-  readonly #early: EarlyPushes | undefined
+  /** From the first push on that may be answered before it is written. */
+  #early: EarlyPushes | undefined
   #watchers = 0
   #standing: Standing
   #looking: Promise<void> | undefined
@@ -58,7 +60,7 @@ export class QueueCore<T> {
 
   /** `settler` is whom deliveries turn to. */
   constructor(setup: QueueSetup<T>, standing: Standing, settler: Settler<T>) {
-    const { store, clock, idleClock } = setup
+    const { clock, idleClock } = setup
     this.#setup = setup
     this.#standing = standing
     this.#settler = settler
@@ -66,8 +68,7 @@ export class QueueCore<T> {
     this.#watch = new Watch({
       clock,
       idleClock,
-      isWaitedFor: () =>
-        this.#takers.isWaitedFor || this.#watchers > 0 || this.#commit.waitsForRoom,
+      isWaitedFor: () => this.#takers.size > 0 || this.#watchers > 0 || this.#commit.waitsForRoom,
       onDue: () => this.#commit.sweep(),
       onLook: () => void this.look(),
     })
@@ -75,7 +76,7 @@ export class QueueCore<T> {
       {
         ...setup,
         takers: this.#takers,
-        open: (taken, sentAt) => this.#open(taken, sentAt),
+        open: (taken, takenAt) => this.#open(taken, takenAt),
         giveBack: (deliveries) => this.giveBack(deliveries),
         onStanding: (latest) => this.#learn(latest),
         onFailure: (error, isUntold) => {
@@ -85,15 +86,8 @@ export class QueueCore<T> {
       },
       standing,
     )
-    // Whether there is room is for the store to say.
-    if (setup.durability === 'memory' && setup.capacity === Infinity) {
-      this.#early = new EarlyPushes({
-        ...setup,
-        reserve: async (count) => store.reserve(count),
-        push: (group) => this.#commit.push(group),
-        pushAll: (groups) => this.#commit.pushAll(groups),
-      })
-    }
+    if (this.#mayBeEarly(setup.durability)) this.#early = this.#earlyPushes()
+    setup.meter?.happened(standing.happened)
     this.#watch.plan(standing)
   }
 
@@ -104,13 +98,22 @@ export class QueueCore<T> {
   }
 
   /** Stores a group of messages. */
-  push(group: PushGroup): Promise<StoredGroup> {
-    return (this.#early ?? this.#commit).push(group)
+  push(push: Push): Promise<StoredGroup> {
+    if (this.#early !== undefined) return this.#early.push(push)
+    if (!this.#mayBeEarly(push.durability)) return this.#commit.push(push)
+    this.#early = this.#earlyPushes()
+    // Others may be on their way: it is written behind them, and those that follow wait for it.
+    return this.#early.push({ ...push, durability: 'os' })
   }
 
-  async take(most: number, wait: ResolvedWait): Promise<readonly OwnDelivery<T>[]> {
+  /** With `isPrefetching`, nobody looks at any but the first for now. */
+  take(
+    most: number,
+    wait: ResolvedWait,
+    isPrefetching = false,
+  ): Promise<readonly OwnDelivery<T>[]> {
     this.checkOpen('take')
-    const taken = this.#takers.take(most, wait)
+    const taken = this.#takers.take(most, wait, isPrefetching)
     this.#commit.asked()
     return taken
   }
@@ -239,6 +242,20 @@ export class QueueCore<T> {
     }
   }
 
+  // Whether there is room is for the store to say.
+  #mayBeEarly(durability: Durability): boolean {
+    return durability === 'memory' && this.#setup.capacity === Infinity
+  }
+
+  #earlyPushes(): EarlyPushes {
+    return new EarlyPushes({
+      ...this.#setup,
+      reserve: async (count) => this.#setup.store.reserve(count),
+      push: (push) => this.#commit.push(push),
+      pushAll: (groups) => this.#commit.pushAll(groups, false),
+    })
+  }
+
   // Said once, until the store answers again.
   #complain(error: unknown, message: string): void {
     if (!this.#isFailing) this.#setup.log.warn({ err: error }, `${message}; it is tried again`)
@@ -248,20 +265,20 @@ export class QueueCore<T> {
   #learn(standing: Standing): void {
     this.#isFailing = false
     this.#standing = standing
+    this.#setup.meter?.happened(standing.happened)
     this.#watch.plan(standing)
     this.news.notifyAll()
   }
 
-  // The lease began when the store had the batch, so it does not end before it does here.
-  #open(taken: readonly QueueRecord[], sentAt: number): readonly OwnDelivery<T>[] {
+  #open(taken: readonly QueueRecord[], takenAt: number): readonly OwnDelivery<T>[] {
     const { codec, leaseMs } = this.#setup
-    const leaseUntil = sentAt + leaseMs
+    const times = { takenAt, leaseMs }
     const deliveries: OwnDelivery<T>[] = []
     const bad: Unreadable[] = []
     for (const record of taken) {
       try {
         const data = fromPayload(codec, record)
-        deliveries.push(new OwnDelivery(record, data, leaseUntil, this.#settler))
+        deliveries.push(new OwnDelivery(record, data, times, this.#settler))
       } catch (cause) {
         bad.push({ record, error: unreadable(record.id, cause) })
       }

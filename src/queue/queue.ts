@@ -9,6 +9,12 @@ export interface Wait {
   signal?: AbortSignal
 }
 
+/**
+ * When something counts as done. `fsync`: when it survives power loss. `os`: when it survives the end
+ * of the process. `memory`: pushes at once, they are written shortly after, as for `os`.
+ */
+export type Durability = 'fsync' | 'os' | 'memory'
+
 /** What can be said of a message when it is pushed. */
 export interface PushOptions {
   /** Messages of one key are delivered one after the other, in the order they were pushed. */
@@ -24,6 +30,11 @@ export interface PushOptions {
   priority?: number
   /** After this it is removed, unless somebody has it. By default it stays until acknowledged. */
   ttl?: Duration
+  /**
+   * When this push resolves, whatever the others do. It never overtakes an earlier one, so that one
+   * for `memory` waits while those before it are written. @default that of the queue
+   */
+  durability?: Durability
 }
 
 /** A message that is not acknowledged. */
@@ -63,7 +74,8 @@ export interface ConsumeOptions {
   concurrency?: number
   /**
    * So many messages are taken ahead, with the one that is asked for, up to 999. Raise it to take many
-   * at once; nobody else gets them meanwhile, and their leases run. @default 0
+   * at once; nobody else gets them meanwhile, and their leases run. The first time that one of them is
+   * taken ahead when its process ends, no attempt counts, unless there is only one. @default 0
    */
   prefetch?: number
   /** Ends the loop when it aborts. */
@@ -109,7 +121,7 @@ export interface DeadLetters<T> {
  * `error`.
  */
 export interface Queue<T> extends AsyncDisposable, AsyncIterable<Stored<T>> {
-  /** Stores a message; answers its id when it is as durable as the queue promises. */
+  /** Stores a message; answers its id when it is as durable as was asked for. */
   push(data: T, options?: PushOptions): Promise<number>
   /** Stores all of them, or none; the options hold for each. Their ids follow each other. */
   pushMany(items: readonly T[], options?: PushOptions): Promise<readonly number[]>

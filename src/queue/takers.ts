@@ -1,6 +1,8 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { type Place, Waiters } from '../base/waiters.ts'
+import type { Take } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
+import { Taker } from './taker.ts'
 import type { ResolvedWait } from './wait-options.ts'
 
 // Who wants messages, in the order they came. The store is asked for all of them at once; what it
@@ -13,18 +15,10 @@ import type { ResolvedWait } from './wait-options.ts'
 //   T4. A batch that fails, fails who is new in it. Who waits goes on doing so, as long as trying
 //       again may help.
 
-interface Taker<D> {
-  readonly most: number
-  readonly isPatient: boolean
-  place: Place<Taker<D>> | undefined
-  /** Which ends the wait: with deliveries, without any, or with an error. */
-  give(deliveries: readonly D[]): void
-  fail(error: unknown): void
-}
-
 /** What the store is asked for, and on whose behalf. */
 export interface Asked<D> {
   readonly most: number
+  readonly takes: readonly Take[]
   /** Those who were not asked for before. */
   readonly fresh: readonly Taker<D>[]
 }
@@ -32,54 +26,51 @@ export interface Asked<D> {
 /** The most that is taken with one batch, and for one taker: it is all answered at once. */
 export const MOST_AT_ONCE = 1_000
 
-const NOBODY = { most: 0, fresh: [] }
+const NOBODY = { most: 0, takes: [], fresh: [] }
 
 /** Everybody who wants messages. */
 export class Takers<D> {
   readonly #clock: Clock
   readonly #line = new Waiters<Taker<D>>()
+  #first: Place<Taker<D>> | undefined
+  /** How many in line fetch ahead. */
+  #prefetching = 0
   #unasked: Taker<D>[] = []
   /** How many messages all in line want together, and how many are asked for and not there yet. */
   #wanted = 0
   #expected = 0
 
+  readonly #leave = (taker: Taker<D>): void => {
+    if (taker.place === undefined) return
+    if (this.#first === taker.place) this.#first = taker.place.after
+    if (taker.isPrefetching) this.#prefetching--
+    this.#line.remove(taker.place)
+    taker.place = undefined
+    this.#wanted -= taker.most
+  }
+
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Gets in line for up to `most` messages; waits for the first when there is a time-out. */
-  take(wanted: number, { timeoutMs, signal }: ResolvedWait): Promise<readonly D[]> {
+  /** Gets in line for up to `wanted` messages; waits for the first when there is a time-out. */
+  take(
+    wanted: number,
+    { timeoutMs, signal }: ResolvedWait,
+    isPrefetching = false,
+  ): Promise<readonly D[]> {
     // Also keeps the sum of all who wait exact.
     const most = Math.min(wanted, MOST_AT_ONCE)
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
-      let timer: Timer | undefined
-      const stop = (): void => taker.fail(signal!.reason)
-      const end = (): void => {
-        this.#leave(taker)
-        timer?.cancel()
-        signal?.removeEventListener('abort', stop)
-      }
-      const taker: Taker<D> = {
-        most,
-        isPatient: timeoutMs !== undefined && timeoutMs > 0,
-        place: undefined,
-        give: (deliveries) => {
-          end()
-          resolve(deliveries)
-        },
-        fail: (error) => {
-          end()
-          reject(error)
-        },
-      }
-      taker.place = this.#line.add(taker)
+      const leave = this.#leave
+      const taker = new Taker<D>({ most, timeoutMs, signal, isPrefetching, resolve, reject, leave })
+      const place = this.#line.add(taker)
+      taker.wait(this.#clock, place)
+      this.#first ??= place
       this.#wanted += most
+      if (isPrefetching) this.#prefetching++
       this.#unasked.push(taker)
-      if (taker.isPatient && timeoutMs !== Infinity) {
-        timer = this.#clock.after(timeoutMs!, () => taker.give([]))
-      }
-      signal?.addEventListener('abort', stop, { once: true })
     })
   }
 
@@ -93,19 +84,25 @@ export class Takers<D> {
     return this.#wanted > this.#expected
   }
 
-  /** Whether anybody is in line. */
-  get isWaitedFor(): boolean {
-    return this.#line.size > 0
+  /** How many are in line. */
+  get size(): number {
+    return this.#line.size
   }
 
-  /** What the next batch is to ask the store for. */
-  ask(): Asked<D> {
+  /** Whether nobody wants more than one, so that some can be asked for without the others. */
+  get wantOneEach(): boolean {
+    return this.#wanted === this.#line.size
+  }
+
+  /** What the next batch is to ask the store for, up to so many. */
+  ask(wanted: number): Asked<D> {
     if (!this.isHungry) return NOBODY
-    const most = Math.min(this.#wanted - this.#expected, MOST_AT_ONCE)
+    const most = Math.min(this.#wanted - this.#expected, wanted, MOST_AT_ONCE)
     const fresh = this.#unasked
+    const takes = this.#prefetching === 0 ? [{ most, isAhead: false }] : this.#sharesOf(most)
     this.#unasked = []
     this.#expected += most
-    return { most, fresh }
+    return { most, takes, fresh }
   }
 
   /**
@@ -116,7 +113,7 @@ export class Takers<D> {
     this.#expected -= asked.most
     let given = 0
     while (given < deliveries.length) {
-      const taker = this.#line.shift()
+      const taker = this.#first?.waiter
       if (taker === undefined) break
       taker.give(deliveries.slice(given, given + taker.most))
       given += taker.most
@@ -138,13 +135,24 @@ export class Takers<D> {
 
   failAll(error: unknown): void {
     this.#unasked = []
-    for (let left = this.#line.size; left > 0; left--) this.#line.shift()?.fail(error)
+    for (let left = this.#line.size; left > 0; left--) this.#first?.waiter.fail(error)
   }
 
-  #leave(taker: Taker<D>): void {
-    if (taker.place === undefined) return
-    this.#line.remove(taker.place)
-    taker.place = undefined
-    this.#wanted -= taker.most
+  /** Which of the next messages are fetched ahead. The first ones in line get what is on its way. */
+  #sharesOf(most: number): readonly Take[] {
+    const takes: Take[] = []
+    let [passed, left] = [this.#expected, most]
+    const add = (count: number, isAhead: boolean): void => {
+      const share = Math.min(Math.max(count - passed, 0), left)
+      passed = Math.max(passed - count, 0)
+      left -= share
+      if (share > 0) takes.push({ most: share, isAhead })
+    }
+    for (let place = this.#first; place !== undefined && left > 0; place = place.after) {
+      const { isPrefetching, most: wanted } = place.waiter
+      add(isPrefetching ? 1 : wanted, false)
+      if (isPrefetching) add(wanted - 1, true)
+    }
+    return takes
   }
 }

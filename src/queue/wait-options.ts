@@ -10,14 +10,18 @@ export interface ResolvedWait {
 
 const NOTHING: ResolvedWait = { timeoutMs: undefined, signal: undefined }
 
-/** Checks how long to wait. */
-export function resolveWait(owner: string, given: Wait | undefined): ResolvedWait {
-  if (given === undefined) return NOTHING
-  const { timeout, signal } = resolveOptions(owner, given, {
+/** What checks how long to wait, in calls of this name. */
+export function waitOf(owner: string): (given: Wait | undefined) => ResolvedWait {
+  // Made once: `take` is called for every message.
+  const table = {
     timeout: duration(undefined),
-    signal: { check: (value) => signalOf(value, owner), fallback: undefined },
-  })
-  return { timeoutMs: timeout, signal }
+    signal: { check: (value: unknown) => signalOf(value, owner), fallback: undefined },
+  }
+  return (given) => {
+    if (given === undefined) return NOTHING
+    const { timeout, signal } = resolveOptions(owner, given, table)
+    return { timeoutMs: timeout, signal }
+  }
 }
 
 /** Checks a signal. */

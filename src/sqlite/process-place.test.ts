@@ -24,10 +24,18 @@ test('a process that has ended is gone', () => {
 })
 
 test('a process of an earlier boot is gone, whatever has its number now', onLinux, () => {
-  const earlier = `${host}/11111111-2222-3333-4444-555555555555/${namespace}`
+  const earlier = `${host}/11111111-2222-3333-4444-555555555555/pid:[4026531836]`
+  // Where this is a container, whose boot it is cannot be told.
+  const fate = namespace === 'pid:[4026531836]' ? 'gone' : 'untold'
 
-  expect(fateOf(`${earlier} ${process.pid} ${began}`)).toBe('gone')
-  expect(fateOf(`elsewhere${earlier} ${endedPid()} ${began}`)).toBe('gone')
+  expect(fateOf(`${earlier} ${process.pid} ${began}`)).toBe(fate)
+  expect(fateOf(`elsewhere${earlier} ${endedPid()} ${began}`)).toBe(fate)
+})
+
+test('of a container that shows a boot of its own nothing can be told', onLinux, () => {
+  const container = `${host}/11111111-2222-3333-4444-555555555555/pid:[1]`
+
+  expect(fateOf(`${container} ${process.pid} ${began}`)).toBe('untold')
 })
 
 test('a process whose number another one has got is gone', onLinux, () => {

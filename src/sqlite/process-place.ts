@@ -12,6 +12,9 @@ import { hostname } from 'node:os'
 /** What became of a process, as far as it can be told from here. */
 export type Fate = 'there' | 'gone' | 'untold'
 
+/** The namespace of processes that are in no container: Linux gives it this number. */
+const OUTERMOST = 'pid:[4026531836]'
+
 /** This process, as others on the same file may ask for it. */
 export function ownProcess(): string {
   const { host, boot, namespace, began } = own()
@@ -29,7 +32,10 @@ export function fateOf(other: string): Fate {
   const found = parse(other)
   if (found === undefined) return 'untold'
   // Two machines cannot use one file at a time, so that one has ended, and its processes with it.
-  if (boot !== '' && found.boot !== '' && boot !== found.boot) return 'gone'
+  // Only containers may each be shown a boot of their own, on one machine and at one time.
+  if (boot !== '' && found.boot !== '' && boot !== found.boot) {
+    return namespace === OUTERMOST && found.namespace === OUTERMOST ? 'gone' : 'untold'
+  }
   const isHere = boot === found.boot && (boot !== '' || host === found.host)
   if (!isHere || namespace !== found.namespace) return 'untold'
   return isRunning(found.pid, found.began) ? 'there' : 'gone'

@@ -7,8 +7,8 @@
 //   Q3. A batch is one transaction. Its items are judged one by one.
 //   Q4. Of messages with one key, at most one is ready, delayed or in flight, the others are blocked
 //       or dead. It is the oldest of those not dead, unless it is in flight.
-//   Q5. Pushes, acknowledgements and removals survive power loss when they are answered; deliveries
-//       need not, since losing one only means that the message comes again.
+//   Q5. A batch survives the end of the process when it is answered; one that is `durable` survives
+//       power loss, with everything that was answered before it.
 
 /** A value as it is kept. */
 export interface Payload {
@@ -42,10 +42,19 @@ export interface PushGroup {
   readonly firstId: number | null
 }
 
-/** What became of a group: the id of its first message, the others follow. */
-export type PushVerdict =
-  | { readonly state: 'stored' | 'duplicate'; readonly firstId: number; readonly count: number }
-  | { readonly state: 'full' | 'ids_exhausted' }
+/** What can become of a group, in the order of their numbers on the way from a thread. */
+export const PUSH_STATES = ['stored', 'duplicate', 'full', 'no_disk', 'ids_exhausted'] as const
+
+/**
+ * What became of a group; one that is not there has neither first nor count. `no_disk`: what is left
+ * of the disk is needed to take messages out.
+ */
+export interface PushVerdict {
+  readonly state: (typeof PUSH_STATES)[number]
+  /** The id of its first message; the others follow. */
+  readonly firstId: number
+  readonly count: number
+}
 
 /** Something that happens to a message. */
 export interface Change {
@@ -88,6 +97,18 @@ export const CHANGE_VERDICTS = ['done', 'gone', 'superseded', 'not_in_flight'] a
  */
 export type ChangeVerdict = (typeof CHANGE_VERDICTS)[number]
 
+/** Messages to take. */
+export interface Take {
+  /** How many, at most. */
+  readonly most: number
+  /**
+   * Whether they are fetched before anybody asks for them. The first time that one of those is in
+   * flight when its process ends, no attempt is counted, unless it is the last one: probably nobody
+   * had looked at it.
+   */
+  readonly isAhead: boolean
+}
+
 /**
  * Everything that waits, to be done in one transaction: changes, then what time has brought, then
  * pushes, then taking.
@@ -98,15 +119,17 @@ export interface QueueBatch {
   /** Whether a group that finds no room keeps all later ones out as well. */
   readonly inOrder: boolean
   /**
-   * How many messages to take at most. It may be less although more are ready, when they are large,
-   * but never none.
+   * What to take, in this order. It may be less although more are ready, when they are large, but
+   * never none.
    */
-  readonly take: number
+  readonly takes: readonly Take[]
   readonly leaseMs: number
   /** Nacked in this attempt or a later one, a message becomes a dead letter. */
   readonly maxAttempts: number
   /** How many messages there may be, dead letters aside. */
   readonly capacity: number
+  /** Whether it has to survive power loss (Q5). */
+  readonly durable: boolean
 }
 
 /** A message as it is stored. */
@@ -132,6 +155,16 @@ export interface QueueCounts {
   readonly dead: number
 }
 
+/** What happened to messages in a call, beside what was asked for and is answered one by one. */
+export interface Happened {
+  /** So many were removed, because nobody wants them any more. */
+  readonly expired: number
+  /** So many were in flight until their lease or their process ended. */
+  readonly lapsed: number
+  /** So many became dead letters, for whatever reason. */
+  readonly dead: number
+}
+
 /** How the queue stands. */
 export interface Standing {
   /** The store's time. */
@@ -141,6 +174,8 @@ export interface Standing {
   readonly nextDueAt: number | null
   /** Whether others use this queue. */
   readonly shared: boolean
+  /** What the call that answers this has seen happen. */
+  readonly happened: Happened
 }
 
 /** What became of a batch. */

@@ -42,6 +42,27 @@ describe('consume', () => {
     ])
   })
 
+  test('a process that ends counts no attempt for what it had only fetched ahead', async () => {
+    const under = await queueInTime<number>()
+    const { queue, database } = under
+    await queue.pushMany([1, 2, 3, 4])
+    const loop = queue.consume({ prefetch: 2 })[Symbol.asyncIterator]()
+    const [ahead, other] = [await loop.next(), await queue.take()]
+    expect([ahead.value.data, other?.data]).toEqual([1, 4])
+    const gone = `update sessions set process = replace(process, ' ${process.pid} ', ' 4194305 ')`
+    database.sql(gone).run()
+
+    await using again = await queueInTime<number>({ database })
+    const next = await again.queue.takeMany(10)
+
+    expect(next.map(({ data, attempt }) => [data, attempt])).toEqual([
+      [1, 2],
+      [2, 1],
+      [3, 1],
+      [4, 2],
+    ])
+  })
+
   test('at most so many deliveries are out at a time', async () => {
     await using under = await queueInTime<number>()
     const { queue } = under

@@ -1,6 +1,6 @@
 // What is in the file, who else has it open, and what can be wrong with it.
 
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { openQueue } from '../../src/queue/index.ts'
 import { Database } from '../../src/sqlite/database.ts'
@@ -80,7 +80,8 @@ describe('several users of one queue', () => {
     await killed.take()
     const waiting = here.take({ timeout: '20s' })
 
-    // A number that no process has.
+    // A number that no process has, and no lock that says otherwise.
+    rmSync(`${file.path}-user-1`)
     const driver = openDriver(file.path, undefined)
     driver.exec(
       `update sessions set process = replace(process, ' ${process.pid}', ' 4194305')

@@ -11,6 +11,7 @@ export interface PushCommand {
   readonly priority: number
   readonly delay: number
   readonly ttl: number | undefined
+  readonly durability?: 'os' | 'memory'
 }
 
 /** Something that happens to a delivery: one of those there were. */
@@ -43,6 +44,7 @@ const push: fc.Arbitrary<PushCommand> = fc.record(
     priority: fc.constantFrom(0, 0, 0, 1, -1),
     delay: fc.constantFrom(0, 0, 0, 2, 5),
     ttl: fc.constantFrom(undefined, undefined, undefined, 1, 5),
+    durability: fc.constantFrom('os', 'memory'),
   },
   { requiredKeys: ['count', 'priority', 'delay', 'ttl'] },
 )

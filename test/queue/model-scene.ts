@@ -226,13 +226,15 @@ function allShown(messages: readonly Shown[]): readonly object[] {
   return messages.map(shown)
 }
 
-function optionsOf({ key, dedupeKey, priority, delay, ttl }: ModelPush): PushOptions {
+function optionsOf(push: ModelPush): PushOptions {
+  const { key, dedupeKey, priority, delay, ttl, durability } = push
   return {
     priority,
     delay: delay * SECOND,
     ...(key === undefined ? {} : { key }),
     ...(dedupeKey === undefined ? {} : { dedupeKey }),
     ...(ttl === undefined ? {} : { ttl: ttl * SECOND }),
+    ...(durability === undefined ? {} : { durability }),
   }
 }
 

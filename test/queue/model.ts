@@ -29,6 +29,7 @@ export interface ModelPush {
   readonly priority: number
   readonly delay: number
   readonly ttl: number | undefined
+  readonly durability?: 'os' | 'memory'
 }
 
 /** What a push comes to: ids, a refusal, or nothing as long as it waits for room. */
@@ -48,7 +49,7 @@ export interface ModelRules {
   readonly maxAttempts: number
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
-  /** Whether pushes are answered before they are written, which takes ids in blocks. */
+  /** Whether pushes that do not say otherwise are answered before they are written. */
   readonly isEarly: boolean
 }
 
@@ -64,8 +65,10 @@ export class QueueModel {
   readonly ids: number[] = []
   now = 0
   #nextId = 0
-  /** What each user has left of its block of ids. */
+  /** What each user has left of its block of ids, for pushes that are answered before they are written. */
   #blocks: { next: number; end: number }[] = []
+  /** Which users have pushed that way before. */
+  #early: boolean[] = []
   /** Pushes that wait for room, in order. */
   #waiting: { readonly push: ModelPush; readonly user: number; readonly outcome: ModelOutcome }[] =
     []
@@ -215,10 +218,11 @@ export class QueueModel {
   /** `undefined` when there is no room. */
   #judge(push: ModelPush, user: number): readonly number[] | undefined {
     const earlier = push.dedupeKey === undefined ? undefined : this.#dedupes.get(push.dedupeKey)
-    if (this.#mustBeJudged(push)) this.#blocks[user] = { next: 0, end: 0 }
+    const isEarly = this.#isEarly(push, user)
+    if (!isEarly) this.#blocks[user] = { next: 0, end: 0 }
     if (earlier !== undefined && earlier.until > this.now) return earlier.ids
     if (this.#live + push.data.length > this.rules.capacity) return undefined
-    const firstId = this.#takeIds(push, user)
+    const firstId = isEarly ? this.#takeIds(push, user) : this.#reserve(push.data.length)
     const ids = push.data.map((data, i) => this.#store(firstId + i, data, push))
     if (push.dedupeKey !== undefined) {
       this.#dedupes.set(push.dedupeKey, { ids, until: this.now + DEDUPE_SECONDS })
@@ -249,7 +253,6 @@ export class QueueModel {
 
   #takeIds(push: ModelPush, user: number): number {
     const count = push.data.length
-    if (!this.rules.isEarly || this.#mustBeJudged(push)) return this.#reserve(count)
     const block = this.#blocks[user]
     if (block === undefined || block.end - block.next < count) {
       const next = this.#reserve(BLOCK)
@@ -266,13 +269,19 @@ export class QueueModel {
     return first
   }
 
-  #mustBeJudged({ dedupeKey, delay }: ModelPush): boolean {
-    return dedupeKey !== undefined || delay > 0
+  /** The first such push of a user is answered when it is written, where those of the queue are. */
+  #isEarly({ dedupeKey, delay, durability }: ModelPush, user: number): boolean {
+    const level = durability ?? (this.rules.isEarly ? 'memory' : 'os')
+    if (level !== 'memory' || this.rules.capacity !== Infinity) return false
+    const isFirst = !this.rules.isEarly && this.#early[user] !== true
+    this.#early[user] = true
+    return !isFirst && dedupeKey === undefined && delay === 0
   }
 
   /** A user starts anew. */
   #forget(user: number): void {
     this.#blocks[user] = { next: 0, end: 0 }
+    this.#early[user] = false
     this.#waiting = this.#waiting.filter((waiting) => waiting.user !== user)
   }
 

@@ -65,6 +65,63 @@ describe('when a process ends', () => {
     })
   })
 
+  test('what was only fetched ahead comes again without an attempt, the first time', async () => {
+    const database = queueDatabase()
+    const user = await openUser({ database, maxAttempts: 2 })
+    await user.apply({ pushes: [groupOf(['given', 'ahead'])] })
+    const takes = [
+      { most: 1, isAhead: false },
+      { most: 5, isAhead: true },
+    ]
+    await user.apply({ takes })
+    user.movesTo(endedProcess(database))
+
+    const next = await openUser({ database, maxAttempts: 2 })
+    const again = (await next.apply({ takes: [{ most: 5, isAhead: true }] })).taken
+    next.movesTo(endedProcess(database))
+    const last = await openUser({ database, maxAttempts: 2, offsetMs: MINUTE })
+
+    expect(again.map(({ data, attempt, reason }) => [data, attempt, reason])).toEqual([
+      ['given', 2, 'its process ended in attempt 1'],
+      ['ahead', 1, 'its process ended when it had been fetched ahead'],
+    ])
+    // The second time both count.
+    expect(await last.counts()).toMatchObject({ ready: 1, delayed: 0, dead: 1 })
+    expect(await last.take()).toMatchObject([{ data: 'ahead', attempt: 2 }])
+  })
+
+  test('what was fetched ahead counts where there is only one attempt', async () => {
+    const database = queueDatabase()
+    const user = await openUser({ database, maxAttempts: 1 })
+    await user.push('work')
+    await user.apply({ takes: [{ most: 1, isAhead: true }], maxAttempts: 1 })
+    user.movesTo(endedProcess(database))
+
+    const next = await openUser({ database })
+
+    expect(await next.counts()).toMatchObject({ ready: 0, dead: 1 })
+  })
+
+  test('what was fetched ahead is settled, given back and lapses as anything else', async () => {
+    const database = queueDatabase()
+    const user = await openUser({ database })
+    await user.apply({ pushes: [groupOf(['acked', 'nacked', 'lapsed', 'given back'])] })
+    const [acked, nacked] = await user.take(3, MINUTE, true)
+    expect(await user.change('ack', acked!)).toBe('done')
+    expect(await user.change('nack', nacked!)).toBe('done')
+    user.store.advanceClock(2 * MINUTE)
+    await user.take(3, MINUTE, true)
+    await user.store.close()
+
+    const next = await openUser({ database, offsetMs: 2 * MINUTE })
+
+    expect((await next.take()).map(({ data, attempt }) => [data, attempt])).toEqual([
+      ['nacked', 2],
+      ['lapsed', 2],
+      ['given back', 1],
+    ])
+  })
+
   test('a message that has expired meanwhile is gone', async () => {
     const database = queueDatabase()
     const user = await openUser({ database })

@@ -4,19 +4,22 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { silentLog } from '../../src/base/log.ts'
+import { openQueue, type Queue } from '../../src/queue/index.ts'
 import { Database } from '../../src/sqlite/database.ts'
+import { type Disk, leaveFor } from '../../src/sqlite/queue/disk-room.ts'
 import { isDiskFull } from '../../src/sqlite/sqlite-error.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { tempFile } from '../support/sqlite.ts'
 import { groupOf, openUser } from './store-support.ts'
 import { queueFileSettings } from './support.ts'
 
-/** A disk of 3 MB, or `undefined`. */
-function smallDisk() {
+/** A small disk, or `undefined`. */
+function smallDisk(megabytes: number) {
   const file = tempFile()
   const folder = join(file.folder, 'disk')
   mkdirSync(folder)
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', folder])
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder])
   if (mounted.status !== 0) {
     file[Symbol.dispose]()
     return undefined
@@ -41,8 +44,8 @@ function fill(folder: string, piece: number): void {
   }
 }
 
-test('on a full disk messages are still taken and acknowledged in the room that there is', async (context) => {
-  using disk = smallDisk()
+test('on a disk that others have filled, messages are taken and acknowledged in the room that there is', async (context) => {
+  using disk = smallDisk(3)
   if (disk === undefined) return context.skip('no right to mount a disk')
   const path = join(disk.folder, 'queue.db')
   const filling = new Database(queueFileSettings(path))
@@ -56,10 +59,7 @@ test('on a full disk messages are still taken and acknowledged in the room that 
   for (const record of await user.take(20)) await user.change('release', record)
   fill(disk.folder, 4_096)
 
-  await expect(user.push('x'.repeat(2_000_000))).rejects.toMatchObject({
-    code: 'unavailable',
-    message: expect.stringContaining('full') as string,
-  })
+  const refused = await user.apply({ pushes: [groupOf(['x'.repeat(2_000_000)])] })
   let acked = 0
   for (;;) {
     const [record] = await user.take(1)
@@ -70,7 +70,76 @@ test('on a full disk messages are still taken and acknowledged in the room that 
   await user.store.close()
   database.close()
 
+  expect(refused.pushes).toMatchObject([{ state: 'no_disk' }])
   expect(acked).toBe(200)
+})
+
+test.for([
+  [10, 'os'],
+  [500, 'fsync'],
+] as const)(
+  'a disk that a queue has filled is emptied by taking, %d at a time, and filled again, with %s',
+  { timeout: 120_000 },
+  async ([most, durability], context) => {
+    using disk = smallDisk(12)
+    if (disk === undefined) return context.skip('no right to mount a disk')
+    const path = join(disk.folder, 'queue.db')
+    const queue = await openQueue<string>(path, { durability, log: silentLog })
+
+    const rounds: { pushed: number; acked: number; error: unknown }[] = []
+    for (let i = 0; i < 3; i++) {
+      const { pushed, error } = await pushUntilRefused(queue)
+      rounds.push({ pushed, acked: await ackAll(queue, most), error })
+    }
+    await queue.close()
+
+    for (const { pushed, acked, error } of rounds) {
+      expect(pushed).toBeGreaterThan(1_000)
+      expect(acked).toBe(pushed)
+      expect(error).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('the disk is nearly full') as string,
+      })
+    }
+  },
+)
+
+/** Pushes until there is no room. */
+async function pushUntilRefused(queue: Queue<string>) {
+  const items = Array.from({ length: 50 }, () => 'x'.repeat(1_000))
+  for (let pushed = 0; ; pushed += items.length) {
+    try {
+      await queue.pushMany(items)
+    } catch (error) {
+      return { pushed, error }
+    }
+  }
+}
+
+/** Takes and acknowledges everything; answers how many there were. */
+async function ackAll(queue: Queue<string>, most: number): Promise<number> {
+  for (let acked = 0; ;) {
+    const deliveries = await queue.takeMany(most)
+    if (deliveries.length === 0) return acked
+    await queue.ack(deliveries)
+    acked += deliveries.length
+  }
+}
+
+const MB = 1024 * 1024
+const disk: Disk = { total: 1_000 * MB, free: 500 * MB, owed: 0, unused: 0, wal: 4 * MB }
+
+test.each([
+  ['there is enough room', {}, true, false],
+  ['only what is kept for taking is left', { free: 8 * MB }, false, false],
+  ['the file has room within', { free: 8 * MB, unused: 2 * MB }, true, false],
+  ['the file has room within but has to grow', { free: 9 * MB, owed: MB, unused: MB }, false, true],
+  ['the WAL has room for all', { free: 5 * MB, unused: 2 * MB, wal: 8 * MB }, true, false],
+  ['a small disk is nearly full', { total: 8 * MB, free: MB }, false, false],
+  ['a small disk has some room', { total: 8 * MB, free: 4 * MB }, true, false],
+  ['the WAL holds much', { free: 100 * MB, owed: 92 * MB }, false, true],
+])('of a batch of a megabyte: %s', (_, given, mayPush, mustEmptyWal) => {
+  expect(leaveFor({ ...disk, ...given }, MB)).toEqual({ mayPush, mustEmptyWal })
 })
 
 const thrown = (fields: object): Error => Object.assign(new Error('trouble'), fields)

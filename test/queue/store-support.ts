@@ -55,10 +55,11 @@ export async function openUser(
       changes: [],
       pushes: [],
       inOrder: false,
-      take: 0,
+      takes: [],
       leaseMs: 30_000,
       maxAttempts,
       capacity: Infinity,
+      durable: false,
       ...batch,
     })
   return {
@@ -70,8 +71,8 @@ export async function openUser(
       const [verdict] = (await apply({ pushes: [groupOf([data], options)] })).pushes
       return verdict!.state === 'stored' ? verdict!.firstId : Number.NaN
     },
-    async take(most = 1_000, leaseMs = 30_000): Promise<readonly QueueRecord[]> {
-      return (await apply({ take: most, leaseMs })).taken
+    async take(most = 1_000, leaseMs = 30_000, isAhead = false): Promise<readonly QueueRecord[]> {
+      return (await apply({ takes: [{ most, isAhead }], leaseMs })).taken
     },
     async change(
       kind: ChangeKind,

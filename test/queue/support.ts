@@ -5,7 +5,7 @@ import { virtualClock } from '../../src/base/virtual-clock.ts'
 import { type DurableQueue, openDurableQueue } from '../../src/queue/durable-queue.ts'
 import { openQueue, type Queue, type QueueOptions } from '../../src/queue/index.ts'
 import { queueSettings } from '../../src/queue/options.ts'
-import { Database } from '../../src/sqlite/database.ts'
+import { Database, type Transaction } from '../../src/sqlite/database.ts'
 import type { Operation } from '../../src/sqlite/operations/operation.ts'
 import { OPERATIONS } from '../../src/sqlite/operations/table.ts'
 import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
@@ -71,9 +71,10 @@ export function inlineThread(database: Database): Thread {
   return {
     async call(operation, args, clockOffsetMs = 0) {
       const wanted = OPERATIONS[operation] as unknown as Operation<unknown[], unknown>
-      return database[wanted.mode](`sqlite ${operation}`, clockOffsetMs, (tx) =>
-        wanted.run(tx, ...args),
-      ) as never
+      const work = (tx: Transaction): unknown => wanted.run(tx, ...args)
+      const name = `sqlite ${operation}`
+      if (wanted.mode === 'read') return database.read(name, clockOffsetMs, work) as never
+      return database.write(name, clockOffsetMs, work, wanted.isDurable?.(...args)) as never
     },
     async close() {},
   }
@@ -85,6 +86,8 @@ export interface Trouble {
   latencyMs: number
   /** So many of the next calls find the file busy. */
   busyCalls: number
+  /** Is called when a batch is committed. */
+  afterApply: () => void
 }
 
 function troubled(thread: Thread, clock: Clock, trouble: Trouble): Thread {
@@ -95,6 +98,7 @@ function troubled(thread: Thread, clock: Clock, trouble: Trouble): Thread {
         throw new StoreError('busy', `sqlite ${operation}`, 'the file is busy')
       }
       const answer = await thread.call(operation, args, clockOffsetMs)
+      if (operation === 'queueApply') trouble.afterApply()
       if (trouble.latencyMs > 0) await sleep(clock, trouble.latencyMs)
       return answer
     },
@@ -128,7 +132,7 @@ export async function queueInTime<T>(
   const { database = new Database(queueFileSettings(':memory:')), offsetMs = 0, ...given } = options
   const time = virtualClock()
   const { clock, timers } = countingTimers(time)
-  const trouble: Trouble = { latencyMs: 0, busyCalls: 0 }
+  const trouble: Trouble = { latencyMs: 0, busyCalls: 0, afterApply() {} }
   const settings = queueSettings<T>({ log: silentLog, ...given })
   const thread = troubled(inlineThread(database), clock, trouble)
   const store = new SqliteQueueStore(thread, settings.name)

@@ -1,9 +1,9 @@
 import {
   block,
+  expire,
   type Leaving,
   nextOfKey,
   putBack,
-  remove,
   type Scope,
   setAside,
 } from './messages.ts'
@@ -24,7 +24,7 @@ export function failAttempt(
   dueAt: number,
   reason: string,
 ): void {
-  if (isExpired(scope, message)) remove(scope, message.id)
+  if (isExpired(scope, message)) expire(scope, message.id)
   else if (message.attempt >= maxAttempts) setAside(scope, message, reason)
   else {
     scope.tx.sql('update messages set reason = ? where id = ?').run(reason, message.id)
@@ -32,11 +32,13 @@ export function failAttempt(
   }
 }
 
-/** Makes it as if the message had not been taken. */
-export function undoAttempt(scope: Scope, message: Attempt): void {
-  if (isExpired(scope, message)) remove(scope, message.id)
+/** Makes it as if the message had not been taken; with a reason, that is remembered. */
+export function undoAttempt(scope: Scope, message: Attempt, reason?: string): void {
+  if (isExpired(scope, message)) expire(scope, message.id)
   else {
-    scope.tx.sql('update messages set attempt = attempt - 1 where id = ?').run(message.id)
+    scope.tx
+      .sql('update messages set attempt = attempt - 1, reason = ifnull(?, reason) where id = ?')
+      .run(reason ?? null, message.id)
     rejoin(scope, message, 0)
   }
 }

@@ -1,6 +1,14 @@
 import type { Change, ChangeVerdict } from '../../store/queue-store.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
-import { block, firstOfKey, putBack, remove, type Scope, setAside } from './messages.ts'
+import {
+  acknowledge,
+  block,
+  firstOfKey,
+  putBack,
+  remove,
+  type Scope,
+  setAside,
+} from './messages.ts'
 import { DEAD, IN_FLIGHT } from './tally.ts'
 import { after } from './times.ts'
 
@@ -12,8 +20,7 @@ interface Found extends Attempt {
 
 /** Does what happens to one message; answers what became of it. */
 export function change(scope: Scope, wanted: Change, maxAttempts: number): ChangeVerdict {
-  // The way most messages leave: one statement, and a look only when it found nothing.
-  if (wanted.kind === 'ack' && remove(scope, wanted.id, wanted.receipt)) return 'done'
+  if (wanted.kind === 'ack' && acknowledge(scope, wanted)) return 'done'
   const found = find(scope, wanted.id)
   if (found === undefined) return 'gone'
   switch (wanted.kind) {

@@ -1,20 +1,20 @@
 import { type Attempt, failAttempt } from './attempts.ts'
-import { remove, type Scope } from './messages.ts'
-import { strikeOffTheUntold } from './users.ts'
+import { expire, type Scope } from './messages.ts'
 import { DELAYED, IN_FLIGHT, READY } from './tally.ts'
+import { strikeOffTheUntold } from './users.ts'
 
 /** So many at a time, so that nobody else waits long for the file. */
 const MOST = 5_000
 
 /** Does what time has brought: messages expire, delays and leases end. */
 export function sweep(scope: Scope): void {
-  expire(scope)
+  endLives(scope)
   endDelays(scope)
   endLeases(scope)
 }
 
 // One in flight is left alone: who has it may still succeed.
-function expire(scope: Scope): void {
+function endLives(scope: Scope): void {
   const expired = scope.tx
     .sql(
       `select id from messages
@@ -22,7 +22,7 @@ function expire(scope: Scope): void {
        limit ${MOST}`,
     )
     .all(scope.queue, scope.tx.now) as { id: number }[]
-  for (const { id } of expired) remove(scope, id)
+  for (const { id } of expired) expire(scope, id)
 }
 
 function endDelays({ tx, queue, tally }: Scope): void {
@@ -46,7 +46,7 @@ function endLeases(scope: Scope): void {
   const ended = scope.tx
     .sql(
       `select id, state, key, attempt, expires_at,
-         (select max_attempts from sessions where sessions.session = messages.session)
+         (select max_attempts from sessions where sessions.session = abs(messages.session))
            as max_attempts
        from messages
        where queue = ? and state = ${IN_FLIGHT} and due_at is not null and due_at <= ?
@@ -57,5 +57,6 @@ function endLeases(scope: Scope): void {
     const reason = `its lease ended in attempt ${message.attempt}`
     failAttempt(scope, message, message.max_attempts ?? Infinity, 0, reason)
   }
-  if (ended.length > 0) strikeOffTheUntold(scope.tx, scope.queue)
+  scope.happened.lapsed += ended.length
+  if (ended.length > 0) strikeOffTheUntold(scope)
 }

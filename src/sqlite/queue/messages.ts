@@ -1,20 +1,19 @@
-import type { QueueRecord } from '../../store/queue-store.ts'
+import type { Happened, QueueRecord } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { verified } from './checksum.ts'
 import { STATES } from './packed-records.ts'
-import { BLOCKED, DEAD, DELAYED, READY, type Tally } from './tally.ts'
+import { BLOCKED, DEAD, DELAYED, IN_FLIGHT, READY, Tally } from './tally.ts'
 
 /** The columns of a record. */
 export const COLUMNS =
-  'id, state, priority, attempt, receipt, pushed_at, reason, format, checksum, large, data'
+  'id, state, attempt, receipt, pushed_at, reason, format, checksum, large, data'
 
 /** A row with these columns. */
 export interface MessageRow {
   readonly id: number
-  readonly state: number
-  readonly priority: number
-  readonly attempt: number
-  readonly receipt: number
+  state: number
+  attempt: number
+  receipt: number
   readonly pushed_at: number
   readonly reason: string | null
   readonly format: number
@@ -42,6 +41,13 @@ export interface Scope {
   readonly queue: number
   readonly session: number
   readonly tally: Tally
+  readonly happened: { -readonly [Kind in keyof Happened]: number }
+}
+
+/** What a transaction on a queue begins with. */
+export function scopeOf(tx: Transaction, queue: number, session: number): Scope {
+  const happened = { expired: 0, lapsed: 0, dead: 0 }
+  return { tx, queue, session, tally: new Tally(tx, queue), happened }
 }
 
 /** A row as a record, with its large data. */
@@ -72,6 +78,24 @@ export function countWithinLimit(rows: readonly Pick<MessageRow, 'large'>[]): nu
   return tooMany < 0 ? rows.length : tooMany
 }
 
+/** Takes out a message if the receipt is of its latest delivery; answers whether it did. */
+export function acknowledge(
+  scope: Scope,
+  { id, receipt }: { readonly id: number; readonly receipt: number },
+): boolean {
+  // The way most messages leave. What a statement returns takes as long again as what it does.
+  const count = scope.tx
+    .sql(
+      `delete from messages
+       where id = ? and queue = ? and receipt = ? and state = ${IN_FLIGHT} and key is null
+         and large is null`,
+    )
+    .run(id, scope.queue, receipt)
+  if (count === 0) return remove(scope, id, receipt)
+  scope.tally.remove(IN_FLIGHT)
+  return true
+}
+
 /**
  * Takes a message out for good; with a receipt, only if that is the latest. Answers whether it did.
  *
@@ -92,6 +116,11 @@ export function remove(scope: Scope, id: number, receipt?: number): boolean {
   return true
 }
 
+/** Takes out a message whose time is over. */
+export function expire(scope: Scope, id: number): void {
+  if (remove(scope, id)) scope.happened.expired++
+}
+
 /** Makes a message a dead letter. Later ones of its key go on. A delay is kept for when it returns. */
 export function setAside(scope: Scope, leaving: Leaving, reason: string): void {
   scope.tx
@@ -103,6 +132,7 @@ export function setAside(scope: Scope, leaving: Leaving, reason: string): void {
     )
     .run(reason, leaving.id)
   scope.tally.move(leaving.state, DEAD)
+  scope.happened.dead++
   letNextThrough(scope, leaving)
 }
 

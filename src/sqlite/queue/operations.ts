@@ -1,27 +1,28 @@
-import { CHANGE_VERDICTS, type PushVerdict, type Standing } from '../../store/queue-store.ts'
+import type { Standing } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { type Operation, read, write } from '../operations/operation.ts'
-import { isGone } from '../process-place.ts'
 import { change } from './change.ts'
+import { leaveOf } from './disk-room.ts'
 import { sweep } from './due.ts'
-import type { Scope } from './messages.ts'
-import { unpackBatch } from './packed-batch.ts'
+import { scopeOf } from './messages.ts'
+import { packChangeVerdicts, packPushVerdicts, type PackedVerdicts } from './packed-verdicts.ts'
+import { type PackedPart, unpackBatch } from './packed-batch.ts'
 import { packRecords } from './packed-records.ts'
 import type { Packed } from './packing.ts'
-import { pushAll } from './push.ts'
+import { pushAll, refused } from './push.ts'
 import { findRecord, readPage } from './reads.ts'
 import { closeSession, muster, openSession } from './sessions.ts'
 import { isSomethingDue, standingOf } from './standing.ts'
 import { Tally } from './tally.ts'
-import { take } from './take.ts'
-import { enterIfMissing, type Session, usersOf } from './users.ts'
+import { takeAll } from './take.ts'
+import { enterIfMissing, fateOfUser, type Session, usersOf } from './users.ts'
 
 /** What became of a batch, as it crosses. */
-export interface PackedAnswer {
+export interface PackedAnswer extends PackedVerdicts {
   readonly standing: Standing
-  readonly changes: Uint8Array
-  readonly pushes: readonly PushVerdict[]
   readonly taken: Packed
+  /** Whether `queueEmptyWal` has to follow. */
+  readonly mustEmptyWal: boolean
 }
 
 /** What crosses beside a batch: whether it has to survive power loss. */
@@ -32,46 +33,45 @@ export interface ApplyRequest extends Session {
 
 /** What the thread can be asked to do with queues. */
 export const QUEUE_OPERATIONS = {
-  queueOpen: write(openSession),
+  queueOpen: lenient(openSession),
   queueApply: { ...write(apply), isDurable: ({ durable }) => durable } as Operation<
     [request: ApplyRequest],
     PackedAnswer
   >,
   queueLook: read(look),
-  queueMuster: write(muster),
-  queueReserve: write(reserve),
+  queueMuster: lenient(muster),
+  queueReserve: lenient(reserve),
+  queueEmptyWal: read(emptyWal),
   queueFind: read(findRecord),
   queuePage: read(readPage),
-  queueClose: write(closeSession),
+  queueClose: lenient(closeSession),
+}
+
+/** A write that power loss may undo: what it says of users and their messages is over then anyway. */
+function lenient<Args extends unknown[], Result>(
+  run: (tx: Transaction, ...args: Args) => Result,
+): Operation<Args, Result> {
+  return { ...write(run), isDurable: () => false }
 }
 
 function apply(tx: Transaction, request: ApplyRequest): PackedAnswer {
-  const { queue, session, batch } = request
-  const {
-    changes,
-    pushes,
-    inOrder,
-    take: most,
-    leaseMs,
-    maxAttempts,
-    capacity,
-  } = unpackBatch(batch)
-  const scope: Scope = { tx, queue, session, tally: new Tally(tx, queue) }
+  const batch = unpackBatch(request.batch)
+  const scope = scopeOf(tx, request.queue, request.session)
   const isShared = enterIfMissing(tx, request)
-  const verdicts = Uint8Array.from(changes, (wanted) =>
-    CHANGE_VERDICTS.indexOf(change(scope, wanted, maxAttempts)),
+  const changes = packChangeVerdicts(
+    batch.changes.map((wanted) => change(scope, wanted, batch.maxAttempts)),
   )
   // Before pushes: what has expired makes room.
-  if (isSomethingDue(tx, queue)) sweep(scope)
-  const stored = pushAll(scope, pushes, capacity, inOrder)
-  const taken = take(scope, most, leaseMs)
+  if (isSomethingDue(tx, request.queue)) sweep(scope)
+  const { mayPush, mustEmptyWal } = leaveOf(tx, roomFor(batch))
+  const pushes = packPushVerdicts(
+    mayPush
+      ? pushAll(scope, batch.pushes, batch.capacity, batch.inOrder)
+      : batch.pushes.map(() => refused('no_disk')),
+  )
+  const taken = packRecords(takeAll(scope, batch))
   scope.tally.save()
-  return {
-    standing: standingOf(tx, queue, scope.tally.counts, isShared),
-    changes: verdicts,
-    pushes: stored,
-    taken: packRecords(taken),
-  }
+  return { standing: standingOf(scope, isShared), changes, pushes, taken, mustEmptyWal }
 }
 
 /** How the queue stands, and whether `queueMuster` has something to do. */
@@ -82,8 +82,9 @@ function look(
   const users = usersOf(tx, queue)
   const others = users.filter((user) => user.session !== session)
   return {
-    standing: standingOf(tx, queue, new Tally(tx, queue).counts, others.length > 0),
-    mustMuster: others.length === users.length || others.some(({ process }) => isGone(process)),
+    standing: standingOf(scopeOf(tx, queue, session), others.length > 0),
+    mustMuster:
+      others.length === users.length || others.some((user) => fateOfUser(tx, user) === 'gone'),
   }
 }
 
@@ -92,4 +93,22 @@ function reserve(tx: Transaction, { queue }: Session, count: number): number | u
   const first = tally.takeIds(count)
   tally.save()
   return first
+}
+
+// Nothing is read before it, so that the transaction around it has not begun for SQLite.
+function emptyWal(tx: Transaction): void {
+  tx.sql('pragma wal_checkpoint(passive)').get()
+}
+
+/** What a row takes beside its data, in the table and in its indexes. */
+const PER_ROW = 400
+
+/** How much room a batch takes in the WAL, at most; about as much its pushes take in the file. */
+function roomFor({ pushes, changes, takes }: PackedPart): number {
+  let bytes = changes.length * PER_ROW
+  for (const { most } of takes) bytes += most * PER_ROW
+  for (const { payloads } of pushes) {
+    for (const { data } of payloads) bytes += 2 * data.length + PER_ROW
+  }
+  return bytes
 }

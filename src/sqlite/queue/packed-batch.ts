@@ -17,51 +17,61 @@ const DELAY = 8
 const PRIORITY = 16
 const RESERVED = 32
 
+/** What crosses in one piece: how durable it has to be is known before it is put together. */
+export type PackedPart = Omit<QueueBatch, 'durable'>
+
 /** Takes a batch apart. */
-export function packBatch(batch: QueueBatch): Packed {
-  const { changes, pushes, inOrder, take, leaseMs, maxAttempts, capacity } = batch
+export function packBatch(batch: PackedPart): Packed {
+  const { changes, pushes, inOrder, takes, leaseMs, maxAttempts, capacity } = batch
   const to = new PackWriter()
-  for (const value of [take, leaseMs, maxAttempts, capacity, inOrder ? 1 : 0]) to.number(value)
+  for (const value of [leaseMs, maxAttempts, capacity, inOrder ? 1 : 0]) to.number(value)
+  to.number(takes.length)
   to.number(changes.length)
   to.number(pushes.length)
+  for (const { most, isAhead } of takes) {
+    to.number(most)
+    to.number(isAhead ? 1 : 0)
+  }
   for (const change of changes) packChange(change, to)
   for (const group of pushes) packGroup(group, to)
   return to.packed()
 }
 
 /** Puts it together again. */
-export function unpackBatch(packed: Packed): QueueBatch {
+export function unpackBatch(packed: Packed): PackedPart {
   const from = new PackReader(packed)
-  const [take, leaseMs, maxAttempts, capacity, inOrder] = Array.from({ length: 5 }, () =>
-    from.number(),
-  ) as [number, number, number, number, number]
-  const [changeCount, groupCount] = [from.number(), from.number()]
+  const [leaseMs, maxAttempts, capacity] = [from.number(), from.number(), from.number()]
+  const inOrder = from.number() === 1
+  const [takeCount, changeCount, groupCount] = [from.number(), from.number(), from.number()]
   return {
-    take,
     leaseMs,
     maxAttempts,
     capacity,
-    inOrder: inOrder === 1,
-    changes: Array.from({ length: changeCount }, () => unpackChange(from)),
-    pushes: Array.from({ length: groupCount }, () => unpackGroup(from)),
+    inOrder,
+    takes: from.list(takeCount, () => ({ most: from.number(), isAhead: from.number() === 1 })),
+    changes: from.list(changeCount, unpackChange),
+    pushes: from.list(groupCount, unpackGroup),
   }
 }
 
+/** Few changes have a reason: it stands behind those that do. */
 function packChange({ kind, id, receipt, ms, reason }: Change, to: PackWriter): void {
-  to.number(CHANGE_KINDS.indexOf(kind))
+  const hasReason = reason !== ''
+  to.number(CHANGE_KINDS.indexOf(kind) * 2 + (hasReason ? 1 : 0))
   to.number(id)
   to.number(receipt)
   to.number(ms)
-  to.text(reason)
+  if (hasReason) to.text(reason)
 }
 
 function unpackChange(from: PackReader): Change {
+  const mark = from.number()
   return {
-    kind: CHANGE_KINDS[from.number()]!,
+    kind: CHANGE_KINDS[Math.floor(mark / 2)]!,
     id: from.number(),
     receipt: from.number(),
     ms: from.number(),
-    reason: from.text(),
+    reason: mark % 2 === 1 ? from.text() : '',
   }
 }
 
@@ -101,7 +111,7 @@ function unpackGroup(from: PackReader): PushGroup {
     delayMs: has(DELAY) ? from.number() : 0,
     priority: has(PRIORITY) ? from.number() : 0,
     firstId: has(RESERVED) ? from.number() : null,
-    payloads: Array.from({ length: from.number() }, () => unpackPayload(from)),
+    payloads: from.list(from.number(), unpackPayload),
   }
 }
 

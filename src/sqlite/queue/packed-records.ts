@@ -34,13 +34,13 @@ export function packRecords(records: readonly QueueRecord[]): Packed {
 /** Puts them together again. */
 export function unpackRecords(packed: Packed): readonly QueueRecord[] {
   const from = new PackReader(packed)
-  return Array.from({ length: from.number() }, () => ({
-    id: from.number(),
-    state: STATES[from.number()]!,
-    attempt: from.number(),
-    receipt: from.number(),
-    pushedAt: from.number(),
-    reason: from.number() === 0 ? '' : from.text(),
-    ...unpackPayload(from),
-  }))
+  return from.list(from.number(), unpackRecord)
+}
+
+function unpackRecord(from: PackReader): QueueRecord {
+  const [id, state] = [from.number(), STATES[from.number()]!]
+  const [attempt, receipt, pushedAt] = [from.number(), from.number(), from.number()]
+  const reason = from.number() === 0 ? '' : from.text()
+  const { data, format } = unpackPayload(from)
+  return { id, state, attempt, receipt, pushedAt, reason, data, format }
 }

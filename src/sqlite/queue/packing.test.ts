@@ -2,13 +2,15 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   CHANGE_KINDS,
+  CHANGE_VERDICTS,
   DAMAGED,
   type Payload,
-  type QueueBatch,
+  PUSH_STATES,
   type QueueRecord,
 } from '../../store/queue-store.ts'
-import { packBatch, unpackBatch } from './packed-batch.ts'
+import { packBatch, type PackedPart, unpackBatch } from './packed-batch.ts'
 import { packRecords, STATES, unpackRecords } from './packed-records.ts'
+import { packChangeVerdicts, packPushVerdicts, unpackVerdicts } from './packed-verdicts.ts'
 
 const whole = fc.maxSafeNat()
 const payload: fc.Arbitrary<Payload> = fc.record({
@@ -16,8 +18,8 @@ const payload: fc.Arbitrary<Payload> = fc.record({
   format: fc.integer({ min: DAMAGED, max: 1_000_000 }),
 })
 
-const batches: fc.Arbitrary<QueueBatch> = fc.record({
-  take: whole,
+const batches: fc.Arbitrary<PackedPart> = fc.record({
+  takes: fc.array(fc.record({ most: whole, isAhead: fc.boolean() })),
   leaseMs: whole,
   maxAttempts: fc.oneof(whole, fc.constant(Infinity)),
   capacity: fc.oneof(whole, fc.constant(Infinity)),
@@ -73,6 +75,29 @@ test('records arrive from the thread as they left', () => {
   fc.assert(
     fc.property(records, (list) => {
       expect(unpackRecords(structuredClone(packRecords(list)))).toEqual(list)
+    }),
+  )
+})
+
+const verdicts = fc.record({
+  changes: fc.array(fc.constantFrom(...CHANGE_VERDICTS)),
+  pushes: fc.array(
+    fc.record({
+      state: fc.constantFrom(...PUSH_STATES),
+      firstId: fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }),
+      count: whole,
+    }),
+  ),
+})
+
+test('verdicts arrive from the thread as they left', () => {
+  fc.assert(
+    fc.property(verdicts, (given) => {
+      const packed = {
+        changes: packChangeVerdicts(given.changes),
+        pushes: packPushVerdicts(given.pushes),
+      }
+      expect(unpackVerdicts(structuredClone(packed))).toEqual(given)
     }),
   )
 })

@@ -29,7 +29,7 @@ export class PackWriter {
 
   packed(): Packed {
     return {
-      numbers: Float64Array.from(this.#numbers),
+      numbers: new Float64Array(this.#numbers),
       texts: this.#texts,
       bytes: joined(this.#parts),
     }
@@ -64,6 +64,13 @@ export class PackReader {
 
   text(): string {
     return this.#packed.texts[this.#text++]!
+  }
+
+  /** So many of what `read` reads. */
+  list<Item>(length: number, read: (from: PackReader) => Item): readonly Item[] {
+    const items: Item[] = []
+    for (let i = 0; i < length; i++) items.push(read(this))
+    return items
   }
 
   /** A view, to be copied by who keeps it. */

@@ -25,7 +25,7 @@ function statements(): { database: Database; seen: Set<string> } {
     const batch = packBatch({
       changes: [],
       pushes: [],
-      take: 10,
+      takes: [{ most: 10, isAhead: false }],
       leaseMs: 1,
       maxAttempts: 1,
       capacity: 100,
@@ -47,7 +47,7 @@ function statements(): { database: Database; seen: Set<string> } {
   apply({ pushes: [push, { ...push, dedupeKey: null, firstId: 50 }] })
   const change = { id: 0, receipt: 1, ms: 1, reason: 'r' }
   apply({
-    take: 0,
+    takes: [],
     changes: [
       { ...change, kind: 'extend' },
       { ...change, kind: 'release' },

@@ -13,7 +13,7 @@ export function pushAll(
 ): readonly PushVerdict[] {
   let isFull = false
   return groups.map((group) => {
-    if (isFull) return { state: 'full' }
+    if (isFull) return refused('full')
     const verdict = push(scope, group, capacity)
     isFull = inOrder && verdict.state === 'full'
     return verdict
@@ -28,12 +28,17 @@ function push(scope: Scope, group: PushGroup, capacity: number): PushVerdict {
   if (group.firstId !== null && isStored(scope, group.firstId)) {
     return { state: 'stored', firstId: group.firstId, count }
   }
-  if (scope.tally.live + count > capacity) return { state: 'full' }
+  if (scope.tally.live + count > capacity) return refused('full')
   const firstId = group.firstId ?? scope.tally.takeIds(count)
-  if (firstId === undefined) return { state: 'ids_exhausted' }
+  if (firstId === undefined) return refused('ids_exhausted')
   group.payloads.forEach((payload, i) => insert(scope, group, payload, firstId + i))
   if (group.dedupeKey !== null) remember(scope, group, firstId)
   return { state: 'stored', firstId, count }
+}
+
+/** The verdict on a group that is not stored. */
+export function refused(state: 'full' | 'no_disk' | 'ids_exhausted'): PushVerdict {
+  return { state, firstId: -1, count: 0 }
 }
 
 // Node 22 takes a view of no memory at all for null.

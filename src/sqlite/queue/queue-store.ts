@@ -1,21 +1,17 @@
 import { StoreError } from '../../store/store-error.ts'
-import {
-  type BatchAnswer,
-  CHANGE_VERDICTS,
-  type ChangeKind,
-  type PageRequest,
-  type QueueBatch,
-  type QueueRecord,
-  type QueueStore,
-  type Standing,
+import type {
+  BatchAnswer,
+  PageRequest,
+  QueueBatch,
+  QueueRecord,
+  QueueStore,
+  Standing,
 } from '../../store/queue-store.ts'
 import type { SqliteThread } from '../thread.ts'
 import { packBatch } from './packed-batch.ts'
 import { unpackRecords } from './packed-records.ts'
+import { unpackVerdicts } from './packed-verdicts.ts'
 import type { Session } from './users.ts'
-
-// Losing one of these leaves a message in the queue that is there anyway (Q5).
-const HARMLESS_TO_LOSE: ReadonlySet<ChangeKind> = new Set(['nack', 'release', 'extend'])
 
 /** What is needed of a thread. */
 export type Thread = Pick<SqliteThread, 'call' | 'close'>
@@ -46,16 +42,13 @@ export class SqliteQueueStore implements QueueStore {
   }
 
   async apply(batch: QueueBatch): Promise<BatchAnswer> {
-    const durable =
-      batch.pushes.length > 0 || batch.changes.some(({ kind }) => !HARMLESS_TO_LOSE.has(kind))
+    const { durable } = batch
     const request = { ...this.#own('apply'), batch: packBatch(batch), durable }
     const answer = await this.#thread.call('queueApply', [request], this.#clockOffsetMs)
-    return {
-      standing: answer.standing,
-      changes: Array.from(answer.changes, (verdict) => CHANGE_VERDICTS[verdict]!),
-      pushes: answer.pushes,
-      taken: unpackRecords(answer.taken),
-    }
+    const { standing } = answer
+    // Nobody waits for it. One that fails is asked for again with the next batch.
+    if (answer.mustEmptyWal) this.#thread.call('queueEmptyWal', []).catch(() => {})
+    return { standing, ...unpackVerdicts(answer), taken: unpackRecords(answer.taken) }
   }
 
   async look(): Promise<Standing> {
@@ -66,8 +59,9 @@ export class SqliteQueueStore implements QueueStore {
       this.#clockOffsetMs,
     )
     if (!mustMuster) return standing
-    await this.#thread.call('queueMuster', [own], this.#clockOffsetMs)
-    return (await this.#thread.call('queueLook', [own], this.#clockOffsetMs)).standing
+    const happened = await this.#thread.call('queueMuster', [own], this.#clockOffsetMs)
+    const again = await this.#thread.call('queueLook', [own], this.#clockOffsetMs)
+    return { ...again.standing, happened }
   }
 
   reserve(count: number): Promise<number | undefined> {

@@ -1,15 +1,15 @@
-import type { Standing } from '../../store/queue-store.ts'
+import type { Happened, Standing } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
-import { isGone } from '../process-place.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
 import { sweep } from './due.ts'
-import type { Scope } from './messages.ts'
+import { type Scope, scopeOf } from './messages.ts'
 import { standingOf } from './standing.ts'
-import { IN_FLIGHT, Tally } from './tally.ts'
+import { IN_FLIGHT } from './tally.ts'
 import { after } from './times.ts'
 import {
   enter,
   enterIfMissing,
+  fateOfUser,
   type Session,
   strikeOff,
   strikeOffTheUntold,
@@ -21,6 +21,14 @@ import {
 const WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 300_000
 
+const ENDED_AHEAD = 'its process ended when it had been fetched ahead'
+
+/** A message that a user has in flight. */
+interface Held extends Attempt {
+  /** Whether it was fetched ahead, see `take.ts`. */
+  readonly is_ahead: number
+}
+
 /** Finds or makes the queue, and enters a new user of it. */
 export function openSession(
   tx: Transaction,
@@ -28,34 +36,42 @@ export function openSession(
   maxAttempts: number,
 ): Session & { readonly standing: Standing } {
   const queue = queueNumber(tx, name)
-  releaseTheGone(tx, queue)
-  strikeOffTheUntold(tx, queue)
-  const session = enter(tx, { queue, maxAttempts })
-  const tally = new Tally(tx, queue)
+  const scope = scopeOf(tx, queue, enter(tx, { queue, maxAttempts }))
+  releaseTheGone(scope)
+  strikeOffTheUntold(scope)
   // What fell due while nobody looked.
-  sweep({ tx, queue, session, tally })
-  tally.save()
-  const shared = usersOf(tx, queue).length > 1
-  return { queue, session, maxAttempts, standing: standingOf(tx, queue, tally.counts, shared) }
+  sweep(scope)
+  scope.tally.save()
+  const standing = standingOf(scope, usersOf(tx, queue).length > 1)
+  return { queue, session: scope.session, maxAttempts, standing }
 }
 
 /** Gives back what a user has in flight, as if it had not been taken, and strikes it off. */
 export function closeSession(tx: Transaction, { queue, session }: Session): void {
-  endSession(tx, queue, session, undoAttempt)
+  const scope = scopeOf(tx, queue, session)
+  endSession(scope, session, (message) => undoAttempt(scope, message))
+  scope.tally.save()
 }
 
 /** Strikes off who is gone, and enters this user again, if somebody took it for gone. */
-export function muster(tx: Transaction, own: Session): void {
-  releaseTheGone(tx, own.queue)
+export function muster(tx: Transaction, own: Session): Happened {
+  const scope = scopeOf(tx, own.queue, own.session)
+  releaseTheGone(scope)
+  scope.tally.save()
   enterIfMissing(tx, own)
+  return scope.happened
 }
 
 /** Sees to what users in processes that have ended had in flight. */
-function releaseTheGone(tx: Transaction, queue: number): void {
-  for (const { session, process, max_attempts } of usersOf(tx, queue)) {
-    if (!isGone(process)) continue
-    endSession(tx, queue, session, (scope, message) => {
+function releaseTheGone(scope: Scope): void {
+  const { tx, queue } = scope
+  for (const user of usersOf(tx, queue)) {
+    const { session, max_attempts } = user
+    if (session === scope.session || fateOfUser(tx, user) !== 'gone') continue
+    endSession(scope, session, (message) => {
       const { attempt } = message
+      scope.happened.lapsed++
+      if (message.is_ahead === 1) return undoAttempt(scope, message, ENDED_AHEAD)
       const waitMs = attempt === 1 ? 0 : Math.min(WAIT_MS * 2 ** (attempt - 2), LONGEST_WAIT_MS)
       const reason = `its process ended in attempt ${attempt}`
       failAttempt(scope, message, max_attempts ?? Infinity, after(tx.now, waitMs), reason)
@@ -63,22 +79,16 @@ function releaseTheGone(tx: Transaction, queue: number): void {
   }
 }
 
-function endSession(
-  tx: Transaction,
-  queue: number,
-  session: number,
-  end: (scope: Scope, message: Attempt) => void,
-): void {
-  const scope = { tx, queue, session, tally: new Tally(tx, queue) }
+function endSession(scope: Scope, session: number, end: (message: Held) => void): void {
+  const { tx, queue } = scope
   const held = tx
     .sql(
-      `select id, state, key, attempt, expires_at from messages
-       where queue = ? and state = ${IN_FLIGHT} and due_at is not null and session = ?
+      `select id, state, key, attempt, expires_at, session < 0 as is_ahead from messages
+       where queue = ? and state = ${IN_FLIGHT} and due_at is not null and abs(session) = ?
        order by id`,
     )
-    .all(queue, session) as Attempt[]
-  for (const message of held) end(scope, message)
-  scope.tally.save()
+    .all(queue, session) as Held[]
+  for (const message of held) end(message)
   strikeOff(tx, session)
 }
 

@@ -1,15 +1,11 @@
-import type { QueueCounts, Standing } from '../../store/queue-store.ts'
+import type { Standing } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
+import type { Scope } from './messages.ts'
 import { DELAYED, IN_FLIGHT } from './tally.ts'
 
 /** How a queue stands. */
-export function standingOf(
-  tx: Transaction,
-  queue: number,
-  counts: QueueCounts,
-  shared: boolean,
-): Standing {
-  return { now: tx.now, counts, nextDueAt: nextDueAt(tx, queue), shared }
+export function standingOf({ tx, queue, tally, happened }: Scope, shared: boolean): Standing {
+  return { now: tx.now, counts: tally.counts, nextDueAt: nextDueAt(tx, queue), shared, happened }
 }
 
 /** Whether something has fallen due that nobody has seen to yet. */

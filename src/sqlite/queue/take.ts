@@ -1,4 +1,4 @@
-import type { QueueRecord } from '../../store/queue-store.ts'
+import type { QueueBatch, QueueRecord } from '../../store/queue-store.ts'
 import {
   COLUMNS,
   countWithinLimit,
@@ -11,31 +11,63 @@ import { isSomethingDue } from './standing.ts'
 import { IN_FLIGHT, READY } from './tally.ts'
 import { after } from './times.ts'
 
+// In the column `session` stands who has a message in flight: as a negative number where it was
+// fetched ahead and its attempt does not count should the process end. A message that came to
+// nothing before has a reason; that one always counts, so that no message can end processes for ever.
+
+const NEXT = `where queue = ? and state = ${READY} and (expires_at is null or expires_at > ?)
+  order by priority desc, id limit ?`
+
 /** Takes the next messages: by priority, then by id. */
-export function take(scope: Scope, most: number, leaseMs: number): readonly QueueRecord[] {
+export function takeAll(
+  scope: Scope,
+  { takes, leaseMs, maxAttempts }: Pick<QueueBatch, 'takes' | 'leaseMs' | 'maxAttempts'>,
+): readonly QueueRecord[] {
   const { tx, queue, session, tally } = scope
-  if (most === 0 || tally.ready === 0) return []
-  const rows = tx
-    .sql(
-      `update messages
-       set state = ${IN_FLIGHT}, due_at = ?, session = ?, attempt = attempt + 1, receipt = receipt + 1
-       where id in (
-         select id from messages
-         where queue = ? and state = ${READY} and (expires_at is null or expires_at > ?)
-         order by priority desc, id limit ?)
-       returning ${COLUMNS}`,
-    )
-    .all(after(tx.now, leaseMs), session, queue, tx.now, most) as MessageRow[]
-  const isMissing = rows.length < Math.min(most, tally.ready)
-  tally.move(READY, IN_FLIGHT, rows.length)
-  // Those that have expired count until they are seen to. Otherwise somebody removed rows by hand,
-  // and whoever believed the count would look for them for ever.
-  if (isMissing && !isSomethingDue(tx, queue)) tally.recount()
-  // In which order an update answers is left open.
-  rows.sort((a, b) => b.priority - a.priority || a.id - b.id)
+  const until = after(tx.now, leaseMs)
+  const rows: MessageRow[] = []
+  for (const { most, isAhead } of takes) {
+    const found = Math.min(most, tally.ready)
+    if (found === 0) break
+    // Whoever has only one attempt has no other to count it with.
+    const freshSession = isAhead && maxAttempts > 1 ? -session : session
+    const taken = take(scope, found, until, freshSession)
+    rows.push(...taken)
+    tally.move(READY, IN_FLIGHT, taken.length)
+    if (taken.length === found) continue
+    // Those that have expired count until they are seen to. Otherwise somebody removed rows by hand,
+    // and whoever believed the count would look for them for ever.
+    if (!isSomethingDue(tx, queue)) tally.recount()
+    break
+  }
   const count = countWithinLimit(rows)
   for (const row of rows.splice(count)) untake(scope, row)
   return rows.map((row) => toRecord(tx, row))
+}
+
+/** For `freshSession` where it is the first time, otherwise for this one. */
+function take(
+  { tx, queue, session }: Scope,
+  most: number,
+  until: number,
+  freshSession: number,
+): readonly MessageRow[] {
+  const rows = tx
+    .sql(`select ${COLUMNS} from messages ${NEXT}`)
+    .all(queue, tx.now, most) as MessageRow[]
+  // Not `returning`, which takes longer than both together, and in whatever order.
+  tx.sql(
+    `update messages
+     set state = ${IN_FLIGHT}, due_at = ?, session = case when reason is null then ? else ? end,
+       attempt = attempt + 1, receipt = receipt + 1
+     where id in (select id from messages ${NEXT})`,
+  ).run(until, freshSession, session, queue, tx.now, most)
+  for (const row of rows) {
+    row.state = IN_FLIGHT
+    row.attempt++
+    row.receipt++
+  }
+  return rows
 }
 
 // In the same transaction, so that nobody saw it.

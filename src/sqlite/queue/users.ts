@@ -1,5 +1,7 @@
 import type { Transaction } from '../database.ts'
-import { fateOf, ownProcess } from '../process-place.ts'
+import { type Fate, fateOf, ownProcess } from '../process-place.ts'
+import type { Scope } from './messages.ts'
+import { appear, isPresent, vanish } from './presence.ts'
 import { IN_FLIGHT } from './tally.ts'
 
 // Who uses a queue. A user that was struck off although it is there enters itself again with the
@@ -34,6 +36,8 @@ export function enterIfMissing(tx: Transaction, own: Session): boolean {
   >[]
   const others = known.filter(({ session }) => session !== own.session)
   if (others.length === known.length) enter(tx, own, own.session)
+  // A thread that has ended has taken the lock with it.
+  else appear(tx, own.session)
   return others.length > 0
 }
 
@@ -49,21 +53,35 @@ export function enter(
        returning session`,
     )
     .get(session, queue, ownProcess(), maxAttempts === Infinity ? null : maxAttempts)
-  return (row as { session: number }).session
+  const entered = (row as { session: number }).session
+  appear(tx, entered)
+  return entered
 }
 
-/** Strikes a user off. */
+/** Strikes a user off that has ended, or does so now. */
 export function strikeOff(tx: Transaction, session: number): void {
   tx.sql('delete from sessions where session = ?').run(session)
+  vanish(tx, session)
+}
+
+/** What became of a user, as far as it can be told from here. */
+export function fateOfUser(tx: Transaction, { session, process }: User): Fate {
+  const fate = fateOf(process)
+  if (fate === 'there') return fate
+  const present = isPresent(tx, session)
+  if (present === undefined) return fate
+  return present ? 'there' : 'gone'
 }
 
 /**
- * Strikes off who has nothing in flight and may have ended, for all that can be told here. Done only
- * now and then: one that has not ended comes back.
+ * Strikes off others who have nothing in flight and may have ended, for all that can be told here. Done
+ * only now and then: one that has not ended comes back.
  */
-export function strikeOffTheUntold(tx: Transaction, queue: number): void {
-  for (const { session, process } of usersOf(tx, queue)) {
-    if (fateOf(process) === 'untold' && !hasAny(tx, queue, session)) strikeOff(tx, session)
+export function strikeOffTheUntold({ tx, queue, session: own }: Scope): void {
+  for (const user of usersOf(tx, queue)) {
+    const { session } = user
+    if (session === own || fateOfUser(tx, user) !== 'untold') continue
+    if (!hasAny(tx, queue, session)) strikeOff(tx, session)
   }
 }
 
@@ -71,7 +89,7 @@ function hasAny(tx: Transaction, queue: number, session: number): boolean {
   const any = tx
     .sql(
       `select 1 as held from messages
-       where queue = ? and state = ${IN_FLIGHT} and due_at is not null and session = ? limit 1`,
+       where queue = ? and state = ${IN_FLIGHT} and due_at is not null and abs(session) = ? limit 1`,
     )
     .get(queue, session)
   return any !== undefined

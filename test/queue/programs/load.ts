@@ -9,11 +9,15 @@ const [path, name] = process.argv.slice(2) as [string, string]
 const queue = await openQueue<string>(path, { lazy: true })
 say('ready')
 
+/** One who is answered before anything is written may lose what he was told. */
+const LEVELS = ['fsync', 'os', 'memory'] as const
+
 async function push(pusher: number): Promise<never> {
+  const durability = LEVELS[pusher]!
   for (let i = 0; ; i++) {
     const data = `${name}/${pusher}/${i}`
-    const id = await queue.push(data)
-    say(`pushed ${id} ${data}`)
+    const id = await queue.push(data, { durability })
+    say(`${durability === 'memory' ? 'numbered' : 'pushed'} ${id} ${data}`)
   }
 }
 

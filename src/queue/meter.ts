@@ -1,0 +1,108 @@
+// What a queue does, for a sink of measurements.
+//
+//   M1. Without a sink there is no meter, and nothing is measured.
+//   M2. A sink that throws, or rejects, harms nobody. Its first mistake is a line in the log.
+
+import type { Logger } from '../base/log.ts'
+import type { Metrics } from '../base/metrics.ts'
+import { catchRejection } from '../base/thenable.ts'
+import type { BatchAnswer, Change, ChangeKind, Happened, PushGroup } from '../store/queue-store.ts'
+import type { StoreError } from '../store/store-error.ts'
+
+/** What a batch was about, as far as it is measured. */
+export interface MeteredBatch {
+  readonly changes: readonly { readonly changes: readonly Change[] }[]
+  /** When each was asked for. */
+  readonly pushes: readonly { readonly at: number; readonly groups: readonly PushGroup[] }[]
+  /** When it was sent. */
+  readonly at: number
+}
+
+const COUNTED: readonly (readonly [kind: ChangeKind, name: string])[] = [
+  ['ack', 'holdfast_queue_acked'],
+  ['nack', 'holdfast_queue_nacked'],
+]
+
+/** Counts and times what one queue does. */
+export class Meter {
+  readonly #metrics: Metrics
+  readonly #labels: { readonly queue: string }
+  readonly #log: Logger
+  #hasComplained = false
+
+  constructor(metrics: Metrics, queue: string, log: Logger) {
+    this.#metrics = metrics
+    this.#labels = { queue }
+    this.#log = log
+  }
+
+  /** A batch was answered. */
+  answered({ changes, pushes, at }: MeteredBatch, answer: BatchAnswer, now: number): void {
+    const stored = answer.pushes.filter(({ state }) => state === 'stored')
+    this.#count(
+      'holdfast_queue_pushed',
+      stored.reduce((sum, { count }) => sum + count, 0),
+    )
+    let judged = 0
+    for (const push of pushes) {
+      const { state } = answer.pushes[judged]!
+      judged += push.groups.length
+      // One that is not there may have to wait, and be sent again.
+      if (state === 'stored' || state === 'duplicate') {
+        this.#record('holdfast_queue_push_ms', now - push.at)
+      }
+    }
+    const done = changes
+      .flatMap((entry) => entry.changes)
+      .filter((_, i) => answer.changes[i] === 'done')
+    for (const [kind, name] of COUNTED) {
+      this.#count(name, done.filter((change) => change.kind === kind).length)
+    }
+    this.#count('holdfast_queue_delivered', answer.taken.length)
+    for (const { pushedAt } of answer.taken) {
+      this.#record('holdfast_queue_wait_ms', answer.standing.now - pushedAt)
+    }
+    this.#record('holdfast_queue_commit_ms', now - at)
+  }
+
+  /** A batch failed. */
+  failed({ code }: StoreError): void {
+    const labels = { ...this.#labels, code }
+    this.#tell((sink) => sink.count('holdfast_queue_errors', 1, labels))
+  }
+
+  /** The store has seen this happen. */
+  happened({ expired, lapsed, dead }: Happened): void {
+    this.#count('holdfast_queue_expired', expired)
+    this.#count('holdfast_queue_lapsed', lapsed)
+    this.#count('holdfast_queue_dead', dead)
+  }
+
+  /** A delivery that was acknowledged or nacked had been out for so long. */
+  held(ms: number): void {
+    this.#record('holdfast_queue_held_ms', ms)
+  }
+
+  #count(name: string, by: number): void {
+    if (by > 0) this.#tell((sink) => sink.count(name, by, this.#labels))
+  }
+
+  #record(name: string, value: number): void {
+    this.#tell((sink) => sink.record(name, value, this.#labels))
+  }
+
+  #tell(tell: (sink: Metrics) => void): void {
+    try {
+      catchRejection(tell(this.#metrics), (error) => this.#complain(error))
+    } catch (error) {
+      this.#complain(error)
+    }
+  }
+
+  // Once: a broken sink would fill the log.
+  #complain(error: unknown): void {
+    if (this.#hasComplained) return
+    this.#hasComplained = true
+    this.#log.error({ err: error }, 'a metrics sink threw; further throws are not logged')
+  }
+}

@@ -1,0 +1,74 @@
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Place } from '../base/waiters.ts'
+import type { ResolvedWait } from './wait-options.ts'
+
+// One object and no closures: there is one for nearly every message.
+
+/** What a taker wants, and how it is told. */
+export interface TakerSetup<D> extends ResolvedWait {
+  readonly most: number
+  /** Whether all but the first are not looked at for now. */
+  readonly isPrefetching: boolean
+  readonly resolve: (deliveries: readonly D[]) => void
+  readonly reject: (error: unknown) => void
+  /** Takes it out of line. */
+  readonly leave: (taker: Taker<D>) => void
+}
+
+/** Somebody who wants messages. Whatever ends the wait first, ends it for good. */
+export class Taker<D> {
+  /** Where it is in line, as long as it is. */
+  place: Place<Taker<D>> | undefined
+  readonly #setup: TakerSetup<D>
+  #timer: Timer | undefined
+
+  constructor(setup: TakerSetup<D>) {
+    this.#setup = setup
+  }
+
+  get most(): number {
+    return this.#setup.most
+  }
+
+  get isPrefetching(): boolean {
+    return this.#setup.isPrefetching
+  }
+
+  /** Whether it waits for the first message. */
+  get isPatient(): boolean {
+    const { timeoutMs } = this.#setup
+    return timeoutMs !== undefined && timeoutMs > 0
+  }
+
+  /** Begins to wait, in its place. */
+  wait(clock: Clock, place: Place<Taker<D>>): void {
+    const { timeoutMs, signal } = this.#setup
+    this.place = place
+    if (this.isPatient && timeoutMs !== Infinity) {
+      this.#timer = clock.after(timeoutMs!, () => this.give([]))
+    }
+    signal?.addEventListener('abort', this, { once: true })
+  }
+
+  /** Ends the wait with messages, or without any. */
+  give(deliveries: readonly D[]): void {
+    this.#end()
+    this.#setup.resolve(deliveries)
+  }
+
+  fail(error: unknown): void {
+    this.#end()
+    this.#setup.reject(error)
+  }
+
+  /** Its signal aborts. */
+  handleEvent(): void {
+    this.fail(this.#setup.signal!.reason)
+  }
+
+  #end(): void {
+    this.#setup.leave(this)
+    this.#timer?.cancel()
+    this.#setup.signal?.removeEventListener('abort', this)
+  }
+}

@@ -1,0 +1,112 @@
+import { statfsSync, statSync } from 'node:fs'
+import type { Transaction } from '../database.ts'
+import { fileOf } from './file.ts'
+
+// A queue that has filled its disk can only be emptied if there is room left for that: deliveries
+// and acknowledgements go through the WAL, which can begin anew only when all that stands in it has
+// a place in the file.
+//
+//   D1. Pushes are refused while they would take the room that is kept for everything else.
+//   D2. The WAL is emptied before what the file still has to grow by has no place any more.
+//
+// Others may fill the disk all the same; then what there is in the WAL and in the file has to do.
+
+const MB = 1024 * 1024
+/** So much is kept free: more than one batch without pushes takes. On a small disk it is a part of it. */
+const KEPT = 8 * MB
+const KEPT_PART = 1 / 8
+/** The disk is looked at again when so much of what was found has been used, or so much time is over. */
+const USED_PART = 1 / 4
+const LOOK_AGAIN_MS = 1_000
+
+/** What is known of a disk and of the file on it, in bytes. */
+export interface Disk {
+  readonly total: number
+  readonly free: number
+  /** So much longer the file gets when the WAL is emptied into it. */
+  readonly owed: number
+  /** What nothing is in, in the file. */
+  readonly unused: number
+  readonly wal: number
+}
+
+/** What a batch may do. */
+export interface Leave {
+  readonly mayPush: boolean
+  /** Whether the WAL has to be emptied now. */
+  readonly mustEmptyWal: boolean
+}
+
+const FREELY: Leave = { mayPush: true, mustEmptyWal: false }
+
+/** What a batch may do that takes so much room. */
+export function leaveFor(disk: Disk, bytes: number): Leave {
+  const { free, owed, unused, wal } = disk
+  const kept = keptOf(disk)
+  const growth = owed + Math.max(0, bytes - unused)
+  const mayPush =
+    free >= growth + bytes + kept ||
+    // In the file's own room, and in that of the WAL, which begins anew when the disk is full.
+    (growth === 0 && free + wal >= bytes + kept)
+  return { mayPush, mustEmptyWal: owed > 0 && free < owed + bytes + 2 * kept }
+}
+
+function keptOf({ total }: Disk): number {
+  return Math.min(KEPT, total * KEPT_PART)
+}
+
+/** What is known of the disk under one connection. */
+class KnownDisk {
+  readonly #path: string
+  #budget = 0
+  #lookedAtMs = -Infinity
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  leaveFor(tx: Transaction, bytes: number): Leave {
+    const nowMs = performance.now()
+    this.#budget -= bytes
+    if (this.#budget > 0 && nowMs - this.#lookedAtMs < LOOK_AGAIN_MS) return FREELY
+    const disk = this.#look(tx)
+    if (disk === undefined) return FREELY
+    this.#lookedAtMs = nowMs
+    this.#budget = (disk.free - disk.owed - 3 * keptOf(disk)) * USED_PART
+    return leaveFor(disk, bytes)
+  }
+
+  // Three small looks. A disk that says nothing of itself is taken for large.
+  #look(tx: Transaction): Disk | undefined {
+    try {
+      const { bsize, blocks, bavail } = statfsSync(this.#path)
+      if (blocks === 0) return undefined
+      const page = pragma(tx, 'page_size')
+      const file = statSync(this.#path).size
+      return {
+        total: blocks * bsize,
+        free: bavail * bsize,
+        owed: Math.max(0, pragma(tx, 'page_count') * page - file),
+        unused: pragma(tx, 'freelist_count') * page,
+        wal: statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+      }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+const known = new Map<string, KnownDisk>()
+
+/** What a batch that takes so much room may do in this file. */
+export function leaveOf(tx: Transaction, bytes: number): Leave {
+  const file = fileOf(tx)
+  if (file === undefined) return FREELY
+  let disk = known.get(file)
+  if (disk === undefined) known.set(file, (disk = new KnownDisk(file)))
+  return disk.leaveFor(tx, bytes)
+}
+
+function pragma(tx: Transaction, name: 'page_size' | 'page_count' | 'freelist_count'): number {
+  return (tx.sql(`pragma ${name}`).get() as Record<string, number>)[name]!
+}

@@ -1,0 +1,88 @@
+// Whether a user of a queue is there, told by a lock on a small file beside the queue's, which it
+// holds as long as it lives. The system drops a lock when its process ends, in whatever way; numbers
+// of processes mean nothing from one container to the next, and some containers show a boot of
+// their own.
+//
+//   P1. A lock is held before anybody can know of the user: within the transaction that enters it.
+//   P2. A missing file says nothing. Whoever strikes a user off removes its file.
+//
+// SQLite is what can lock a file here, also across containers, as it does with the queue itself.
+
+import { existsSync, rmSync } from 'node:fs'
+import type { Transaction } from '../database.ts'
+import { type Driver, openDriver } from '../driver.ts'
+import { isBusy } from '../sqlite-error.ts'
+import { fileOf } from './file.ts'
+
+/** One that was found to be there is so for a while: looking means to open a file. */
+const TRUSTED_MS = 250
+
+const held = new Map<string, Driver>()
+const seenAtMs = new Map<string, number>()
+
+/** Holds the lock of a user, if this thread does not do so already. */
+export function appear(tx: Transaction, session: number): void {
+  const path = presencePath(tx, session)
+  if (path === undefined || held.has(path)) return
+  const lock = openLock(path)
+  if (typeof lock === 'object') held.set(path, lock)
+  // A file without a lock would say that its user has ended.
+  else if (lock === 'failed') remove(path)
+  // Otherwise somebody looks at it at this moment, or a thread before this one has not quite ended:
+  // with the next thing that this user does it is tried again.
+}
+
+/** Gives up the lock of a user, of this thread or of none, and removes its file. */
+export function vanish(tx: Transaction, session: number): void {
+  const path = presencePath(tx, session)
+  if (path === undefined) return
+  held.get(path)?.close()
+  held.delete(path)
+  seenAtMs.delete(path)
+  remove(path)
+}
+
+/** Whether a user holds its lock; `undefined` if that cannot be told. */
+export function isPresent(tx: Transaction, session: number): boolean | undefined {
+  const path = presencePath(tx, session)
+  if (path === undefined) return undefined
+  if (held.has(path) || performance.now() - (seenAtMs.get(path) ?? -Infinity) < TRUSTED_MS) {
+    return true
+  }
+  if (!existsSync(path)) return undefined
+  const lock = openLock(path)
+  if (lock === 'failed') return undefined
+  if (lock === 'busy') {
+    seenAtMs.set(path, performance.now())
+    return true
+  }
+  lock.close()
+  return false
+}
+
+/** The lock; or `busy`, when somebody else has it, or `failed`, when there is no telling. */
+function openLock(path: string): Driver | 'busy' | 'failed' {
+  let lock: Driver | undefined
+  try {
+    lock = openDriver(path, undefined)
+    // Nothing is ever written to it: without this SQLite would prepare for that.
+    lock.exec('pragma journal_mode = memory; begin immediate')
+    return lock
+  } catch (error) {
+    lock?.close()
+    return isBusy(error) ? 'busy' : 'failed'
+  }
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Some systems remove no file that somebody looks at. Nobody asks for it any more.
+  }
+}
+
+function presencePath(tx: Transaction, session: number): string | undefined {
+  const file = fileOf(tx)
+  return file === undefined ? undefined : `${file}-user-${session}`
+}

@@ -1,0 +1,158 @@
+// How durable single pushes are, among others of other levels.
+
+import { describe, expect, test } from 'vitest'
+import { Database } from '../../src/sqlite/database.ts'
+import { sqliteSettings } from '../../src/sqlite/options.ts'
+import type { Durability } from '../../src/queue/index.ts'
+import { tempFile } from '../support/sqlite.ts'
+import { queueFile, queueInTime, takeAll } from './support.ts'
+
+/** What SQLite calls a commit that waits for the disk, and one that does not. */
+const SYNCED = 2
+const UNSYNCED = 1
+
+/** A queue in a file, with how each of its batches was committed. */
+async function observed(durability: Durability, capacity = Infinity) {
+  const file = tempFile()
+  const settings = sqliteSettings({ path: file.path, durability: 'fsync' })
+  const database = new Database({ ...settings, holds: 'queues' })
+  const under = await queueInTime<string>({ database, durability, capacity })
+  const commits: number[] = []
+  under.trouble.afterApply = () => {
+    const row = database.sql('pragma synchronous').get() as { synchronous: number }
+    commits.push(row.synchronous)
+  }
+  return {
+    ...under,
+    commits,
+    async [Symbol.asyncDispose]() {
+      await under.queue.close()
+      database.close()
+      file[Symbol.dispose]()
+    },
+  }
+}
+
+describe('a push', () => {
+  test('is as durable as its queue, unless it asks for more or less', async () => {
+    await using strict = await observed('fsync')
+    await using lenient = await observed('os')
+
+    for (const { queue } of [strict, lenient]) {
+      await queue.push('as the queue')
+      await queue.push('more', { durability: 'fsync' })
+      await queue.push('less', { durability: 'os' })
+      await queue.pushMany(['more', 'more'], { durability: 'fsync' })
+      await queue.pushMany(['less', 'less'], { durability: 'os' })
+    }
+
+    expect(strict.commits).toEqual([SYNCED, SYNCED, UNSYNCED, SYNCED, UNSYNCED])
+    expect(lenient.commits).toEqual([UNSYNCED, SYNCED, UNSYNCED, SYNCED, UNSYNCED])
+  })
+
+  test.each([
+    ['first', ['fsync', 'os', 'os']],
+    ['in the middle', ['os', 'fsync', 'os']],
+    ['last', ['os', 'os', 'fsync']],
+  ] as const)('that asks for more and comes %s is not weakened by others', async (_, levels) => {
+    await using under = await observed('os')
+
+    await Promise.all(levels.map((durability) => under.queue.push('x', { durability })))
+
+    expect(under.commits).toEqual([SYNCED])
+    expect(under.queue.counts.ready).toBe(3)
+  })
+
+  test('that asks for less does not weaken an acknowledgement beside it', async () => {
+    await using under = await observed('fsync')
+    const { queue } = under
+    await queue.push('a')
+    const delivery = await queue.take()
+    under.commits.length = 0
+
+    await Promise.all([delivery!.ack(), queue.push('b', { durability: 'os' })])
+
+    expect(under.commits).toEqual([SYNCED])
+  })
+
+  test('that asks for more does not make later acknowledgements more durable', async () => {
+    await using under = await observed('os')
+    const { queue } = under
+    await queue.push('a', { durability: 'fsync' })
+    const delivery = await queue.take()
+    under.commits.length = 0
+
+    await delivery!.ack()
+
+    expect(under.commits).toEqual([UNSYNCED])
+  })
+
+  test('for `memory` to a queue with a capacity is answered when it is written', async () => {
+    await using under = await observed('fsync', 1)
+
+    await under.queue.push('a', { durability: 'memory' })
+
+    expect(under.commits).toEqual([UNSYNCED])
+  })
+
+  test('of an unknown level is refused', async () => {
+    await using under = await observed('os')
+
+    await expect(under.queue.push('x', { durability: 'disk' as 'os' })).rejects.toThrow(
+      "queue push: durability must be one of 'fsync', 'os', 'memory', got \"disk\"",
+    )
+  })
+})
+
+describe('a push for `memory` to a queue that is more durable', () => {
+  test('is answered before it is written, from the second on', async () => {
+    await using under = await observed('fsync')
+    const { queue, trouble } = under
+    await queue.push('written', { durability: 'memory' })
+    // Ids are taken in advance.
+    await queue.push('numbered', { durability: 'memory' })
+    await under.pass(10)
+
+    trouble.busyCalls = Infinity
+    const id = await queue.push('early', { durability: 'memory' })
+    expect(under.commits).toEqual([UNSYNCED, UNSYNCED])
+    trouble.busyCalls = 0
+    await under.pass(1_000)
+
+    expect(await queue.get(id)).toMatchObject({ data: 'early' })
+    expect(under.commits).not.toContain(SYNCED)
+  })
+
+  test('does not overtake others, nor do they overtake it', async () => {
+    await using file = queueFile()
+    const queue = await file.open<number>({ durability: 'fsync' })
+    const levels: readonly Durability[] = ['fsync', 'memory', 'os', 'memory', 'memory', 'fsync']
+
+    const pushed = Array.from({ length: 60 }, (_, i) =>
+      queue.push(i, { durability: levels[i % levels.length]! }),
+    )
+    const ids = await Promise.all(pushed)
+
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+    expect(new Set(ids).size).toBe(60)
+    await queue.ack([])
+    expect(await takeAll(queue)).toEqual(Array.from({ length: 60 }, (_, i) => i))
+  })
+
+  test('makes one that follows and is more durable wait until it is written', async () => {
+    await using under = await observed('fsync')
+    const { queue, trouble } = under
+    await queue.push('written', { durability: 'memory' })
+    await queue.push('numbered', { durability: 'memory' })
+    await under.pass(10)
+
+    trouble.busyCalls = 1
+    const early = await queue.push('early', { durability: 'memory' })
+    const strict = queue.push('strict')
+    await under.pass(1_000)
+
+    expect(await strict).toBeGreaterThan(early)
+    expect(under.commits.filter((commit) => commit === SYNCED)).toHaveLength(1)
+    expect(await takeAll(queue)).toEqual(['written', 'numbered', 'early', 'strict'])
+  })
+})
