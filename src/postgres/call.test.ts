@@ -6,14 +6,14 @@ import type { Statement } from './driver.ts'
 import { storeError } from './errors.ts'
 
 /** Connections that fail as told, and remember what they were sent. */
-function connectionsThat(fail: (statement: Statement) => string | undefined) {
+function connectionsThat(fail: (statement: Statement) => string | undefined, words = 'no') {
   const sent: (string | undefined)[] = []
   const connections = {
     async query(operation: string, _lane: string, statement: Statement) {
       sent.push(statement.name)
       const code = fail(statement)
       if (code === undefined) return { rows: [{ answer: 'x' }] }
-      throw storeError(operation, Object.assign(new Error('no'), { code, severity: 'ERROR' }))
+      throw storeError(operation, Object.assign(new Error(words), { code, severity: 'ERROR' }))
     },
   } as unknown as Connections
   return { connections, sent }
@@ -31,6 +31,44 @@ test.each(['26000', '42P05'])(
     expect(await call('reserve', [1])).toEqual([{ answer: 'x' }])
 
     expect(sent).toEqual([expect.stringMatching(/^holdfast_reserve_/), undefined, undefined])
+  },
+)
+
+test('a statement whose procedure was replaced is prepared anew, by another text', async () => {
+  const stale = new Set<string | undefined>()
+  const { connections, sent } = connectionsThat(({ name }) =>
+    stale.has(name) ? '0A000' : undefined,
+  )
+  const call = callerOf(connections, 'holdfast')
+  await call('reserve', [1])
+  stale.add(sent[0])
+
+  // As many as are under way at once become one other.
+  const both = await Promise.all([call('reserve', [1]), call('reserve', [2])])
+  await call('reserve', [1])
+
+  expect(both).toEqual([[{ answer: 'x' }], [{ answer: 'x' }]])
+  const [first, , , fresh] = sent
+  expect(fresh).toMatch(/^holdfast_reserve_/)
+  expect(fresh).not.toBe(first)
+  expect(sent).toEqual([first, first, first, fresh, fresh, fresh])
+})
+
+test.each([
+  ['42883', 'function apply_effects(text) does not exist'],
+  ['XX000', 'cache lookup failed for function 18011'],
+])(
+  'procedures that are replaced while one of them runs are called again (%s)',
+  async (code, words) => {
+    let failures = 1
+    const { connections, sent } = connectionsThat(() => (failures-- > 0 ? code : undefined), words)
+    const call = callerOf(connections, 'holdfast')
+
+    expect(await call('commit_batch', [1])).toEqual([{ answer: 'x' }])
+    expect(sent).toEqual([sent[0], sent[0]])
+
+    failures = 2
+    await expect(call('commit_batch', [1])).rejects.toThrow(words)
   },
 )
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 
 import type { Connections, Lane } from './connections.ts'
 import type { Statement } from './driver.ts'
+import { isOfReplaced } from './errors.ts'
 import { quoted } from './schema-name.ts'
 import type { Row } from './wire.ts'
 
@@ -17,19 +18,25 @@ const AS_SENT = { getTypeParser: () => (value: string) => value }
 
 /** How procedures of one schema are called: one statement each, prepared once per connection. */
 export function callerOf(connections: Connections, schema: string): Call {
-  const prepared = new Map<string, Pick<Statement, 'name' | 'text'>>()
+  const prepared = new Map<string, Prepared>()
 
-  const statementFor = (procedure: string, arity: number): Pick<Statement, 'name' | 'text'> => {
+  const statementFor = (procedure: string, arity: number): Prepared => {
     let statement = prepared.get(procedure)
     if (statement === undefined) {
       const marks = Array.from({ length: arity }, (_, i) => `$${i + 1}`).join(', ')
       const text = `select * from ${quoted(schema)}.${quoted(procedure)}(${marks})`
-      // Two schemas may share the connections of one pool.
-      const hash = createHash('sha256').update(text).digest('hex').slice(0, 8)
-      statement = { name: `holdfast_${procedure}_${hash}`, text }
+      statement = named(procedure, text)
       prepared.set(procedure, statement)
     }
     return statement
+  }
+  /** The same under another name, for all who come after, too. */
+  const renewed = (procedure: string, stale: Prepared): Prepared => {
+    const latest = prepared.get(procedure)!
+    if (latest !== stale) return latest
+    const fresh = named(procedure, `${stale.text} --`)
+    prepared.set(procedure, fresh)
+    return fresh
   }
 
   let prepares = true
@@ -47,21 +54,35 @@ export function callerOf(connections: Connections, schema: string): Call {
     try {
       return await send(statement)
     } catch (error) {
-      if (!isMixedUp(error)) throw error
+      const { cause } = error as { cause?: { code?: unknown } }
+      if (cause?.code === STALE) return send(renewed(procedure, statement))
+      if (cause?.code === MISSING || isOfReplaced(cause)) return send(statement)
+      if (!MIXED_UP.includes(cause?.code)) throw error
       prepares = false
       return send({ text: statement.text })
     }
   }
 }
 
-// Invalid statement name, and one that exists already.
+type Prepared = Required<Pick<Statement, 'name' | 'text'>>
+
+/** Two schemas may share the connections of one pool; so the name holds all of the text. */
+function named(procedure: string, text: string): Prepared {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8)
+  return { name: `holdfast_${procedure}_${hash}`, text }
+}
+
+// After any of these nothing was done: what was sent can be sent again.
+
+// Invalid statement name, and one that exists already: a pooler has handed a prepared statement to a
+// session that does not know it. PgBouncer before 1.21 does in transaction mode.
 const MIXED_UP: readonly unknown[] = ['26000', '42P05']
 
-/**
- * Whether a pooler has handed a prepared statement to a session that does not know it: PgBouncer
- * before 1.21 does in transaction mode. Nothing was run, so it can be sent again, without a name.
- */
-function isMixedUp(error: unknown): boolean {
-  const { cause } = error as { cause?: { code?: unknown } }
-  return MIXED_UP.includes(cause?.code)
-}
+// The procedure answers something else than when the statement was prepared: another version has
+// replaced it. A new connection would prepare it anew, but that of a pooler leads to the same session:
+// PgBouncer goes by the text, and has it prepared already. So the text becomes another one.
+const STALE = '0A000'
+
+// There is no such procedure. It may be one that another calls, which began before a newer version
+// replaced both of them; the second time all of them are those of one version.
+const MISSING = '42883'

@@ -12,6 +12,9 @@ import {
   waitForLock,
 } from '../../test/support/postgres-store.ts'
 
+/** Enough turns for a batch to be written in the way of large ones. */
+const MANY = 20
+
 test('items are judged one by one: a wrong epoch has no effect, and its neighbours stand', async () => {
   await using opened = await openStore()
   const { store, database } = opened
@@ -152,6 +155,52 @@ test('a commit waits for the same batch that is still under way, and is answered
   expect(await again).toEqual(['done'])
 })
 
+test('of many turns, one in the place of a stranger is refused, and its neighbours stand', async () => {
+  await using opened = await openStore()
+  const { store, database } = opened
+  const runtime = await opened.runtime()
+  const iids = await startOwned(store, runtime, MANY)
+  await writeTurn(database, [iids[4]!], 7)
+
+  const verdicts = await commitTurns(
+    store,
+    runtime,
+    iids.map((iid) => item(iid, { turn: turn(2) })),
+  )
+
+  expect(verdicts).toEqual(iids.map((_, i) => (i === 4 ? 'refused' : 'done')))
+  expect(
+    await database.query('select epoch, count(*)::int from history where turn = 2 group by epoch'),
+  ).toEqual(
+    expect.arrayContaining([
+      { epoch: 1, count: MANY - 1 },
+      { epoch: 7, count: 1 },
+    ]),
+  )
+})
+
+test('many turns wait for the same batch that is still under way, and are answered as done', async () => {
+  await using opened = await openStore()
+  const { store, database } = opened
+  const runtime = await opened.runtime()
+  const iids = await startOwned(store, runtime, MANY)
+  // The first sending, seen from the server: written, and not yet committed.
+  const first = await database.connect()
+  await first.query('begin')
+  await writeTurn(first, iids, 1)
+
+  const again = commitTurns(
+    store,
+    runtime,
+    iids.map((iid) => item(iid, { turn: turn(2) })),
+  )
+  await waitForLock(database, 'transactionid')
+  await first.query('commit')
+
+  expect(await again).toEqual(iids.map(() => 'done'))
+  expect(await turnsOf(database, iids[0]!)).toEqual([1, 2])
+})
+
 test('a new server is answered with verify, and nothing is written', async () => {
   await using opened = await openStore()
   const { store, database } = opened
@@ -261,6 +310,19 @@ test('texts may be empty', async () => {
   expect((await store.load([{ iid, after: 0 }]))[0]!.history[0]!.events).toBe('')
   expect((await store.look([iid]))[0]).toMatchObject({ status: 'completed', output: '' })
 })
+
+/** Puts the second turn of instances into history. */
+function writeTurn(
+  database: { query(text: string, values: unknown[]): Promise<unknown> },
+  iids: readonly number[],
+  epoch: number,
+): Promise<unknown> {
+  return database.query(
+    `insert into history (iid, execution, turn, epoch, at, first, count, events)
+    select iid, 1, 2, $2, 0, 2, 1, 'event 2' from unnest($1::bigint[]) as given (iid)`,
+    [iids, epoch],
+  )
+}
 
 async function turnsOf(database: TestSchema, iid: number): Promise<number[]> {
   const rows = await database.query<{ turn: number }>(

@@ -9,6 +9,7 @@ import {
 import { dropsConnection, storeError } from './errors.ts'
 import { measured } from './metrics.ts'
 import type { PostgresSettings } from './options.ts'
+import { ServerWatch, wasPromoted } from './server-watch.ts'
 
 // Where connections come from, and what becomes of them when they break.
 //
@@ -35,13 +36,13 @@ export interface Connections {
 export type Session = Pick<PgClient, 'query'>
 
 const OTHER_CONNECTIONS = 4
-const CONNECT_TIMEOUT_MS = 10_000
+/** Within this time a connection is there and has given its first answer, or is given up. */
+export const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_DELAY_MS = 10_000
 // Long after any statement of ours is done. A network that swallows packets tells nobody, and TCP
 // alone would wait for a quarter of an hour.
 const ANSWER_TIMEOUT_MS = 60_000
 
-// A standby does not know what it will be.
 const TIMELINE = `case
     when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8)
   end as timeline`
@@ -61,34 +62,6 @@ export const SETTINGS: Statement = {
 
 // The same for connections that are not ours to set up.
 const ASK_TIMELINE: Statement = { text: `select ${TIMELINE}` }
-
-/**
- * Which server the connections of a store lead to. One that was promoted counts its timeline on, and
- * may lack the latest writes of the one before.
- */
-export class ServerWatch {
-  /** Told before anything is sent to a server that was promoted since. */
-  onPromotion: (() => void) | undefined
-  #promotions = 0
-  #timeline: string | undefined
-
-  /** How many promotions were noticed. */
-  get promotions(): number {
-    return this.#promotions
-  }
-
-  /** A connection leads to this timeline; false when that is not known yet, and is to be asked again. */
-  saw({ rows }: StatementResult): boolean {
-    const { timeline } = rows[0] as { timeline: string | null }
-    if (timeline === null) return false
-    const before = this.#timeline
-    this.#timeline = timeline
-    if (before === undefined || before === timeline) return true
-    this.#promotions++
-    this.onPromotion?.()
-    return true
-  }
-}
 
 /** The connections of a store, measured when that is wanted. */
 export function connectionsFor(
@@ -117,7 +90,6 @@ export function ownConnections(
   watch = new ServerWatch(),
 ): Connections {
   const pools = new Map<Lane, Promise<PgPool>>()
-  const configured = new WeakSet<PgClient>()
 
   const poolOf = (lane: Lane): Promise<PgPool> => {
     let pool = pools.get(lane)
@@ -130,8 +102,7 @@ export function ownConnections(
     return pool
   }
   const prepare = async (client: PgClient): Promise<void> => {
-    if (configured.has(client)) return
-    if (watch.saw(await client.query(SETTINGS))) configured.add(client)
+    if (!watch.knows(client)) watch.saw(client, await client.query(SETTINGS))
   }
   const end = async (): Promise<void> => {
     const all = [...pools.values()]
@@ -143,15 +114,13 @@ export function ownConnections(
 
 /** Connections taken from a pool that stays the user's. */
 export function lentConnections(pool: PgPool, watch = new ServerWatch()): Connections {
-  const seen = new WeakSet<PgClient>()
   // Without a listener, an idle connection that breaks would end the process.
   pool.on('error', ignore)
   const unguard = guardNew(pool)
   return connectionsOf(
     async () => pool,
     async (client) => {
-      if (seen.has(client)) return
-      if (watch.saw(await client.query(ASK_TIMELINE))) seen.add(client)
+      if (!watch.knows(client)) watch.saw(client, await client.query(ASK_TIMELINE))
     },
     async () => {
       pool.removeListener('error', ignore)
@@ -226,9 +195,9 @@ function connectionsOf(
     }
     client.on('error', onError)
     try {
-      await prepare(client)
+      await answered(operation, prepare(client), Math.min(answerWithinMs, CONNECT_TIMEOUT_MS))
       // What it was asked for on may not be there any more.
-      if (watch.promotions !== promotions) throw wasPromoted(operation)
+      if (watch.promotions !== promotions || watch.hasLeft(client)) throw wasPromoted(operation)
       return await use(client)
     } catch (error) {
       broken ||= dropsConnection(error)
@@ -259,7 +228,7 @@ async function connect(operation: string, pool: PgPool): Promise<PgClient> {
 }
 
 /** The answer, or `connection_lost` when it stays out. */
-function answered<T>(operation: string, answer: Promise<T>, withinMs: number): Promise<T> {
+export function answered<T>(operation: string, answer: Promise<T>, withinMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       const words = `no answer within ${withinMs} ms`
@@ -267,11 +236,6 @@ function answered<T>(operation: string, answer: Promise<T>, withinMs: number): P
     }, withinMs)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-}
-
-function wasPromoted(operation: string): StoreError {
-  const words = 'the server is another one than when this was asked for'
-  return new StoreError('connection_lost', operation, words)
 }
 
 function ignore(): void {}

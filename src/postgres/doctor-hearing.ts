@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 import { notify } from '../base/notify.ts'
-import { type Connections, makePool, SETTINGS } from './connections.ts'
+import { answered, type Connections, makePool, SETTINGS } from './connections.ts'
+import { storeError } from './errors.ts'
 import type { Finding } from './finding.ts'
 import { earsFrom, type OpenEar } from './notifier/ear.ts'
 import type { PostgresSource } from './options.ts'
@@ -26,9 +27,19 @@ export async function checkHearing(
     const detail = 'notifications cannot be tried on a standby'
     return { level: 'note', what: 'hints', detail, fix: '' }
   }
-  const arrived = await hears(connections, listenTo)
-  if (arrived) {
-    return { level: 'ok', what: 'hints', detail: 'a notification reached this process', fix: '' }
+  try {
+    if (await hears(connections, listenTo)) {
+      return { level: 'ok', what: 'hints', detail: 'a notification reached this process', fix: '' }
+    }
+  } catch (error) {
+    // All else was found out by then, and is to be told.
+    const { message } = storeError('listen', error, 'connect')
+    return {
+      level: 'warning',
+      what: 'hints',
+      detail: `there is no connection that notifications could come through: ${message}`,
+      fix: 'see to it that this process can have one connection more, or mend listenUrl',
+    }
   }
   return {
     level: 'warning',
@@ -60,10 +71,12 @@ async function arrives(connections: Connections, openEar: OpenEar): Promise<bool
   })
   try {
     await ear.listen(channel)
-    await connections.query('doctor', 'other', {
+    const sent = connections.query('doctor', 'other', {
       text: 'select pg_notify($1, $2)',
       values: [channel, ''],
     })
+    // A pool may have no second connection.
+    await answered('doctor', sent, ARRIVES_WITHIN_MS)
     const late = AbortSignal.timeout(ARRIVES_WITHIN_MS)
     return await heard.wait(late).then(
       () => true,

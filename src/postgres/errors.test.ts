@@ -48,6 +48,13 @@ describe('what the server says', () => {
   })
 })
 
+test('a procedure that is replaced at the very moment it is called may be called again', () => {
+  const error = coded('XX000', 'cache lookup failed for function 18011')
+
+  expect(storeError('commit_batch', error).code).toBe('busy')
+  expect(dropsConnection(error)).toBe(false)
+})
+
 describe('what the machine says', () => {
   test.each([
     ['ECONNREFUSED', 'connection_lost'],
@@ -58,6 +65,24 @@ describe('what the machine says', () => {
     ['EMFILE', 'unavailable'],
   ])('%s is %s', (code, expected) => {
     expect(storeError('claim', coded(code), 'connect').code).toBe(expected)
+  })
+
+  test.each([
+    'EPROTO',
+    'ENOBUFS',
+    'EPERM',
+    'ERR_SSL_BAD_RECORD_MAC',
+    'ERR_SOCKET_CONNECTION_TIMEOUT',
+  ])('while a statement runs, %s means that its answer is lost', (code) => {
+    expect(storeError('commit_batch', coded(code)).code).toBe('connection_lost')
+    expect(dropsConnection(coded(code))).toBe(true)
+  })
+
+  test.each([
+    ['a fault of ours', Object.assign(new TypeError('no'), { code: 'ERR_INVALID_ARG_TYPE' })],
+    ['what is no business of sockets', coded('ERR_ASSERTION')],
+  ])('%s is not taken for that', (_, error) => {
+    expect(storeError('commit_batch', error).code).toBe('unexpected')
   })
 
   test('of several addresses that refuse, the first speaks for all', () => {
@@ -99,6 +124,16 @@ describe('what keeps a store from connecting', () => {
     expect(storeError('open', coded('53300'), 'connect').code).toBe('unavailable')
   })
 })
+
+test.each(['commit_batch', 'finish_tasks'])(
+  'what %s could not write for want of rights is not to blame for it',
+  (operation) => {
+    for (const state of ['42501', '42P01', '42883', '3F000', 'HF001']) {
+      expect(storeError(operation, coded(state)).code).toBe('unavailable')
+    }
+    expect(storeError(operation, coded('23505')).code).toBe('rejected')
+  },
+)
 
 test('an error of a store stays as it is, any other becomes the cause', () => {
   const own = new StoreError('closed', 'claim', 'the store was closed')

@@ -82,13 +82,17 @@ const SPOILS_SESSION = new Set(['0A000', '25006', '26000', '42P05'])
 /** The operation by which a store connects for the first time. */
 const FIRST = 'open'
 
+/** What only a runtime sends, which has registered before. */
+const OF_RUNTIMES: ReadonlySet<string> = new Set(['commit_batch', 'finish_tasks'])
+
 /**
  * The `StoreError` for whatever a connection threw while doing `operation`.
  *
  * Who cannot connect for the first time is told what is wrong with the settings. Whoever was
  * connected before had the right ones: a password is being changed, the place that hands out tokens
  * does not answer, a certificate has run out. Then it is for somebody to help, and nothing that waits
- * is to blame: so all of that may be tried again.
+ * is to blame: so all of that may be tried again. The same goes for what a runtime writes: rights that
+ * are taken from its role, or a schema that is moved away, are no fault of what it could not write.
  */
 export function storeError(
   operation: string,
@@ -98,7 +102,8 @@ export function storeError(
   if (error instanceof StoreError) return error
   const { code } = readingOf(error, phase)
   const found = new StoreError(code, operation, messageOf(error), { cause: error })
-  if (phase === 'query' || found.retryable) return found
+  if (found.retryable) return found
+  if (phase === 'query' && !(code === 'misconfigured' && OF_RUNTIMES.has(operation))) return found
   const unable = operation === FIRST ? 'misconfigured' : 'unavailable'
   return new StoreError(unable, operation, messageOf(error), { cause: error })
 }
@@ -113,8 +118,10 @@ function readingOf(error: unknown, phase: 'connect' | 'query'): Reading {
     return { code: error.code, dropsConnection: error.code === 'connection_lost' }
   }
   if (isOfStandby(error)) return { code: 'unavailable', dropsConnection: true }
+  if (isOfReplaced(error)) return { code: 'busy', dropsConnection: false }
   const given = codeOf(error)
-  const code = given === undefined ? uncoded(error, phase) : coded(given)
+  const code =
+    given === undefined || isOfSocket(given, phase) ? uncoded(error, phase) : coded(given)
   return { code, dropsConnection: code === 'connection_lost' || SPOILS_SESSION.has(given ?? '') }
 }
 
@@ -129,6 +136,14 @@ function isOfStandby(error: unknown): boolean {
   )
 }
 
+/**
+ * Whether a procedure that was about to be called is gone: another version has just replaced it. All
+ * there is to know it by are the words, which the server does not translate for errors of this kind.
+ */
+export function isOfReplaced(error: unknown): boolean {
+  return codeOf(error) === 'XX000' && messageOf(error).startsWith('cache lookup failed for ')
+}
+
 function coded(given: string): StoreErrorCode {
   return (
     BY_SYSTEM_CODE[given] ??
@@ -137,6 +152,17 @@ function coded(given: string): StoreErrorCode {
     'unexpected'
   )
 }
+
+/**
+ * Whether a code is one that Node gives to sockets, and that the table does not name. There are many,
+ * and more to come; while a statement runs, all of them mean that its answer is lost.
+ */
+function isOfSocket(given: string, phase: 'connect' | 'query'): boolean {
+  return phase === 'query' && !(given in BY_SYSTEM_CODE) && OF_SOCKET.test(given)
+}
+
+// No SQLSTATE begins with an E.
+const OF_SOCKET = /^E([A-Z\d]+|RR_(SOCKET|SSL|STREAM|TLS)_\w+)$/
 
 /**
  * The driver gives no code to what it finds out by itself. While a statement runs, that is the end

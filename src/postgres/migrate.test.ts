@@ -396,6 +396,20 @@ describe('SQL for others to run', () => {
       'brought up to date by a newer version of Holdfast: migrations/0001_numbers',
     )
   })
+
+  test('it does not put its procedures in the place of newer ones', async () => {
+    await using database = await testSchema()
+    const { schema } = database
+    await migrate(await database.connect(), schema, { ...FILES, version: '0.10.0' })
+    const client = await database.connect()
+
+    const older = client.query(sqlFor(schema, { ...FILES, version: '0.9.0' }))
+    await expect(older).rejects.toThrow('brought up to date by version 0.10.0 of Holdfast, this is')
+    await client.query('rollback')
+
+    await client.query(sqlFor(schema, { ...FILES, version: '0.10.0' }))
+    await client.query(sqlFor(schema, { ...FILES, version: '0.11.0-beta.1' }))
+  })
 })
 
 /** A role that may use the tables of a schema and create nothing. */

@@ -29,7 +29,7 @@ export function sqlFor(schema: string, { migrations, procedures, version }: Sche
     `create schema if not exists ${quoted(schema)};`,
     `set local search_path to ${quoted(schema)}, pg_temp;`,
     NOTES,
-    refusal(migrations),
+    refusal(migrations, version),
     ...migrations.map((file) => once(file, version)),
     ...procedures.flatMap((file) => [ended(file.sql), noted(file, version)]),
     'commit;',
@@ -37,8 +37,11 @@ export function sqlFor(schema: string, { migrations, procedures, version }: Sche
   ].join('\n\n')
 }
 
-/** Stops when a migration was applied that is not among these. */
-function refusal(migrations: readonly SqlFile[]): string {
+/**
+ * Stops when a migration was applied that is not among these, and when a newer version has written
+ * procedures: those of an older one never take their place.
+ */
+function refusal(migrations: readonly SqlFile[], version: string): string {
   const known = migrations.map(({ name }) => literal(name)).join(', ')
   return block(`
 declare
@@ -48,11 +51,27 @@ declare
     where name like 'migrations/%'
       and name <> all (array[${known}]::text[])
   );
+  v_newer text := (
+    select version
+    from holdfast_migrations
+    where ${numbersOf('version')} > ${numbersOf(literal(version))}
+    order by ${numbersOf('version')} desc
+    limit 1
+  );
 begin
   if v_unknown is not null then
     raise exception 'this schema was brought up to date by a newer version of Holdfast: %', v_unknown;
   end if;
+  if v_newer is not null then
+    raise exception 'this schema was brought up to date by version % of Holdfast, this is %',
+      v_newer, ${literal(version)};
+  end if;
 end`)
+}
+
+/** What versions are ordered by, in SQL; pre-releases of one version are all the same here. */
+function numbersOf(version: string): string {
+  return `string_to_array(split_part(${version}, '-', 1), '.')::bigint[]`
 }
 
 /** A migration, unless it was applied before. */

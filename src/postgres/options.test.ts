@@ -21,6 +21,17 @@ test('hints come through an address of their own, or not at all', () => {
   expect(postgresSettings({ url, notify: 'off' }).listenTo).toBeUndefined()
 })
 
+test.each([
+  { options: { max: 2 } },
+  { options: { max: 1 }, notify: 'off' },
+  { options: { max: 1 }, listenUrl: 'postgres://server/shop' },
+  {},
+] as const)('a pool will do that has room for what is kept, as far as it says: %j', (given) => {
+  const { options, ...rest } = { options: undefined, ...given }
+
+  expect(postgresSettings({ pool: { ...POOL, options }, ...rest }).schema).toBe('holdfast')
+})
+
 test('a store connects to nothing before it is used', () => {
   expect(postgres({ url: 'postgres://nobody@127.0.0.1:1/none' }).kind).toBe('postgres')
 })
@@ -32,8 +43,13 @@ test.each([
     'postgres: url must start with "postgres://", got another text',
   ],
   [{ pool: { query() {} } }, 'postgres: pool must be a pg.Pool, but it has no method connect()'],
+  [
+    { pool: { ...POOL, options: { max: 1 } } },
+    'postgres: pool must have room for more than the one',
+  ],
   [{ schema: '' }, 'postgres: schema must be the name of a schema, got ""'],
   [{ schema: 'pg_own' }, 'postgres: schema must not start with "pg_", got "pg_own"'],
+  [{ schema: '$user' }, 'postgres: schema must not be "$user"'],
   [{ schema: 'ö'.repeat(32) }, 'postgres: schema must not be longer than 63 bytes'],
   [{ listenUrl: 'server' }, 'postgres: listenUrl must start with "postgres://", got another text'],
   [{ notify: 'on' }, `postgres: notify must be one of 'auto', 'off', got "on"`],

@@ -72,9 +72,20 @@ export function postgresSettings(given: PostgresOptions = {}): PostgresSettings 
   if (notify === 'off' && listenUrl !== undefined) {
     throw new TypeError("postgres: listenUrl has no use when notify is 'off'")
   }
+  if (pool !== undefined && notify === 'auto' && listenUrl === undefined) checkRoom(pool)
   const source = pool === undefined ? { url } : { pool }
   const ears = listenUrl === undefined ? source : { url: listenUrl }
   return { source, schema, metrics, listenTo: notify === 'off' ? undefined : ears }
+}
+
+/** The connection that listens is kept: with no other one, everything would wait for ever. */
+function checkRoom(pool: PgPool): void {
+  const { max } = (pool as { options?: { max?: unknown } }).options ?? {}
+  if (typeof max !== 'number' || max > 1) return
+  throw new RangeError(
+    `postgres: pool must have room for more than the one connection that is kept for hints, got ` +
+      `max: ${max}; six are enough, or give notify: 'off'`,
+  )
 }
 
 function databaseUrl(value: unknown, what: string): string {

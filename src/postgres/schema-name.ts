@@ -14,6 +14,9 @@ export function checkSchemaName(name: unknown, what: string): string {
   if (name.startsWith('pg_')) {
     throw new RangeError(`${what} must not start with "pg_", got "${name}"`)
   }
+  if (name === '$user') {
+    throw new RangeError(`${what} must not be "$user": for PostgreSQL that is the name of the role`)
+  }
   return name
 }
 

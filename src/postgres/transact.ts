@@ -11,11 +11,12 @@
 import { semaphore } from '../base/semaphore.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Transact } from '../store/workflow-store.ts'
-import { connectionsFor, ServerWatch, type Session } from './connections.ts'
+import { connectionsFor, type Session } from './connections.ts'
 import type { PgClient } from './driver.ts'
 import { storeError } from './errors.ts'
 import type { PostgresSettings } from './options.ts'
 import { quoted } from './schema-name.ts'
+import { ServerWatch } from './server-watch.ts'
 import { TransactQueries } from './transact-queries.ts'
 
 /** Runs transactions of one store. */

@@ -16,7 +16,7 @@ import {
 import { callerOf } from './call.ts'
 import { commitValues, rowValues } from './commit-values.ts'
 import { effectsValue } from './effect-values.ts'
-import { connectionsFor, ServerWatch } from './connections.ts'
+import { connectionsFor } from './connections.ts'
 import { Expiry } from './expiry.ts'
 import { keepLease } from './lease-thread.ts'
 import { migrate } from './migrate.ts'
@@ -25,6 +25,7 @@ import type { SharedNotifier } from './notifier/shared-notifier.ts'
 import type { PostgresSettings } from './options.ts'
 import { postValues } from './post-values.ts'
 import { KIND_NUMBERS } from './numbers.ts'
+import { ServerWatch, wasPromoted } from './server-watch.ts'
 import { checkSettings } from './settings.ts'
 import { startsValue } from './start-values.ts'
 import { postgresTaskStore } from './task-store.ts'
@@ -136,7 +137,9 @@ export function postgresWorkflowStore(
 
     async commit(batch) {
       const [row] = await call('commit_batch', commitValues(batch), 'commit')
-      return toCommitAnswer(row!)
+      const answer = toCommitAnswer(row!)
+      if (answer.state === 'verify' && watch.sawServer(answer.server)) throw wasPromoted('commit')
+      return answer
     },
 
     async claim({ runtime, workflows, limit, hinted }) {

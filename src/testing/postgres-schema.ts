@@ -139,8 +139,9 @@ async function sweep(client: Queries, name: string): Promise<boolean> {
   }
 }
 
-// In use; dropped by another sweep at the same moment, for which the server has several words.
-const LEFT_ALONE = new Set(['55P03', '40P01', '3F000', '42P01', '42883', 'XX000'])
+// In use; of another role; dropped by another sweep at the same moment, for which the server has
+// several words.
+const LEFT_ALONE = new Set(['55P03', '40P01', '3F000', '42P01', '42501', '42883', 'XX000'])
 
 async function serverMs(client: Queries): Promise<number> {
   const { rows } = await client.query({

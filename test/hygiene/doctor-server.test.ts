@@ -2,6 +2,7 @@ import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { doctor } from '../../src/postgres/doctor.ts'
+import type { Finding } from '../../src/postgres/finding.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { type Standby, startStandby } from '../trouble/standby.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
@@ -74,6 +75,24 @@ describe('a server with careless settings', () => {
     expect(few.level).toBe('ok')
     expect(many.level).toMatch(/^(warning|error)$/)
     expect(many.detail).toMatch(/^1\d of 17 connections of the server are in use/)
+  })
+
+  test('those of other roles count, also for a role that may not see what they do', async () => {
+    await using admin = await place.admin()
+    await admin.query('create role lowly login')
+    await admin.query(`grant usage on schema ${SCHEMA} to lowly`)
+    const url = new URL(place.at.url)
+    url.username = 'lowly'
+    const clients: Client[] = []
+    for (let n = 0; n < 13; n++) clients.push(await connected(place.at.url))
+
+    const many = only(await findings({ ...place.at, url: url.href }), 'connections')
+    await Promise.all(clients.map((client) => client.end()))
+    await admin.query('drop owned by lowly')
+    await admin.query('drop role lowly')
+
+    expect(many.detail).toMatch(/^1\d of 17 connections of the server are in use/)
+    expect(many.level).toMatch(/^(warning|error)$/)
   })
 
   test('a prepared transaction that nobody ends is named', async () => {
@@ -153,28 +172,37 @@ describe('a standby', () => {
     expect(only(found, 'hints', 'cannot be tried on a standby')).toMatchObject({ level: 'note' })
   })
 
-  test('its old snapshots are named on the primary, when it asks for what they need', async () => {
-    await using reader = await connected(standbyUrl())
-    await reader.query('alter system set hot_standby_feedback = on')
-    await reader.query(`alter system set wal_receiver_status_interval = '1s'`)
-    await reader.query('select pg_reload_conf()')
-    await reader.query('begin isolation level repeatable read')
-    await reader.query('select 1')
-    await using admin = await place.admin()
-    await admin.query('create table busy (n integer)')
+  test.each([
+    ['by its session', '', /^a standby \(standby, session \d+ of holdfast\) has queries that/],
+    ['by its slot', 'follower', /^a standby \(replication slot follower\) has queries that/],
+  ])(
+    'its old snapshots are named on the primary, when it asks for what they need %s',
+    { timeout: 60_000 },
+    async (_, slot, detail) => {
+      await using reader = await connected(standbyUrl())
+      await using admin = await place.admin()
+      if (slot !== '') await admin.query('select pg_create_physical_replication_slot($1)', [slot])
+      await reader.query(`alter system set primary_slot_name = '${slot}'`)
+      await reader.query('alter system set hot_standby_feedback = on')
+      await reader.query(`alter system set wal_receiver_status_interval = '1s'`)
+      await reader.query('select pg_reload_conf()')
+      await reader.query('begin isolation level repeatable read')
+      await reader.query('select 1')
+      await admin.query('create table if not exists busy (n integer)')
 
-    let found = about(await findings(place.at), 'vacuum', 'a standby')
-    while (found.length === 0) {
-      await admin.query(USE_UP_TRANSACTIONS)
-      found = about(await findings(place.at), 'vacuum', 'a standby')
-    }
+      const named = async (): Promise<readonly Finding[]> =>
+        about(await findings(place.at), 'vacuum', 'a standby')
+      let found = await named()
+      while (!found.some((finding) => detail.test(finding.detail))) {
+        await admin.query(USE_UP_TRANSACTIONS)
+        found = await named()
+      }
 
-    expect(found[0]!.level).toBe('warning')
-    expect(found[0]!.detail).toMatch(
-      /^a standby \(standby, session \d+ of holdfast\) has queries that/,
-    )
-    expect(found[0]!.fix).toContain('end the long queries on the standby')
-  })
+      expect(found).toHaveLength(1)
+      expect(found[0]!.level).toBe('warning')
+      expect(found[0]!.fix).toContain('end the long queries on the standby')
+    },
+  )
 })
 
 /** Each block with an exception is a transaction in the other's way. */

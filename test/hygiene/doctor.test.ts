@@ -322,6 +322,37 @@ describe('processes', () => {
     })
   })
 
+  test('a listenUrl that leads nowhere is told, beside all else', async () => {
+    await using opened = await openStore()
+    const { url, schema } = opened.database
+
+    const found = await doctor({ url, schema, listenUrl: 'postgres://nobody@127.0.0.1:1/none' })
+
+    expect(only(found, 'hints', 'there is no connection')).toMatchObject({
+      level: 'warning',
+      detail: expect.stringContaining('ECONNREFUSED'),
+      fix: expect.stringContaining('listenUrl'),
+    })
+    expect(only(found, 'indexes')).toMatchObject({ level: 'ok' })
+  })
+
+  test('so is a pool that has no connection left to try it', async () => {
+    await using opened = await openStore()
+    const { url, schema } = opened.database
+    const pool = new Pool({ connectionString: url, max: 2 })
+    const inUse = await pool.connect()
+
+    const found = await doctor({ pool, schema })
+    inUse.release()
+    await pool.end()
+
+    expect(only(found, 'hints', 'there is no connection')).toMatchObject({
+      level: 'warning',
+      detail: expect.stringContaining('no answer within 3000 ms'),
+    })
+    expect(only(found, 'indexes')).toMatchObject({ level: 'ok' })
+  })
+
   test('notifications that are switched off are told', async () => {
     await using opened = await openStore()
 
@@ -408,6 +439,7 @@ describe('little privilege', () => {
     expect(only(found, 'privileges', 'sessions of other roles').fix).toContain('pg_read_all_stats')
     expect(only(found, 'indexes')).toMatchObject({ level: 'ok' })
     expect(only(found, 'connections')).toMatchObject({ level: 'ok' })
+    expect(only(found, 'vacuum').detail).toBe('nothing that can be seen holds vacuum back')
   })
 })
 

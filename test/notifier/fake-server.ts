@@ -9,7 +9,7 @@ import { memoryLog, type MemoryLog } from '../support/workers.ts'
 /** What can be done to it, and what was done through it. */
 export interface FakeServer extends Server {
   readonly openEar: OpenEar
-  /** Every LISTEN, UNLISTEN, ping and look, in order. */
+  /** Every LISTEN, UNLISTEN and look, in order. */
   readonly journal: string[]
   /** How often somebody tried to connect. */
   connects: number
@@ -17,8 +17,12 @@ export interface FakeServer extends Server {
   down: boolean
   /** While true, notifications are accepted and go nowhere. */
   swallows: boolean
-  /** While true, pings are not answered. */
+  /** While true, LISTEN is not answered. */
   silent: boolean
+  /** How many letters were sent. */
+  letters: number
+  /** Leads those that listen now astray: their connections stay, and hear nothing more. */
+  strand(): void
   /** Ends all connections that listen. */
   cut(): void
   /** Sends a payload to a recipient, as another process would. */
@@ -34,6 +38,8 @@ export function fakeServer(): FakeServer {
     down: false,
     swallows: false,
     silent: false,
+    letters: 0,
+    strand: () => ears.clear(),
     async openEar(host) {
       server.connects++
       if (server.down) throw new Error('connection refused')
@@ -41,6 +47,7 @@ export function fakeServer(): FakeServer {
       ears.add(ear)
       return {
         async listen(channel) {
+          if (server.silent) await new Promise(() => {})
           server.journal.push(`listen ${channel}`)
           ear.channels.add(channel)
         },
@@ -48,16 +55,13 @@ export function fakeServer(): FakeServer {
           server.journal.push(`unlisten ${channel}`)
           ear.channels.delete(channel)
         },
-        ping() {
-          server.journal.push('ping')
-          return server.silent ? new Promise(() => {}) : Promise.resolve()
-        },
         close: () => void ears.delete(ear),
       }
     },
     channelOf: async (to) => `test ${to}`,
     async send(letters) {
       if (server.down) throw new Error('connection refused')
+      server.letters += letters.length
       for (const { to, payload } of letters) server.notify(to, payload)
     },
     notify(to, payload) {

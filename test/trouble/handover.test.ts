@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Pool } from 'pg'
-import { expect, test } from 'vitest'
-import { makePool } from '../../src/postgres/connections.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { makePool, ownConnections } from '../../src/postgres/connections.ts'
 import type { PgPool } from '../../src/postgres/driver.ts'
 import { earsFrom } from '../../src/postgres/notifier/ear.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
@@ -23,13 +23,13 @@ const WELCOME_AND_END = Buffer.concat([
   message('E', 'SFATAL\0', 'C57P01\0', 'Mterminating connection\0', '\0'),
 ])
 
-/** A server that cuts each connection in the moment in which it is opened. */
-async function cuttingServer() {
+/** A server that only knows how to begin. */
+async function serverThat(begins: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
-    socket.once('data', () => socket.end(WELCOME_AND_END))
+    begins(socket)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -40,6 +40,35 @@ async function cuttingServer() {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** A server that cuts each connection in the moment in which it is opened. */
+function cuttingServer() {
+  return serverThat((socket) => socket.once('data', () => socket.end(WELCOME_AND_END)))
+}
+
+const WELCOME = Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I')])
+
+/** A server that lets everybody in, and then never answers: as when a cable is pulled just then. */
+async function silentServer() {
+  let asked!: () => void
+  const wasAsked = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  const server = await serverThat((socket) =>
+    socket.once('data', () => {
+      socket.write(WELCOME)
+      socket.once('data', () => asked())
+    }),
+  )
+  return Object.assign(server, { wasAsked })
+}
+
+/** Lets time pass for whoever waits, but not for this test. */
+function hurry(): { pass(ms: number): void } {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  return { pass: (ms) => void vi.advanceTimersByTime(ms) }
 }
 
 // An error that nobody listens to would fail this whole file, as it would end a process.
@@ -71,5 +100,36 @@ test('a connection for hints that is cut while it is handed over is lost, no mor
   const opened = earsFrom(pool, { text: 'select 1' })({ heard() {}, lost() {} })
 
   await expect(opened).rejects.toThrow('onnection')
+  await pool.end()
+})
+
+test('a connection that falls silent as soon as it is open is given up', async () => {
+  await using server = await silentServer()
+  const time = hurry()
+  const connections = ownConnections(server.url)
+
+  const asked = connections.query('reserve', 'other', { text: 'select 1' })
+  const failed = asked.catch((error: unknown) => error)
+  await server.wasAsked
+  time.pass(10_000)
+
+  expect(await failed).toMatchObject({
+    code: 'connection_lost',
+    message: 'reserve: no answer within 10000 ms',
+  })
+  await connections.close()
+})
+
+test('so is one for hints', async () => {
+  await using server = await silentServer()
+  const time = hurry()
+  const pool = await makePool(server.url, 1)
+
+  const opened = earsFrom(pool, { text: 'select 1' })({ heard() {}, lost() {} })
+  const failed = opened.catch((error: unknown) => error)
+  await server.wasAsked
+  time.pass(10_000)
+
+  expect(await failed).toMatchObject({ code: 'connection_lost' })
   await pool.end()
 })

@@ -428,16 +428,15 @@ $$;
   },
   {
     name: 'procedures/apply_effects',
-    checksum: '8072cf20d7a33c8d',
+    checksum: 'fd0d9fc89f8a8674',
     sql: `-- What turns do beyond their own history, for those instances that are in p_done: one statement for
 -- each kind of effect that there is. p_effects are the lists that are declared below.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_lists text[] := split_lists(p_effects, 15);
@@ -586,14 +585,13 @@ $$;
   },
   {
     name: 'procedures/be_durable',
-    checksum: '3a3a3b409b38c9a9',
+    checksum: 'c3f7c3637ac0ea20',
     sql: `-- Makes this transaction wait for the disk, whatever the role or the session says. A setting on
 -- the function itself would end before the commit does.
 create or replace function be_durable()
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   if current_setting('synchronous_commit') not in ('on', 'remote_apply') then
@@ -1249,10 +1247,12 @@ $$;
   },
   {
     name: 'procedures/close_children',
-    checksum: '64a03f6c1fc4c4f8',
+    checksum: '04cff023141cf301',
     sql: `-- Asks unfinished children to end, each in the way that its link to the parent says. p_commands
 -- names them by the command that started them; null stands for all children of that parent.
 -- p_executions is null for the current execution.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function close_children(
   p_iids bigint[],
   p_executions integer[],
@@ -1261,9 +1261,6 @@ create or replace function close_children(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_children bigint[];
@@ -1377,7 +1374,7 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: '9709c3143339f632',
+    checksum: 'fdc656d976861581',
     sql: `-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
@@ -1433,6 +1430,8 @@ declare
   v_size integer := cardinality(p_iids);
   v_events text[];
   v_done bigint[];
+  -- Whether turns that are there already are allowed for.
+  v_is_careful boolean;
   v_more bigint[];
   v_struggling bigint[];
   v_born bigint[];
@@ -1461,33 +1460,67 @@ begin
   if v_size > 0 then
     v_events := split_texts(p_events, v_size);
 
-    -- The insert's own answer is the verdict. History is not looked at here: a join with it may
-    -- be planned, while the table is small, in a way that reads every turn of the instance.
-    with judged as materialized (
-      select b.iid, b.epoch, b.execution, b.turn, b.at, b.first, b.count, b.events,
-        r.attempts > 0 or r.doing is not null as is_struggling
-      from unnest(
-        p_iids, p_epochs, p_executions, p_turns, p_ats, p_firsts, p_counts, v_events
-      ) as b (iid, epoch, execution, turn, at, first, count, events)
-      join runs as r
-        on r.iid = b.iid
-        and r.owner = p_runtime
-        and r.epoch = b.epoch
-        and not r.held
-      where b.turn is not null
-    ),
-    appended as (
-      insert into history (iid, execution, turn, epoch, at, first, count, events)
-      select iid, execution, turn, epoch, at, first, count, events
-      from judged
-      order by iid
-      on conflict do nothing
-      returning iid
-    )
-    select
-      (select array_agg(iid) from appended),
-      (select array_agg(iid) from judged where is_struggling)
-    into v_done, v_struggling;
+    -- The insert is the verdict. One that allows for turns that are there already costs more for
+    -- each row, in locks and in WAL; so larger batches are first written without, in a
+    -- subtransaction, which has its price once: a further transaction number among them.
+    --
+    -- History is not looked at: a join with it may be planned, while the table is small, in a way
+    -- that reads every turn of the instance.
+    v_is_careful := v_size < 8;
+    if not v_is_careful then
+      begin
+        with judged as materialized (
+          select b.iid, b.n, r.attempts > 0 or r.doing is not null as is_struggling
+          from unnest(p_iids) with ordinality as b (iid, n)
+          join runs as r
+            on r.iid = b.iid
+            and r.owner = p_runtime
+            and r.epoch = p_epochs[b.n]
+            and not r.held
+          where p_turns[b.n] is not null
+        ),
+        appended as (
+          insert into history (iid, execution, turn, epoch, at, first, count, events)
+          select
+            iid, p_executions[n], p_turns[n], p_epochs[n], p_ats[n], p_firsts[n], p_counts[n],
+            v_events[n]
+          from judged
+          order by iid
+        )
+        select array_agg(iid), array_agg(iid) filter (where is_struggling)
+        into v_done, v_struggling
+        from judged;
+      exception
+        when unique_violation then
+          v_is_careful := true;
+      end;
+    end if;
+    if v_is_careful then
+      with judged as materialized (
+        select b.iid, b.n, r.attempts > 0 or r.doing is not null as is_struggling
+        from unnest(p_iids) with ordinality as b (iid, n)
+        join runs as r
+          on r.iid = b.iid
+          and r.owner = p_runtime
+          and r.epoch = p_epochs[b.n]
+          and not r.held
+        where p_turns[b.n] is not null
+      ),
+      appended as (
+        insert into history (iid, execution, turn, epoch, at, first, count, events)
+        select
+          iid, p_executions[n], p_turns[n], p_epochs[n], p_ats[n], p_firsts[n], p_counts[n],
+          v_events[n]
+        from judged
+        order by iid
+        on conflict do nothing
+        returning iid
+      )
+      select
+        (select array_agg(iid) from appended),
+        (select array_agg(iid) from judged where is_struggling)
+      into v_done, v_struggling;
+    end if;
 
     -- What appends nothing is judged under a lock on its row, so that the same item sent again
     -- waits for the first.
@@ -1575,7 +1608,12 @@ begin
   end if;
 
   if cardinality(p_ended_iids) > 0 then
-    perform end_instances(v_clock, v_done, p_ended_iids, p_ended_statuses, p_ended_outputs);
+    perform end_instances(
+      v_clock,
+      -- Fewer to look through.
+      case when cardinality(v_done) = v_size then p_ended_iids else v_done end,
+      p_ended_iids, p_ended_statuses, p_ended_outputs
+    );
   end if;
 
   state := 'ok';
@@ -1746,7 +1784,7 @@ $$;
   },
   {
     name: 'procedures/doctor_connections',
-    checksum: 'c95e820e9ad6fc4d',
+    checksum: 'd8442ebe9b5f3968',
     sql: `-- Whether the server has connections left: a part of doctor().
 create or replace function doctor_connections()
   returns table (level text, what text, detail text, fix text)
@@ -1755,7 +1793,12 @@ create or replace function doctor_connections()
   set search_path from current
 as $$
 declare
-  v_used bigint := (select count(*) from pg_stat_activity where backend_type = 'client backend');
+  v_used bigint := (
+    select count(*)
+    from pg_stat_activity as a
+    -- What sessions of other roles are is hidden from roles that may not see it.
+    where coalesce(a.backend_type = 'client backend', a.usesysid is not null and a.datid is not null)
+  );
   v_most bigint := current_setting('max_connections')::bigint
     - current_setting('superuser_reserved_connections')::bigint
     -- Since PostgreSQL 16.
@@ -2276,7 +2319,7 @@ $$;
   },
   {
     name: 'procedures/doctor_vacuum',
-    checksum: '4c780e9f085fda27',
+    checksum: '680d999eb2684897',
     sql: `-- Who keeps vacuum from removing rows that nobody needs, and who holds locks without doing anything:
 -- a part of doctor(). Only what concerns this database: sessions of another one hold nothing back
 -- here.
@@ -2332,19 +2375,30 @@ begin
   order by t.xact_start;
   v_found := found;
 
-  -- A standby that asks for it, while it is connected.
+  -- A standby that asks for it, while it is connected: its session keeps what it needs, or its slot.
   return query
   select
     'warning', 'vacuum',
     format(
-      'a standby (%s, session %s of %s) has queries that need rows from %s transactions ago, and '
+      'a standby (%s) has queries that need rows from %s transactions ago, and '
       'hot_standby_feedback keeps them here',
-      coalesce(nullif(a.application_name, ''), 'no name'), a.pid, a.usename, age(a.backend_xmin)
+      f.standby, f.age
     ),
     'end the long queries on the standby, or set max_standby_streaming_delay there'
-  from pg_stat_activity as a
-  where a.backend_type = 'walsender'
-    and age(a.backend_xmin) > 100000;
+  from (
+    select
+      format(
+        '%s, session %s of %s', coalesce(nullif(a.application_name, ''), 'no name'), a.pid, a.usename
+      ) as standby,
+      age(a.backend_xmin) as age
+    from pg_stat_activity as a
+    where a.backend_type = 'walsender'
+    union all
+    select format('replication slot %s', s.slot_name), age(s.xmin)
+    from pg_replication_slots as s
+    where s.active
+  ) as f
+  where f.age > 100000;
   v_found := v_found or found;
 
   return query
@@ -2394,7 +2448,14 @@ begin
       format('grant pg_read_all_stats to %I', current_user);
   end if;
   if not v_found then
-    return query select 'ok', 'vacuum', 'nothing holds vacuum back', '';
+    return query
+    select
+      'ok', 'vacuum',
+      case
+        when v_hidden > 0 then 'nothing that can be seen holds vacuum back'
+        else 'nothing holds vacuum back'
+      end,
+      '';
   end if;
 end
 $$;
@@ -2462,9 +2523,11 @@ $$;
   },
   {
     name: 'procedures/end_instances',
-    checksum: '23939ec72ff7faf4',
+    checksum: 'd4988f4ef9e9df6a',
     sql: `-- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
 -- and state stay, and their parents are told.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function end_instances(
   p_clock bigint,
   p_done bigint[],
@@ -2475,42 +2538,35 @@ create or replace function end_instances(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
+  v_outputs text[] := split_texts(p_outputs, cardinality(p_iids));
   v_ended bigint[];
   v_children bigint[];
   v_with_tasks bigint[];
 begin
   with ended as materialized (
-    select e.iid, e.status, e.output
-    from unnest(
-      p_iids, p_statuses, split_texts(p_outputs, cardinality(p_iids))
-    ) as e (iid, status, output)
-    join unnest(p_done) as d (iid) on d.iid = e.iid
+    select e.iid, e.place
+    from unnest(p_iids) with ordinality as e (iid, place)
+    where e.iid = any (p_done)
   ),
   run as (
     delete from runs as r
-    using ended as e
-    where r.iid = e.iid
+    where r.iid = any (array(select e.iid from ended as e))
     returning r.iid, r.has_tasks
   ),
   undelivered as (
     delete from inbox as i
-    using ended as e
-    where i.iid = e.iid
+    where i.iid = any (array(select e.iid from ended as e))
   ),
   forgotten as (
     delete from posted as p
-    using ended as e
-    where p.iid = e.iid
+    where p.iid = any (array(select e.iid from ended as e))
   ),
   finished as (
     update instances as i
-    set status = e.status,
-        output = e.output,
+    set status = p_statuses[e.place],
+        output = v_outputs[e.place],
         report = null,
         updated_at = p_clock,
         finished_at = p_clock
@@ -2538,15 +2594,16 @@ $$;
   },
   {
     name: 'procedures/enter',
-    checksum: '515cf4d8b2f593b8',
+    checksum: '99cc6e6704da4449',
     sql: `-- The first step of all that a runtime writes: keeps it from being declared dead until the end of
 -- the transaction, and says whether it is alive. Who wants it dead needs the same lock alone, so
 -- when a death is visible, no write of the dead follows.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function enter(p_runtime integer)
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   perform require_fresh_snapshots();
@@ -3280,15 +3337,17 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: 'd13a831e23d452fb',
+    checksum: '17e7676e038b9f21',
     sql: `-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
 -- order given (d done, e the id is taken, a messages wait for the id under another number, r the
 -- number is taken, or its sender does not own the parent), and with the numbers of those that were
 -- added now.
 --
--- p_starts are lists, in the order of the columns of \`given\`; the labels follow their number. Then
+-- p_starts are lists, in the order of their variables below; the labels follow their number. Then
 -- come those of messages that go with a start. Lists of parents and labels are empty where none of
 -- the instances has any.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function insert_starts(
   -- Null for a client, who does not know the time either.
   p_owner integer,
@@ -3299,9 +3358,6 @@ create or replace function insert_starts(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 declare
@@ -3309,117 +3365,118 @@ declare
   v_iids bigint[] := v_lists[1];
   v_size integer := cardinality(v_iids);
   v_ids text[] := split_texts(v_lists[2], v_size);
+  v_workflows integer[] := v_lists[3];
   v_owned boolean[] := v_lists[4];
+  v_wake_ats bigint[] := v_lists[5];
+  v_executions integer[] := v_lists[6];
+  v_turns integer[] := v_lists[7];
+  v_ats bigint[] := v_lists[8];
+  v_firsts integer[] := v_lists[9];
+  v_counts integer[] := v_lists[10];
+  v_events text[] := split_texts(v_lists[11], v_size);
   v_statuses smallint[] := v_lists[12];
+  v_outputs text[];
+  v_parent_iids bigint[];
+  v_parent_executions integer[];
+  v_parent_commands integer[];
+  v_on_closes smallint[];
+  v_parent_ids text[];
+  v_labels text[];
   v_message_iids bigint[] := v_lists[21];
+  v_is_plain boolean := v_lists[14] = '{}'
+    and v_lists[19] = '0'
+    and v_message_iids = '{}'
+    and 1 = all (v_statuses);
   v_born bigint[] := '{}';
   v_more bigint[];
   v_awaited bigint[];
   v_ended bigint[];
-  -- 0 as long as nobody has run its code, as below.
-  v_is_run boolean;
 begin
-  -- One alone, as in a transaction of a user, has a way of its own: the statement for many costs
-  -- several times as much to begin.
-  if v_size = 1 and v_statuses[1] = 1 and v_lists[14] = '{}' and v_message_iids = '{}' then
-    insert into instances (iid, id, workflow, execution, status, created_at, updated_at, labels)
-    values (
-      v_iids[1], v_ids[1], (v_lists[3]::integer[])[1], (v_lists[6]::integer[])[1], 1, p_clock,
-      p_clock, case when v_lists[19] <> '0' then nullif(v_lists[20], '{}') end
-    )
-    on conflict do nothing;
-    if found then
-      v_is_run := v_owned[1] or (v_lists[10]::integer[])[1] > 1;
-      insert into runs (iid, workflow, owner, epoch, wake_at)
-      values (
-        v_iids[1], (v_lists[3]::integer[])[1],
-        case when v_owned[1] then p_owner end,
-        v_is_run::integer,
-        case when not v_owned[1] then (v_lists[5]::bigint[])[1] end
-      );
-      insert into history (iid, execution, turn, epoch, at, first, count, events)
-      values (
-        v_iids[1], (v_lists[6]::integer[])[1], (v_lists[7]::integer[])[1], v_is_run::integer,
-        case when p_owner is null then p_clock else (v_lists[8]::bigint[])[1] end,
-        (v_lists[9]::integer[])[1], (v_lists[10]::integer[])[1],
-        (split_texts(v_lists[11], 1))[1]
-      );
-      born := v_iids;
-      letters := 'd';
-      return;
-    end if;
+  if not v_is_plain then
+    v_outputs := split_texts(v_lists[13], v_size);
+    v_parent_iids := v_lists[14];
+    v_parent_executions := v_lists[15];
+    v_parent_commands := v_lists[16];
+    v_on_closes := v_lists[17];
+    v_parent_ids := case when v_lists[14] <> '{}' then split_texts(v_lists[18], v_size) end;
+    v_labels := case when v_lists[19] <> '0' then split_texts(v_lists[20], v_size) end;
   end if;
 
   loop
-    with given as materialized (
-      select *
-      from unnest(
-        v_iids, v_ids, v_lists[3]::integer[], v_owned, v_lists[5]::bigint[],
-        v_lists[6]::integer[], v_lists[7]::integer[], v_lists[8]::bigint[],
-        v_lists[9]::integer[], v_lists[10]::integer[], split_texts(v_lists[11], v_size),
-        v_statuses, split_texts(v_lists[13], v_size),
-        v_lists[14]::bigint[], v_lists[15]::integer[], v_lists[16]::integer[],
-        v_lists[17]::smallint[],
-        case when v_lists[14] <> '{}' then split_texts(v_lists[18], v_size) end,
-        case when v_lists[19] <> '0' then split_texts(v_lists[20], v_size) end
-      ) as g (
-        iid, id, workflow, owned, wake_at, execution, turn, at, first, count, events, status,
-        output, parent_iid, parent_execution, parent_command, on_close, parent_id, labels
+    -- Most have nothing but an id and a first turn, and a way of their own: the statement for all
+    -- that an instance can have costs several times as much to begin.
+    if v_is_plain then
+      with added as (
+        insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+        select g.iid, v_ids[n], v_workflows[n], v_executions[n], 1, p_clock, p_clock
+        from unnest(v_iids) with ordinality as g (iid, n)
+        order by v_ids[n] collate "C"
+        on conflict do nothing
+        returning iid
       )
-    ),
-    added as (
-      insert into instances (
-        iid, id, workflow, execution, status, output, created_at, updated_at, finished_at,
-        parent_iid, parent_execution, parent_command, on_close, parent_id, labels
-      )
-      select
-        iid, id, workflow, execution, status,
-        case when status > 1 then output end,
-        p_clock,
-        p_clock,
-        case when status > 1 then p_clock end,
-        parent_iid, parent_execution, parent_command, on_close, parent_id,
-        nullif(labels, '{}')
-      from given as g
-      -- Who started it for a workflow has to own that: another owner may have called it off.
-      where g.parent_iid is null
-        or p_owner is null
-        or coalesce(
-          (select r.owner is not distinct from p_owner from runs as r where r.iid = g.parent_iid),
-          true
+      select array_agg(iid)
+      into v_more
+      from added;
+    else
+      with added as (
+        insert into instances (
+          iid, id, workflow, execution, status, output, created_at, updated_at, finished_at,
+          parent_iid, parent_execution, parent_command, on_close, parent_id, labels
         )
-      -- Two who start the same ids meet them in the same order, and cannot block each other.
-      order by id
-      on conflict do nothing
-      returning iid
-    ),
-    to_run as (
-      insert into runs (iid, workflow, owner, epoch, wake_at)
-      select
-        iid, workflow,
-        case when owned then p_owner end,
-        -- 0 as long as nobody has run its code.
-        case when owned or count > 1 then 1 else 0 end,
-        case when not owned then wake_at end
-      from given
-      join added using (iid)
-      where status = 1
-      order by iid
-    ),
-    first_turns as (
+        select
+          g.iid, v_ids[n], v_workflows[n], v_executions[n], v_statuses[n],
+          case when v_statuses[n] > 1 then v_outputs[n] end,
+          p_clock,
+          p_clock,
+          case when v_statuses[n] > 1 then p_clock end,
+          v_parent_iids[n], v_parent_executions[n], v_parent_commands[n], v_on_closes[n],
+          v_parent_ids[n], nullif(v_labels[n], '{}')
+        from unnest(v_iids) with ordinality as g (iid, n)
+        -- Who started it for a workflow has to own that: another owner may have called it off.
+        where v_parent_iids[n] is null
+          or p_owner is null
+          or coalesce(
+            (
+              select r.owner is not distinct from p_owner
+              from runs as r
+              where r.iid = v_parent_iids[n]
+            ),
+            true
+          )
+        -- Two who start the same ids meet them in the same order, and cannot block each other.
+        order by v_ids[n] collate "C"
+        on conflict do nothing
+        returning iid
+      )
+      select array_agg(iid)
+      into v_more
+      from added;
+    end if;
+
+    -- In any order: nobody else writes rows of these numbers.
+    if v_more is not null then
+      with to_run as (
+        insert into runs (iid, workflow, owner, epoch, wake_at)
+        select
+          g.iid, v_workflows[n],
+          case when v_owned[n] then p_owner end,
+          -- 0 as long as nobody has run its code.
+          case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+          case when not v_owned[n] then v_wake_ats[n] end
+        from unnest(v_iids) with ordinality as g (iid, n)
+        where v_statuses[n] = 1
+          and (cardinality(v_more) = v_size or g.iid = any (v_more))
+      )
       insert into history (iid, execution, turn, epoch, at, first, count, events)
       select
-        iid, execution, turn,
-        case when owned or count > 1 then 1 else 0 end,
-        case when p_owner is null then p_clock else at end,
-        first, count, events
-      from given
-      join added using (iid)
-      order by iid
-    )
-    select array_agg(iid)
-    into v_more
-    from added;
+        g.iid, v_executions[n], v_turns[n],
+        case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+        case when p_owner is null then p_clock else v_ats[n] end,
+        v_firsts[n], v_counts[n], v_events[n]
+      from unnest(v_iids) with ordinality as g (iid, n)
+      where cardinality(v_more) = v_size
+        or g.iid = any (v_more);
+    end if;
     v_born := v_born || v_more;
     exit when cardinality(v_born) = v_size or v_awaited is not null;
 
@@ -3427,7 +3484,7 @@ begin
     -- the start, and the messages stay.
     v_awaited := array(
       select i.iid
-      from unnest(v_iids, v_ids, v_lists[14]::bigint[]) as g (iid, id, parent_iid)
+      from unnest(v_iids, v_ids, v_parent_iids) as g (iid, id, parent_iid)
       join instances as i on i.iid = g.iid
       where i.id = g.id collate "C"
         and i.status = 0
@@ -3448,6 +3505,10 @@ begin
     -- Then once more, also where nothing waited: what was in the way may be gone by now.
   end loop;
   born := v_born;
+  if v_is_plain and cardinality(v_born) = v_size then
+    letters := repeat('d', v_size);
+    return;
+  end if;
 
   if cardinality(v_message_iids) > 0 then
     insert into inbox (iid, kind, name, payload)
@@ -4095,18 +4156,17 @@ $$;
   },
   {
     name: 'procedures/lock_space',
-    checksum: '3ba4ec26b0cbcc11',
+    checksum: '8779d147eab8c3a1',
     sql: `-- The first half of our advisory locks; the second is the number of a runtime. Another schema of
 -- the same database has another table, and so another half.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function lock_space()
   returns integer
-  language plpgsql
+  language sql
   stable
-  set search_path from current
 as $$
-begin
-  return 'runtimes'::regclass::oid::bigint - 2147483648;
-end
+  select ('runtimes'::regclass::oid::bigint - 2147483648)::integer
 $$;
 `,
   },
@@ -4229,29 +4289,31 @@ $$;
   },
   {
     name: 'procedures/note_ended',
-    checksum: 'bb7919af2002573f',
+    checksum: '6409ff4350a63bb7',
     sql: `-- Notes the end of instances whose workflow does not want them kept for ever, for remove_expired().
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function note_ended(p_clock bigint, p_iids bigint[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
-  set enable_hashjoin to off
-  set enable_mergejoin to off
 as $$
 begin
   -- Most schemas have none of these, and are spared the look at each instance.
   if (select true from workflows as w where w.retention_ms is not null limit 1) then
     insert into ended (at, iid, workflow)
-    select p_clock, i.iid, i.workflow
+    select p_clock, e.iid, i.workflow
     from unnest(p_iids) as e (iid)
-    join instances as i on i.iid = e.iid
-    join workflows as w on w.workflow = i.workflow
-    where w.retention_ms is not null
-      and i.status > 1
-    order by i.iid
+    -- The limit keeps the order of the join: from the few that are named to the many there are.
+    cross join lateral (
+      select i.workflow
+      from instances as i
+      where i.iid = e.iid
+        and i.status > 1
+      limit 1
+    ) as i
+    where (select w.retention_ms from workflows as w where w.workflow = i.workflow) is not null
+    order by e.iid
     on conflict do nothing;
   end if;
 end
@@ -4260,18 +4322,15 @@ $$;
   },
   {
     name: 'procedures/now_ms',
-    checksum: '66c843d3869cddd4',
+    checksum: '1dfc3b577a6fd2fe',
     sql: `-- The only clock, in milliseconds since 1970. Procedures read it once, into a variable: in a
 -- condition it would be asked for every row. Tests replace it in their own schema.
 create or replace function now_ms()
   returns bigint
-  language plpgsql
+  language sql
   volatile
-  set search_path from current
 as $$
-begin
-  return floor(extract(epoch from clock_timestamp()) * 1000);
-end
+  select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
 $$;
 `,
   },
@@ -5270,14 +5329,13 @@ $$;
   },
   {
     name: 'procedures/require_fresh_snapshots',
-    checksum: '48eaa33142a74241',
+    checksum: 'cc258d4167cdb15e',
     sql: `-- Refuses a transaction whose statements do not see what was committed while they waited: a
 -- judgement made after waiting for a lock would rest on what was true before.
 create or replace function require_fresh_snapshots()
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
@@ -5401,19 +5459,16 @@ $$;
   },
   {
     name: 'procedures/server_identity',
-    checksum: '819f14b45db01eca',
+    checksum: 'a48a7842d3e23321',
     sql: `-- Which server this is: changes when it restarts and when another one takes its place.
 create or replace function server_identity()
   returns text
-  language plpgsql
+  language sql
   volatile
-  set search_path from current
 as $$
-begin
-  return to_hex((extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint)
+  select to_hex((extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint)
     -- The first eight digits of a WAL file's name are the timeline.
-    || '-' || ltrim(left(pg_walfile_name(pg_current_wal_lsn()), 8), '0');
-end
+    || '-' || ltrim(left(pg_walfile_name(pg_current_wal_lsn()), 8), '0')
 $$;
 `,
   },
@@ -5541,14 +5596,13 @@ $$;
   },
   {
     name: 'procedures/split_lists',
-    checksum: '84d84f65030390e9',
+    checksum: '686c2ffbebb33b86',
     sql: `-- Lists that came as one text, joined by \\x02. What is seldom sent, or sent by few, is packed like
 -- this: each parameter costs something also when it is empty.
 create or replace function split_lists(p_lists text, p_count integer)
   returns text[]
   language plpgsql
   immutable
-  set search_path from current
 as $$
 declare
   v_lists text[] := string_to_array(p_lists, e'\\x02');
@@ -5565,14 +5619,13 @@ $$;
   },
   {
     name: 'procedures/split_texts',
-    checksum: 'e0336ad33bd96827',
+    checksum: 'd602625aa3769d41',
     sql: `-- Texts that came as one, joined by \\x01: several times cheaper to send than an array. A text that
 -- holds the separator itself would shift all that follow, so the count is checked.
 create or replace function split_texts(p_texts text, p_count integer)
   returns text[]
   language plpgsql
   immutable
-  set search_path from current
 as $$
 declare
   v_texts text[] := string_to_array(p_texts, e'\\x01');
@@ -5593,7 +5646,7 @@ $$;
   },
   {
     name: 'procedures/start_batch',
-    checksum: '62e9aea3a6a33108',
+    checksum: 'c660cad41cbfa3d7',
     sql: `-- Starts instances for a client that owns nothing. Takes and answers what insert_starts() does;
 -- p_effects and p_tasks are empty, or what apply_effects() and change_tasks() take.
 create or replace function start_batch(
@@ -5605,6 +5658,8 @@ create or replace function start_batch(
   language plpgsql
   volatile
   set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();
@@ -6073,16 +6128,15 @@ $$;
   },
   {
     name: 'procedures/tell_parents',
-    checksum: '1bc49d46a9596b5f',
+    checksum: '8c75d67887f91122',
     sql: `-- Puts the results of instances that have ended into the inboxes of their parents. A parent that
 -- has ended, or is in another execution by now, does not wait for them.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function tell_parents(p_iids bigint[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   insert into inbox (iid, kind, execution, command, payload)

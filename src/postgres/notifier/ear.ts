@@ -1,3 +1,4 @@
+import { answered, CONNECT_TIMEOUT_MS } from '../connections.ts'
 import type { PgClient, PgPool, Statement } from '../driver.ts'
 import { quoted } from '../schema-name.ts'
 
@@ -12,8 +13,6 @@ export interface EarHost {
 export interface Ear {
   listen(channel: string): Promise<void>
   unlisten(channel: string): Promise<void>
-  /** Resolves when the server has answered. */
-  ping(): Promise<void>
   /** Ends it. `lost` is not called any more. */
   close(): void
 }
@@ -62,7 +61,9 @@ export function earsFrom(pool: PgPool, settings?: Statement): OpenEar {
       await client.query({ text })
     }
     try {
-      if (settings !== undefined) await client.query(settings)
+      if (settings !== undefined) {
+        await answered('listen', client.query(settings), CONNECT_TIMEOUT_MS)
+      }
     } catch (error) {
       end()
       throw error
@@ -70,7 +71,6 @@ export function earsFrom(pool: PgPool, settings?: Statement): OpenEar {
     return {
       listen: (channel) => run(`listen ${quoted(channel)}`),
       unlisten: (channel) => run(`unlisten ${quoted(channel)}`),
-      ping: () => run('select 1'),
       close: () => void end(),
     }
   }

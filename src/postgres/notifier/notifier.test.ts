@@ -70,10 +70,12 @@ test('while nothing happens the server is asked once a minute', async () => {
   scene.listen(7)
   await scene.clock.advance(0)
   scene.server.journal.length = 0
+  scene.server.letters = 0
 
   await scene.clock.advance('10m')
 
-  expect(scene.server.journal).toEqual(Array.from({ length: 10 }, () => 'ping'))
+  expect(scene.server.letters).toBe(10)
+  expect(scene.server.journal).toEqual([])
 })
 
 test('a connection that is cut is opened again at once, and everybody looks', async () => {
@@ -135,17 +137,51 @@ test('many processes that lost the same server do not come back together', async
   expect(new Set(times).size).toBeGreaterThan(1)
 })
 
-test('a connection whose server does not answer any more is given up', async () => {
+test('a connection through which nothing comes any more is given up, though it is open', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const seven = scene.listen(7)
   await clock.advance(0)
-  server.silent = true
+  // As when others have left a server for the one that took its place.
+  server.strand()
 
-  await clock.advance('71s')
+  await clock.advance('66s')
+  server.notify('r7', { kind: 'work', iids: [1], at: 0 })
 
   expect(server.connects).toBe(2)
   expect(seven.looks).toHaveLength(2)
+  expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
+  expect(seven.heard).toEqual([{ kind: 'work', iids: [1], at: 0 }])
+})
+
+test('a server that does not answer is tried again', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  server.silent = true
+  const seven = scene.listen(7)
+
+  await clock.advance('11s')
+  server.silent = false
+  await clock.advance('11s')
+
+  expect(server.connects).toBeGreaterThan(1)
+  expect(seven.listening.hears).toBe(true)
+})
+
+test('nobody is taken for deaf because who should have heard the trial has left', async () => {
+  await using scene = stage()
+  const { clock, server, log } = scene
+  server.swallows = true
+  const first = scene.listen(7)
+  const second = scene.listen(8)
+  await clock.advance(0)
+
+  server.swallows = false
+  await first.listening.close()
+  await clock.advance('10s')
+
+  expect(second.listening.health()).toEqual({ state: 'listening', interruptions: 0 })
+  expect(log.at('warn')).toEqual([])
 })
 
 test('where notifications do not arrive that is said once, and the store is asked instead', async () => {
@@ -248,7 +284,7 @@ test('it can be closed while the server does not answer', async () => {
   const scene = stage()
   scene.server.silent = true
   scene.listen(7)
-  await scene.clock.advance('65s')
+  await scene.clock.advance('5s')
 
   await scene.notifier.close()
 

@@ -1,8 +1,10 @@
 // Listens for hints, through one connection for all who listen by one store.
 //
 //   L1. It never gives up: whatever fails is tried again, with backoff and jitter.
-//   L2. Hints count as heard only when a trial, sent through another connection, has arrived:
-//       poolers accept LISTEN and forget it. Without that, everybody is asked to look now and then.
+//   L2. Hints count as heard only when a trial, sent through another connection, has arrived, and
+//       again does once a minute. Poolers accept LISTEN and forget it; a network may swallow packets;
+//       a server that others have left for another one still answers. Where trials do not arrive,
+//       everybody is asked to look now and then.
 //   L3. LISTEN comes before the look: whoever begins to listen, and everybody after a gap, is asked
 //       to look once hints are heard.
 //   L4. A listener that throws harms nobody.
@@ -34,12 +36,13 @@ export interface Server {
 
 const ANSWER_MS = 10_000
 const TRIAL_MS = 5_000
-// A network that swallows packets tells nobody; this finds out, at a price that idle servers can bear.
-const PING_MS = 60_000
+// At a price that idle servers can bear.
+const NEXT_TRIAL_MS = 60_000
 // How often those who cannot hear look: often while they find something, seldom while they do not.
 const SOONEST_LOOK_MS = 250
 const LATEST_LOOK_MS = 5_000
 const BACKOFF = { initial: 100, max: 10_000 }
+const UNHEARD = 'a notification that was sent did not arrive'
 
 /** Somebody who listens. */
 interface Place {
@@ -63,9 +66,10 @@ export class Notifier {
   #interruptions = 0
   #lastError: string | undefined
   /** Under way, or lost on the way. */
-  #trial: { readonly token: string; readonly sentMs: number } | undefined
+  #trial: { readonly token: string; readonly sentMs: number; readonly place: Place } | undefined
   #lookEveryMs = SOONEST_LOOK_MS
-  #answeredMs = 0
+  /** When a trial arrived. */
+  #heardMs = 0
   #saidDeaf = false
   readonly #closing = new AbortController()
 
@@ -106,6 +110,8 @@ export class Notifier {
       },
       close: async () => {
         this.#places.delete(place)
+        // It is not listened for any more: another one has to be sent.
+        if (this.#trial?.place === place) this.#trial = undefined
         this.#wake.notifyOne()
       },
     }
@@ -132,7 +138,7 @@ export class Notifier {
   async #listen(): Promise<Directive> {
     const ear = (this.#ear ??= await this.#open())
     await this.#follow(ear)
-    await this.#check(ear)
+    await this.#check()
     return this.#tellToLook()
   }
 
@@ -192,27 +198,37 @@ export class Notifier {
     }
   }
 
-  /** Finds out whether hints arrive, and now and then whether the connection is still there. */
-  async #check(ear: Ear): Promise<void> {
+  /** Finds out whether hints arrive, and now and then whether they still do. */
+  async #check(): Promise<void> {
     const { clock } = this.#setup
-    if (this.#state === 'listening') {
-      if (clock.now() - this.#answeredMs >= PING_MS) await this.#answered(ear.ping())
+    const hears = this.#state === 'listening'
+    const trial = this.#trial
+    if (trial === undefined) {
+      if (!hears || clock.now() - this.#heardMs >= NEXT_TRIAL_MS) await this.#try()
       return
     }
-    const trialAgeMs = this.#trial === undefined ? Infinity : clock.now() - this.#trial.sentMs
+    const ageMs = clock.now() - trial.sentMs
+    if (ageMs < TRIAL_MS) return
+    // It may have arrived while the process stood still: then it is heard before this goes on.
+    await clock.yield()
+    if (this.#trial !== trial || this.#closing.signal.aborted) return
+    // Another connection may hear again.
+    if (hears) throw new Error(UNHEARD)
+    if (ageMs >= NEXT_TRIAL_MS) await this.#try()
+    else this.#becomeDeaf()
+  }
+
+  async #try(): Promise<void> {
     const [place] = this.#places
-    if (trialAgeMs >= PING_MS && place !== undefined) {
-      const token = randomBytes(8).toString('hex')
-      this.#trial = { token, sentMs: clock.now() }
-      await place.server.send([trialLetter(place.id, token)])
-    } else if (trialAgeMs >= TRIAL_MS) {
-      this.#becomeDeaf()
-    }
+    if (place === undefined) return
+    const token = randomBytes(8).toString('hex')
+    this.#trial = { token, sentMs: this.#setup.clock.now(), place }
+    await place.server.send([trialLetter(place.id, token)])
   }
 
   #becomeDeaf(): void {
     this.#state = 'deaf'
-    this.#lastError = 'a notification that was sent did not arrive'
+    this.#lastError = UNHEARD
     if (this.#saidDeaf) return
     this.#saidDeaf = true
     this.#setup.log.warn(
@@ -241,11 +257,15 @@ export class Notifier {
           await place.server.send(lettersFor({ kind: 'joined' }, place.id))
           void this.#look(place)
         }
-        return restFor(PING_MS)
+        return restFor(this.#trial === undefined ? this.#untilNextTrialMs() : TRIAL_MS)
       case 'connecting':
       case 'closed':
         return restFor(TRIAL_MS)
     }
+  }
+
+  #untilNextTrialMs(): number {
+    return Math.max(0, this.#heardMs + NEXT_TRIAL_MS - this.#setup.clock.now())
   }
 
   async #look({ listener }: Place): Promise<boolean> {
@@ -261,7 +281,7 @@ export class Notifier {
   #receive(channel: string, payload: string): void {
     const { hint, from } = readPayload(payload)
     if (hint.kind === 'trial') {
-      if (hint.token === this.#trial?.token) this.#hearAgain()
+      if (hint.token === this.#trial?.token) this.#arrived()
       return
     }
     for (const { id, listener } of this.#places) {
@@ -274,8 +294,11 @@ export class Notifier {
     }
   }
 
-  #hearAgain(): void {
+  /** The trial has come through. */
+  #arrived(): void {
     this.#trial = undefined
+    this.#heardMs = this.#setup.clock.now()
+    if (this.#state === 'listening') return
     this.#state = 'listening'
     this.#lastError = undefined
     this.#setup.log.debug({ interruptions: this.#interruptions }, 'hints are heard')
@@ -300,7 +323,6 @@ export class Notifier {
     })
     try {
       await Promise.race([answer, limit])
-      this.#answeredMs = clock.now()
     } finally {
       over.abort()
     }

@@ -4,7 +4,6 @@ create or replace function be_durable()
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   if current_setting('synchronous_commit') not in ('on', 'remote_apply') then

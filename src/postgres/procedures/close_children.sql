@@ -1,6 +1,8 @@
 -- Asks unfinished children to end, each in the way that its link to the parent says. p_commands
 -- names them by the command that started them; null stands for all children of that parent.
 -- p_executions is null for the current execution.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function close_children(
   p_iids bigint[],
   p_executions integer[],
@@ -9,9 +11,6 @@ create or replace function close_children(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_children bigint[];

@@ -6,7 +6,12 @@ create or replace function doctor_connections()
   set search_path from current
 as $$
 declare
-  v_used bigint := (select count(*) from pg_stat_activity where backend_type = 'client backend');
+  v_used bigint := (
+    select count(*)
+    from pg_stat_activity as a
+    -- What sessions of other roles are is hidden from roles that may not see it.
+    where coalesce(a.backend_type = 'client backend', a.usesysid is not null and a.datid is not null)
+  );
   v_most bigint := current_setting('max_connections')::bigint
     - current_setting('superuser_reserved_connections')::bigint
     -- Since PostgreSQL 16.

@@ -53,19 +53,30 @@ begin
   order by t.xact_start;
   v_found := found;
 
-  -- A standby that asks for it, while it is connected.
+  -- A standby that asks for it, while it is connected: its session keeps what it needs, or its slot.
   return query
   select
     'warning', 'vacuum',
     format(
-      'a standby (%s, session %s of %s) has queries that need rows from %s transactions ago, and '
+      'a standby (%s) has queries that need rows from %s transactions ago, and '
       'hot_standby_feedback keeps them here',
-      coalesce(nullif(a.application_name, ''), 'no name'), a.pid, a.usename, age(a.backend_xmin)
+      f.standby, f.age
     ),
     'end the long queries on the standby, or set max_standby_streaming_delay there'
-  from pg_stat_activity as a
-  where a.backend_type = 'walsender'
-    and age(a.backend_xmin) > 100000;
+  from (
+    select
+      format(
+        '%s, session %s of %s', coalesce(nullif(a.application_name, ''), 'no name'), a.pid, a.usename
+      ) as standby,
+      age(a.backend_xmin) as age
+    from pg_stat_activity as a
+    where a.backend_type = 'walsender'
+    union all
+    select format('replication slot %s', s.slot_name), age(s.xmin)
+    from pg_replication_slots as s
+    where s.active
+  ) as f
+  where f.age > 100000;
   v_found := v_found or found;
 
   return query
@@ -115,7 +126,14 @@ begin
       format('grant pg_read_all_stats to %I', current_user);
   end if;
   if not v_found then
-    return query select 'ok', 'vacuum', 'nothing holds vacuum back', '';
+    return query
+    select
+      'ok', 'vacuum',
+      case
+        when v_hidden > 0 then 'nothing that can be seen holds vacuum back'
+        else 'nothing holds vacuum back'
+      end,
+      '';
   end if;
 end
 $$;

@@ -1,5 +1,7 @@
 -- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
 -- and state stay, and their parents are told.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function end_instances(
   p_clock bigint,
   p_done bigint[],
@@ -10,42 +12,35 @@ create or replace function end_instances(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
+  v_outputs text[] := split_texts(p_outputs, cardinality(p_iids));
   v_ended bigint[];
   v_children bigint[];
   v_with_tasks bigint[];
 begin
   with ended as materialized (
-    select e.iid, e.status, e.output
-    from unnest(
-      p_iids, p_statuses, split_texts(p_outputs, cardinality(p_iids))
-    ) as e (iid, status, output)
-    join unnest(p_done) as d (iid) on d.iid = e.iid
+    select e.iid, e.place
+    from unnest(p_iids) with ordinality as e (iid, place)
+    where e.iid = any (p_done)
   ),
   run as (
     delete from runs as r
-    using ended as e
-    where r.iid = e.iid
+    where r.iid = any (array(select e.iid from ended as e))
     returning r.iid, r.has_tasks
   ),
   undelivered as (
     delete from inbox as i
-    using ended as e
-    where i.iid = e.iid
+    where i.iid = any (array(select e.iid from ended as e))
   ),
   forgotten as (
     delete from posted as p
-    using ended as e
-    where p.iid = e.iid
+    where p.iid = any (array(select e.iid from ended as e))
   ),
   finished as (
     update instances as i
-    set status = e.status,
-        output = e.output,
+    set status = p_statuses[e.place],
+        output = v_outputs[e.place],
         report = null,
         updated_at = p_clock,
         finished_at = p_clock

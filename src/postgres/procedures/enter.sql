@@ -1,11 +1,12 @@
 -- The first step of all that a runtime writes: keeps it from being declared dead until the end of
 -- the transaction, and says whether it is alive. Who wants it dead needs the same lock alone, so
 -- when a death is visible, no write of the dead follows.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function enter(p_runtime integer)
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   perform require_fresh_snapshots();

@@ -3,9 +3,11 @@
 -- number is taken, or its sender does not own the parent), and with the numbers of those that were
 -- added now.
 --
--- p_starts are lists, in the order of the columns of `given`; the labels follow their number. Then
+-- p_starts are lists, in the order of their variables below; the labels follow their number. Then
 -- come those of messages that go with a start. Lists of parents and labels are empty where none of
 -- the instances has any.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function insert_starts(
   -- Null for a client, who does not know the time either.
   p_owner integer,
@@ -16,9 +18,6 @@ create or replace function insert_starts(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 declare
@@ -26,117 +25,118 @@ declare
   v_iids bigint[] := v_lists[1];
   v_size integer := cardinality(v_iids);
   v_ids text[] := split_texts(v_lists[2], v_size);
+  v_workflows integer[] := v_lists[3];
   v_owned boolean[] := v_lists[4];
+  v_wake_ats bigint[] := v_lists[5];
+  v_executions integer[] := v_lists[6];
+  v_turns integer[] := v_lists[7];
+  v_ats bigint[] := v_lists[8];
+  v_firsts integer[] := v_lists[9];
+  v_counts integer[] := v_lists[10];
+  v_events text[] := split_texts(v_lists[11], v_size);
   v_statuses smallint[] := v_lists[12];
+  v_outputs text[];
+  v_parent_iids bigint[];
+  v_parent_executions integer[];
+  v_parent_commands integer[];
+  v_on_closes smallint[];
+  v_parent_ids text[];
+  v_labels text[];
   v_message_iids bigint[] := v_lists[21];
+  v_is_plain boolean := v_lists[14] = '{}'
+    and v_lists[19] = '0'
+    and v_message_iids = '{}'
+    and 1 = all (v_statuses);
   v_born bigint[] := '{}';
   v_more bigint[];
   v_awaited bigint[];
   v_ended bigint[];
-  -- 0 as long as nobody has run its code, as below.
-  v_is_run boolean;
 begin
-  -- One alone, as in a transaction of a user, has a way of its own: the statement for many costs
-  -- several times as much to begin.
-  if v_size = 1 and v_statuses[1] = 1 and v_lists[14] = '{}' and v_message_iids = '{}' then
-    insert into instances (iid, id, workflow, execution, status, created_at, updated_at, labels)
-    values (
-      v_iids[1], v_ids[1], (v_lists[3]::integer[])[1], (v_lists[6]::integer[])[1], 1, p_clock,
-      p_clock, case when v_lists[19] <> '0' then nullif(v_lists[20], '{}') end
-    )
-    on conflict do nothing;
-    if found then
-      v_is_run := v_owned[1] or (v_lists[10]::integer[])[1] > 1;
-      insert into runs (iid, workflow, owner, epoch, wake_at)
-      values (
-        v_iids[1], (v_lists[3]::integer[])[1],
-        case when v_owned[1] then p_owner end,
-        v_is_run::integer,
-        case when not v_owned[1] then (v_lists[5]::bigint[])[1] end
-      );
-      insert into history (iid, execution, turn, epoch, at, first, count, events)
-      values (
-        v_iids[1], (v_lists[6]::integer[])[1], (v_lists[7]::integer[])[1], v_is_run::integer,
-        case when p_owner is null then p_clock else (v_lists[8]::bigint[])[1] end,
-        (v_lists[9]::integer[])[1], (v_lists[10]::integer[])[1],
-        (split_texts(v_lists[11], 1))[1]
-      );
-      born := v_iids;
-      letters := 'd';
-      return;
-    end if;
+  if not v_is_plain then
+    v_outputs := split_texts(v_lists[13], v_size);
+    v_parent_iids := v_lists[14];
+    v_parent_executions := v_lists[15];
+    v_parent_commands := v_lists[16];
+    v_on_closes := v_lists[17];
+    v_parent_ids := case when v_lists[14] <> '{}' then split_texts(v_lists[18], v_size) end;
+    v_labels := case when v_lists[19] <> '0' then split_texts(v_lists[20], v_size) end;
   end if;
 
   loop
-    with given as materialized (
-      select *
-      from unnest(
-        v_iids, v_ids, v_lists[3]::integer[], v_owned, v_lists[5]::bigint[],
-        v_lists[6]::integer[], v_lists[7]::integer[], v_lists[8]::bigint[],
-        v_lists[9]::integer[], v_lists[10]::integer[], split_texts(v_lists[11], v_size),
-        v_statuses, split_texts(v_lists[13], v_size),
-        v_lists[14]::bigint[], v_lists[15]::integer[], v_lists[16]::integer[],
-        v_lists[17]::smallint[],
-        case when v_lists[14] <> '{}' then split_texts(v_lists[18], v_size) end,
-        case when v_lists[19] <> '0' then split_texts(v_lists[20], v_size) end
-      ) as g (
-        iid, id, workflow, owned, wake_at, execution, turn, at, first, count, events, status,
-        output, parent_iid, parent_execution, parent_command, on_close, parent_id, labels
+    -- Most have nothing but an id and a first turn, and a way of their own: the statement for all
+    -- that an instance can have costs several times as much to begin.
+    if v_is_plain then
+      with added as (
+        insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+        select g.iid, v_ids[n], v_workflows[n], v_executions[n], 1, p_clock, p_clock
+        from unnest(v_iids) with ordinality as g (iid, n)
+        order by v_ids[n] collate "C"
+        on conflict do nothing
+        returning iid
       )
-    ),
-    added as (
-      insert into instances (
-        iid, id, workflow, execution, status, output, created_at, updated_at, finished_at,
-        parent_iid, parent_execution, parent_command, on_close, parent_id, labels
-      )
-      select
-        iid, id, workflow, execution, status,
-        case when status > 1 then output end,
-        p_clock,
-        p_clock,
-        case when status > 1 then p_clock end,
-        parent_iid, parent_execution, parent_command, on_close, parent_id,
-        nullif(labels, '{}')
-      from given as g
-      -- Who started it for a workflow has to own that: another owner may have called it off.
-      where g.parent_iid is null
-        or p_owner is null
-        or coalesce(
-          (select r.owner is not distinct from p_owner from runs as r where r.iid = g.parent_iid),
-          true
+      select array_agg(iid)
+      into v_more
+      from added;
+    else
+      with added as (
+        insert into instances (
+          iid, id, workflow, execution, status, output, created_at, updated_at, finished_at,
+          parent_iid, parent_execution, parent_command, on_close, parent_id, labels
         )
-      -- Two who start the same ids meet them in the same order, and cannot block each other.
-      order by id
-      on conflict do nothing
-      returning iid
-    ),
-    to_run as (
-      insert into runs (iid, workflow, owner, epoch, wake_at)
-      select
-        iid, workflow,
-        case when owned then p_owner end,
-        -- 0 as long as nobody has run its code.
-        case when owned or count > 1 then 1 else 0 end,
-        case when not owned then wake_at end
-      from given
-      join added using (iid)
-      where status = 1
-      order by iid
-    ),
-    first_turns as (
+        select
+          g.iid, v_ids[n], v_workflows[n], v_executions[n], v_statuses[n],
+          case when v_statuses[n] > 1 then v_outputs[n] end,
+          p_clock,
+          p_clock,
+          case when v_statuses[n] > 1 then p_clock end,
+          v_parent_iids[n], v_parent_executions[n], v_parent_commands[n], v_on_closes[n],
+          v_parent_ids[n], nullif(v_labels[n], '{}')
+        from unnest(v_iids) with ordinality as g (iid, n)
+        -- Who started it for a workflow has to own that: another owner may have called it off.
+        where v_parent_iids[n] is null
+          or p_owner is null
+          or coalesce(
+            (
+              select r.owner is not distinct from p_owner
+              from runs as r
+              where r.iid = v_parent_iids[n]
+            ),
+            true
+          )
+        -- Two who start the same ids meet them in the same order, and cannot block each other.
+        order by v_ids[n] collate "C"
+        on conflict do nothing
+        returning iid
+      )
+      select array_agg(iid)
+      into v_more
+      from added;
+    end if;
+
+    -- In any order: nobody else writes rows of these numbers.
+    if v_more is not null then
+      with to_run as (
+        insert into runs (iid, workflow, owner, epoch, wake_at)
+        select
+          g.iid, v_workflows[n],
+          case when v_owned[n] then p_owner end,
+          -- 0 as long as nobody has run its code.
+          case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+          case when not v_owned[n] then v_wake_ats[n] end
+        from unnest(v_iids) with ordinality as g (iid, n)
+        where v_statuses[n] = 1
+          and (cardinality(v_more) = v_size or g.iid = any (v_more))
+      )
       insert into history (iid, execution, turn, epoch, at, first, count, events)
       select
-        iid, execution, turn,
-        case when owned or count > 1 then 1 else 0 end,
-        case when p_owner is null then p_clock else at end,
-        first, count, events
-      from given
-      join added using (iid)
-      order by iid
-    )
-    select array_agg(iid)
-    into v_more
-    from added;
+        g.iid, v_executions[n], v_turns[n],
+        case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+        case when p_owner is null then p_clock else v_ats[n] end,
+        v_firsts[n], v_counts[n], v_events[n]
+      from unnest(v_iids) with ordinality as g (iid, n)
+      where cardinality(v_more) = v_size
+        or g.iid = any (v_more);
+    end if;
     v_born := v_born || v_more;
     exit when cardinality(v_born) = v_size or v_awaited is not null;
 
@@ -144,7 +144,7 @@ begin
     -- the start, and the messages stay.
     v_awaited := array(
       select i.iid
-      from unnest(v_iids, v_ids, v_lists[14]::bigint[]) as g (iid, id, parent_iid)
+      from unnest(v_iids, v_ids, v_parent_iids) as g (iid, id, parent_iid)
       join instances as i on i.iid = g.iid
       where i.id = g.id collate "C"
         and i.status = 0
@@ -165,6 +165,10 @@ begin
     -- Then once more, also where nothing waited: what was in the way may be gone by now.
   end loop;
   born := v_born;
+  if v_is_plain and cardinality(v_born) = v_size then
+    letters := repeat('d', v_size);
+    return;
+  end if;
 
   if cardinality(v_message_iids) > 0 then
     insert into inbox (iid, kind, name, payload)

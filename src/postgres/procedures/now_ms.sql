@@ -2,11 +2,8 @@
 -- condition it would be asked for every row. Tests replace it in their own schema.
 create or replace function now_ms()
   returns bigint
-  language plpgsql
+  language sql
   volatile
-  set search_path from current
 as $$
-begin
-  return floor(extract(epoch from clock_timestamp()) * 1000);
-end
+  select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
 $$;

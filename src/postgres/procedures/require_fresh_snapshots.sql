@@ -4,7 +4,6 @@ create or replace function require_fresh_snapshots()
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then

@@ -1,13 +1,10 @@
 -- Which server this is: changes when it restarts and when another one takes its place.
 create or replace function server_identity()
   returns text
-  language plpgsql
+  language sql
   volatile
-  set search_path from current
 as $$
-begin
-  return to_hex((extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint)
+  select to_hex((extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint)
     -- The first eight digits of a WAL file's name are the timeline.
-    || '-' || ltrim(left(pg_walfile_name(pg_current_wal_lsn()), 8), '0');
-end
+    || '-' || ltrim(left(pg_walfile_name(pg_current_wal_lsn()), 8), '0')
 $$;

@@ -4,7 +4,6 @@ create or replace function split_lists(p_lists text, p_count integer)
   returns text[]
   language plpgsql
   immutable
-  set search_path from current
 as $$
 declare
   v_lists text[] := string_to_array(p_lists, e'\x02');

@@ -4,7 +4,6 @@ create or replace function split_texts(p_texts text, p_count integer)
   returns text[]
   language plpgsql
   immutable
-  set search_path from current
 as $$
 declare
   v_texts text[] := string_to_array(p_texts, e'\x01');

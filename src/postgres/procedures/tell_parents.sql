@@ -1,12 +1,11 @@
 -- Puts the results of instances that have ended into the inboxes of their parents. A parent that
 -- has ended, or is in another execution by now, does not wait for them.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function tell_parents(p_iids bigint[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   insert into inbox (iid, kind, execution, command, payload)
