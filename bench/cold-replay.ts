@@ -1,20 +1,20 @@
 // How long it takes to get a long instance back into memory: read its rows, parse them, and run the
 // code through them.
 
-import { activity, type AnyWorkflow, workflow } from '../src/index.ts'
-import { callCode, type ContextHost } from '../src/engine/context/make-context.ts'
-import type { WorkflowContext } from '../src/engine/context/workflow-context.ts'
-import type { WorkflowDefinition } from '../src/engine/definitions.ts'
-import { Execution } from '../src/engine/replay/execution.ts'
-import { replay } from '../src/engine/replay/replay.ts'
-import { beginTurn, endTurn } from '../src/engine/replay/turn.ts'
-import { copyOf } from '../src/engine/runtime/copy.ts'
-import { insideExecution } from '../src/engine/runtime/strays.ts'
-import { valuesOf } from '../src/engine/values.ts'
-import { defaultLog } from '../src/base/log.ts'
-import { readEvents } from '../src/store/history.ts'
-import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../src/store/store.ts'
-import type { Loaded } from '../src/store/workflow-store.ts'
+import { activity, type AnyWorkflow, workflow } from '../dist/index.js'
+import { callCode, type ContextHost } from '../dist/engine/context/make-context.js'
+import type { WorkflowContext } from '../dist/engine/context/workflow-context.js'
+import type { WorkflowDefinition } from '../dist/engine/definitions.js'
+import { Execution } from '../dist/engine/replay/execution.js'
+import { replay } from '../dist/engine/replay/replay.js'
+import { beginTurn, endTurn, untilDone } from '../dist/engine/replay/turn.js'
+import { copyOf } from '../dist/engine/runtime/copy.js'
+import { insideExecution } from '../dist/engine/runtime/strays.js'
+import { valuesOf } from '../dist/engine/values.js'
+import { defaultLog } from '../dist/base/log.js'
+import { readEvents } from '../dist/store/history.js'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../dist/store/store.js'
+import type { Loaded } from '../dist/store/workflow-store.js'
 import { type Place, withRuntime } from './holdfast.ts'
 
 /** Milliseconds, by part. */
@@ -92,8 +92,10 @@ async function bringBack(
     definition.run!(values.value(copy.input) as never, ctx)
   await beginTurn(run)
   try {
-    await replay(run, past, 0, () =>
-      run.begin(() => insideExecution(run, () => callCode(copy, host, code))),
+    await untilDone(
+      replay(run, past, 0, () =>
+        run.begin(() => insideExecution(run, () => callCode(copy, host, code))),
+      ),
     )
   } finally {
     endTurn()

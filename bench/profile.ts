@@ -24,11 +24,11 @@ const SAMPLE_EVERY_US = 200
 const PARTS: readonly [string, RegExp][] = [
   ['waiting', /^\(idle\)$/],
   ['collecting garbage', /^\(garbage collector\)$/],
-  ['workflow code, contexts and replay', /\/src\/engine\/(replay|context)\/|\/bench\/shapes/],
-  ['values (codec)', /\/src\/base\/(codec|pack|unpack|error-)|\/src\/engine\/values/],
-  ['clients: start, result', /\/src\/engine\/client\//],
-  ['loops of the runtime', /\/src\/(engine|workers|base)\//],
-  ['the store, this side', /\/src\/(sqlite|postgres|store)\//],
+  ['workflow code, contexts and replay', /\/dist\/engine\/(replay|context)\/|\/bench\/shapes/],
+  ['values (codec)', /\/dist\/base\/(codec|pack|unpack|error-)|\/dist\/engine\/values/],
+  ['clients: start, result', /\/dist\/engine\/client\//],
+  ['loops of the runtime', /\/dist\/(engine|workers|base)\//],
+  ['the store, this side', /\/dist\/(sqlite|postgres|store)\//],
   ['driver', /\/node_modules\/pg/],
   ['Node and the system', /./],
 ]

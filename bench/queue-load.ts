@@ -7,6 +7,8 @@ export interface QueueLoad {
   readonly perSecond: number
   /** How late a 1 ms timer was, in milliseconds. */
   readonly stallP99Ms: number
+  /** Processor time of all threads for one, in microseconds: what a busy machine changes least. */
+  readonly cpuUs: number
 }
 
 /** How long it lasts. */
@@ -25,11 +27,16 @@ export async function underLoad(
   await loop(run, inFlight, warmUpMs)
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
-  const startMs = performance.now()
+  const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
   const runs = await loop(run, inFlight, ms)
   const seconds = (performance.now() - startMs) / 1_000
+  const { user, system } = process.cpuUsage(startCpu)
   delay.disable()
-  return { perSecond: (runs * per) / seconds, stallP99Ms: delay.percentile(99) / 1e6 }
+  return {
+    perSecond: (runs * per) / seconds,
+    stallP99Ms: delay.percentile(99) / 1e6,
+    cpuUs: (user + system) / (runs * per),
+  }
 }
 
 async function loop(run: () => Promise<unknown>, inFlight: number, ms: number): Promise<number> {

@@ -7,7 +7,7 @@ import { open as openFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Batcher } from '../src/base/batcher.ts'
+import { Batcher } from '../dist/base/batcher.js'
 
 /** Something that stores a text so that it survives power loss. */
 export interface Peer {

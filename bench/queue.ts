@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openQueue, type Queue } from '../src/queue/index.ts'
+import { openQueue, type Queue } from '../dist/queue/index.js'
 import { judged, whole } from './figures.ts'
 import { type LoadTime, type QueueLoad, underLoad } from './queue-load.ts'
 import { appendLog, fdatasyncRate, storePeers } from './queue-peers.ts'
@@ -62,6 +62,7 @@ async function pushRows(folder: string, { time, fsyncs }: Size): Promise<Row[]> 
     ),
     { what: 'push, 64 in flight: messages/s', value: whole(some.perSecond) },
     judged('push, 1,024 in flight: messages/s', { value: many.perSecond }, { least: 150_000 }),
+    cpuRow('push, 1,024 in flight', many),
     judged(
       'push, 1,024 in flight: a 1 ms timer is late, p99',
       { value: many.stallP99Ms, digits: 1, unit: ' ms' },
@@ -72,6 +73,7 @@ async function pushRows(folder: string, { time, fsyncs }: Size): Promise<Row[]> 
       { value: lists.perSecond },
       { least: 250_000 },
     ),
+    cpuRow('pushMany of 100, 16 in flight', lists),
     { what: "push, 1,024 in flight, durability 'os': messages/s", value: whole(fast.perSecond) },
   ]
 }
@@ -86,6 +88,7 @@ async function cycleRows(folder: string, { time }: Size): Promise<Row[]> {
       { value: many.perSecond },
       { least: 50_000 },
     ),
+    cpuRow('push, take and ack, 512 in flight', many),
     judged(
       'push, take and ack, 512 in flight: a 1 ms timer is late, p99',
       { value: many.stallP99Ms, digits: 1, unit: ' ms' },
@@ -132,6 +135,10 @@ async function peerRows(folder: string, { time }: Size, smoke: boolean): Promise
   }
   if (typeof stores === 'string') rows.push({ what: 'lmdb, classic-level: skipped', value: stores })
   return rows
+}
+
+function cpuRow(what: string, { cpuUs }: QueueLoad): Row {
+  return { what: `${what}: processor time a message`, value: `${cpuUs.toFixed(1)} µs` }
 }
 
 const push = (queue: Queue<Message>): Promise<unknown> => queue.push(MESSAGE)

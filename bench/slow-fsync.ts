@@ -7,12 +7,12 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 
-import type { Store } from '../src/index.ts'
-import { sqliteSettings } from '../src/sqlite/options.ts'
-import { threadEntry } from '../src/sqlite/thread-entry.ts'
-import { SqliteThread } from '../src/sqlite/thread.ts'
-import { SqliteWorkflowStore } from '../src/sqlite/workflow-store.ts'
-import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../src/store/store.ts'
+import type { Store } from '../dist/index.js'
+import { sqliteSettings } from '../dist/sqlite/options.js'
+import { threadEntry } from '../dist/sqlite/thread-entry.js'
+import { SqliteThread } from '../dist/sqlite/thread.js'
+import { SqliteWorkflowStore } from '../dist/sqlite/workflow-store.js'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../dist/store/store.js'
 
 /** A store in a file, where each fsync takes `ms` longer. */
 export function slowSqlite(path: string, ms: number): Store {
@@ -22,8 +22,9 @@ export function slowSqlite(path: string, ms: number): Store {
     [OPEN_WORKFLOW_STORE]: () =>
       new SqliteWorkflowStore(
         new SqliteThread(settings, (given) => {
-          const [script, options] = threadEntry(given)
-          return new Worker(`${prelude(ms)}\n${String(script)}`, options)
+          const [entry, options] = threadEntry(given)
+          const script = `${prelude(ms)}\nimport(${JSON.stringify(String(entry))})`
+          return new Worker(script, { ...options, eval: true })
         }),
       ),
   }

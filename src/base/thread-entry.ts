@@ -25,7 +25,7 @@ export function threadEntry(
 const scripts = new Map<string, string>()
 
 /**
- * The thread's code as one script, for our own tests and benchmarks, which run the sources.
+ * The thread's code as one script, for our own tests, which run the sources.
  *
  * Node 20 cannot read TypeScript, and what makes it read this file (vitest, tsx) does not reach into
  * threads. Loading tsx there works but takes most of a second for each; this takes that once.

@@ -48,7 +48,7 @@ export function packBatch({ runtime, server, starts, turns }: CommitBatch): Pack
     server,
     starts: starts.length,
     turns: turns.length,
-    numbers: Float64Array.from(numbers),
+    numbers: new Float64Array(numbers),
     texts,
   }
 }

@@ -39,6 +39,7 @@ import type {
 } from '../store/workflow-store.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import { packBatch } from './packed-batch.ts'
+import { unpackLoad, unpackTurns } from './packed-history.ts'
 import type { SqliteThread } from './thread.ts'
 import { SqliteTransactor } from './transact.ts'
 import { withinTransaction } from './within.ts'
@@ -114,8 +115,8 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('claim', request)
   }
 
-  load(wanted: readonly Wanted[]): Promise<readonly Loaded[]> {
-    return this.#call('load', wanted)
+  async load(wanted: readonly Wanted[]): Promise<readonly Loaded[]> {
+    return unpackLoad(await this.#call('load', wanted))
   }
 
   aboutTo(runtime: number, iid: Iid, epoch: number, doing: string): Promise<boolean> {
@@ -201,8 +202,8 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('look', iids)
   }
 
-  history(iid: Iid, execution: number): Promise<readonly TurnRow[]> {
-    return this.#call('history', iid, execution)
+  async history(iid: Iid, execution: number): Promise<readonly TurnRow[]> {
+    return unpackTurns(await this.#call('history', iid, execution))
   }
 
   readState(

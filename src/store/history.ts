@@ -205,101 +205,118 @@ export function readEvents(text: string): Event[] {
 function readEvent(text: string): Event {
   const fields = text.split(FIELD)
   const type = fields[0]!
-  const field = (i: number): string => {
-    const value = fields[i]
-    if (value === undefined) throw new Error(`history: event "${type}" lacks field ${i}`)
-    return value
-  }
-  const whole = (i: number): number => {
-    const value = Number(field(i))
-    // Number('') is 0, and there is more that it takes for a number.
-    if (!Number.isSafeInteger(value) || String(value) !== field(i)) {
-      throw new Error(`history: field ${i} of event "${type}" is not a whole number: ${field(i)}`)
-    }
-    return value
-  }
   switch (type) {
     case 'started':
       return {
         type,
-        workflow: field(1),
-        version: field(2),
-        input: field(3),
-        seed: field(4),
-        parentId: field(5),
-        state: field(6),
+        workflow: field(fields, 1),
+        version: field(fields, 2),
+        input: field(fields, 3),
+        seed: field(fields, 4),
+        parentId: field(fields, 5),
+        state: field(fields, 6),
       }
     case 'activity': {
-      const where = field(3)
+      const where = field(fields, 3)
       if (where !== 'local' && where !== 'task')
         throw new Error(`history: an activity runs at unknown place "${where}"`)
-      const [tag, session] = fields.length > 5 ? [field(5), field(6)] : ['', '']
-      return { type, command: whole(1), name: field(2), where, input: field(4), tag, session }
+      const [tag, session] = fields.length > 5 ? [field(fields, 5), field(fields, 6)] : ['', '']
+      return {
+        type,
+        command: whole(fields, 1),
+        name: field(fields, 2),
+        where,
+        input: field(fields, 4),
+        tag,
+        session,
+      }
     }
     case 'step':
-      return { type, command: whole(1), name: field(2) }
+      return { type, command: whole(fields, 1), name: field(fields, 2) }
     case 'timer':
-      return { type, command: whole(1), fireAt: whole(2) }
+      return { type, command: whole(fields, 1), fireAt: whole(fields, 2) }
     case 'child':
     case 'start':
       return {
         type,
-        command: whole(1),
-        workflow: field(2),
-        version: field(3),
-        id: field(4),
-        input: field(5),
-        options: field(6),
+        command: whole(fields, 1),
+        workflow: field(fields, 2),
+        version: field(fields, 3),
+        id: field(fields, 4),
+        input: field(fields, 5),
+        options: field(fields, 6),
       }
     case 'receive':
-      return { type, command: whole(1), name: field(2), until: whole(3) }
+      return { type, command: whole(fields, 1), name: field(fields, 2), until: whole(fields, 3) }
     case 'send':
       return {
         type,
-        command: whole(1),
-        id: field(2),
-        name: field(3),
-        capacity: whole(4),
-        value: field(5),
+        command: whole(fields, 1),
+        id: field(fields, 2),
+        name: field(fields, 3),
+        capacity: whole(fields, 4),
+        value: field(fields, 5),
       }
     case 'read':
-      return { type, command: whole(1), id: field(2), key: field(3) }
+      return { type, command: whole(fields, 1), id: field(fields, 2), key: field(fields, 3) }
     case 'attempt':
-      return { type, command: whole(1), attempt: whole(2), retryAt: whole(3), error: field(4) }
+      return {
+        type,
+        command: whole(fields, 1),
+        attempt: whole(fields, 2),
+        retryAt: whole(fields, 3),
+        error: field(fields, 4),
+      }
     case 'completed':
-      return { type, command: whole(1), value: field(2) }
+      return { type, command: whole(fields, 1), value: field(fields, 2) }
     case 'failed':
-      return { type, command: whole(1), error: field(2) }
+      return { type, command: whole(fields, 1), error: field(fields, 2) }
     case 'fired':
-      return { type, command: whole(1) }
+      return { type, command: whole(fields, 1) }
     case 'received':
-      return { type, command: whole(1), replyTo: field(2), value: field(3) }
+      return { type, command: whole(fields, 1), replyTo: field(fields, 2), value: field(fields, 3) }
     case 'cancelled':
-      return { type, reason: field(1) }
+      return { type, reason: field(fields, 1) }
     case 'dropped':
-      return { type, command: whole(1) }
+      return { type, command: whole(fields, 1) }
     case 'set':
-      return { type, key: field(1), value: field(2) }
+      return { type, key: field(fields, 1), value: field(fields, 2) }
     case 'unset':
-      return { type, key: field(1) }
+      return { type, key: field(fields, 1) }
     case 'cleared':
       return { type }
     case 'progress':
-      return { type, value: field(1) }
+      return { type, value: field(fields, 1) }
     case 'replied':
-      return { type, to: field(1), ok: whole(2) === 1, value: field(3) }
+      return { type, to: field(fields, 1), ok: whole(fields, 2) === 1, value: field(fields, 3) }
     case 'patched':
-      return { type, change: field(1) }
+      return { type, change: field(fields, 1) }
     case 'forked':
       return { type }
     case 'ended': {
-      const status = field(1)
+      const status = field(fields, 1)
       if (isEnd(status)) return { type, status }
       throw new Error(`history: unknown ending "${status}"`)
     }
     default:
       throw new Error(`history: unknown event "${type}"; was it written by a newer version?`)
   }
+}
+
+function field(fields: readonly string[], i: number): string {
+  const value = fields[i]
+  if (value === undefined) throw new Error(`history: event "${fields[0]}" lacks field ${i}`)
+  return value
+}
+
+function whole(fields: readonly string[], i: number): number {
+  const text = field(fields, i)
+  const value = Number(text)
+  // Number('') is 0, and there is more that it takes for a number.
+  if (!Number.isSafeInteger(value) || String(value) !== text) {
+    throw new Error(`history: field ${i} of event "${fields[0]}" is not a whole number: ${text}`)
+  }
+  return value
 }
 
 const ENDS: readonly string[] = ['completed', 'failed', 'cancelled', 'terminated', 'continued']

@@ -8,7 +8,8 @@ import { Execution } from '../../src/engine/replay/execution.ts'
 import { NondeterminismError } from '../../src/engine/replay/nondeterminism.ts'
 import type { PastTurn } from '../../src/engine/replay/replay.ts'
 import { type Copy, newCopy } from '../../src/engine/runtime/copy.ts'
-import { type Begin, takeTurn } from '../../src/engine/runtime/take-turn.ts'
+import { untilDone } from '../../src/engine/replay/turn.ts'
+import { type Begin, takeTurn as turnOf } from '../../src/engine/runtime/take-turn.ts'
 import type { Arrival, TurnResult } from '../../src/engine/runtime/copy.ts'
 import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
 import { endOf } from '../../src/engine/runtime/turn-row.ts'
@@ -219,7 +220,12 @@ export { activity, workflow } from '../../src/engine/definitions.ts'
 export { ActivityError, WorkflowError } from '../../src/engine/errors.ts'
 export { readCopy } from '../../src/engine/runtime/read-copy.ts'
 export { turnRow } from '../../src/engine/runtime/turn-row.ts'
-export { locateMismatch, takeTurn } from '../../src/engine/runtime/take-turn.ts'
+export { locateMismatch } from '../../src/engine/runtime/take-turn.ts'
+
+/** Takes a turn of a copy by itself. */
+export function takeTurn(...given: Parameters<typeof turnOf>): Promise<TurnResult> {
+  return untilDone(turnOf(...given))
+}
 export type { Branch, WorkflowContext } from '../../src/engine/context/workflow-context.ts'
 
 /** The first event of every history here. */

@@ -163,7 +163,7 @@ export class Execution implements InTurn {
   /** The code asks for something. Fills in the command's number. */
   give(command: NewCommand, work: unknown, scope: Scope = this.root): CommandPromise {
     if (this.#dropped) return never()
-    this.#mustBeInTurn(`called ${describeCommand(command)}`)
+    this.#mustBeInTurn(() => `called ${describeCommand(command)}`)
     if (this.#outcome !== undefined) return never()
     if (scope.error !== undefined) return this.#refuse(scope.error)
     command.command = ++this.#lastCommand
@@ -191,7 +191,7 @@ export class Execution implements InTurn {
   /** The code did something that nothing answers. */
   note(note: NoteEvent): void {
     if (this.#dropped) return
-    this.#mustBeInTurn(`called ${describeNote(note)}`)
+    this.#mustBeInTurn(() => `called ${describeNote(note)}`)
     if (this.#outcome === undefined) this.#events.push(note)
   }
 
@@ -303,7 +303,7 @@ export class Execution implements InTurn {
   /** The code asks for its next execution. Nothing it does afterwards counts. */
   continueAsNew(input: string, version: string | undefined, scope: Scope): Promise<never> {
     if (this.#dropped) return forever()
-    this.#mustBeInTurn('called continueAsNew')
+    this.#mustBeInTurn(() => 'called continueAsNew')
     if (scope.error !== undefined)
       return this.#refuse(scope.error) as Promise<unknown> as Promise<never>
     this.#end({ kind: 'continued', input, version })
@@ -350,9 +350,9 @@ export class Execution implements InTurn {
     this.#outcome = outcome
   }
 
-  #mustBeInTurn(did: string): void {
+  #mustBeInTurn(did: () => string): void {
     if (inTurn() === this) return
-    const error = outsideTurn(this, did)
+    const error = outsideTurn(this, did())
     this.break(error)
     throw error
   }

@@ -13,7 +13,7 @@ import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/his
 import { describeCommand, describeNote } from './describe-command.ts'
 import type { Execution, Given } from './execution.ts'
 import { NondeterminismError } from './nondeterminism.ts'
-import { drained } from './turn.ts'
+import { drained, type Pausing } from './turn.ts'
 
 /** A recorded turn. */
 export interface PastTurn {
@@ -42,12 +42,12 @@ export interface Replayed {
  *
  * `begin` is called at the `started` event.
  */
-export async function replay(
+export function* replay(
   execution: Execution,
   past: readonly PastTurn[],
   now: number,
   begin: (started: Extract<Event, { type: 'started' }>) => void,
-): Promise<Replayed> {
+): Pausing<Replayed> {
   const attempts = new Map<number, OpenAttempt>()
   const given: Given[] = []
   const notes: NoteEvent[] = []
@@ -55,8 +55,7 @@ export async function replay(
   let position = 0
   execution.recordedChanges = recordedChanges(past)
   execution.recordedIds = recordedIds(past)
-  const advance = async (): Promise<void> => {
-    await drained()
+  const gather = (): void => {
     const taken = execution.take()
     for (const command of taken.given) given.push(command)
     for (const event of taken.events) {
@@ -72,7 +71,8 @@ export async function replay(
           // Started by somebody who did not run it, the code begins with the turn after that.
           if (events.length === 1) execution.at = past[1]?.at ?? now
           begin(event)
-          await advance()
+          yield drained
+          gather()
           break
         case 'activity':
         case 'step':
@@ -96,12 +96,14 @@ export async function replay(
           refuseEnd(execution, event)
           execution.apply(event)
           attempts.delete(event.command)
-          await advance()
+          yield drained
+          gather()
           break
         case 'cancelled':
           refuseExtra(given[position], event)
           execution.cancel(event)
-          await advance()
+          yield drained
+          gather()
           break
         case 'dropped':
           if (given[position]?.event.command === event.command) refuseExtra(given[position], event)

@@ -8,31 +8,53 @@ export interface InTurn {
 }
 
 let current: InTurn | undefined
-const waiting: (() => void)[] = []
+const waiting: { readonly who: InTurn; readonly begin: () => void }[] = []
 
 /** The instance whose code may give commands right now. */
 export function inTurn(): InTurn | undefined {
   return current
 }
 
-/** Begins the turn of one instance, when that of another one (of another runtime) has ended. */
-export async function beginTurn(who: InTurn): Promise<void> {
-  while (current !== undefined) await new Promise<void>((resolve) => waiting.push(resolve))
+/**
+ * Begins the turn of one instance: at once, or, when an instance of another runtime is in turn, as
+ * soon as that turn and those that were asked for before have ended.
+ */
+export function beginTurn(who: InTurn): Promise<void> | undefined {
+  if (current !== undefined) return new Promise((begin) => waiting.push({ who, begin }))
   current = who
+  return undefined
 }
 
-/** Ends the turn that is under way. */
+/** Ends the turn that is under way. It is the next one's from then on, whoever asks meanwhile. */
 export function endTurn(): void {
-  current = undefined
-  waiting.shift()?.()
+  const next = waiting.shift()
+  current = next?.who
+  next?.begin()
 }
 
 /**
- * Resolves when the microtask queue is empty: the code has run until it waits.
- *
- * A tick queued from a microtask runs exactly then. `setImmediate` would let I/O and timers in
- * between, and what they resolve would look like part of the turn.
+ * Work that stops wherever something has to be waited for, and yields that. Unlike an async function
+ * it has no promise of its own: who does one such work after the other waits with a single one.
  */
-export function drained(): Promise<void> {
-  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
+export type Pausing<T> = Generator<PromiseLike<unknown>, T, void>
+
+/** Does such work to its end. */
+export async function untilDone<T>(work: Pausing<T>): Promise<T> {
+  let step = work.next()
+  for (; step.done !== true; step = work.next()) await step.value
+  return step.value
 }
+
+/**
+ * To be waited for: resolves when the microtask queue is empty, so the code has run until it waits.
+ *
+ * A tick queued from a microtask runs exactly then, and `then` of what is awaited is called by a
+ * microtask. `setImmediate` would let I/O and timers in between, and what they resolve would look
+ * like part of the turn.
+ */
+export const drained = {
+  // oxlint-disable-next-line unicorn/no-thenable -- a promise for each turn would cost more than the turn
+  then(resume: () => void): void {
+    process.nextTick(resume)
+  },
+} as PromiseLike<void>

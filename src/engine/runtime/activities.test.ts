@@ -81,15 +81,40 @@ describe('activities', () => {
     activities.start(
       copy,
       7,
-      step((ctx) => [ctx.attempt, ctx.idempotencyKey, ctx.info]),
+      step(async (ctx) => [ctx.attempt, ctx.idempotencyKey, ctx.info]),
       2,
     )
-    expect(slots.running).toBe(1)
+    expect([slots.running, told]).toEqual([1, []])
 
     await settle()
 
     const info = { instanceId: 'i', workflow: 'test', activity: 'work' }
     expect(told).toEqual([['completed', 7, [2, '1-1-7-0', info]]])
+    expect([slots.running, copy.running.size]).toEqual([0, 0])
+  })
+
+  test('code that returns no promise is over at once, also when it throws', () => {
+    const { told, activities, slots, copy } = openActivities()
+
+    activities.start(
+      copy,
+      1,
+      step(() => 'done'),
+      1,
+    )
+    activities.start(
+      copy,
+      2,
+      step(() => {
+        throw new Error('no')
+      }),
+      1,
+    )
+
+    expect(told).toEqual([
+      ['completed', 1, 'done'],
+      ['retry', 2, 1, expect.any(Number)],
+    ])
     expect([slots.running, copy.running.size]).toEqual([0, 0])
   })
 

@@ -43,17 +43,44 @@ export class Activities {
     this.#slots.run(call, this)
   }
 
-  async perform(call: ActivityCall): Promise<void> {
-    const { copy, command, attempt } = call as LocalCall
+  perform(call: ActivityCall): Promise<void> | undefined {
+    const local = call as LocalCall
     const wait = this.#host.mayStart()
-    if (wait !== undefined) await wait
-    if (!call.wanted) return
-    const end = await runAttempt(call, this.#host)
+    return wait === undefined ? this.#attempt(local) : wait.then(() => this.#attempt(local))
+  }
+
+  #attempt(call: LocalCall): Promise<void> | undefined {
+    if (!call.wanted) return undefined
+    const running = runAttempt(call, this.#host)
+    return running instanceof Promise
+      ? running.then((end) => this.#over(call, end))
+      : this.#over(call, running)
+  }
+
+  /** Most give no heartbeat, and so do not become a task: then nothing is waited for. */
+  #over(call: LocalCall, end: AttemptEnd): Promise<void> | undefined {
     const writing = this.#host.beatsOver(call, end.kind === 'retry')
-    if (writing !== undefined) await writing
-    const becoming = this.#host.becomesTask(call)
-    if (becoming !== undefined && (await becoming)) return this.#host.endTask(call, end)
-    if (!call.wanted) return this.#finishedLate(call as LocalCall, end)
+    if (writing !== undefined || this.#host.becomesTask(call) !== undefined) {
+      return this.#overWithBeats(call, end, writing)
+    }
+    this.#tell(call, end)
+    return undefined
+  }
+
+  async #overWithBeats(
+    call: LocalCall,
+    end: AttemptEnd,
+    writing: Promise<void> | undefined,
+  ): Promise<void> {
+    await writing
+    const isTask = (await this.#host.becomesTask(call)) === true
+    if (isTask) this.#host.endTask(call, end)
+    else this.#tell(call, end)
+  }
+
+  #tell(call: LocalCall, end: AttemptEnd): void {
+    const { copy, command, attempt } = call
+    if (!call.wanted) return this.#finishedLate(call, end)
     copy.running.delete(command)
     switch (end.kind) {
       case 'completed':

@@ -85,7 +85,7 @@ export class Carrier {
     }
     if (copy.tasks?.has(command)) return
     const retryAt = copy.attempts.get(command)?.retryAt ?? 0
-    const isNow = retryAt <= this.#host.time.now()
+    const isNow = retryAt === 0 || retryAt <= this.#host.time.now()
     if (this.#runsElsewhere(event, activity)) {
       // The store has no task of it: the instance comes from an export, or from a runtime that ran it.
       if (isNow) (copy.newTasks ??= new Set()).add(command)

@@ -24,6 +24,7 @@ import type {
 import type { ContextHost } from '../context/make-context.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { Execution, type Outcome } from '../replay/execution.ts'
+import type { Pausing } from '../replay/turn.ts'
 import { type Activities, LocalCall } from './activities.ts'
 import { type ActivityWork, startByOf } from './activity-work.ts'
 import type { Alarms } from './alarms.ts'
@@ -303,19 +304,21 @@ export class Conductor {
     this.copies.forgetReleased()
   }
 
-  async #turn(copy: Copy): Promise<void> {
+  *#turn(copy: Copy): Pausing<void> {
     const { time, values, pulse } = this.#setup
     copy.stop ??= calledOffBeforeItRan(copy)
     if (copy.stop !== undefined) return this.#stop(copy)
     if (copy.careful) {
-      const may = await this.#setup.aboutTo(copy, 'its own code')
+      let may = false
+      yield this.#setup.aboutTo(copy, 'its own code').then((answer) => (may = answer))
       if (!may || copy.state !== 'ready') return
     }
     let result: TurnResult
     try {
-      result = await takeTurn(copy, time.now(), this.#call, pulse)
+      result = yield* takeTurn(copy, time.now(), this.#call, pulse)
     } catch (error) {
-      return this.#setAside(copy, error)
+      yield this.#setAside(copy, error)
+      return
     }
     if (copy.state !== 'ready') return
     copy.state = 'committing'

@@ -55,6 +55,17 @@ describe('copies', () => {
     expect(copies.get(1)).toBeUndefined()
   })
 
+  test('a released one that is removed is not taken up again', () => {
+    const copies = new Copies()
+    const copy = copyOf(1)
+    copies.add(copy)
+    copies.release(copy)
+
+    copies.remove(copy)
+
+    expect(copies.adopt(claim(copy))).toBeUndefined()
+  })
+
   test('a released one is taken up again when the store has seen no other turn', () => {
     const copies = new Copies()
     const copy = copyOf(1)

@@ -54,12 +54,19 @@ export class Copies {
     this.#ownedBytes += bytes
   }
 
-  /** It ended, was refused, or was taken away. */
+  /** It ended, was refused, or was taken away: also one that was released can be, and is not kept. */
   remove(copy: Copy): void {
+    const { iid } = copy
     // Another copy may stand in its place by now.
-    if (this.#owned.get(copy.iid) !== copy) return
-    this.#owned.delete(copy.iid)
-    this.#ownedBytes -= weigh(copy)
+    if (this.#owned.get(iid) === copy) {
+      this.#owned.delete(iid)
+      this.#ownedBytes -= weigh(copy)
+    }
+    const kept = this.#released.get(iid)
+    if (kept?.copy === copy) {
+      this.#released.delete(iid)
+      this.#bytes -= kept.bytes
+    }
   }
 
   /** It was released: kept for a while, in case nobody else takes a turn. */

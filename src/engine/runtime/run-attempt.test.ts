@@ -32,7 +32,7 @@ function openAttempts(given: Partial<AttemptHost> = {}) {
     ) => {
       const { number = 1, ...about } = how
       const call = callOf(host, code, about, number)
-      const end = await clock.until(runAttempt(call, host))
+      const end = await clock.until(Promise.resolve(runAttempt(call, host)))
       return { call, end, at: clock.now() }
     },
     /** Runs an activity with code once. */
@@ -43,7 +43,7 @@ function openAttempts(given: Partial<AttemptHost> = {}) {
         definition: definition as ActivityDefinition,
         input: values.encode(input, 'input'),
       })
-      return clock.until(runAttempt(call, host))
+      return clock.until(Promise.resolve(runAttempt(call, host)))
     },
   }
 }

@@ -29,27 +29,51 @@ export interface AttemptHost extends CallHost {
   transact(call: ActivityCall, code: (tx: unknown) => string | Promise<string>): Promise<void>
 }
 
-/** Calls the code of an activity or a step once, within its limits. Never rejects. */
-export async function runAttempt(call: ActivityCall, host: AttemptHost): Promise<AttemptEnd> {
+/**
+ * Calls the code of an activity or a step once, within its limits. Never throws and never rejects;
+ * code that returns no promise has ended at once.
+ */
+export function runAttempt(
+  call: ActivityCall,
+  host: AttemptHost,
+): AttemptEnd | Promise<AttemptEnd> {
+  call.begun = true
   try {
-    const { definition } = call.called
-    call.begun = true
-    if (definition?.transaction !== undefined) {
-      checkKind(definition, host)
-      await limited(call, host, () => inTransaction(call, host), 'is waited for')
-      return { kind: 'stored' }
-    }
-    const value = await limited(call, host, () => invoke(call, host))
+    const value = begin(call, host)
+    if (!isPromise(value)) return completed(call, host, value)
+    return Promise.resolve(value).then(
+      (result) => completed(call, host, result),
+      (error: unknown) => failed(call, host, error),
+    )
+  } catch (error) {
+    return failed(call, host, error)
+  }
+}
+
+function begin(call: ActivityCall, host: AttemptHost): unknown {
+  const { definition } = call.called
+  if (definition?.transaction === undefined) return limited(call, host, () => invoke(call, host))
+  checkKind(definition, host)
+  return limited(call, host, () => inTransaction(call, host), 'is waited for')
+}
+
+function completed(call: ActivityCall, host: AttemptHost, value: unknown): AttemptEnd {
+  call.over()
+  if (call.called.definition?.transaction !== undefined) return { kind: 'stored' }
+  try {
     return { kind: 'completed', payload: encode(value, call, host) }
   } catch (error) {
-    try {
-      return failedEnd(call, host, error)
-    } catch (unreadable) {
-      const message = `what activity "${call.called.name}" threw cannot be read`
-      return failedEnd(call, host, new Error(message, { cause: unreadable }))
-    }
-  } finally {
-    call.over()
+    return failed(call, host, error)
+  }
+}
+
+function failed(call: ActivityCall, host: AttemptHost, error: unknown): AttemptEnd {
+  call.over()
+  try {
+    return failedEnd(call, host, error)
+  } catch (unreadable) {
+    const message = `what activity "${call.called.name}" threw cannot be read`
+    return failedEnd(call, host, new Error(message, { cause: unreadable }))
   }
 }
 

@@ -614,12 +614,16 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   /** A store that cannot be asked says no: the instance is read again by whoever owns it then. */
   async #aboutTo(copy: Copy, doing: string): Promise<boolean> {
     const { iid, epoch } = copy
+    // It may have been released meanwhile, and even be owned again: then this is about the past.
+    const drop = (reason: string): void => {
+      if (copy.epoch === epoch && copy.state !== 'released') this.#conductor.drop(copy, reason)
+    }
     try {
       if (await this.store.aboutTo(this.runtimeNumber(), iid, epoch, doing)) return true
-      this.#conductor.drop(copy, 'it was taken away')
+      drop('it was taken away')
     } catch (error) {
       this.log.warn({ id: copy.id, err: error }, 'what is about to be done could not be noted')
-      this.#conductor.drop(copy, 'the store does not answer')
+      drop('the store does not answer')
       this.#claimer.reconcile()
     }
     return false

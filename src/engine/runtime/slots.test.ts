@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { attemptHost, ManualPerformer, TestCall } from '../../../test/tasks/attempts.ts'
 import { TimeoutError } from '../../base/errors.ts'
 import { virtualClock } from '../../base/virtual-clock.ts'
-import { Slots } from './slots.ts'
+import { type Performer, Slots } from './slots.ts'
 
 /** Slots on virtual time. */
 function openSlots(most: number) {
@@ -19,7 +19,7 @@ function openSlots(most: number) {
     slots,
     freed: () => freed,
     /** Runs so many calls; their commands are their numbers from 1. */
-    run: (count: number, by = performer) =>
+    run: (count: number, by: Performer = performer) =>
       Array.from({ length: count }, (_, i) => {
         const call = new TestCall(host, {}, 1, i + 1)
         slots.run(call, by)
@@ -58,6 +58,26 @@ describe('slots', () => {
     await settle()
 
     expect(freed()).toBe(1)
+  })
+
+  test('any number of calls that are over at once let those behind them in', async () => {
+    const { slots, performer, run, settle, freed } = openSlots(1)
+    let performed = 0
+    const atOnce: Performer = {
+      perform() {
+        performed++
+        return undefined
+      },
+    }
+    const [first] = run(1)
+    run(20_000, atOnce)
+    const [last] = run(1)
+
+    performer.end(first!)
+    await settle()
+
+    expect(performed).toBe(20_000)
+    expect([performer.begun, slots.running, freed()]).toEqual([[first, last], 1, 0])
   })
 
   test('code that goes on after its time keeps its slot until it ends, or its grace does', async () => {

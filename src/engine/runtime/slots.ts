@@ -7,8 +7,8 @@ const GRACE_MS = 10_000
 
 /** Who runs a call once it has a slot. */
 export interface Performer {
-  /** Never rejects. */
-  perform(call: ActivityCall): Promise<void>
+  /** Never rejects; `undefined` when the call is over by then. */
+  perform(call: ActivityCall): Promise<void> | undefined
 }
 
 /** A call that waits for a slot. */
@@ -61,8 +61,9 @@ export class Slots {
 
   /** Runs a call, at once or when a slot is free. */
   run(call: ActivityCall, performer: Performer): void {
-    if (this.#running < this.#most) this.#occupy(call, performer)
-    else this.#queue.push({ call, performer, since: this.#host.clock.now() })
+    if (this.#running < this.#most) {
+      if (!this.#occupy(call, performer)) this.#startNext()
+    } else this.#queue.push({ call, performer, since: this.#host.clock.now() })
   }
 
   /** Those who have been waiting for so long, or longer, the longest first. */
@@ -94,7 +95,7 @@ export class Slots {
         { activity: call.called.name, id: call.instanceId },
         `it was told to stop ${GRACE_MS} ms ago and still runs; its place is given to others`,
       )
-      this.#leave(call)
+      this.#makeRoom(call)
     })
     this.#graces.add(timer)
     call.onOver = () => {
@@ -103,25 +104,33 @@ export class Slots {
     }
   }
 
-  #occupy(call: ActivityCall, performer: Performer): void {
+  /** Gives a call a slot; false when it has left it again by then. */
+  #occupy(call: ActivityCall, performer: Performer): boolean {
     this.#running++
     call.slots = this
-    void this.#perform(call, performer)
+    const performing = performer.perform(call)
+    if (performing === undefined) return !this.#leave(call)
+    void performing.then(() => this.#performed(call))
+    return true
   }
 
-  async #perform(call: ActivityCall, performer: Performer): Promise<void> {
-    await performer.perform(call)
+  #performed(call: ActivityCall): void {
     // What was told to stop and goes on is still there: see `aborted`.
-    if (call.left !== undefined) await call.left.catch(() => {})
-    this.#leave(call)
+    if (call.left !== undefined) void call.left.catch(() => {}).then(() => this.#makeRoom(call))
+    else this.#makeRoom(call)
   }
 
-  #leave(call: ActivityCall): void {
-    if (call.slots !== this) return
+  #makeRoom(call: ActivityCall): void {
+    if (this.#leave(call)) this.#startNext()
+  }
+
+  /** Takes its slot from a call; false when it has none. */
+  #leave(call: ActivityCall): boolean {
+    if (call.slots !== this) return false
     call.slots = undefined
     call.onOver?.()
     this.#running--
-    this.#startNext()
+    return true
   }
 
   #startNext(): void {
@@ -132,7 +141,7 @@ export class Slots {
         this.#queue = this.#queue.slice(this.#head)
         this.#head = 0
       }
-      if (call.wanted) return this.#occupy(call, performer)
+      if (call.wanted && this.#occupy(call, performer)) return
     }
     this.#host.onFree()
   }

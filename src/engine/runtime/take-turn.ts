@@ -6,7 +6,7 @@ import type { SharedPulse } from '../../store/lease.ts'
 import { type Execution, type Given, outlastsCode } from '../replay/execution.ts'
 import { NondeterminismError } from '../replay/nondeterminism.ts'
 import { type PastTurn, replay } from '../replay/replay.ts'
-import { beginTurn, drained, endTurn } from '../replay/turn.ts'
+import { beginTurn, drained, endTurn, type Pausing, untilDone } from '../replay/turn.ts'
 import { EffectsCollector } from './collect-effects.ts'
 import { LocalCall, taskFor } from './activities.ts'
 import type { ActivityWork } from './activity-work.ts'
@@ -22,33 +22,34 @@ export type Begin = (copy: Copy) => () => Promise<unknown>
  * Throws when the instance has to be set aside: its code does not do what history says, or cannot
  * be repeated.
  */
-export async function takeTurn(
+export function* takeTurn(
   copy: Copy,
   now: number,
   begin: Begin,
   pulse?: SharedPulse,
-): Promise<TurnResult> {
+): Pausing<TurnResult> {
   const { run } = copy
   const turn = new TurnTaking(copy)
-  await beginTurn(run)
+  const turnOfAnother = beginTurn(run)
+  if (turnOfAnother !== undefined) yield turnOfAnother
   pulse?.beginTurn(copy.iid)
   try {
     copy.at = Math.max(now, copy.at)
-    if (copy.past !== undefined) await turn.repeat(copy.past, begin)
+    if (copy.past !== undefined) yield* turn.repeat(copy.past, begin)
     run.replaying = false
     run.at = copy.at
     if (copy.turn === 0) {
       copy.startedAt = copy.at
       turn.events.push(startedEvent(copy))
       run.begin(begin(copy))
-      await turn.advance()
+      yield* turn.advance()
     }
     if (copy.reopened) turn.reopen()
     const arrivals = copy.arrivals
     copy.arrivals = []
     // Before the timers: a message that is there has come in time.
-    if (copy.mailbox.size > 0) await turn.deliver([...copy.mailbox.keys()])
-    for (const arrival of arrivals) if (turn.arrive(arrival)) await turn.advance()
+    if (copy.mailbox.size > 0) yield* turn.deliver([...copy.mailbox.keys()])
+    for (const arrival of arrivals) if (turn.arrive(arrival)) yield* turn.advance()
     turn.park()
   } finally {
     pulse?.endTurn()
@@ -78,10 +79,10 @@ class TurnTaking {
   }
 
   /** Repeats the past; what the code does beyond it belongs to this turn. */
-  async repeat(past: readonly PastTurn[], begin: Begin): Promise<void> {
+  *repeat(past: readonly PastTurn[], begin: Begin): Pausing<void> {
     const { run } = this.#copy
     run.replaying = !isUntouched(past)
-    const replayed = await replay(run, past, this.#copy.at, () => run.begin(begin(this.#copy)))
+    const replayed = yield* replay(run, past, this.#copy.at, () => run.begin(begin(this.#copy)))
     this.#copy.past = undefined
     this.#copy.attempts = new Map(replayed.attempts)
     for (const event of replayed.fresh) this.#note(event)
@@ -100,14 +101,14 @@ class TurnTaking {
   }
 
   /** Lets the code run until it waits, and hands it messages that it waits for by then. */
-  async advance(): Promise<void> {
-    await drained()
+  *advance(): Pausing<void> {
+    yield drained
     const { given, events } = this.#run.take()
     for (const command of given) this.#given.push(command)
     for (const event of events) this.#note(event)
     if (this.#copy.mailbox.size === 0) return
     const channels = given.flatMap(({ event }) => (event.type === 'receive' ? [event.name] : []))
-    if (channels.length > 0) await this.deliver(channels)
+    if (channels.length > 0) yield* this.deliver(channels)
   }
 
   /** Applies what arrived; false when the code has nothing to go on with. */
@@ -153,7 +154,7 @@ class TurnTaking {
   }
 
   /** Hands out messages of these channels, as long as somebody waits for them. */
-  async deliver(channels: readonly string[]): Promise<void> {
+  *deliver(channels: readonly string[]): Pausing<void> {
     const run = this.#run
     for (const channel of channels) {
       const waiting = this.#copy.mailbox.get(channel)
@@ -165,7 +166,7 @@ class TurnTaking {
         this.#taken.push(inboxId)
         this.events.push(received)
         run.apply(received)
-        await this.advance()
+        yield* this.advance()
       }
       const isEmptied = waiting?.length === 0 && this.#copy.mailbox.get(channel) === waiting
       if (isEmptied) this.#copy.mailbox.delete(channel)
@@ -257,7 +258,7 @@ export async function locateMismatch(
   copy.run.trace()
   await beginTurn(copy.run)
   try {
-    await replay(copy.run, copy.past ?? [], copy.at, () => copy.run.begin(begin(copy)))
+    await untilDone(replay(copy.run, copy.past ?? [], copy.at, () => copy.run.begin(begin(copy))))
     return error
   } catch (again) {
     return again instanceof NondeterminismError ? again : error

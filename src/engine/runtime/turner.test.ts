@@ -13,9 +13,9 @@ function openTurner(turn: (copy: Copy) => Promise<void> = async () => {}) {
   const turner = new Turner({
     clock: systemClock(),
     log: memoryLog(),
-    async turn(copy) {
+    *turn(copy) {
       taken.push(copy.id)
-      await turn(copy)
+      yield turn(copy)
     },
     turnsTaken: () => void slices++,
   })

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
 import { type Directive, idle, proceed } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
+import type { Pausing } from '../replay/turn.ts'
 import type { Copy } from './copy.ts'
 
 // I/O of the process waits no longer than this for turns.
@@ -13,7 +14,7 @@ export interface TurnHost {
   readonly clock: Clock
   readonly log: Logger
   /** Takes the turn of a copy and hands what came out to the committer. Never throws. */
-  turn(copy: Copy): Promise<void>
+  turn(copy: Copy): Pausing<void>
   /** A slice of turns is over: what gathered may go. */
   turnsTaken(): void
 }
@@ -51,7 +52,11 @@ export class Turner {
     const until = this.#host.clock.now() + SLICE_MS
     while (this.#next < this.#ready.length) {
       const copy = this.#ready[this.#next++]!
-      if (copy.state === 'ready') await this.#host.turn(copy)
+      if (copy.state === 'ready') {
+        // Here, and not in a function of its own: that would be one more promise for every turn.
+        const turn = this.#host.turn(copy)
+        for (let step = turn.next(); step.done !== true; step = turn.next()) await step.value
+      }
       if (this.#host.clock.now() >= until) break
     }
     // Also while more keep coming, those who had their turn are let go.

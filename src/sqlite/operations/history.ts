@@ -6,6 +6,14 @@ insert into history (iid, execution, turn, epoch, at, first, count, events)
 values (?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing`
 
+// Judge and writer in one: an owner that earlier owners died with has more to do than this.
+const APPEND_OWNED = `
+insert into history (iid, execution, turn, epoch, at, first, count, events)
+select iid, ?, ?, epoch, ?, ?, ?, ?
+from runs
+where iid = ? and owner = ? and epoch = ? and held = 0 and attempts = 0 and doing = ''
+on conflict do nothing`
+
 const TURNS = `
 select execution, turn, at, first, count, events
 from history
@@ -19,6 +27,22 @@ select execution, turn from history where iid = ? order by execution desc, turn 
 export function appendTurn(tx: Transaction, iid: Iid, epoch: number, turn: TurnRow): boolean {
   const { execution, at, first, count, events } = turn
   return tx.sql(APPEND).run(iid, execution, turn.turn, epoch, at, first, count, events) > 0
+}
+
+/**
+ * Appends the turn of an owner whom nothing else is asked of; false when it is not the owner, when
+ * earlier owners died with the instance, or when there is a turn in its place.
+ */
+export function appendOwned(
+  tx: Transaction,
+  owner: number,
+  iid: Iid,
+  epoch: number,
+  turn: TurnRow,
+): boolean {
+  const { execution, at, first, count, events } = turn
+  const values = [execution, turn.turn, at, first, count, events]
+  return tx.sql(APPEND_OWNED).run(...values, iid, owner, epoch) > 0
 }
 
 /** The epoch that wrote the turn in this place, if there is one. */

@@ -1,3 +1,5 @@
+import type { Iid, Wanted } from '../../store/workflow-store.ts'
+import { packLoad, packTurns } from '../packed-history.ts'
 import { QUEUE_OPERATIONS } from '../queue/operations.ts'
 import { aboutTo } from './careful.ts'
 import { claim } from './claim.ts'
@@ -33,7 +35,7 @@ export const OPERATIONS = {
   start: write(start),
   commit: write(commit),
   claim: fleeting(claim),
-  load: read(load),
+  load: read((tx, wanted: readonly Wanted[]) => packLoad(load(tx, wanted))),
   aboutTo: write(aboutTo),
   claimTasks: fleeting(claimTasks),
   finishTasks: write(finishTasks),
@@ -53,7 +55,7 @@ export const OPERATIONS = {
   owned: read(owned),
   find: read(find),
   look: read(look),
-  history: read(history),
+  history: read((tx, iid: Iid, execution: number) => packTurns(history(tx, iid, execution))),
   readState: read(readState),
   replies: read(replies),
   ...QUEUE_OPERATIONS,

@@ -1,8 +1,8 @@
-import type { Iid, Next, TurnItem, Verdict } from '../../store/workflow-store.ts'
+import type { Iid, Next, TurnItem, TurnRow, Verdict } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'
-import { appendTurn, writerOf } from './history.ts'
+import { appendOwned, appendTurn, writerOf } from './history.ts'
 import { continueInstance } from './next-execution.ts'
 import { writeReport } from './suspend.ts'
 
@@ -21,6 +21,7 @@ interface Run {
 
 /** Judges what a runtime writes about one instance and, if it may, writes it. */
 export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Verdict {
+  if (isPlain(item) && appendOwned(tx, runtime, item.iid, item.epoch, item.turn)) return 'done'
   const { iid, epoch, turn, effects } = item
   const run = tx
     .sql('select owner, epoch, attempts, doing, held, child from runs where iid = ?')
@@ -38,6 +39,19 @@ export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Ve
   }
   proceed(tx, item, run.child === 1)
   return 'done'
+}
+
+/** Whether all there is to it is one more turn: by far the most are so. */
+function isPlain(item: TurnItem): item is TurnItem & { readonly turn: TurnRow } {
+  const { turn, taken, effects, next } = item
+  return (
+    next.kind === 'keep' &&
+    effects === null &&
+    taken.length === 0 &&
+    turn !== null &&
+    // The first one of an execution is told to the instance.
+    turn.turn > 1
+  )
 }
 
 /**
