@@ -438,6 +438,9 @@ create function send(p_iids bigint[], p_kinds smallint[], p_executions integer[]
 create function server_identity()
   returns text;
 
+create function server_since()
+  returns bigint;
+
 create function session_free_at(p_runtime integer, p_session text, p_idle_ms bigint)
   returns bigint;
 

@@ -35,6 +35,22 @@ test('a runtime whose lease ended is dead for ever, and what it owned is free', 
   expect(claim).toMatchObject({ state: 'dead', claims: [] })
 })
 
+test('a lease that ended while the server was away counts against nobody', async () => {
+  await using opened = await openStore()
+  const { young, iids } = await twoRuntimes(opened)
+  await opened.setClock(10_000 + LEASE_MS)
+  await opened.database.query(
+    `create or replace function ${opened.database.schema}.server_since()
+      returns bigint language sql stable as 'select ${10_000 + LEASE_MS}::bigint'`,
+  )
+
+  await opened.store.tick(ticking(young, LEASE_MS))
+  const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
+
+  expect(new Set(claims.map(({ iid }) => iid))).toEqual(new Set(iids))
+  expect(claims.every(({ epoch, attempts }) => epoch === 2 && attempts === 0)).toBe(true)
+})
+
 test('a runtime in the middle of a commit is not declared dead, and its commit stands', async () => {
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)

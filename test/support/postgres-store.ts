@@ -53,6 +53,10 @@ export async function openStore(): Promise<TestStore> {
           set search_path from current
           as 'begin return ${ms}; end'`,
       )
+      await database.query(
+        `create or replace function ${quoted(database.schema)}.server_since()
+          returns bigint language sql stable as 'select 0::bigint'`,
+      )
     },
     runtime: (leaseMs = 30_000) =>
       store.register({ leaseMs, info: 'test', workflows: [{ name: 'order', version: '1' }] }),

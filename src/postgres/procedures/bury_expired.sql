@@ -1,4 +1,6 @@
--- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held.
+-- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held. One
+-- whose lease ended while the server was away could not renew it: that says nothing of the instances
+-- it ran, and does not count against them.
 create or replace function bury_expired(p_clock bigint)
   returns void
   language plpgsql
@@ -6,11 +8,14 @@ create or replace function bury_expired(p_clock bigint)
   set search_path from current
 as $$
 declare
+  v_since bigint := server_since();
   v_runtime integer;
+  v_was_cut_off boolean;
   v_dead integer[] := '{}';
+  v_cut_off integer[] := '{}';
 begin
-  for v_runtime in
-    select r.runtime
+  for v_runtime, v_was_cut_off in
+    select r.runtime, r.lease_until <= v_since
     from runtimes as r
     where r.state = 1
       and r.lease_until <= p_clock
@@ -19,16 +24,22 @@ begin
   loop
     -- It is writing at this moment: then it lives, and we look again at the next tick.
     if pg_try_advisory_xact_lock(lock_space(), v_runtime) then
-      v_dead := v_dead || v_runtime;
+      if v_was_cut_off then
+        v_cut_off := v_cut_off || v_runtime;
+      else
+        v_dead := v_dead || v_runtime;
+      end if;
     end if;
   end loop;
 
-  if cardinality(v_dead) > 0 then
+  if cardinality(v_dead || v_cut_off) > 0 then
     update runtimes
     set state = 2
-    where runtime = any (v_dead);
+    where runtime = any (v_dead || v_cut_off);
     perform free_runs(v_dead, p_clock, true);
-    perform free_tasks(v_dead, true);
+    perform free_runs(v_cut_off, p_clock, false);
+    -- Who was cut off may still be at it: the next holder has to have an attempt of its own.
+    perform free_tasks(v_dead || v_cut_off, true);
   end if;
 end
 $$;

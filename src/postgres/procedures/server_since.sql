@@ -1,0 +1,9 @@
+-- Since when the server has been there, in milliseconds since 1970. Tests that set the clock replace
+-- it in their own schema.
+create or replace function server_since()
+  returns bigint
+  language sql
+  stable
+as $$
+  select floor(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint
+$$;
