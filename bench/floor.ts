@@ -3,7 +3,6 @@
 
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -12,16 +11,16 @@ import { Client } from 'pg'
 
 import type { BenchServer } from './postgres.ts'
 import { oneAtATime } from './shapes.ts'
+import { sqliteClass } from './sqlite-class.ts'
 
 /** Two commits of one row each in a file, made in a thread, in milliseconds. */
 export async function sqliteFloor(samples: number): Promise<number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
-  const driver = createRequire(import.meta.url).resolve('better-sqlite3')
   const thread = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads')
-    const db = new (require(workerData.driver))(workerData.path)
-    db.pragma('journal_mode = wal')
-    db.pragma('synchronous = full')
+    const db = new (${sqliteClass()})(workerData.path)
+    db.exec('pragma journal_mode = wal')
+    db.exec('pragma synchronous = full')
     db.exec('create table rows (id integer primary key, text text)')
     const insert = db.prepare('insert into rows (text) values (?)')
     parentPort.on('message', (text) => {
@@ -29,7 +28,11 @@ export async function sqliteFloor(samples: number): Promise<number[]> {
       insert.run(text)
       parentPort.postMessage(1)
     })`,
-    { eval: true, workerData: { driver, path: join(folder, 'floor.db') } },
+    {
+      eval: true,
+      workerData: { path: join(folder, 'floor.db') },
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    },
   )
   const commit = async (): Promise<void> => {
     const answered = once(thread, 'message')

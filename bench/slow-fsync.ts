@@ -4,7 +4,6 @@
 // because it makes one fsync (WAL, synchronous = full), and each checkpoint by two of them, because
 // it makes two (the WAL, then the file). The thread does nothing else meanwhile, as in an fsync.
 
-import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 
 import type { Store } from '../dist/index.js'
@@ -13,10 +12,11 @@ import { threadEntry } from '../dist/sqlite/thread-entry.js'
 import { SqliteThread } from '../dist/sqlite/thread.js'
 import { SqliteWorkflowStore } from '../dist/sqlite/workflow-store.js'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../dist/store/store.js'
+import { sqliteClass } from './sqlite-class.ts'
 
 /** A store in a file, where each fsync takes `ms` longer. */
 export function slowSqlite(path: string, ms: number): Store {
-  const settings = sqliteSettings({ path, driver: 'better-sqlite3' })
+  const settings = sqliteSettings({ path })
   const handle: StoreHandle = {
     kind: 'sqlite',
     [OPEN_WORKFLOW_STORE]: () =>
@@ -33,9 +33,8 @@ export function slowSqlite(path: string, ms: number): Store {
 
 /** Runs in the thread before anything else. */
 function prelude(ms: number): string {
-  const driver = createRequire(import.meta.url).resolve('better-sqlite3')
   return `{
-    const { prototype } = require(${JSON.stringify(driver)})
+    const { prototype } = ${sqliteClass()}
     const { prepare } = prototype
     const cell = new Int32Array(new SharedArrayBuffer(4))
     const pause = (fsyncs) => Atomics.wait(cell, 0, 0, fsyncs * ${ms})

@@ -69,7 +69,7 @@ describeRace('[F4] a start whose answer was lost for longer than the lease', (op
     const started = a.start(flow, 'x', { id: 'lost' })
     await lost
     const thaw = losing.freeze()
-    await under.sql('update runtimes set lease_until = 0')
+    await under.sql('update runtimes set lease_until = ?', Date.now() - 1)
     await using b = await engineOn(under.store, [flow, one])
     await eventually(() => ran.length > 0)
     await eventually(async () => (await turnsOf(under, 'lost')).length >= 2)

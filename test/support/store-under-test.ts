@@ -155,7 +155,8 @@ function knobs(sql: Sql): Pick<StoreUnderTest, 'corrupt' | 'kill' | 'attempts' |
       )
     },
     async kill(runtime) {
-      await sql('update runtimes set lease_until = 0 where runtime = ?', runtime)
+      // Just now: one that ended before the server was there would count for nothing.
+      await sql('update runtimes set lease_until = ? where runtime = ?', Date.now() - 1, runtime)
     },
     async attempts(iid) {
       const [row] = await sql<{ attempts: number }>('select attempts from runs where iid = ?', iid)
