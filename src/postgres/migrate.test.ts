@@ -326,6 +326,27 @@ describe('trouble on the way', () => {
     ])
   })
 
+  test('a user who has its tables in another order holds it up, and does not end it', async () => {
+    await using database = await testSchema()
+    const [user, client] = await Promise.all([1, 2].map(() => database.connect()))
+    await migrate(client!, database.schema, FILES)
+    await database.query('create table letters (c text)')
+    await user!.query('begin; select * from letters')
+    const sql = 'drop table numbers; drop table letters'
+    const more = { name: 'migrations/0002_more', checksum: 'a', sql }
+
+    const done = migrate(client!, database.schema, { ...FILES, migrations: [NUMBERS, more] })
+    await untilSeen(database, `wait_event_type = 'Lock' and query like 'drop table numbers%'`)
+    // Each has what the other one wants. The migration has waited for longer, and is given up.
+    await user!.query('select * from numbers')
+    await user!.query('commit')
+    await done
+
+    expect(await database.query('select to_regclass($1) as found', ['letters'])).toEqual([
+      { found: null },
+    ])
+  })
+
   test('a role that may not change the schema is told what to do', async () => {
     await using database = await testSchema()
     await migrate(await database.connect(), database.schema, FILES)

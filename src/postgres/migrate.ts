@@ -27,7 +27,9 @@ const LOCK_PIECE = '2s'
 const LOCK_PIECES = 15
 const PAUSE = resolveBackoff('migrate', { initial: 100, max: 2_000 })
 const INSUFFICIENT_PRIVILEGE = '42501'
-const LOCK_NOT_AVAILABLE = '55P03'
+// Others hold what it needs, or wait for each other with it: those who run take their locks in another
+// order than a migration may.
+const IN_THE_WAY: readonly unknown[] = ['55P03', '40P01']
 
 /** Where the schema notes what was applied. Columns were added later. */
 export const NOTES = `create table if not exists holdfast_migrations (
@@ -51,7 +53,7 @@ export async function migrate(
       return await inTransaction(session, schema, files)
     } catch (error) {
       if (codeOf(error) === INSUFFICIENT_PRIVILEGE) throw mayNot(schema, files, error)
-      if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error
+      if (!IN_THE_WAY.includes(codeOf(error))) throw error
       if (piece === LOCK_PIECES) throw inUse(schema, error)
     }
     await sleep(systemClock(), backoffMs(PAUSE, piece, Math.random))
