@@ -13,6 +13,8 @@ export interface Statement {
   run(...values: Value[]): number
   /** All rows of a statement that returns some. */
   all(...values: Value[]): unknown[]
+  /** The same as lists of values, in the order of the columns: for many rows, in half the time. */
+  lists(...values: Value[]): (readonly unknown[])[]
   /** The first row, if any. */
   get(...values: Value[]): unknown
 }
@@ -56,6 +58,8 @@ interface NodeSqlite {
       run(...values: Value[]): { readonly changes: number | bigint }
       all(...values: Value[]): unknown[]
       get(...values: Value[]): unknown
+      /** Since Node 22.16. */
+      setReturnArrays?(wanted: boolean): void
     }
     close(): void
   }
@@ -70,6 +74,7 @@ type BetterSqlite = new (
     run(...values: Value[]): { readonly changes: number }
     all(...values: Value[]): unknown[]
     get(...values: Value[]): unknown
+    raw(wanted: boolean): unknown
   }
   close(): unknown
 }
@@ -87,6 +92,17 @@ function overNodeSqlite({ DatabaseSync }: NodeSqlite, path: string): Driver {
       return {
         run: (...values) => Number(statement.run(...values).changes),
         all: (...values) => statement.all(...values),
+        lists(...values) {
+          if (statement.setReturnArrays === undefined) {
+            return (statement.all(...values) as object[]).map((row) => Object.values(row))
+          }
+          statement.setReturnArrays(true)
+          try {
+            return statement.all(...values) as unknown[][]
+          } finally {
+            statement.setReturnArrays(false)
+          }
+        },
         get: (...values) => statement.get(...values),
       }
     },
@@ -122,6 +138,14 @@ function overBetterSqlite(BetterSqlite: BetterSqlite, path: string): Driver {
       return {
         run: (...values) => statement.run(...values).changes,
         all: (...values) => statement.all(...values),
+        lists(...values) {
+          statement.raw(true)
+          try {
+            return statement.all(...values) as unknown[][]
+          } finally {
+            statement.raw(false)
+          }
+        },
         get: (...values) => statement.get(...values),
       }
     },

@@ -100,6 +100,7 @@ function statementOf(handle: Handle, text: string): Statement {
   return {
     run: (...values) => Number(statement.run(...values).changes),
     all: (...values) => statement.all(...values),
+    lists: (...values) => (statement.all(...values) as object[]).map((row) => Object.values(row)),
     get: (...values) => statement.get(...values),
   }
 }

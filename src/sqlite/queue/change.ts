@@ -1,5 +1,6 @@
 import type { Change, ChangeVerdict } from '../../store/queue-store.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
+import { acknowledgeTogether, ACKS_AT_ONCE } from './acks.ts'
 import {
   acknowledge,
   block,
@@ -18,8 +19,41 @@ interface Found extends Attempt {
   readonly pushed_at: number
 }
 
+/** Does what happens to messages, in this order; answers what became of each. */
+export function changeAll(
+  scope: Scope,
+  changes: readonly Change[],
+  maxAttempts: number,
+): readonly ChangeVerdict[] {
+  const verdicts: ChangeVerdict[] = []
+  while (verdicts.length < changes.length) {
+    const acks = acksFrom(changes, verdicts.length)
+    if (acks.length === ACKS_AT_ONCE && acknowledgeTogether(scope, acks)) {
+      for (let i = 0; i < acks.length; i++) verdicts.push('done')
+      continue
+    }
+    const until = verdicts.length + Math.max(1, acks.length)
+    while (verdicts.length < until) {
+      verdicts.push(change(scope, changes[verdicts.length]!, maxAttempts))
+    }
+  }
+  return verdicts
+}
+
+/** The acknowledgements from here on that may go together: those of equally old deliveries. */
+function acksFrom(changes: readonly Change[], first: number): readonly Change[] {
+  const { receipt } = changes[first]!
+  let next = first
+  while (next < changes.length && next - first < ACKS_AT_ONCE) {
+    const { kind, receipt: other } = changes[next]!
+    if (kind !== 'ack' || other !== receipt) break
+    next++
+  }
+  return changes.slice(first, next)
+}
+
 /** Does what happens to one message; answers what became of it. */
-export function change(scope: Scope, wanted: Change, maxAttempts: number): ChangeVerdict {
+function change(scope: Scope, wanted: Change, maxAttempts: number): ChangeVerdict {
   if (wanted.kind === 'ack' && acknowledge(scope, wanted)) return 'done'
   const found = find(scope, wanted.id)
   if (found === undefined) return 'gone'

@@ -5,7 +5,8 @@ import { DAMAGED, type Payload, RAW } from '../../store/queue-store.ts'
 
 /** The checksum of a payload, which belongs to this message alone. */
 export function checksumOf(id: number, { data, format }: Payload): number {
-  return crc32(data, (id + format) >>> 0)
+  // Of nothing, it would depend on whether there is memory behind it.
+  return data.length === 0 ? 0 : crc32(data, (id + format) >>> 0)
 }
 
 /** What was found under an id; as `DAMAGED` if it is not what was stored. */

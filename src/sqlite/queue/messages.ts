@@ -1,6 +1,7 @@
 import type { Happened, QueueRecord } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { verified } from './checksum.ts'
+import { type Glance, glanceAt } from './glance.ts'
 import { STATES } from './packed-records.ts'
 import { BLOCKED, DEAD, DELAYED, IN_FLIGHT, READY, Tally } from './tally.ts'
 
@@ -11,15 +12,32 @@ export const COLUMNS =
 /** A row with these columns. */
 export interface MessageRow {
   readonly id: number
-  state: number
-  attempt: number
-  receipt: number
+  readonly state: number
+  readonly attempt: number
+  readonly receipt: number
   readonly pushed_at: number
   readonly reason: string | null
   readonly format: number
   readonly checksum: number
   readonly large: number | null
   readonly data: unknown
+}
+
+/** A row that was read as a list. */
+export function toRow(list: readonly unknown[]): MessageRow {
+  const [id, state, attempt, receipt, pushed_at, reason, format, checksum, large, data] = list as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    string | null,
+    number,
+    number,
+    number | null,
+    unknown,
+  ]
+  return { id, state, attempt, receipt, pushed_at, reason, format, checksum, large, data }
 }
 
 /** What is known of a message that leaves, or goes on to another state. */
@@ -40,14 +58,17 @@ export interface Scope {
   readonly tx: Transaction
   readonly queue: number
   readonly session: number
+  /** What it began with. */
+  readonly found: Glance
   readonly tally: Tally
   readonly happened: { -readonly [Kind in keyof Happened]: number }
 }
 
 /** What a transaction on a queue begins with. */
 export function scopeOf(tx: Transaction, queue: number, session: number): Scope {
+  const found = glanceAt(tx, queue, session)
   const happened = { expired: 0, lapsed: 0, dead: 0 }
-  return { tx, queue, session, tally: new Tally(tx, queue), happened }
+  return { tx, queue, session, found, tally: new Tally(tx, queue, found), happened }
 }
 
 /** A row as a record, with its large data. */

@@ -1,29 +1,20 @@
 import type { Standing } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { type Operation, read, write } from '../operations/operation.ts'
-import { change } from './change.ts'
+import { changeAll } from './change.ts'
 import { leaveOf } from './disk-room.ts'
 import { sweep } from './due.ts'
 import { scopeOf } from './messages.ts'
-import { packChangeVerdicts, packPushVerdicts, type PackedVerdicts } from './packed-verdicts.ts'
+import { packAnswer } from './packed-answer.ts'
 import { type PackedPart, unpackBatch } from './packed-batch.ts'
-import { packRecords } from './packed-records.ts'
 import type { Packed } from './packing.ts'
 import { pushAll, refused } from './push.ts'
 import { findRecord, readPage } from './reads.ts'
 import { closeSession, muster, openSession } from './sessions.ts'
-import { isSomethingDue, standingOf } from './standing.ts'
-import { Tally } from './tally.ts'
+import { isDue, nextDueAt } from './next-due.ts'
+import { standingOf } from './standing.ts'
 import { takeAll } from './take.ts'
 import { enterIfMissing, fateOfUser, type Session, usersOf } from './users.ts'
-
-/** What became of a batch, as it crosses. */
-export interface PackedAnswer extends PackedVerdicts {
-  readonly standing: Standing
-  readonly taken: Packed
-  /** Whether `queueEmptyWal` has to follow. */
-  readonly mustEmptyWal: boolean
-}
 
 /** What crosses beside a batch: whether it has to survive power loss. */
 export interface ApplyRequest extends Session {
@@ -36,7 +27,7 @@ export const QUEUE_OPERATIONS = {
   queueOpen: lenient(openSession),
   queueApply: { ...write(apply), isDurable: ({ durable }) => durable } as Operation<
     [request: ApplyRequest],
-    PackedAnswer
+    Packed
   >,
   queueLook: read(look),
   queueMuster: lenient(muster),
@@ -54,24 +45,25 @@ function lenient<Args extends unknown[], Result>(
   return { ...write(run), isDurable: () => false }
 }
 
-function apply(tx: Transaction, request: ApplyRequest): PackedAnswer {
+function apply(tx: Transaction, request: ApplyRequest): Packed {
   const batch = unpackBatch(request.batch)
-  const scope = scopeOf(tx, request.queue, request.session)
-  const isShared = enterIfMissing(tx, request)
-  const changes = packChangeVerdicts(
-    batch.changes.map((wanted) => change(scope, wanted, batch.maxAttempts)),
-  )
+  const { queue, session } = request
+  const scope = scopeOf(tx, queue, session)
+  const { found } = scope
+  enterIfMissing(scope, request)
+  const changes = changeAll(scope, batch.changes, batch.maxAttempts)
   // Before pushes: what has expired makes room.
-  if (isSomethingDue(tx, request.queue)) sweep(scope)
+  const mustSweep = isDue(tx, found.next_due_at)
+  if (mustSweep) sweep(scope)
   const { mayPush, mustEmptyWal } = leaveOf(tx, roomFor(batch))
-  const pushes = packPushVerdicts(
-    mayPush
-      ? pushAll(scope, batch.pushes, batch.capacity, batch.inOrder)
-      : batch.pushes.map(() => refused('no_disk')),
-  )
-  const taken = packRecords(takeAll(scope, batch))
+  const pushes = mayPush
+    ? pushAll(scope, batch.pushes, batch.capacity, batch.inOrder)
+    : batch.pushes.map(() => refused('no_disk'))
+  const taken = takeAll(scope, batch)
   scope.tally.save()
-  return { standing: standingOf(scope, isShared), changes, pushes, taken, mustEmptyWal }
+  const nextDue = mustSweep || movesTimes(batch) ? nextDueAt(tx, queue) : found.next_due_at
+  const standing = standingOf(scope, found.users > found.own, nextDue)
+  return packAnswer({ standing, changes, pushes, taken, mustEmptyWal })
 }
 
 /** How the queue stands, and whether `queueMuster` has something to do. */
@@ -81,15 +73,16 @@ function look(
 ): { readonly standing: Standing; readonly mustMuster: boolean } {
   const users = usersOf(tx, queue)
   const others = users.filter((user) => user.session !== session)
+  const scope = scopeOf(tx, queue, session)
   return {
-    standing: standingOf(scopeOf(tx, queue, session), others.length > 0),
+    standing: standingOf(scope, others.length > 0, scope.found.next_due_at),
     mustMuster:
       others.length === users.length || others.some((user) => fateOfUser(tx, user) === 'gone'),
   }
 }
 
-function reserve(tx: Transaction, { queue }: Session, count: number): number | undefined {
-  const tally = new Tally(tx, queue)
+function reserve(tx: Transaction, { queue, session }: Session, count: number): number | undefined {
+  const { tally } = scopeOf(tx, queue, session)
   const first = tally.takeIds(count)
   tally.save()
   return first
@@ -98,6 +91,15 @@ function reserve(tx: Transaction, { queue }: Session, count: number): number | u
 // Nothing is read before it, so that the transaction around it has not begun for SQLite.
 function emptyWal(tx: Transaction): void {
   tx.sql('pragma wal_checkpoint(passive)').get()
+}
+
+/** Whether a batch may change when something falls due. */
+function movesTimes({ changes, pushes, takes }: PackedPart): boolean {
+  return (
+    changes.length > 0 ||
+    takes.length > 0 ||
+    pushes.some(({ delayMs, ttlMs }) => delayMs > 0 || ttlMs !== null)
+  )
 }
 
 /** What a row takes beside its data, in the table and in its indexes. */

@@ -16,6 +16,17 @@ export const STATES = [
 /** Takes records apart. */
 export function packRecords(records: readonly QueueRecord[]): Packed {
   const to = new PackWriter()
+  writeRecords(records, to)
+  return to.packed()
+}
+
+/** Puts them together again. */
+export function unpackRecords(packed: Packed): readonly QueueRecord[] {
+  return readRecords(new PackReader(packed))
+}
+
+/** Writes records behind something else. */
+export function writeRecords(records: readonly QueueRecord[], to: PackWriter): void {
   to.number(records.length)
   for (const record of records) {
     const { id, state, attempt, receipt, pushedAt, reason } = record
@@ -28,12 +39,10 @@ export function packRecords(records: readonly QueueRecord[]): Packed {
     if (reason !== '') to.text(reason)
     packPayload(record, to)
   }
-  return to.packed()
 }
 
-/** Puts them together again. */
-export function unpackRecords(packed: Packed): readonly QueueRecord[] {
-  const from = new PackReader(packed)
+/** Reads what `writeRecords` wrote. */
+export function readRecords(from: PackReader): readonly QueueRecord[] {
   return from.list(from.number(), unpackRecord)
 }
 

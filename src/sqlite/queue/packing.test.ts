@@ -8,9 +8,9 @@ import {
   PUSH_STATES,
   type QueueRecord,
 } from '../../store/queue-store.ts'
+import { type Answer, packAnswer, unpackAnswer } from './packed-answer.ts'
 import { packBatch, type PackedPart, unpackBatch } from './packed-batch.ts'
 import { packRecords, STATES, unpackRecords } from './packed-records.ts'
-import { packChangeVerdicts, packPushVerdicts, unpackVerdicts } from './packed-verdicts.ts'
 
 const whole = fc.maxSafeNat()
 const payload: fc.Arbitrary<Payload> = fc.record({
@@ -79,7 +79,16 @@ test('records arrive from the thread as they left', () => {
   )
 })
 
-const verdicts = fc.record({
+const counts = fc.record({ ready: whole, inFlight: whole, delayed: whole, dead: whole })
+const answers: fc.Arbitrary<Answer> = fc.record({
+  standing: fc.record({
+    now: whole,
+    counts,
+    nextDueAt: fc.option(whole),
+    shared: fc.boolean(),
+    happened: fc.record({ expired: whole, lapsed: whole, dead: whole }),
+  }),
+  mustEmptyWal: fc.boolean(),
   changes: fc.array(fc.constantFrom(...CHANGE_VERDICTS)),
   pushes: fc.array(
     fc.record({
@@ -88,16 +97,13 @@ const verdicts = fc.record({
       count: whole,
     }),
   ),
+  taken: records,
 })
 
-test('verdicts arrive from the thread as they left', () => {
+test('an answer arrives from the thread as it left', () => {
   fc.assert(
-    fc.property(verdicts, (given) => {
-      const packed = {
-        changes: packChangeVerdicts(given.changes),
-        pushes: packPushVerdicts(given.pushes),
-      }
-      expect(unpackVerdicts(structuredClone(packed))).toEqual(given)
+    fc.property(answers, (answer) => {
+      expect(unpackAnswer(structuredClone(packAnswer(answer)))).toEqual(answer)
     }),
   )
 })

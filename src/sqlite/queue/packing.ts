@@ -3,10 +3,14 @@
 
 /** Numbers, texts and bytes, each in the order they were written. */
 export interface Packed {
-  readonly numbers: Float64Array
+  readonly numbers: Float64Array | readonly number[]
   readonly texts: readonly string[]
-  readonly bytes: Uint8Array
+  /** Missing where there are none. */
+  readonly bytes: Uint8Array | undefined
 }
+
+/** Fewer numbers than this cross sooner as they are: memory of its own is what costs then. */
+const FEW = 64
 
 /** Writes a `Packed`. */
 export class PackWriter {
@@ -28,10 +32,11 @@ export class PackWriter {
   }
 
   packed(): Packed {
+    const numbers = this.#numbers
     return {
-      numbers: new Float64Array(this.#numbers),
+      numbers: numbers.length < FEW ? numbers : new Float64Array(numbers),
       texts: this.#texts,
-      bytes: joined(this.#parts),
+      bytes: this.#parts.length === 0 ? undefined : joined(this.#parts),
     }
   }
 }
@@ -77,6 +82,6 @@ export class PackReader {
   bytes(): Uint8Array {
     const from = this.#byte
     this.#byte += this.number()
-    return this.#packed.bytes.subarray(from, this.#byte)
+    return this.#packed.bytes!.subarray(from, this.#byte)
   }
 }

@@ -1,6 +1,6 @@
-import type { Payload, PushGroup, PushVerdict } from '../../store/queue-store.ts'
-import { checksumOf } from './checksum.ts'
-import { firstOfKey, LARGE, type Scope } from './messages.ts'
+import type { PushGroup, PushVerdict } from '../../store/queue-store.ts'
+import { firstOfKey, type Scope } from './messages.ts'
+import { insertRow, Rows } from './rows.ts'
 import { BLOCKED, DELAYED, READY } from './tally.ts'
 import { after } from './times.ts'
 
@@ -11,17 +11,20 @@ export function pushAll(
   capacity: number,
   inOrder: boolean,
 ): readonly PushVerdict[] {
+  const rows = new Rows(scope.tx)
   let isFull = false
-  return groups.map((group) => {
+  const verdicts = groups.map((group) => {
     if (isFull) return refused('full')
-    const verdict = push(scope, group, capacity)
+    const verdict = push(scope, rows, group, capacity)
     isFull = inOrder && verdict.state === 'full'
     return verdict
   })
+  rows.flush()
+  return verdicts
 }
 
 // All of a group, or none of it.
-function push(scope: Scope, group: PushGroup, capacity: number): PushVerdict {
+function push(scope: Scope, rows: Rows, group: PushGroup, capacity: number): PushVerdict {
   const count = group.payloads.length
   const earlier = group.dedupeKey === null ? undefined : findEarlier(scope, group.dedupeKey)
   if (earlier !== undefined) return earlier
@@ -31,7 +34,7 @@ function push(scope: Scope, group: PushGroup, capacity: number): PushVerdict {
   if (scope.tally.live + count > capacity) return refused('full')
   const firstId = group.firstId ?? scope.tally.takeIds(count)
   if (firstId === undefined) return refused('ids_exhausted')
-  group.payloads.forEach((payload, i) => insert(scope, group, payload, firstId + i))
+  store(scope, rows, group, firstId)
   if (group.dedupeKey !== null) remember(scope, group, firstId)
   return { state: 'stored', firstId, count }
 }
@@ -41,37 +44,24 @@ export function refused(state: 'full' | 'no_disk' | 'ids_exhausted'): PushVerdic
   return { state, firstId: -1, count: 0 }
 }
 
-// Node 22 takes a view of no memory at all for null.
-const NO_BYTES = Buffer.alloc(1).subarray(0, 0)
-
-function insert(scope: Scope, group: PushGroup, payload: Payload, id: number): void {
+function store(scope: Scope, rows: Rows, group: PushGroup, firstId: number): void {
   const { tx, queue, tally } = scope
-  const { key, priority, delayMs, ttlMs } = group
-  const { data, format } = payload
+  const { key, priority, delayMs, ttlMs, payloads } = group
   const dueAt = delayMs > 0 ? after(tx.now, delayMs) : null
-  const isBlocked = key !== null && firstOfKey(scope, key) !== undefined
-  const state = isBlocked ? BLOCKED : dueAt === null ? READY : DELAYED
-  const isLarge = data.length > LARGE
-  tx.sql(
-    `insert into messages (id, queue, state, priority, due_at, attempt, receipt, pushed_at,
-       expires_at, key, format, checksum, large, data)
-     values (?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(
-    id,
-    queue,
-    state,
-    priority,
-    dueAt,
-    tx.now,
-    ttlMs === null ? null : after(tx.now, ttlMs),
-    key,
-    format,
-    checksumOf(id, payload),
-    isLarge ? data.length : null,
-    isLarge ? null : data.length > 0 || typeof data === 'string' ? data : NO_BYTES,
-  )
-  if (isLarge) tx.sql('insert into large_data (id, data) values (?, ?)').run(id, data)
-  tally.add(state)
+  const expiresAt = ttlMs === null ? null : after(tx.now, ttlMs)
+  const unblocked = dueAt === null ? READY : DELAYED
+  const common = { queue, state: unblocked, priority, dueAt, expiresAt, key }
+  if (key === null) {
+    payloads.forEach((payload, i) => rows.add(common, firstId + i, payload))
+    return tally.add(unblocked, payloads.length)
+  }
+  let isBlocked = firstOfKey(scope, key) !== undefined
+  payloads.forEach((payload, i) => {
+    const state = isBlocked ? BLOCKED : unblocked
+    insertRow(tx, { ...common, state }, firstId + i, payload)
+    tally.add(state)
+    isBlocked = true
+  })
 }
 
 // Sent again, because the thread had ended before it could answer.

@@ -9,8 +9,8 @@ import type {
 } from '../../store/queue-store.ts'
 import type { SqliteThread } from '../thread.ts'
 import { packBatch } from './packed-batch.ts'
+import { unpackAnswer } from './packed-answer.ts'
 import { unpackRecords } from './packed-records.ts'
-import { unpackVerdicts } from './packed-verdicts.ts'
 import type { Session } from './users.ts'
 
 /** What is needed of a thread. */
@@ -44,11 +44,12 @@ export class SqliteQueueStore implements QueueStore {
   async apply(batch: QueueBatch): Promise<BatchAnswer> {
     const { durable } = batch
     const request = { ...this.#own('apply'), batch: packBatch(batch), durable }
-    const answer = await this.#thread.call('queueApply', [request], this.#clockOffsetMs)
-    const { standing } = answer
+    const answer = unpackAnswer(
+      await this.#thread.call('queueApply', [request], this.#clockOffsetMs),
+    )
     // Nobody waits for it. One that fails is asked for again with the next batch.
     if (answer.mustEmptyWal) this.#thread.call('queueEmptyWal', []).catch(() => {})
-    return { standing, ...unpackVerdicts(answer), taken: unpackRecords(answer.taken) }
+    return answer
   }
 
   async look(): Promise<Standing> {

@@ -3,6 +3,7 @@ import type { Transaction } from '../database.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
 import { sweep } from './due.ts'
 import { type Scope, scopeOf } from './messages.ts'
+import { nextDueAt } from './next-due.ts'
 import { standingOf } from './standing.ts'
 import { IN_FLIGHT } from './tally.ts'
 import { after } from './times.ts'
@@ -42,7 +43,8 @@ export function openSession(
   // What fell due while nobody looked.
   sweep(scope)
   scope.tally.save()
-  const standing = standingOf(scope, usersOf(tx, queue).length > 1)
+  const isShared = usersOf(tx, queue).length > 1
+  const standing = standingOf(scope, isShared, nextDueAt(tx, queue))
   return { queue, session: scope.session, maxAttempts, standing }
 }
 
@@ -58,7 +60,7 @@ export function muster(tx: Transaction, own: Session): Happened {
   const scope = scopeOf(tx, own.queue, own.session)
   releaseTheGone(scope)
   scope.tally.save()
-  enterIfMissing(tx, own)
+  enterIfMissing(scope, own)
   return scope.happened
 }
 

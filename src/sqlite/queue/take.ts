@@ -6,8 +6,9 @@ import {
   putBack,
   type Scope,
   toRecord,
+  toRow,
 } from './messages.ts'
-import { isSomethingDue } from './standing.ts'
+import { isDue, nextDueAt } from './next-due.ts'
 import { IN_FLIGHT, READY } from './tally.ts'
 import { after } from './times.ts'
 
@@ -37,7 +38,7 @@ export function takeAll(
     if (taken.length === found) continue
     // Those that have expired count until they are seen to. Otherwise somebody removed rows by hand,
     // and whoever believed the count would look for them for ever.
-    if (!isSomethingDue(tx, queue)) tally.recount()
+    if (!isDue(tx, nextDueAt(tx, queue))) tally.recount()
     break
   }
   const count = countWithinLimit(rows)
@@ -52,9 +53,7 @@ function take(
   until: number,
   freshSession: number,
 ): readonly MessageRow[] {
-  const rows = tx
-    .sql(`select ${COLUMNS} from messages ${NEXT}`)
-    .all(queue, tx.now, most) as MessageRow[]
+  const found = tx.sql(`select ${COLUMNS} from messages ${NEXT}`).lists(queue, tx.now, most)
   // Not `returning`, which takes longer than both together, and in whatever order.
   tx.sql(
     `update messages
@@ -62,12 +61,10 @@ function take(
        attempt = attempt + 1, receipt = receipt + 1
      where id in (select id from messages ${NEXT})`,
   ).run(until, freshSession, session, queue, tx.now, most)
-  for (const row of rows) {
-    row.state = IN_FLIGHT
-    row.attempt++
-    row.receipt++
-  }
-  return rows
+  return found.map((list) => {
+    const row = toRow(list)
+    return { ...row, state: IN_FLIGHT, attempt: row.attempt + 1, receipt: row.receipt + 1 }
+  })
 }
 
 // In the same transaction, so that nobody saw it.

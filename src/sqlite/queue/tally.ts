@@ -1,5 +1,6 @@
 import type { QueueCounts } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
+import type { Glance } from './glance.ts'
 
 // How many messages are in each state stands in the row of the queue and is changed with every
 // batch, so that neither opening nor looking has to count, also with several processes.
@@ -20,16 +21,14 @@ export class Tally {
   readonly #queue: number
   /** By state; blocked ones stand with the delayed. */
   readonly #counts: number[]
-  #nextId: number | undefined
+  #nextId: number
   #changed = false
 
-  constructor(tx: Transaction, queue: number) {
-    const row = tx
-      .sql('select ready, in_flight, delayed, dead from queues where queue = ?')
-      .get(queue) as { ready: number; in_flight: number; delayed: number; dead: number }
+  constructor(tx: Transaction, queue: number, found: Glance) {
     this.#tx = tx
     this.#queue = queue
-    this.#counts = [row.ready, row.delayed, row.in_flight, row.dead]
+    this.#counts = [found.ready, found.delayed, found.in_flight, found.dead]
+    this.#nextId = found.next_id
   }
 
   /** Messages that are not dead letters. */
@@ -48,9 +47,6 @@ export class Tally {
 
   /** Takes ids out of the sequence of the file; answers the first (Q1). */
   takeIds(count: number): number | undefined {
-    this.#nextId ??= (
-      this.#tx.sql('select max(next_id) as next from queues').get() as { next: number }
-    ).next
     if (this.#nextId + count - 1 > LAST_ID) return undefined
     const first = this.#nextId
     this.#nextId += count
@@ -88,10 +84,9 @@ export class Tally {
     const [ready, delayed, inFlight, dead] = this.#counts as [number, number, number, number]
     this.#tx
       .sql(
-        `update queues set ready = ?, in_flight = ?, delayed = ?, dead = ?,
-           next_id = ifnull(?, next_id)
+        `update queues set ready = ?, in_flight = ?, delayed = ?, dead = ?, next_id = ?
          where queue = ?`,
       )
-      .run(ready, inFlight, delayed, dead, this.#nextId ?? null, this.#queue)
+      .run(ready, inFlight, delayed, dead, this.#nextId, this.#queue)
   }
 }

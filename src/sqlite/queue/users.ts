@@ -28,17 +28,11 @@ export function usersOf(tx: Transaction, queue: number): readonly User[] {
     .all(queue) as User[]
 }
 
-/** Enters a user that is not known, or not any more; answers whether there are others. */
-export function enterIfMissing(tx: Transaction, own: Session): boolean {
-  const known = tx.sql('select session from sessions where queue = ?').all(own.queue) as Pick<
-    User,
-    'session'
-  >[]
-  const others = known.filter(({ session }) => session !== own.session)
-  if (others.length === known.length) enter(tx, own, own.session)
+/** Enters a user that was not known, or not any more, when the transaction began. */
+export function enterIfMissing({ tx, found }: Scope, own: Session): void {
+  if (found.own === 0) enter(tx, own, own.session)
   // A thread that has ended has taken the lock with it.
   else appear(tx, own.session)
-  return others.length > 0
 }
 
 /** Enters a user under a number that nobody had, or once more under its own. */

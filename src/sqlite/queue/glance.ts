@@ -1,0 +1,30 @@
+import type { Transaction } from '../database.ts'
+import { nextDueSql } from './next-due.ts'
+
+// What every transaction on a queue begins with: all that is small, by one statement.
+
+/** How a queue is found. */
+export interface Glance {
+  readonly ready: number
+  readonly in_flight: number
+  readonly delayed: number
+  readonly dead: number
+  /** Of the whole file (Q1). */
+  readonly next_id: number
+  /** How many use it, and how many of them, one or none, are who looks. */
+  readonly users: number
+  readonly own: number
+  readonly next_due_at: number | null
+}
+
+const GLANCE = `select ready, in_flight, delayed, dead,
+    (select max(next_id) from queues) as next_id,
+    (select count(*) from sessions where sessions.queue = queues.queue) as users,
+    exists (select 1 from sessions where session = ? and sessions.queue = queues.queue) as own,
+    ${nextDueSql('queues.queue')} as next_due_at
+  from queues where queue = ?`
+
+/** Looks at a queue for one of its users. */
+export function glanceAt(tx: Transaction, queue: number, session: number): Glance {
+  return tx.sql(GLANCE).get(session, queue) as Glance
+}
