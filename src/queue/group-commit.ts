@@ -11,7 +11,7 @@ import type {
 import type { StoreError } from '../store/store-error.ts'
 import { Halves } from './halves.ts'
 import type { Meter } from './meter.ts'
-import { MOST_ITEMS, type PushEntry, PushLine, type StoredGroup } from './push-line.ts'
+import { MOST_ENTRIES, MOST_ITEMS, type PushEntry, PushLine, type StoredGroup } from './push-line.ts'
 import type { Push } from './push-options.ts'
 import type { Durability } from './queue.ts'
 import type { Asked, Takers } from './takers.ts'
@@ -218,8 +218,9 @@ export class GroupCommit<D> {
   }
 
   #nextChanges(most: number): ChangeEntry[] {
+    const mostEntries = Math.min(MOST_ENTRIES, most)
     let [count, items] = [0, 0]
-    while (count < most && items < MOST_ITEMS) {
+    while (count < mostEntries && items < MOST_ITEMS) {
       items += this.#changes[count++]!.changes.length
     }
     return this.#changes.splice(0, count)

@@ -8,8 +8,12 @@ import { QueueError } from './queue-error.ts'
 //   L2. Nobody overtakes it: where pushes may have to wait, one batch with pushes is under way at a
 //       time, and the store keeps out all that follow one that found no room.
 
-/** Bounds on one batch: the event loop must not be held up by what it makes or answers. */
-export const MOST_ITEMS = 512
+/**
+ * Bounds on one batch: the event loop must not be held up by what it makes or answers. Who waits for
+ * an answer of his own costs more than one more message of a list.
+ */
+export const MOST_ENTRIES = 512
+export const MOST_ITEMS = 1_024
 export const MOST_LENGTH = 4 * 1024 * 1024
 
 const NO_DISK =
@@ -100,13 +104,14 @@ export class PushLine {
   /** Takes out up to so many for the next batch; `answer` or `fail` has to follow. */
   next(most: number): readonly PushEntry[] {
     if (!this.isReady) return []
+    const mostEntries = Math.min(MOST_ENTRIES, most)
     const mostItems = Math.min(MOST_ITEMS, this.#room())
     let [count, items, length] = [0, 0, 0]
     for (const entry of this.#entries) {
       items += entry.items
       length += entry.length
       if (count > 0 && (items > mostItems || length > MOST_LENGTH)) break
-      if (++count >= most) break
+      if (++count >= mostEntries) break
     }
     const next = this.#entries.splice(0, count)
     if (this.#entries.length === 0) this.#isFull = false
