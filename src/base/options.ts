@@ -12,7 +12,10 @@ export interface Option<T> {
   readonly fallback: T
 }
 
-type Resolved<Table> = { readonly [K in keyof Table]: Table[K] extends Option<infer T> ? T : never }
+/** What a table of options comes to. */
+export type Resolved<Table> = {
+  readonly [K in keyof Table]: Table[K] extends Option<infer T> ? T : never
+}
 
 /**
  * Checks `given` against a table of options and fills in what is missing.

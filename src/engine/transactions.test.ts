@@ -47,6 +47,17 @@ describe('the check of the store', () => {
     )
   })
 
+  test('tells why a store has none', () => {
+    const definition = defineTransaction('sqlite', 'pay', [code])
+
+    expect(() => checkTransaction(definition, 'sqlite', 'it is in memory')).toThrow(
+      'transaction "pay" cannot run: it is in memory',
+    )
+    expect(() =>
+      checkTransaction(activity('plain', code) as ActivityDefinition, 'sqlite', 'it is in memory'),
+    ).not.toThrow()
+  })
+
   test('lets pass the same kind, and plain activities on any', () => {
     const definition = defineTransaction('postgres', 'pay', [code])
 

@@ -28,12 +28,22 @@ export function defineTransaction(
   return { ...(definition as ActivityDefinition), transaction: store }
 }
 
-/** Refuses a transaction whose SQL is for another kind of store than the one in use. */
-export function checkTransaction(definition: ActivityDefinition, store: string): void {
+/**
+ * Refuses a transaction that can never succeed: its SQL is for another kind of store than the one in
+ * use, or that one has none, for the reason given.
+ */
+export function checkTransaction(
+  definition: ActivityDefinition,
+  store: string,
+  without?: string,
+): void {
   const { name, transaction } = definition
-  if (transaction === undefined || transaction === store) return
-  throw new TypeError(
-    `transaction "${name}" is made by transaction() of holdfast/${transaction}, but this store is ` +
-      `of kind "${store}": define it with the one of holdfast/${store}`,
-  )
+  if (transaction === undefined) return
+  if (transaction !== store) {
+    throw new TypeError(
+      `transaction "${name}" is made by transaction() of holdfast/${transaction}, but this store is ` +
+        `of kind "${store}": define it with the one of holdfast/${store}`,
+    )
+  }
+  if (without !== undefined) throw new TypeError(`transaction "${name}" cannot run: ${without}`)
 }

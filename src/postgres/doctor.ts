@@ -1,13 +1,14 @@
 import { systemClock } from '../base/clock.ts'
 import type { Duration } from '../base/duration.ts'
-import { duration } from '../base/options.ts'
+import { duration, resolveOptions } from '../base/options.ts'
 import { type Connections, connectionsFor, type Session } from './connections.ts'
 import { checkHearing } from './doctor-hearing.ts'
 import type { Finding } from './finding.ts'
-import { type PostgresOptions, postgresSettings } from './options.ts'
+import { POSTGRES_OPTIONS, type PostgresOptions, settingsOf } from './options.ts'
 import { quoted } from './schema-name.ts'
 import { type AppliedFile, FILES, readApplied, schemaState } from './schema-state.ts'
 import { checkSettings } from './settings.ts'
+import { strangersError } from './strangers.ts'
 
 /** Which database `doctor` looks at: the same options as for `postgres`. */
 export interface DoctorOptions extends PostgresOptions {
@@ -29,9 +30,11 @@ const SAME_TIME_MS = 1_000
  * whether its version fits, whether its clock does, and whether notifications reach it.
  */
 export async function doctor(options: DoctorOptions = {}): Promise<readonly Finding[]> {
-  const { longTransaction = LONG_MS, ...rest } = options
-  const longMs = duration(LONG_MS).check(longTransaction, 'doctor: longTransaction')
-  const settings = postgresSettings(rest)
+  const { longTransaction: longMs, ...rest } = resolveOptions('doctor', options, {
+    ...POSTGRES_OPTIONS,
+    longTransaction: duration(LONG_MS),
+  })
+  const settings = settingsOf('doctor', rest)
   const { schema, listenTo } = settings
   const connections = connectionsFor(settings)
   try {
@@ -111,6 +114,11 @@ async function checkMigrations(session: Session, schema: string): Promise<Findin
       if (missing.length === 0) {
         const detail = `schema "${schema}" is that of version ${FILES.version}`
         return { level: 'ok', what, detail, fix: '' }
+      }
+      const strangers = await strangersError(session, schema, missing, applied.length === 0)
+      if (strangers !== undefined) {
+        const fix = 'use another schema'
+        return { level: 'error', what, detail: strangers.message, fix }
       }
       return {
         level: 'error',

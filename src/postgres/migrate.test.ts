@@ -198,6 +198,74 @@ test('an up-to-date schema is only read', async () => {
   await expect(migrate(client, database.schema, FILES)).resolves.toBeUndefined()
 })
 
+describe('a schema that somebody else uses', () => {
+  test.each([
+    ['a table', 'create table runs (n integer)', 'table "runs"'],
+    ['a view', 'create view history as select 1', 'view "history"'],
+    ['a sequence', 'create sequence instance_numbers', 'sequence "instance_numbers"'],
+    ['a type', `create type state as enum ('on')`, 'type "state"'],
+    [
+      'a function',
+      `create function send(text) returns text language sql as 'select $1'`,
+      'function "send"',
+    ],
+  ])('%s with a name of ours is named, and nothing is changed', async (_, sql, named) => {
+    await using database = await testSchema()
+    const { url, schema } = database
+    await database.query(`create schema ${schema}`)
+    await database.query(sql)
+    const before = await manifestOf(database)
+    const store = postgresWorkflowStore({ source: { url }, schema })
+
+    const refused = await store.open().catch((error: unknown) => error)
+    const refusedSql = database.query(migrationSql({ schema }))
+    await expect(refusedSql).rejects.toThrow(
+      `under names that Holdfast needs: ${named}; use another`,
+    )
+    await database.query('rollback')
+    await store.close()
+
+    expect(refused).toMatchObject({
+      name: 'StoreError',
+      code: 'misconfigured',
+      message: expect.stringContaining(
+        `schema "${schema}" holds what is not Holdfast's under names that Holdfast needs: ${named};`,
+      ),
+    })
+    expect(refused).toMatchObject({ message: expect.stringContaining('give another schema') })
+    expect(await manifestOf(database)).toBe(before)
+  })
+
+  test('tables and functions with other names are left alone', async () => {
+    await using database = await testSchema()
+    await database.query(`create schema ${database.schema}`)
+    await database.query('create table orders (n integer)')
+    await database.query(`create function two() returns integer language sql as 'select 2'`)
+
+    await migrate(await database.connect(), database.schema)
+
+    expect(await database.query('select two(), count(*)::int as orders from orders')).toEqual([
+      { two: 2, orders: 0 },
+    ])
+  })
+
+  test('a table that a later migration is to make is named as well', async () => {
+    await using database = await testSchema()
+    const client = await database.connect()
+    await migrate(client, database.schema, FILES)
+    await database.query('create table letters (c text)')
+    const more = { name: 'migrations/0002_more', checksum: 'a', sql: 'create table letters ()' }
+
+    const refused = migrate(client, database.schema, { ...FILES, migrations: [NUMBERS, more] })
+
+    await expect(refused).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringContaining('table "letters"'),
+    })
+    expect(await applied(database)).toHaveLength(2)
+  })
+})
+
 function applied(database: TestSchema): Promise<{ name: string; checksum: string }[]> {
   return database.query('select name, checksum from holdfast_migrations order by name')
 }
@@ -373,6 +441,22 @@ describe('SQL for others to run', () => {
 
     expect(await applied(database)).toEqual(await applied(other))
     expect(await manifestOf(database)).toBe(await manifestOf(other))
+  })
+
+  test('it says nothing of what is in order, and leaves the session as it was', async () => {
+    await using database = await testSchema()
+    const client = await database.connect()
+    await client.query('set client_min_messages to log')
+    const notices: string[] = []
+    client.on('notice', ({ message }) => notices.push(message ?? ''))
+
+    await client.query(migrationSql({ schema: database.schema }))
+    await client.query(migrationSql({ schema: database.schema }))
+
+    expect(notices).toEqual([])
+    expect((await client.query('show client_min_messages')).rows).toEqual([
+      { client_min_messages: 'log' },
+    ])
   })
 
   test('after it a role that may create nothing can open and use the store', async () => {

@@ -5,6 +5,7 @@ import type { Session } from './connections.ts'
 import { quoted } from './schema-name.ts'
 import { FILES, readApplied, type SchemaFiles, schemaState } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
+import { strangersError } from './strangers.ts'
 
 // Brings a schema up to date.
 //
@@ -18,6 +19,7 @@ import type { SqlFile } from './sql-file.ts'
 //       changed: an older version never puts its own procedures in the place of newer ones.
 //   G5. Tables that others use are waited for in short pieces. Whoever waits for a table for long
 //       keeps everybody else from it meanwhile.
+//   G6. Nothing of somebody else's is changed, also where it has a name that ours is to have.
 //
 // Two versions that run side by side call the same procedures. So procedures keep their names and
 // what they are given, and get further parameters with defaults. A version that changes what one
@@ -47,7 +49,7 @@ export async function migrate(
   schema: string,
   files: SchemaFiles = FILES,
 ): Promise<void> {
-  if ((await missing(session, schema, files)).length === 0) return
+  if ((await missing(session, schema, files)).left.length === 0) return
   for (let piece = 1; ; piece++) {
     try {
       return await inTransaction(session, schema, files)
@@ -83,8 +85,10 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
   // Temporary tables of the session are looked at last: by default they would come first.
   await session.query({ text: `set local search_path to ${quoted(schema)}, pg_temp` })
   // Read again: what the lock waited for has been done.
-  const left = await missing(session, schema, files)
+  const { left, isNew } = await missing(session, schema, files)
   if (left.length === 0) return
+  const strangers = await strangersError(session, schema, left, isNew)
+  if (strangers !== undefined) throw strangers
   await session.query({ text: NOTES })
   // In one text: there are many, and each would be a round trip.
   await session.query({ text: left.map(({ sql }) => sql).join('\n;\n') })
@@ -104,15 +108,19 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
   })
 }
 
-/** The files to apply, in order. Throws when the schema is not one we may use. */
+/**
+ * The files to apply, in order, and whether none ever was. Throws when the schema is not one we may
+ * use.
+ */
 async function missing(
   session: Session,
   schema: string,
   files: SchemaFiles,
-): Promise<readonly SqlFile[]> {
-  const state = schemaState(await readApplied(session, schema), schema, files)
+): Promise<{ readonly left: readonly SqlFile[]; readonly isNew: boolean }> {
+  const applied = await readApplied(session, schema)
+  const state = schemaState(applied, schema, files)
   if (state.kind === 'refused') throw state.error
-  return state.kind === 'behind' ? state.missing : []
+  return { left: state.kind === 'behind' ? state.missing : [], isNew: applied.length === 0 }
 }
 
 /** Not `if not exists` alone, which asks for the right to create also when there is nothing to do. */

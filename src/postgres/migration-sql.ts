@@ -3,10 +3,12 @@ import { NOTES } from './migrate.ts'
 import { checkSchemaName, quoted } from './schema-name.ts'
 import { FILES, type SchemaFiles } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
+import { functionsOf, strangersSql, tablesOf } from './strangers.ts'
 
 /**
  * The SQL that creates a schema, or brings it up to date, for those who let nobody but themselves
- * change tables. It is one transaction, can be run again, and refuses a schema of a newer version.
+ * change tables. It is one transaction, can be run again, and refuses a schema of a newer version,
+ * and one in which somebody else has tables or functions of the same names.
  *
  * After it a process can open the store with a role that may not create anything.
  */
@@ -25,11 +27,14 @@ export function sqlFor(schema: string, { migrations, procedures, version }: Sche
   return [
     `-- Holdfast ${version}: brings the schema ${quoted(schema)} up to date.`,
     'begin;',
+    // What is there already, and what was never there to be dropped, is no news. It ends with the transaction.
+    'set local client_min_messages to warning;',
     `select pg_advisory_xact_lock(hashtext('holdfast migrate'), hashtext(${literal(schema)}));`,
     `create schema if not exists ${quoted(schema)};`,
     `set local search_path to ${quoted(schema)}, pg_temp;`,
     NOTES,
     refusal(migrations, version),
+    strangersRefusal(schema, [...migrations, ...procedures]),
     ...migrations.map((file) => once(file, version)),
     ...procedures.flatMap((file) => [ended(file.sql), noted(file, version)]),
     'commit;',
@@ -65,6 +70,23 @@ begin
   if v_newer is not null then
     raise exception 'this schema was brought up to date by version % of Holdfast, this is %',
       v_newer, ${literal(version)};
+  end if;
+end`)
+}
+
+/** Stops when the schema is new to us, and holds what is somebody else's under names of ours. */
+function strangersRefusal(schema: string, files: readonly SqlFile[]): string {
+  const list = (names: readonly string[]): string =>
+    `array[${names.map((name) => literal(name)).join(', ')}]::text[]`
+  return block(`
+declare
+  v_strangers text := (
+    ${strangersSql(literal(schema), list(tablesOf(files)), list(functionsOf(files)))}
+  );
+begin
+  if v_strangers is not null and not exists (select from holdfast_migrations) then
+    raise exception 'this schema holds what is not Holdfast''s under names that Holdfast needs: %; '
+      'use another one', v_strangers;
   end if;
 end`)
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 
+import { doctor } from './doctor.ts'
 import { postgres } from './store.ts'
 import { postgresSettings } from './options.ts'
 
@@ -60,4 +61,19 @@ test.each([
   [{ shema: 'x' }, 'postgres: unknown option "shema", did you mean "schema"?'],
 ])('%j is refused', (given, message) => {
   expect(() => postgresSettings(given as never)).toThrow(message)
+})
+
+test.each([
+  [
+    { conn: 1 },
+    'doctor: unknown option "conn", known are ' +
+      'url, pool, schema, notify, listenUrl, metrics, longTransaction',
+  ],
+  [{ longTransactions: 1 }, 'doctor: unknown option "longTransactions", did you mean'],
+  [{ schema: 'pg_own' }, 'doctor: schema must not start with "pg_", got "pg_own"'],
+  [{ longTransaction: 'long' }, 'doctor: longTransaction '],
+  [{ url: 'postgres://a/b', pool: POOL }, 'doctor: give url or pool, not both'],
+  [5, 'doctor: options must be a plain object, got 5'],
+])('doctor refuses %j as its own', async (given, message) => {
+  await expect(doctor(given as never)).rejects.toThrow(message)
 })

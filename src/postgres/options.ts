@@ -1,7 +1,8 @@
 import { describe } from '../base/describe.ts'
-import type { Metrics } from '../base/metrics.ts'
-import { having, oneOf, option, resolveOptions } from '../base/options.ts'
+import { type Metrics, metricsSink } from '../base/metrics.ts'
+import { having, oneOf, option, type Resolved, resolveOptions } from '../base/options.ts'
 import type { PgPool } from './driver.ts'
+import { harmlessSink } from './metrics.ts'
 import { checkSchemaName } from './schema-name.ts'
 
 /** Which database, and where in it. */
@@ -50,40 +51,56 @@ export interface PostgresSettings {
   readonly schema: string
   /** Where the connection that hears hints comes from; `undefined` when none is wanted. */
   readonly listenTo?: PostgresSource | undefined
+  /** Harms nobody when it throws. */
   readonly metrics?: Metrics | undefined
 }
 
 /** Where connections come from. */
 export type PostgresSource = { readonly url: string | undefined } | { readonly pool: PgPool }
 
+/** What is known, for whoever takes these options beside some of its own. */
+export const POSTGRES_OPTIONS = {
+  url: option(databaseUrl, undefined),
+  pool: option(having<PgPool>('a pg.Pool', ['connect', 'on', 'removeListener']), undefined),
+  schema: option(checkSchemaName, 'holdfast'),
+  notify: oneOf(['auto', 'off'], 'auto'),
+  listenUrl: option(databaseUrl, undefined),
+  metrics: option(metricsSink, undefined),
+}
+
 /** Checks options and fills in the defaults. */
 export function postgresSettings(given: PostgresOptions = {}): PostgresSettings {
-  const { url, pool, schema, notify, listenUrl, metrics } = resolveOptions('postgres', given, {
-    url: option(databaseUrl, undefined),
-    pool: option(having<PgPool>('a pg.Pool', ['connect', 'on', 'removeListener']), undefined),
-    schema: option(checkSchemaName, 'holdfast'),
-    notify: oneOf(['auto', 'off'], 'auto'),
-    listenUrl: option(databaseUrl, undefined),
-    metrics: option(having<Metrics>('a metrics sink', ['count', 'record']), undefined),
-  })
+  return settingsOf('postgres', resolveOptions('postgres', given, POSTGRES_OPTIONS))
+}
+
+/** What options that were checked come to; `owner` is who was given them. */
+export function settingsOf(
+  owner: string,
+  { url, pool, schema, notify, listenUrl, metrics }: Resolved<typeof POSTGRES_OPTIONS>,
+): PostgresSettings {
   if (url !== undefined && pool !== undefined) {
-    throw new TypeError('postgres: give url or pool, not both')
+    throw new TypeError(`${owner}: give url or pool, not both`)
   }
   if (notify === 'off' && listenUrl !== undefined) {
-    throw new TypeError("postgres: listenUrl has no use when notify is 'off'")
+    throw new TypeError(`${owner}: listenUrl has no use when notify is 'off'`)
   }
-  if (pool !== undefined && notify === 'auto' && listenUrl === undefined) checkRoom(pool)
+  if (pool !== undefined && notify === 'auto' && listenUrl === undefined) checkRoom(owner, pool)
   const source = pool === undefined ? { url } : { pool }
   const ears = listenUrl === undefined ? source : { url: listenUrl }
-  return { source, schema, metrics, listenTo: notify === 'off' ? undefined : ears }
+  return {
+    source,
+    schema,
+    metrics: metrics && harmlessSink(metrics),
+    listenTo: notify === 'off' ? undefined : ears,
+  }
 }
 
 /** The connection that listens is kept: with no other one, everything would wait for ever. */
-function checkRoom(pool: PgPool): void {
+function checkRoom(owner: string, pool: PgPool): void {
   const { max } = (pool as { options?: { max?: unknown } }).options ?? {}
   if (typeof max !== 'number' || max > 1) return
   throw new RangeError(
-    `postgres: pool must have room for more than the one connection that is kept for hints, got ` +
+    `${owner}: pool must have room for more than the one connection that is kept for hints, got ` +
       `max: ${max}; six are enough, or give notify: 'off'`,
   )
 }

@@ -11,7 +11,13 @@ import type {
 import type { StoreError } from '../store/store-error.ts'
 import { Halves } from './halves.ts'
 import type { Meter } from './meter.ts'
-import { MOST_ENTRIES, MOST_ITEMS, type PushEntry, PushLine, type StoredGroup } from './push-line.ts'
+import {
+  MOST_ENTRIES,
+  MOST_ITEMS,
+  type PushEntry,
+  PushLine,
+  type StoredGroup,
+} from './push-line.ts'
 import type { Push } from './push-options.ts'
 import type { Durability } from './queue.ts'
 import type { Asked, Takers } from './takers.ts'

@@ -98,7 +98,7 @@ async function handleOne<T>(
 }
 
 async function giveUp<T>(
-  { handlerBackoff, random, log }: HandleSetup<T>,
+  { handlerBackoff, maxAttempts, random, log }: HandleSetup<T>,
   delivery: OwnDelivery<T>,
   error: unknown,
 ): Promise<void> {
@@ -107,6 +107,11 @@ async function giveUp<T>(
   if (!isRetryable(error)) {
     log.warn({ id, attempt, err: error }, 'a message could not be handled and is set aside')
     return delivery.setAside(reason)
+  }
+  if (attempt >= maxAttempts) {
+    const words = 'a message could not be handled in its last attempt and is set aside'
+    log.warn({ id, attempt, err: error }, words)
+    return delivery.nack({ reason })
   }
   const delayMs = Math.ceil(backoffMs(handlerBackoff, attempt, random))
   log.warn({ id, attempt, delayMs, err: error }, 'a message could not be handled')

@@ -4,8 +4,7 @@
 //   M2. A sink that throws, or rejects, harms nobody. Its first mistake is a line in the log.
 
 import type { Logger } from '../base/log.ts'
-import type { Metrics } from '../base/metrics.ts'
-import { catchRejection } from '../base/thenable.ts'
+import { harmless, type Metrics } from '../base/metrics.ts'
 import type { BatchAnswer, Change, ChangeKind, Happened, PushGroup } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
 
@@ -27,13 +26,12 @@ const COUNTED: readonly (readonly [kind: ChangeKind, name: string])[] = [
 export class Meter {
   readonly #metrics: Metrics
   readonly #labels: { readonly queue: string }
-  readonly #log: Logger
-  #hasComplained = false
 
   constructor(metrics: Metrics, queue: string, log: Logger) {
-    this.#metrics = metrics
+    this.#metrics = harmless(metrics, (error) => {
+      log.error({ err: error }, 'a metrics sink threw; further throws are not logged')
+    })
     this.#labels = { queue }
-    this.#log = log
   }
 
   /** A batch was answered. */
@@ -67,8 +65,7 @@ export class Meter {
 
   /** A batch failed. */
   failed({ code }: StoreError): void {
-    const labels = { ...this.#labels, code }
-    this.#tell((sink) => sink.count('holdfast_queue_errors', 1, labels))
+    this.#metrics.count('holdfast_queue_errors', 1, { ...this.#labels, code })
   }
 
   /** The store has seen this happen. */
@@ -84,25 +81,10 @@ export class Meter {
   }
 
   #count(name: string, by: number): void {
-    if (by > 0) this.#tell((sink) => sink.count(name, by, this.#labels))
+    if (by > 0) this.#metrics.count(name, by, this.#labels)
   }
 
   #record(name: string, value: number): void {
-    this.#tell((sink) => sink.record(name, value, this.#labels))
-  }
-
-  #tell(tell: (sink: Metrics) => void): void {
-    try {
-      catchRejection(tell(this.#metrics), (error) => this.#complain(error))
-    } catch (error) {
-      this.#complain(error)
-    }
-  }
-
-  // Once: a broken sink would fill the log.
-  #complain(error: unknown): void {
-    if (this.#hasComplained) return
-    this.#hasComplained = true
-    this.#log.error({ err: error }, 'a metrics sink threw; further throws are not logged')
+    this.#metrics.record(name, value, this.#labels)
   }
 }

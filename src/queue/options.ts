@@ -2,7 +2,7 @@ import { type ResolvedBackoff, resolveBackoff } from '../base/backoff.ts'
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
-import type { Metrics } from '../base/metrics.ts'
+import { type Metrics, metricsSink } from '../base/metrics.ts'
 import { flag, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
 import { storedDuration } from './durations.ts'
 import { Meter } from './meter.ts'
@@ -88,7 +88,7 @@ export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSetti
     dedupeWindow: storedDuration(300_000, { min: 1 }),
     codec: option(codecOf, defaultQueueCodec),
     log: option(logger, defaultLog),
-    metrics: option(having<Metrics>('a metrics sink', ['count', 'record']), undefined),
+    metrics: option(metricsSink, undefined),
   })
   const { name, metrics } = options
   const log = childLog(options.log, { queue: name })

@@ -18,6 +18,8 @@ import { TransactStatements } from './transact-statements.ts'
 const LONGEST_SLEEP_MS = 10
 // Each text is prepared once and kept; code that writes values into its SQL makes another each time.
 const MOST_TEXTS = 1_000
+const IN_MEMORY =
+  'a transaction needs a database in a file; one in memory can be used by its own thread only'
 
 /** Runs transactions on a file. */
 export class SqliteTransactor {
@@ -30,13 +32,19 @@ export class SqliteTransactor {
     this.#settings = settings
   }
 
+  /** Why there can be no transactions; `undefined` when there can. */
+  get unable(): string | undefined {
+    return this.#settings.path === ':memory:' ? IN_MEMORY : undefined
+  }
+
   /** See `WorkflowStore.transact`. */
   async transact(work: Transact, clockOffsetMs: number): Promise<'done' | 'refused'> {
-    const { path, busyMs } = this.#settings
+    const { busyMs } = this.#settings
+    const { unable } = this
     const start = performance.now()
     for (let sleepMs = 0.5; ; sleepMs = Math.min(sleepMs * 2, LONGEST_SLEEP_MS)) {
       if (this.#closed) throw new StoreError('closed', 'sqlite transact', 'the store was closed')
-      if (path === ':memory:') throw inMemory()
+      if (unable !== undefined) throw new StoreError('misconfigured', 'sqlite transact', unable)
       const end = this.#attempt(work, clockOffsetMs)
       if (!(end instanceof StoreError)) return end
       if (performance.now() - start >= busyMs) throw end
@@ -105,12 +113,4 @@ export class SqliteTransactor {
     this.#database = undefined
     this.#texts.clear()
   }
-}
-
-function inMemory(): StoreError {
-  return new StoreError(
-    'misconfigured',
-    'sqlite transact',
-    'a transaction needs a database in a file; one in memory can be used by its own thread only',
-  )
 }

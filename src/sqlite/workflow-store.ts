@@ -48,6 +48,7 @@ import { withinTransaction } from './within.ts'
 export class SqliteWorkflowStore implements WorkflowStore {
   readonly kind = 'sqlite'
   readonly hints: HintStore
+  readonly withoutTransactions: string | undefined
   readonly #thread: SqliteThread
   readonly #onClose: () => Promise<void>
   readonly #transactor: SqliteTransactor
@@ -60,6 +61,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
     this.#onClose = onClose
     this.hints = thread.hub.hintsOf((interest) => this.#call('news', interest))
     this.#transactor = new SqliteTransactor(thread.settings)
+    this.withoutTransactions = this.#transactor.unable
   }
 
   async open(): Promise<void> {

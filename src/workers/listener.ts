@@ -1,5 +1,5 @@
 import type { Logger } from '../base/log.ts'
-import type { Metrics } from '../base/metrics.ts'
+import { harmless, type Metrics } from '../base/metrics.ts'
 import { catchRejection } from '../base/thenable.ts'
 import type { Directive } from './directive.ts'
 
@@ -93,20 +93,18 @@ export function logListener(log: Logger): Listener<unknown> {
   }
 }
 
-/**
- * Count and time the passes of a worker.
- *
- * One makes one call and returns what that returns, so that `Listeners` sees it fail in any way,
- * and a counter that fails does not keep times from being taken.
- */
-export function metricsListeners(name: string, metrics: Metrics): readonly Listener<unknown>[] {
+/** Counts and times the passes of a worker. */
+export function metricsListener(name: string, sink: Metrics, log: Logger): Listener<unknown> {
   const labels = { worker: name }
-  const record = (ms: number): void => metrics.record('holdfast_worker_pass_ms', ms, labels)
-  return [
-    {
-      onComplete: () => metrics.count('holdfast_worker_passes', 1, labels),
-      onError: () => metrics.count('holdfast_worker_failures', 1, labels),
-    },
-    { onComplete: record, onError: record },
-  ]
+  const metrics = harmless(sink, (error) => {
+    log.error({ err: error }, 'a metrics sink threw; further throws are not logged')
+  })
+  const tell = (counter: string, ms: number): void => {
+    metrics.count(counter, 1, labels)
+    metrics.record('holdfast_worker_pass_ms', ms, labels)
+  }
+  return {
+    onComplete: (ms) => tell('holdfast_worker_passes', ms),
+    onError: (ms) => tell('holdfast_worker_failures', ms),
+  }
 }

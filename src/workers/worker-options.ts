@@ -3,13 +3,13 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
-import type { Metrics } from '../base/metrics.ts'
+import { type Metrics, metricsSink } from '../base/metrics.ts'
 import { type Notify, PermitNotify } from '../base/notify.ts'
 import { duration, having, list, oneOf, option, resolveOptions } from '../base/options.ts'
 import { checkSignal } from '../base/signal.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { type Limit, resolveLimit } from './limit.ts'
-import { type Listener, Listeners, logListener, metricsListeners } from './listener.ts'
+import { type Listener, Listeners, logListener, metricsListener } from './listener.ts'
 import { type Pacing, type ResolvedPacing, resolvePacing } from './pacing.ts'
 
 /** Everything about a worker that is not its pass. All of it may be left out. */
@@ -91,13 +91,14 @@ export function resolveWorkerOptions<P>(name: string, given: WorkerOptions<P>): 
     onThrow: oneOf(['retry', 'propagate'], 'retry'),
     listeners: list(having<Listener<never>>('a listener', [])),
     log: option(logger, defaultLog),
-    metrics: option(having<Metrics>('a metrics sink', ['count', 'record']), undefined),
+    metrics: option(metricsSink, undefined),
     signal: option((value) => signalOf(value, owner), undefined),
     clock: option(having<Clock>('a clock', ['now', 'date', 'after', 'yield']), undefined),
     random: option(randomSource, Math.random),
   })
   const log = childLog(options.log, { worker: name })
-  const meters = options.metrics === undefined ? [] : metricsListeners(name, options.metrics)
+  const { metrics } = options
+  const meters = metrics === undefined ? [] : [metricsListener(name, metrics, log)]
   return {
     wakeOn: options.wakeOn,
     everyMs: options.every,

@@ -25,6 +25,8 @@ export interface AttemptHost extends CallHost {
   /** The store's time. */
   now(): number
   readonly storeKind: string
+  /** Why that store has no transactions, if it has none. */
+  readonly withoutTransactions?: string | undefined
   /** Runs code in a transaction of the store, which takes its result. */
   transact(call: ActivityCall, code: (tx: unknown) => string | Promise<string>): Promise<void>
 }
@@ -53,7 +55,7 @@ export function runAttempt(
 function begin(call: ActivityCall, host: AttemptHost): unknown {
   const { definition } = call.called
   if (definition?.transaction === undefined) return limited(call, host, () => invoke(call, host))
-  checkKind(definition, host)
+  checkStore(definition, host)
   return limited(call, host, () => inTransaction(call, host), 'is waited for')
 }
 
@@ -77,9 +79,9 @@ function failed(call: ActivityCall, host: AttemptHost, error: unknown): AttemptE
   }
 }
 
-function checkKind(definition: ActivityDefinition, { storeKind }: AttemptHost): void {
+function checkStore(definition: ActivityDefinition, host: AttemptHost): void {
   try {
-    checkTransaction(definition, storeKind)
+    checkTransaction(definition, host.storeKind, host.withoutTransactions)
   } catch (error) {
     throw new FinalError(error)
   }
