@@ -8,24 +8,52 @@ const LONG =
 
 const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId)
 
+const ALONE = 'a process each'
+
+const isAlone = ({ project }: TestSpecification): boolean => project.name === ALONE
+
+// A process is kept only while the next file may share it, so those with their own go together.
+const rank = (file: TestSpecification): number => (isAlone(file) ? 0 : 2) + (isLong(file) ? 0 : 1)
+
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- it is a method of vitest's
     const sorted = await super.sort(files)
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    return sorted.toSorted((one, other) => rank(one) - rank(other))
   }
+}
+
+// Tests that only call our code: a process that runs many of their files loads it once. Nothing of
+// ours may notice, since programs too open and close many stores in one process.
+const SHARING = [
+  'src/{base,engine,store,workers}/**/*.test.ts',
+  'test/{contract,engine,properties,races,tasks}/**/*.test.ts',
+]
+
+const shared = {
+  testTimeout: 20_000,
+  // Most tests wait for a disk, a clock or another process: three at a time fit on two cores.
+  maxWorkers: 3,
 }
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-    // Starts PostgreSQL, unless HOLDFAST_TEST_PG_URL names one.
+    // Starts PostgreSQL once for all, unless HOLDFAST_TEST_PG_URL names one.
     globalSetup: ['test/support/postgres-setup.ts'],
     // A rejection or a timer that outlives its test is a fault of the code under test.
     dangerouslyIgnoreUnhandledErrors: false,
-    testTimeout: 20_000,
-    // Most tests wait for a disk, a clock or another process: three at a time fit on two cores.
-    maxWorkers: 3,
     sequence: { sequencer: LongFilesFirst },
+    maxWorkers: shared.maxWorkers,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: ALONE,
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...SHARING],
+        },
+      },
+      { test: { ...shared, name: 'shared processes', include: SHARING, isolate: false } },
+    ],
   },
 })

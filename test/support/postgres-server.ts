@@ -1,5 +1,13 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -25,27 +33,64 @@ interface User {
 const READY = 'database system is ready to accept connections'
 const USER = 'holdfast'
 
-/** Makes a database cluster and starts it. `settings` are lines of `postgresql.conf`. */
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
+/**
+ * Makes a database cluster and starts it. `settings` are lines of `postgresql.conf`; its data is kept
+ * in a new folder in `dataUnder`.
+ */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  dataUnder = tmpdir(),
+): Promise<PostgresServer> {
   // PostgreSQL refuses to run as root.
   const user = process.getuid?.() === 0 ? otherUser() : undefined
-  if (user !== undefined) chownSync(folder, user.uid, user.gid)
+  const folders: Folders = { home: newFolder(tmpdir(), user), data: newFolder(dataUnder, user) }
   try {
-    const bin = reachable(binaries(), folder, user)
-    const data = join(folder, 'data')
+    const bin = reachable(binaries(), folders.home, user)
     const options = ['--auth=trust', `--username=${USER}`, '--encoding=UTF8', '--locale=C']
-    run(join(bin, 'initdb'), [...options, '--no-sync', `--pgdata=${data}`], folder, user)
-    return await launch(bin, folder, user, settings)
+    const pgdata = `--pgdata=${folders.data}`
+    run(join(bin, 'initdb'), [...options, '--no-sync', pgdata], folders.home, user)
+    return await launch(bin, folders, user, settings)
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
+    removeFolders(folders)
     throw error
+  }
+}
+
+/** Apart, because programs, which may have to be copied, cannot be started from everywhere. */
+interface Folders {
+  readonly home: string
+  readonly data: string
+}
+
+function newFolder(under: string, user: User | undefined): string {
+  const folder = mkdtempSync(join(under, 'holdfast-postgres-'))
+  if (user !== undefined) chownSync(folder, user.uid, user.gid)
+  return folder
+}
+
+function removeFolders(folders: Folders): void {
+  for (const folder of Object.values(folders)) rmSync(folder, { recursive: true, force: true })
+}
+
+const MEMORY = '/dev/shm'
+const ROOM_BYTES = 2 * 1024 ** 3
+
+/**
+ * A folder in memory if there is one with room, for servers whose machine stays on: they still call
+ * fsync, as they must, and need not wait for a disk. In a container it may be too small.
+ */
+export function fastFolder(): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize >= ROOM_BYTES ? MEMORY : tmpdir()
+  } catch {
+    return tmpdir()
   }
 }
 
 async function launch(
   bin: string,
-  folder: string,
+  folders: Folders,
   user: User | undefined,
   settings: readonly string[],
 ): Promise<PostgresServer> {
@@ -59,8 +104,8 @@ async function launch(
     const args = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', ...settings]
     child = spawn(
       join(bin, 'postgres'),
-      ['-D', join(folder, 'data'), '-p', String(port), ...args.flatMap((arg) => ['-c', arg])],
-      { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], ...user },
+      ['-D', folders.data, '-p', String(port), ...args.flatMap((arg) => ['-c', arg])],
+      { cwd: folders.home, stdio: ['ignore', 'ignore', 'pipe'], ...user },
     )
     await ready(child)
     process.once('exit', killAtExit)
@@ -83,7 +128,7 @@ async function launch(
     stop,
     async remove() {
       await stop('immediate')
-      rmSync(folder, { recursive: true, force: true })
+      removeFolders(folders)
     },
   }
 }

@@ -6,6 +6,7 @@ import { silentLog } from '../../src/base/log.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { quoted } from '../../src/postgres/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
+import { Database } from '../../src/sqlite/database.ts'
 import type { OperationName } from '../../src/sqlite/operations/table.ts'
 import type { SqliteSettings } from '../../src/sqlite/options.ts'
 import { SqliteThread } from '../../src/sqlite/thread.ts'
@@ -13,7 +14,9 @@ import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
 import type { HintListener, Listening } from '../../src/store/hints.ts'
 import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
 import type { RowCounts, StoreUnderTest } from '../../src/testing/contract/store-under-test.ts'
-import { testSchema } from './postgres.ts'
+import { anySql } from './any-sql.ts'
+import { reuseSchema } from './reused-schemas.ts'
+import { reuseWorker } from './reused-threads.ts'
 import { settingsFor, tempFile } from './sqlite.ts'
 
 // The two stores with the knobs of the contract suite, and SQL behind them.
@@ -39,18 +42,16 @@ export async function openSqlite({
   const stores: SqliteWorkflowStore[] = []
   const shared = settings.path === ':memory:' ? peepholeThread(settings) : undefined
   let offsetMs = 0
-  const another = async (thread = shared ?? new SqliteThread(settings)) => {
+  const another = async (thread = shared ?? new SqliteThread(settings, reuseWorker)) => {
     const store = new SqliteWorkflowStore(thread, shared && (async () => {}))
     store.advanceClock(offsetMs)
     stores.push(store)
     await store.open()
     return store
   }
-  const thread = shared ?? peepholeThread(settings)
-  const looking = shared ?? peepholeThread(settings)
-  const store = await another(thread)
-  const sql: Sql = async (text, ...values) =>
-    (await looking.call('sql' as OperationName, [text, ...values] as never)) as never
+  const store = await another()
+  const looking = shared === undefined ? lookIntoFile(settings) : lookIntoMemory(shared)
+  const { sql } = looking
 
   return {
     store,
@@ -70,14 +71,15 @@ export async function openSqlite({
 }
 
 /**
- * A store in a schema of its own; `prefix` begins its name. With `hints`, somebody listens through
- * each connection to it, as in a process of its own.
+ * A store in a schema that nobody else uses meanwhile; `prefix` begins its name. With `hints`,
+ * somebody listens through each connection to it, as in a process of its own.
  */
 export async function openPostgres({
   prefix = 'contract',
   hints = false,
 } = {}): Promise<OpenedStore> {
-  const database = await testSchema(prefix)
+  const reused = await reuseSchema(prefix)
+  const { database } = reused
   const { url, schema } = database
   const stores: WorkflowStore[] = []
   const listening: Listening[] = []
@@ -90,6 +92,7 @@ export async function openPostgres({
     return store
   }
   const store = await another()
+  await reused.made()
   const sql: Sql = (text, ...values) => {
     let count = 0
     return database.query(
@@ -118,7 +121,7 @@ export async function openPostgres({
     async [Symbol.asyncDispose]() {
       await Promise.all(listening.map((ear) => ear.close()))
       await Promise.all(stores.map((open) => open.close()))
-      await database[Symbol.asyncDispose]()
+      await reused[Symbol.asyncDispose]()
     },
   }
 }
@@ -172,6 +175,34 @@ function knobs(sql: Sql): Pick<StoreUnderTest, 'corrupt' | 'kill' | 'attempts' |
         state: await count('state', iid),
       }
     },
+  }
+}
+
+/** A second way into the tables. */
+interface Looking {
+  readonly sql: Sql
+  close(): Promise<void>
+}
+
+/** Without a thread: starting one takes longer than most tests do. */
+function lookIntoFile(settings: SqliteSettings): Looking {
+  let database: Database | undefined
+  return {
+    async sql(text, ...values) {
+      database ??= new Database(settings)
+      return database.write('look', 0, (tx) => anySql(tx, text, ...values)) as never
+    },
+    async close() {
+      database?.close()
+    },
+  }
+}
+
+function lookIntoMemory(thread: SqliteThread): Looking {
+  return {
+    sql: async (text, ...values) =>
+      (await thread.call('sql' as OperationName, [text, ...values] as never)) as never,
+    close: () => thread.close(),
   }
 }
 
