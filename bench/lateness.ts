@@ -15,14 +15,29 @@ export interface DelayedSize {
   readonly lease: Duration
 }
 
+/** Measurements, and when so many are there. */
+function gathering(count: number): {
+  readonly late: number[]
+  readonly all: Promise<void>
+  readonly push: (lateMs: number) => void
+} {
+  const late: number[] = []
+  let complete!: () => void
+  const all = new Promise<void>((resolve) => (complete = resolve))
+  const push = (lateMs: number): void => {
+    if (late.push(lateMs) === count) complete()
+  }
+  return { late, all, push }
+}
+
 /** By how many milliseconds starts are late whose time a client has set; 0 means at once. */
 export async function lateStarts(
   place: Place,
   { count, afterMs, everyMs, lease }: DelayedSize,
 ): Promise<number[]> {
-  const late: number[] = []
+  const { late, push, all } = gathering(count)
   const punctual = workflow<number, void>('punctual', async (dueMs, ctx) => {
-    await ctx.step('begun', () => void late.push(wallMs() - dueMs))
+    await ctx.step('begun', () => push(wallMs() - dueMs))
   })
   await using _ = await open(place.store(), { register: punctual, lease })
   await using client = connect(place.store())
@@ -34,6 +49,8 @@ export async function lateStarts(
     started.push(await client.start(punctual, wallMs() + afterMs, { delay: afterMs }))
     await sleep(everyMs)
   }
+  // Who asks for results now would keep busy what is to be idle.
+  await all
   await Promise.all(started.map((instance) => instance.result({ timeout: '1m' })))
   return late
 }
@@ -43,11 +60,11 @@ export async function lateSleeps(
   place: Place,
   { count, afterMs, everyMs, lease }: DelayedSize,
 ): Promise<number[]> {
-  const late: number[] = []
+  const { late, push, all } = gathering(count)
   const sleeper = workflow<number, void>('sleeper', async (sleepMs, ctx) => {
     const dueMs = ctx.now().getTime() + sleepMs
     await ctx.sleep(sleepMs)
-    await ctx.step('awake', () => void late.push(wallMs() - dueMs))
+    await ctx.step('awake', () => push(wallMs() - dueMs))
   })
   await using runtime = await open(place.store(), { register: sleeper, lease })
   await runtime.run(sleeper, 1)
@@ -57,6 +74,8 @@ export async function lateSleeps(
     started.push(await runtime.start(sleeper, afterMs))
     await sleep(everyMs)
   }
+  // Who asks for results now would keep busy what is to be idle.
+  await all
   await Promise.all(started.map((instance) => instance.result({ timeout: '1m' })))
   return late
 }

@@ -390,6 +390,9 @@ create function owned(p_runtime integer)
 create function post(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], OUT verdicts text, OUT iids bigint[], OUT owners integer[])
   returns record;
 
+create function post_any(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], p_clock bigint, OUT verdicts text, OUT iids bigint[], OUT owners integer[])
+  returns record;
+
 create function post_within(p_token text, p_ids text, p_kinds text, p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities text, p_iids text, p_tell text, OUT answer text)
   returns text;
 
@@ -485,6 +488,9 @@ create function task_lane(p_session text, p_limit_key text, p_deaths integer)
 
 create function tell_hints(p_teller integer, p_has_room boolean, p_mail bigint[], p_due bigint[], p_activities text, p_counts integer[], p_pinned boolean[], p_tos text, p_payloads text, p_count integer, OUT others boolean)
   returns boolean;
+
+create function tell_mail(p_ids text, p_count integer)
+  returns void;
 
 create function tell_parents(p_iids bigint[])
   returns void;

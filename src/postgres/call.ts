@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { Connections, Lane } from './connections.ts'
+import type { Behind, Connections, Lane } from './connections.ts'
 import type { Statement } from './driver.ts'
 import { isOfReplaced } from './errors.ts'
 import { quoted } from './schema-name.ts'
@@ -11,7 +11,14 @@ export type Call = (
   procedure: string,
   values: readonly (string | number | null)[],
   lane?: Lane,
+  behind?: BehindCall,
 ) => Promise<readonly Row[]>
+
+/** A call that leaves right behind another one: see `Behind`. */
+export interface BehindCall extends Pick<Behind, 'over'> {
+  readonly procedure: string
+  readonly values: readonly (string | number | null)[]
+}
 
 // Whatever parsers the process has set for `pg`, our rows stay as the server sent them.
 const AS_SENT = { getTypeParser: () => (value: string) => value }
@@ -40,13 +47,20 @@ export function callerOf(connections: Connections, schema: string): Call {
   }
 
   let prepares = true
-  return async (procedure, values, lane = 'other') => {
+  const follower = ({ procedure, values, over }: BehindCall): Behind => {
+    const { name, text } = statementFor(procedure, values.length)
+    const statement = { ...(prepares && { name }), text, values, types: AS_SENT }
+    return { operation: procedure, statement, over }
+  }
+
+  return async (procedure, values, lane = 'other', behind) => {
     const send = async (statement: Pick<Statement, 'name' | 'text'>): Promise<readonly Row[]> => {
-      const { rows } = await connections.query(procedure, lane, {
-        ...statement,
-        values,
-        types: AS_SENT,
-      })
+      const { rows } = await connections.query(
+        procedure,
+        lane,
+        { ...statement, values, types: AS_SENT },
+        behind && follower(behind),
+      )
       return rows as readonly Row[]
     }
     const statement = statementFor(procedure, values.length)

@@ -18,6 +18,9 @@ import { ServerWatch, wasPromoted } from './server-watch.ts'
 //       statement gets a new one. Nothing is sent twice from here.
 //   N3. Commits have a connection to themselves, so that no other statement delays them. Of a pool
 //       that the user gave, connections are taken and given back one statement at a time.
+//   N4. What is sent behind a statement is a transaction of its own, and its fate is nobody else's.
+//   N5. Closing waits a little for statements that are under way. Those whose answers stay out are
+//       given up: their connections are cut, and whoever waits for them is told that they are lost.
 
 /** Which connections a statement may use. */
 export type Lane = 'commit' | 'other'
@@ -25,11 +28,27 @@ export type Lane = 'commit' | 'other'
 /** Connections to one database. */
 export interface Connections {
   /** Runs one statement. Throws `StoreError`, with `operation` in its message. */
-  query(operation: string, lane: Lane, statement: Statement): Promise<StatementResult>
+  query(
+    operation: string,
+    lane: Lane,
+    statement: Statement,
+    behind?: Behind,
+  ): Promise<StatementResult>
   /** Lends one connection for as long as `use` runs. */
   session<T>(operation: string, use: (client: Session) => Promise<T>): Promise<T>
-  /** Ends the connections once nothing uses them; leaves a pool of the user alone. */
+  /** Ends the connections once nothing uses them (N5); leaves a pool of the user alone. */
   close(): Promise<void>
+}
+
+/**
+ * A statement that leaves right behind another one, before that is answered: the server begins with it
+ * as soon as the other one is committed.
+ */
+export interface Behind {
+  readonly operation: string
+  readonly statement: Statement
+  /** Whether it was carried out; only the first call counts. It is not where a driver cannot do it. */
+  over(isDone: boolean): void
 }
 
 /** A connection on loan. */
@@ -42,6 +61,8 @@ const KEEP_ALIVE_DELAY_MS = 10_000
 // Long after any statement of ours is done. A network that swallows packets tells nobody, and TCP
 // alone would wait for a quarter of an hour.
 const ANSWER_TIMEOUT_MS = 60_000
+/** So long closing waits for what is under way. */
+export const CLOSE_TIMEOUT_MS = 3_000
 
 const TIMELINE = `case
     when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8)
@@ -81,6 +102,8 @@ export interface OwnConnectionOptions {
   readonly applicationName?: string
   /** How long an answer may take. */
   readonly answerWithinMs?: number
+  /** Whether statements may be sent behind others. */
+  readonly pipelines?: boolean
 }
 
 /** Connections of our own to `url`; without one, as the `PG…` variables of the process say. */
@@ -94,7 +117,10 @@ export function ownConnections(
   const poolOf = (lane: Lane): Promise<PgPool> => {
     let pool = pools.get(lane)
     if (pool === undefined) {
-      pool = makePool(url, lane === 'commit' ? 1 : OTHER_CONNECTIONS, options)
+      pool =
+        lane === 'commit'
+          ? makePool(url, 1, options)
+          : makePool(url, OTHER_CONNECTIONS, { ...options, pipelines: true })
       pools.set(lane, pool)
       // Not kept: the package may be installed meanwhile, as tests and notebooks do.
       pool.catch(() => pools.delete(lane))
@@ -134,7 +160,7 @@ export function lentConnections(pool: PgPool, watch = new ServerWatch()): Connec
 export async function makePool(
   url: string | undefined,
   max: number,
-  { address, applicationName = 'holdfast' }: OwnConnectionOptions = {},
+  { address, applicationName = 'holdfast', pipelines = false }: OwnConnectionOptions = {},
 ): Promise<PgPool> {
   const { Pool } = await loadDriver()
   const pool = new Pool({
@@ -147,6 +173,7 @@ export async function makePool(
     // A connection costs the server little, and prepared statements go with it.
     idleTimeoutMillis: 0,
     allowExitOnIdle: false,
+    pipeline: pipelines,
   })
   pool.on('error', ignore)
   guardNew(pool)
@@ -178,6 +205,11 @@ function connectionsOf(
   answerWithinMs = ANSWER_TIMEOUT_MS,
 ): Connections {
   let closed: Promise<void> | undefined
+  /** Statements under way, each to be given up. */
+  const waiting = new Set<() => void>()
+
+  const giveUp = (): void => waiting.forEach((each) => each())
+  const close = (): Promise<void> => answered('close', end(), CLOSE_TIMEOUT_MS).catch(giveUp)
 
   const lend = async <T>(
     operation: string,
@@ -209,13 +241,51 @@ function connectionsOf(
     }
   }
 
+  const ask = (
+    client: PgClient,
+    operation: string,
+    statement: Statement,
+  ): Promise<StatementResult> =>
+    answered(operation, client.query(statement), answerWithinMs, waiting)
+
+  /** Answers as soon as the first of the two is answered; gives the connection back after both. */
+  const pair = (
+    operation: string,
+    lane: Lane,
+    statement: Statement,
+    behind: Behind,
+  ): Promise<StatementResult> =>
+    new Promise((resolve, reject) => {
+      const lent = lend(operation, lane, async (client) => {
+        const answer = ask(client, operation, statement)
+        if (client.pipeline !== true) {
+          behind.over(false)
+          return resolve(await answer)
+        }
+        answer.then(resolve, ignore)
+        const [first, second] = await Promise.allSettled([
+          answer,
+          ask(client, behind.operation, behind.statement),
+        ])
+        behind.over(second.status === 'fulfilled')
+        // Thrown also when only the second one failed: the connection may be of no use any more.
+        for (const settled of [first, second]) {
+          if (settled.status === 'rejected') throw settled.reason
+        }
+      })
+      lent.catch((error: unknown) => {
+        behind.over(false)
+        reject(error)
+      })
+    })
+
   return {
-    query: (operation, lane, statement) =>
-      lend(operation, lane, (client) =>
-        answered(operation, client.query(statement), answerWithinMs),
-      ),
+    query: (operation, lane, statement, behind) =>
+      behind === undefined
+        ? lend(operation, lane, (client) => ask(client, operation, statement))
+        : pair(operation, lane, statement, behind),
     session: (operation, use) => lend(operation, 'other', use),
-    close: () => (closed ??= end()),
+    close: () => (closed ??= close()),
   }
 }
 
@@ -227,14 +297,29 @@ async function connect(operation: string, pool: PgPool): Promise<PgClient> {
   }
 }
 
-/** The answer, or `connection_lost` when it stays out. */
-export function answered<T>(operation: string, answer: Promise<T>, withinMs: number): Promise<T> {
+/**
+ * The answer, or `connection_lost` when it stays out. Until then it stands among those `waiting`, who
+ * can be given up sooner.
+ */
+export function answered<T>(
+  operation: string,
+  answer: Promise<T>,
+  withinMs: number,
+  waiting?: Set<() => void>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const words = `no answer within ${withinMs} ms`
+    const over = (): void => {
+      clearTimeout(timer)
+      waiting?.delete(giveUp)
+    }
+    const lose = (words: string): void => {
+      over()
       reject(new StoreError('connection_lost', operation, words))
-    }, withinMs)
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+    }
+    const giveUp = (): void => lose('the store was closed before there was an answer')
+    const timer = setTimeout(() => lose(`no answer within ${withinMs} ms`), withinMs)
+    waiting?.add(giveUp)
+    answer.then(resolve, reject).finally(over)
   })
 }
 

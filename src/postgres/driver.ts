@@ -18,6 +18,8 @@ export interface StatementResult {
 
 /** A connection that was taken from a pool. */
 export interface PgClient {
+  /** Whether a statement is sent at once, though the one before it has no answer yet. */
+  readonly pipeline?: boolean
   query(statement: Statement): Promise<StatementResult>
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
@@ -43,6 +45,8 @@ export interface PgPoolSettings {
   readonly connectionTimeoutMillis: number
   readonly idleTimeoutMillis: number
   readonly allowExitOnIdle: boolean
+  /** Versions that cannot do it pass over it. */
+  readonly pipeline: boolean
 }
 
 /** The part of the package that makes pools. */

@@ -4,13 +4,20 @@
 //       as they are.
 //   M2. A sink that throws, or rejects, harms nobody. Its first mistake is a warning of the process.
 
-import type { Metrics } from '../base/metrics.ts'
-import { catchRejection } from '../base/thenable.ts'
+import { harmless, type Metrics } from '../base/metrics.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Connections } from './connections.ts'
+import type { Behind, Connections } from './connections.ts'
 import { type Row, wholes } from './wire.ts'
 
-/** The same connections, measured by a sink. */
+/** The sink of a store, which harms nobody (M2). */
+export function harmlessSink(given: Metrics): Metrics {
+  return harmless(given, (error) => {
+    const words = error instanceof Error ? error.message : String(error)
+    process.emitWarning(`a metrics sink threw (${words}); further throws are not told`, 'Holdfast')
+  })
+}
+
+/** The same connections, measured by a sink that harms nobody. */
 export function measured(connections: Connections, metrics: Metrics): Connections {
   const meters = new Map<string, Meter>()
   const meterOf = (operation: string): Meter => {
@@ -19,9 +26,15 @@ export function measured(connections: Connections, metrics: Metrics): Connection
     return meter
   }
   return {
-    query: (operation, lane, statement) =>
+    query: (operation, lane, statement, behind) =>
       meterOf(operation).measure(
-        () => connections.query(operation, lane, statement),
+        () =>
+          connections.query(
+            operation,
+            lane,
+            statement,
+            behind && meterOf(behind.operation).watch(behind),
+          ),
         ({ rows }) => itemsOf(operation, rows as readonly Row[]),
       ),
     session: (operation, use) =>
@@ -43,40 +56,34 @@ class Meter {
     this.#labels = { procedure }
   }
 
+  /** The same statement; when it was carried out, that is counted. */
+  watch(behind: Behind): Behind {
+    const begunMs = performance.now()
+    const over = (isDone: boolean): void => {
+      behind.over(isDone)
+      if (!isDone) return
+      this.#metrics.count('holdfast_db_calls', 1, this.#labels)
+      this.#metrics.record('holdfast_db_call_ms', performance.now() - begunMs, this.#labels)
+    }
+    return { ...behind, over }
+  }
+
   async measure<T>(call: () => Promise<T>, items: (answer: T) => number): Promise<T> {
     const begunMs = performance.now()
     try {
       const answer = await call()
-      this.#tell((sink) => sink.count('holdfast_db_items', items(answer), this.#labels))
+      this.#metrics.count('holdfast_db_items', items(answer), this.#labels)
       return answer
     } catch (error) {
       const code = error instanceof StoreError ? error.code : 'unexpected'
-      this.#tell((sink) => sink.count('holdfast_db_errors', 1, { ...this.#labels, code }))
+      this.#metrics.count('holdfast_db_errors', 1, { ...this.#labels, code })
       throw error
     } finally {
       const ms = performance.now() - begunMs
-      this.#tell((sink) => sink.count('holdfast_db_calls', 1, this.#labels))
-      this.#tell((sink) => sink.record('holdfast_db_call_ms', ms, this.#labels))
+      this.#metrics.count('holdfast_db_calls', 1, this.#labels)
+      this.#metrics.record('holdfast_db_call_ms', ms, this.#labels)
     }
   }
-
-  #tell(tell: (sink: Metrics) => void): void {
-    try {
-      catchRejection(tell(this.#metrics), complain)
-    } catch (error) {
-      complain(error)
-    }
-  }
-}
-
-let complained = false
-
-function complain(error: unknown): void {
-  // Once: a broken sink would fill the log.
-  if (complained) return
-  complained = true
-  const words = error instanceof Error ? error.message : String(error)
-  process.emitWarning(`a metrics sink threw (${words}); further throws are not told`, 'Holdfast')
 }
 
 type Count = (rows: readonly Row[]) => number

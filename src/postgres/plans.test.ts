@@ -176,6 +176,8 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
     ),
   'post: to those that are there': (store) =>
     store.post(some((iid) => message(`order-${iid + 3 * BATCH}`, { dedupeKey: `new-${iid}` }))),
+  'post: one plain message': (store) =>
+    store.post([message(`order-${1 + 3 * BATCH}`, { capacity: 10 })]),
   'post: to those that are not': (store) => store.post(some((n) => message(`nobody-${n}`, {}))),
   'post: wishes to end': (store) =>
     store.post(some((iid) => message(`order-${iid + 3 * BATCH}`, { kind: 'cancel', name: '' }))),

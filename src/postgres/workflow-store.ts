@@ -16,7 +16,7 @@ import {
 import { callerOf } from './call.ts'
 import { commitValues, rowValues } from './commit-values.ts'
 import { effectsValue } from './effect-values.ts'
-import { connectionsFor } from './connections.ts'
+import { answered, connectionsFor } from './connections.ts'
 import { Expiry } from './expiry.ts'
 import { keepLease } from './lease-thread.ts'
 import { migrate } from './migrate.ts'
@@ -34,6 +34,7 @@ import { transactorOf } from './transact.ts'
 import { joinTexts, listOf, text, whole, wholes } from './wire.ts'
 import { withinTransaction } from './within.ts'
 
+const DRAIN_MS = 1_000
 const NO_TASKS = { activities: [], served: { untagged: false, tags: [] } }
 
 /**
@@ -75,7 +76,8 @@ export function postgresWorkflowStore(
 
     async close() {
       opened = undefined
-      await hints?.drain()
+      // Hints are no promise: those that do not get through are let go.
+      await answered('close', hints?.drain() ?? Promise.resolve(), DRAIN_MS).catch(() => {})
       await Promise.all([connections.close(), transactor.close()])
     },
 
@@ -174,9 +176,28 @@ export function postgresWorkflowStore(
       ])
     },
 
-    async post(posts) {
-      const [row] = await call('post', postValues(posts))
-      return toPostAnswers(row!)
+    async post(posts, { tells = false } = {}) {
+      const values = postValues(posts)
+      if (!tells || hints === undefined) {
+        const [row] = await call('post', values)
+        return toPostAnswers(row!)
+      }
+      let over!: (isDone: boolean) => void
+      const isTold = new Promise<boolean>((resolve) => (over = resolve))
+      const [ids] = values as [string]
+      const [row] = await call('post', values, 'other', {
+        procedure: 'tell_mail',
+        values: [ids, posts.length],
+        over,
+      })
+      const answers = toPostAnswers(row!)
+      // A duplicate may be one whose first answer was lost, and nobody told.
+      const waiting = answers.filter(({ verdict }) => verdict === 'sent' || verdict === 'duplicate')
+      hints.tellMailUnless(
+        isTold,
+        waiting.map(({ iid }) => iid),
+      )
+      return answers.map((answer) => ({ ...answer, isTold: true }))
     },
 
     async tick({ runtime, leaseMs, workflows, tasks, unknown, held, idle }) {

@@ -320,6 +320,8 @@ export interface PostAnswer {
   readonly iid: Iid
   /** The runtime that owns it now, if any. */
   readonly owner: number | null
+  /** Whether the store tells who has to know, as it was asked to. */
+  readonly isTold?: boolean
 }
 
 /** An instance to be ended from outside. */
@@ -461,6 +463,8 @@ export interface WorkflowStore extends TaskStore {
   readonly kind: string
   /** How processes tell each other what they did; without it they find out by ticks and looks. */
   readonly hints?: HintStore | undefined
+  /** Why `transact` can never succeed here; `undefined` where it can. */
+  readonly withoutTransactions?: string | undefined
 
   /** Connects and brings the schema up to date. Calling it again is harmless. */
   open(): Promise<void>
@@ -520,8 +524,16 @@ export interface WorkflowStore extends TaskStore {
   within(tx: unknown, options?: { readonly tells?: boolean }): StoreInTransaction
   /** Puts results into inboxes. A second one for a command is dropped. Never waits for an owner. */
   send(deliveries: readonly Delivery[]): Promise<void>
-  /** Puts messages into inboxes, in the order given. Never waits for an owner. */
-  post(posts: readonly Post[]): Promise<readonly PostAnswer[]>
+  /**
+   * Puts messages into inboxes, in the order given. Never waits for an owner.
+   *
+   * With `tells`, for a client, a store may tell the owners by itself where that is quicker than a
+   * hint afterwards, and says so in its answer.
+   */
+  post(
+    posts: readonly Post[],
+    options?: { readonly tells?: boolean },
+  ): Promise<readonly PostAnswer[]>
   /** Renews the lease, declares runtimes dead whose lease ended, and says what there is to do. */
   tick(request: TickRequest): Promise<TickAnswer>
   /**

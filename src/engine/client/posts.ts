@@ -66,11 +66,12 @@ export class Posts {
 
   async #send(waiting: readonly Waiting[]): Promise<readonly Posted[]> {
     const { store, clock, runtime } = this.#setup
+    const tells = runtime === undefined
     const posts = waiting.map(({ post }) => post)
     const haveCause = (): boolean => waiting.every(({ since }) => since === this.#setBacks)
     const send = async (): Promise<readonly PostAnswer[]> => {
       // Asked each time: a promotion may be noticed while this waits for its next try.
-      if (haveCause()) return store.post(posts)
+      if (haveCause()) return store.post(posts, { tells })
       throw new StoreError('connection_lost', 'post', 'the server is another one')
     }
     let isSentAgain = false
@@ -88,7 +89,11 @@ export class Posts {
     )
     if (sent.length === 0) return answers
     if (runtime !== undefined) runtime.hint(sent)
-    else this.#setup.tell?.({ kind: 'mail', iids: sent.map(({ iid }) => iid) })
+    else {
+      const untold = sent.filter(({ isTold }) => isTold !== true)
+      if (untold.length > 0)
+        this.#setup.tell?.({ kind: 'mail', iids: untold.map(({ iid }) => iid) })
+    }
     return answers
   }
 }

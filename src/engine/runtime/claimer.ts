@@ -23,7 +23,8 @@ export interface ClaimHost {
   held(): readonly Standing[]
   /** Drops those of them that the store says somebody else has, or nobody. */
   dropLost(held: readonly Standing[], owned: readonly Claim[]): void
-  sawTime(ms: number): void
+  /** An answer carried the store's time; it was asked for at `askedMs` of the process's clock. */
+  sawTime(ms: number, askedMs: number): void
   onDead(runtime: number): Promise<void>
   /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
@@ -117,8 +118,9 @@ export class Claimer {
     this.#hinted.clear()
     const isDue = this.#isDue
     this.#isDue = false
+    const askedMs = host.clock.now()
     const answer = await host.store.claim({ runtime, workflows, limit, hinted })
-    host.sawTime(answer.clock)
+    host.sawTime(answer.clock, askedMs)
     if (answer.state === 'dead') {
       await host.onDead(runtime)
       return proceed()

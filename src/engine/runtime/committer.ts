@@ -43,8 +43,8 @@ export interface CommitHost {
   readonly clock: Clock
   readonly log: Logger
   identity(): Identity
-  /** An answer carried the store's time. */
-  sawTime(ms: number): void
+  /** An answer carried the store's time; it was asked for at `askedMs` of the process's clock. */
+  sawTime(ms: number, askedMs: number): void
   /** That runtime was declared dead: comes back alive under another number, without its copies. */
   onDead(runtime: number): Promise<void>
   /** Whether that runtime is known to be dead: what it was told before may be somebody else's by now. */
@@ -201,6 +201,7 @@ export class Committer {
     const starts = entries.filter((entry) => entry.start !== undefined)
     const turns = entries.filter((entry) => entry.turn !== undefined)
     const identity = this.#host.identity()
+    const askedMs = this.#host.clock.now()
     let answer: CommitAnswer
     try {
       answer = await this.#host.store.commit({
@@ -213,7 +214,7 @@ export class Committer {
       if (!(error instanceof StoreError) || error.retryable) throw error
       return this.#halve(entries, error)
     }
-    this.#host.sawTime(answer.clock)
+    this.#host.sawTime(answer.clock, askedMs)
     switch (answer.state) {
       case 'ok': {
         // Recorded, but under a number that has died since: somebody else owns it, or will.

@@ -52,11 +52,22 @@ test('one that was ended on purpose does not come back', async () => {
   const { life, store, did } = alife()
   await life.register()
 
-  await life.unregister()
+  await life.unregister(1_000)
   await life.onDead(1)
 
   expect(store.unregister).toHaveBeenCalledExactlyOnceWith(1)
   expect(did).toEqual(['registered 1'])
+})
+
+test('one that is ended does not wait for a store that does not answer', async () => {
+  const { life, store } = alife()
+  await life.register()
+  store.unregister.mockReturnValueOnce(new Promise(() => {}))
+
+  await expect(life.unregister(1)).rejects.toMatchObject({
+    code: 'connection_lost',
+    message: expect.stringContaining('goes on elsewhere when its lease has ended'),
+  })
 })
 
 test('one that is set back is dead at once, and frees what it had when the store answers', async () => {

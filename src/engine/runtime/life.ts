@@ -67,10 +67,20 @@ export class Life {
     this.#host.registered(registered, askedMs)
   }
 
-  /** Ends it, and frees all it has. */
-  async unregister(): Promise<void> {
+  /**
+   * Ends it, and frees all it has. Throws when the store does not answer within that time: then others
+   * go on when the lease has ended.
+   */
+  async unregister(withinMs: number): Promise<void> {
+    const { store, clock } = this.#host
     this.#isOver = true
-    await this.#host.store.unregister(this.#identity.runtime)
+    await new Promise<void>((resolve, reject) => {
+      const timer = clock.after(withinMs, () => reject(noAnswer(withinMs)))
+      store
+        .unregister(this.#identity.runtime)
+        .then(resolve, reject)
+        .finally(() => timer.cancel())
+    })
   }
 
   /** Whether what was done under this number may be somebody else's. */
@@ -138,6 +148,14 @@ export class Life {
     this.#host.serverChanged()
     return lost
   }
+}
+
+function noAnswer(withinMs: number): StoreError {
+  return new StoreError(
+    'connection_lost',
+    'unregister',
+    `no answer within ${Math.round(withinMs)} ms; what this runtime had goes on elsewhere when its lease has ended`,
+  )
 }
 
 /** Calls the store until it answers, or until there is nobody left to wait for that. */

@@ -50,6 +50,11 @@ import { Ticker, type TickHost } from './ticker.ts'
 import { untilIdle } from './until-idle.ts'
 import { Workforce } from './workforce.ts'
 
+// Whoever closes a runtime does not wait for a store that does not answer: nothing is lost by going
+// early, it only takes the others until the end of the lease to go on.
+const STOP_MS = 5_000
+const GOODBYE_MS = 2_000
+
 /** What a runtime is made of. */
 export interface RuntimeSetup {
   readonly store: WorkflowStore
@@ -373,13 +378,14 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
   async close(drainMs: number): Promise<void> {
     this.#closing = true
     await Promise.all([this.#conductor.close(drainMs), this.#workforce.tasks.close(drainMs)])
-    await this.#supervisor?.stop({ within: 5_000 })
+    const stopAtMs = this.clock.now() + STOP_MS
+    await this.#supervisor?.stop({ within: STOP_MS })
     this.#committer.close()
     this.#alarms.clear()
     for (const stop of this.#stopWatching) stop()
     await this.pulse.stop()
     try {
-      await this.#life.unregister()
+      await this.#life.unregister(Math.max(stopAtMs - this.clock.now(), GOODBYE_MS))
       // What it had is anybody's now.
       this.tell({ kind: 'freed' })
     } finally {
@@ -445,8 +451,8 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
     return this.#conductor.copies.recorded
   }
 
-  sawTime(ms: number): void {
-    this.#time.saw(ms)
+  sawTime(ms: number, askedMs: number): void {
+    this.#time.saw(ms, askedMs)
   }
 
   storeNow(): number {
@@ -539,7 +545,7 @@ export class EngineRuntime implements CommitHost, ClaimHost, TickHost, MailHost,
       log,
       registration: { leaseMs, workflows, info },
       registered: (registered, askedMs) => {
-        this.#time.saw(registered.clock)
+        this.#time.saw(registered.clock, askedMs)
         this.#ticker.renewedAt(askedMs)
         this.pulse.shared.runtime = registered.runtime
         registry.workflows.forEach((definition, i) =>

@@ -29,6 +29,60 @@ describe('the store clock', () => {
     expect(time.now()).toBe(1_600)
   })
 
+  test('is not set back by an answer that took longer than an earlier one', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    time.saw(1_000)
+    await clock.advance(100)
+    const askedMs = clock.now()
+    await clock.advance(20)
+
+    // Read when it was asked, and then the answer waited for a disk.
+    time.saw(1_100, askedMs)
+    await clock.advance(5)
+
+    expect(time.now()).toBe(1_125)
+  })
+
+  test('is set forward by an answer that took less time than an earlier one', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    await clock.advance(20)
+    time.saw(1_000, 0)
+    await clock.advance(10)
+
+    time.saw(1_030, clock.now())
+
+    expect(time.now()).toBe(1_030)
+  })
+
+  test('is set back as soon as an answer shows that it leads', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    time.saw(1_000)
+    await clock.advance(100)
+    const askedMs = clock.now()
+    await clock.advance(5)
+
+    // Whatever of the five milliseconds went by on the way, the store cannot be further than 1,086.
+    time.saw(1_080, askedMs)
+    await clock.advance(100)
+
+    expect(time.now()).toBe(1_180)
+  })
+
+  test('forgets a quick answer in time, since clocks drift', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    time.saw(1_000)
+    await clock.advance(100_000)
+
+    time.saw(100_995, clock.now() - 8)
+    await clock.advance(20)
+
+    expect(time.now()).toBe(101_015)
+  })
+
   test('is a whole number', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)

@@ -1,9 +1,19 @@
 import type { Clock } from '../../base/clock.ts'
 
+// By how much two clocks may drift apart, as a share of the time that passes.
+const MOST_DRIFT = 1e-4
+// The store's time comes without its fraction.
+const FRACTION_MS = 1
+
 /**
  * The store's time as this process estimates it between two answers.
  *
- * It only grows: a claim that was told "due" by the store must not find it "not yet due" here.
+ *   K1. It only grows: a claim that was told "due" by the store must not find it "not yet due" here.
+ *   K2. It lags behind the store's clock, and never leads: an answer is on its way, and may have
+ *       waited for a disk, since the store read its clock. Of several answers the one that took
+ *       least says most; what a slower one says is less, not different.
+ *   K3. What an answer proves wrong is given up: the store cannot be further than it was when the
+ *       question left and all of the time since has passed.
  */
 export class StoreClock {
   readonly #clock: Clock
@@ -22,10 +32,17 @@ export class StoreClock {
     return this.#lastMs
   }
 
-  /** An answer of the store carried its time. */
-  saw(storeMs: number): void {
-    this.#seenMs = storeMs
-    this.#seenAtMs = this.#clock.now()
+  /** An answer of the store carried its time; it was asked at `askedMs` of the process's clock. */
+  saw(storeMs: number, askedMs = this.#clock.now()): void {
+    const nowMs = this.#clock.now()
+    const agoMs = nowMs - this.#seenAtMs
+    const estimate = this.#seenMs + agoMs
+    const isBetter = storeMs >= estimate - agoMs * MOST_DRIFT
+    const isDisproved = estimate > storeMs + FRACTION_MS + (nowMs - askedMs)
+    if (isBetter || isDisproved) {
+      this.#seenMs = storeMs
+      this.#seenAtMs = nowMs
+    }
     this.#lastMs = Math.max(this.#lastMs, storeMs)
   }
 }

@@ -55,7 +55,8 @@ export interface TaskHost extends AttemptHost {
   activityNames(): readonly string[]
   activity(name: string): ActivityDefinition | undefined
   mayStart(): Promise<void> | undefined
-  sawTime(ms: number): void
+  /** An answer carried the store's time; it was asked for at `askedMs` of the process's clock. */
+  sawTime(ms: number, askedMs: number): void
   onDead(runtime: number): Promise<void>
   /** Wakes this at a moment of store time. */
   tasksAt(at: number): void
@@ -289,9 +290,10 @@ export class TaskRunner {
     this.#answerLost = true
     const { mostSessions, sessionIdleMs } = this.#policy
     const request = { ...interest, runtime, limit, mostSessions, sessionIdleMs }
+    const askedMs = host.clock.now()
     const answer = await host.store.claimTasks(request)
     this.#answerLost = false
-    host.sawTime(answer.clock)
+    host.sawTime(answer.clock, askedMs)
     if (answer.state === 'dead') {
       await host.onDead(runtime)
       return undefined

@@ -34,7 +34,8 @@ export interface TickHost {
   tasksAt(at: number): void
   /** Another runtime is idle that could run these activities. */
   helpedWith(activities: readonly string[]): void
-  sawTime(ms: number): void
+  /** An answer carried the store's time; it was asked for at `askedMs` of the process's clock. */
+  sawTime(ms: number, askedMs: number): void
   onDead(runtime: number): Promise<void>
   /** The lease had ended, and nobody took over: drops copies that are not owned any more. */
   onLapse(): Promise<void>
@@ -129,7 +130,7 @@ export class Ticker {
       held,
       idle: host.isIdle(),
     })
-    host.sawTime(answer.clock)
+    host.sawTime(answer.clock, begunMs)
     if (answer.state === 'dead') {
       await host.onDead(runtime)
       return { work: true, tasks: true }

@@ -89,6 +89,7 @@ export class Workforce {
       now: () => time.now(),
       beat: (call, details) => this.#beats.beat(call, details),
       storeKind: store.kind,
+      withoutTransactions: store.withoutTransactions,
       transact: (call, code) => this.#transact(call, code),
     }
     this.activities = new Activities(
@@ -114,7 +115,7 @@ export class Workforce {
         activityNames: () => registry.activityNames,
         activity: (name) => registry.activity(name),
         mayStart: () => host.mayStart(),
-        sawTime: (ms) => time.saw(ms),
+        sawTime: (ms, askedMs) => time.saw(ms, askedMs),
         onDead: (runtime) => host.onDead(runtime),
         tasksAt: (at) => this.tasksAt(at),
         becoming: () => this.#beats.becoming(),

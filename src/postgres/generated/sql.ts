@@ -764,10 +764,10 @@ $$;
   },
   {
     name: 'procedures/bury_expired',
-    checksum: '18b37acc1f316f9e',
+    checksum: 'd1e3138c3d38d48b',
     sql: `-- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held. One
 -- whose lease ended while the server was away could not renew it: that says nothing of the instances
--- it ran, and does not count against them.
+-- and tasks it had, and does not count against them.
 create or replace function bury_expired(p_clock bigint)
   returns void
   language plpgsql
@@ -805,8 +805,8 @@ begin
     where runtime = any (v_dead || v_cut_off);
     perform free_runs(v_dead, p_clock, true);
     perform free_runs(v_cut_off, p_clock, false);
-    -- Who was cut off may still be at it: the next holder has to have an attempt of its own.
-    perform free_tasks(v_dead || v_cut_off, true);
+    perform free_tasks(v_dead, true);
+    perform free_tasks(v_cut_off, null);
   end if;
 end
 $$;
@@ -2908,8 +2908,9 @@ $$;
   },
   {
     name: 'procedures/free_forgotten_tasks',
-    checksum: 'b45cc7cdbad71b0f',
-    sql: `-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went.
+    checksum: '42cbab335bf78051',
+    sql: `-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went. They count
+-- deaths as bury_expired() does.
 create or replace function free_forgotten_tasks()
   returns void
   language plpgsql
@@ -2922,8 +2923,10 @@ create or replace function free_forgotten_tasks()
   set enable_mergejoin to off
 as $$
 declare
+  v_since bigint := server_since();
   v_gone integer[];
   v_dead integer[];
+  v_cut_off integer[];
 begin
   with recursive holders as (
     -- From one holder to the next, over all tasks between them.
@@ -2942,8 +2945,9 @@ begin
   )
   select
     array_agg(h.runtime) filter (where r.state is distinct from 2),
-    array_agg(h.runtime) filter (where r.state = 2)
-  into v_gone, v_dead
+    array_agg(h.runtime) filter (where r.state = 2 and r.lease_until > v_since),
+    array_agg(h.runtime) filter (where r.state = 2 and r.lease_until <= v_since)
+  into v_gone, v_dead, v_cut_off
   from holders as h
   left join runtimes as r on r.runtime = h.runtime
   where h.runtime is not null
@@ -2954,6 +2958,9 @@ begin
   end if;
   if v_dead is not null then
     perform free_tasks(v_dead, true);
+  end if;
+  if v_cut_off is not null then
+    perform free_tasks(v_cut_off, null);
   end if;
 end
 $$;
@@ -2982,9 +2989,11 @@ $$;
   },
   {
     name: 'procedures/free_tasks',
-    checksum: '9a0b7c481aac56dd',
-    sql: `-- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died; if
--- they closed, the attempts that were cut off do not count.
+    checksum: '65d331dccd61919c',
+    sql: `-- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died: that
+-- counts against what they held. If they closed (false), the attempts that were cut off do not count.
+-- If nobody knows (null), as they were cut off themselves, no death is counted; the attempts are, for
+-- they may still be at it: the next holder has to have an attempt of its own.
 create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void
   language plpgsql
@@ -2995,6 +3004,9 @@ create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
+declare
+  v_closed boolean := p_failed is false;
+  v_deaths integer := (p_failed is true)::integer;
 begin
   with freed as materialized (
     select t.iid, t.execution, t.command
@@ -3006,10 +3018,10 @@ begin
   update tasks as t
   set held_by = null,
       beat_until = null,
-      deaths = least(t.deaths + p_failed::integer, 32767),
-      attempts = case when p_failed then t.attempts else greatest(t.attempts - 1, 0) end,
-      start_by = case when p_failed then t.start_by end,
-      lane = task_lane(t.session, t.limit_key, t.deaths + p_failed::integer)
+      deaths = least(t.deaths + v_deaths, 32767),
+      attempts = case when v_closed then greatest(t.attempts - 1, 0) else t.attempts end,
+      start_by = case when v_closed then null else t.start_by end,
+      lane = task_lane(t.session, t.limit_key, t.deaths + v_deaths)
   from freed as f
   where t.iid = f.iid
     and t.execution = f.execution
@@ -4543,7 +4555,7 @@ $$;
   },
   {
     name: 'procedures/post',
-    checksum: '85ec3a87560f2356',
+    checksum: '7aaed3f0e3fb0cc5',
     sql: `-- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
 -- as send() does. A message for an id that is not there makes a row for it, under the number that
 -- came with it: who starts that id finds the row, since both meet on the unique id. No more than
@@ -4574,6 +4586,83 @@ as $$
 #variable_conflict use_column
 declare
   v_clock bigint := now_ms();
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+
+  -- One plain message to an instance that runs and has room for it is a single statement, at a
+  -- third of the cost. What does not fit in here is looked at in full.
+  if cardinality(p_iids) = 1
+    and p_kinds[1] = 3
+    and p_keys = ''
+    and strpos(p_names || p_payloads || p_reply_tos, e'\\x01') = 0
+  then
+    with sent as (
+      insert into inbox (iid, kind, name, reply_to, payload, at)
+      select i.iid, 3, p_names, nullif(p_reply_tos, ''), p_payloads, v_clock
+      from instances as i
+      where i.id = p_ids collate "C"
+        and i.status = 1
+        and (
+          p_capacities[1] is null
+          or p_capacities[1] > (
+            select count(*)
+            from (
+              select
+              from inbox as m
+              where m.iid = i.iid
+                and m.kind > 2
+                and m.kind = 3
+                and m.name = p_names collate "C"
+              limit p_capacities[1]
+            ) as waiting
+          )
+        )
+      returning iid
+    )
+    select 's', array[s.iid], array[r.owner]
+    into verdicts, iids, owners
+    from sent as s
+    left join runs as r on r.iid = s.iid;
+    if found then
+      return;
+    end if;
+  end if;
+
+  select a.verdicts, a.iids, a.owners
+  into verdicts, iids, owners
+  from post_any(
+    p_ids, p_kinds, p_names, p_payloads, p_reply_tos, p_keys, p_capacities, p_iids, v_clock
+  ) as a;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/post_any',
+    checksum: '69e9b5b9d3c6cd73',
+    sql: `-- post() in general: any number, of any kind, to instances that run, have ended or are not there. Its
+-- settings are those of its caller.
+create or replace function post_any(
+  p_ids text,
+  p_kinds smallint[],
+  p_names text,
+  p_payloads text,
+  p_reply_tos text,
+  p_keys text,
+  -- A wish to end is a channel with room for one.
+  p_capacities integer[],
+  p_iids bigint[],
+  p_clock bigint,
+  out verdicts text,
+  out iids bigint[],
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
   v_size integer := cardinality(p_iids);
   v_ids text[] := split_texts(p_ids, v_size);
   v_names text[] := split_texts(p_names, v_size);
@@ -4593,9 +4682,6 @@ declare
   v_kept_iids bigint[];
   v_kept_keys text[];
 begin
-  perform require_fresh_snapshots();
-  perform be_durable();
-
   loop
     v_targets := iids_of(p_ids, v_size);
     v_early := array(
@@ -4607,10 +4693,10 @@ begin
         -- It will be refused, and what is refused leaves no trace.
         and g.capacity is distinct from 0
     );
-    exit when cardinality(v_early) = 0 and keep_absent(v_targets, v_clock);
+    exit when cardinality(v_early) = 0 and keep_absent(v_targets, p_clock);
     -- Then look again: in a new statement, which sees whoever was first.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-    select distinct on (id) p_iids[e.place], v_ids[e.place] as id, 0, 0, 0, v_clock, v_clock
+    select distinct on (id) p_iids[e.place], v_ids[e.place] as id, 0, 0, 0, p_clock, p_clock
     from unnest(v_early) as e (place)
     order by id, e.place
     on conflict (id) do nothing;
@@ -4731,7 +4817,7 @@ begin
   end if;
 
   insert into inbox (iid, kind, name, reply_to, payload, at)
-  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, v_clock
+  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock
   from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters) with ordinality
     as g (target, kind, name, reply_to, payload, letter, place)
   where g.letter = 's'
@@ -4741,8 +4827,8 @@ begin
   -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
   if p_kinds && array[4, 5]::smallint[] then
     update runs as r
-    set wake_at = case when not r.held then v_clock end,
-        due_at = case when r.held then v_clock end
+    set wake_at = case when not r.held then p_clock end,
+        due_at = case when r.held then p_clock end
     from unnest(v_targets, p_kinds, v_letters) as g (target, kind, letter)
     where r.iid = g.target
       and g.letter = 's'
@@ -6147,6 +6233,55 @@ begin
       and t.runtime <> p_teller
       and t.lease_until > v_clock
   );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/tell_mail',
+    checksum: 'aacc40656c33cae6',
+    sql: `-- Tells of the mail of instances by the caller's ids, as tell_work() does. A client sends it right
+-- behind post(), before that has answered: so it names nobody by number, and looks for itself whether
+-- something waits. What was refused, or is in the owner's hands already, is not told.
+create or replace function tell_mail(p_ids text, p_count integer)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_iid bigint;
+  v_owner integer;
+  v_iids bigint[];
+begin
+  if p_count = 1 then
+    -- The usual case: somebody has it.
+    select r.iid, r.owner
+    into v_iid, v_owner
+    from instances as i
+    join runs as r on r.iid = i.iid
+    where i.id = p_ids collate "C"
+      and r.owner is not null
+      and not r.held
+      and (select true from inbox as m where m.iid = i.iid and not m.parked limit 1);
+    if found then
+      perform pg_notify(
+        hint_channel('r' || v_owner), format('{"kind":"work","iids":[%s],"at":0}', v_iid)
+      );
+      return;
+    end if;
+  end if;
+  v_iids := array(
+    select distinct i.iid
+    from unnest(split_texts(p_ids, p_count)) as g (id)
+    join instances as i on i.id = g.id collate "C"
+    where (select true from inbox as m where m.iid = i.iid and not m.parked limit 1)
+  );
+  if cardinality(v_iids) > 0 then
+    perform tell_work(v_iids, false, 0, false);
+  end if;
 end
 $$;
 `,

@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/clock.ts'
 import type { HintListener, HintStore, Listening } from '../../store/hints.ts'
+import type { Iid } from '../../store/workflow-store.ts'
 import type { Call } from '../call.ts'
 import { joinTexts, listOf, text } from '../wire.ts'
 import { HintSender, type Parcel } from './hint-sender.ts'
@@ -9,6 +10,8 @@ import type { SharedNotifier } from './shared-notifier.ts'
 
 /** Hints of one workflow store, whose connections carry them out. */
 export interface PostgresHints extends HintStore {
+  /** For a client: there is mail for these, which it may have told by itself; then it is not told. */
+  tellMailUnless(isTold: Promise<boolean>, iids: readonly Iid[]): void
   /** Resolves when everything that was told is sent, or lost. */
   drain(): Promise<void>
 }
@@ -33,9 +36,21 @@ export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHin
       return prefix + to
     },
   }
+  const undecided = new Set<Promise<void>>()
   return {
     tell: (news, teller) => sender.tell(news, teller),
-    drain: () => sender.drain(),
+    tellMailUnless(isTold, iids) {
+      const decide = async (): Promise<void> => {
+        if (!(await isTold)) sender.tell({ kind: 'mail', iids }, CLIENT)
+        undecided.delete(decided)
+      }
+      const decided = decide()
+      undecided.add(decided)
+    },
+    async drain() {
+      await Promise.all(undecided)
+      await sender.drain()
+    },
     listen(given: HintListener): Listening {
       const hear: HintListener['hear'] = (hint) => {
         if (hint.kind === 'joined') sender.joined()
@@ -52,7 +67,8 @@ export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHin
   }
 }
 
-const NOTHING = { teller: { runtime: 0, hasRoom: false }, mail: [], due: [], tasks: [] }
+const CLIENT = { runtime: 0, hasRoom: false }
+const NOTHING = { teller: CLIENT, mail: [], due: [], tasks: [] }
 
 async function tellHints(call: Call, parcel: Parcel): Promise<boolean> {
   const { teller, mail, due, tasks, letters } = parcel

@@ -1,5 +1,5 @@
 import type { HintListener, Listening } from '../../store/hints.ts'
-import { makePool, SETTINGS } from '../connections.ts'
+import { answered, CLOSE_TIMEOUT_MS, makePool, SETTINGS } from '../connections.ts'
 import type { PgPool } from '../driver.ts'
 import type { PostgresSource } from '../options.ts'
 import { earsFrom, type OpenEar } from './ear.ts'
@@ -76,6 +76,10 @@ function ears(source: PostgresSource): { openEar: OpenEar; end: () => Promise<vo
       made ??= makePool(source.url, 1, { applicationName: 'holdfast hints' })
       return earsFrom(await made, SETTINGS)(host)
     },
-    end: async () => (await made)?.end(),
+    // One that is being opened on a network that swallows everything is not waited for.
+    end: async () => {
+      const pool = await made
+      if (pool !== undefined) await answered('close', pool.end(), CLOSE_TIMEOUT_MS).catch(() => {})
+    },
   }
 }

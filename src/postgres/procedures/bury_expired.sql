@@ -1,6 +1,6 @@
 -- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held. One
 -- whose lease ended while the server was away could not renew it: that says nothing of the instances
--- it ran, and does not count against them.
+-- and tasks it had, and does not count against them.
 create or replace function bury_expired(p_clock bigint)
   returns void
   language plpgsql
@@ -38,8 +38,8 @@ begin
     where runtime = any (v_dead || v_cut_off);
     perform free_runs(v_dead, p_clock, true);
     perform free_runs(v_cut_off, p_clock, false);
-    -- Who was cut off may still be at it: the next holder has to have an attempt of its own.
-    perform free_tasks(v_dead || v_cut_off, true);
+    perform free_tasks(v_dead, true);
+    perform free_tasks(v_cut_off, null);
   end if;
 end
 $$;

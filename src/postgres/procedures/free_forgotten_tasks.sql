@@ -1,4 +1,5 @@
--- Frees tasks of runtimes that are gone: those that were locked when their runtimes went.
+-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went. They count
+-- deaths as bury_expired() does.
 create or replace function free_forgotten_tasks()
   returns void
   language plpgsql
@@ -11,8 +12,10 @@ create or replace function free_forgotten_tasks()
   set enable_mergejoin to off
 as $$
 declare
+  v_since bigint := server_since();
   v_gone integer[];
   v_dead integer[];
+  v_cut_off integer[];
 begin
   with recursive holders as (
     -- From one holder to the next, over all tasks between them.
@@ -31,8 +34,9 @@ begin
   )
   select
     array_agg(h.runtime) filter (where r.state is distinct from 2),
-    array_agg(h.runtime) filter (where r.state = 2)
-  into v_gone, v_dead
+    array_agg(h.runtime) filter (where r.state = 2 and r.lease_until > v_since),
+    array_agg(h.runtime) filter (where r.state = 2 and r.lease_until <= v_since)
+  into v_gone, v_dead, v_cut_off
   from holders as h
   left join runtimes as r on r.runtime = h.runtime
   where h.runtime is not null
@@ -43,6 +47,9 @@ begin
   end if;
   if v_dead is not null then
     perform free_tasks(v_dead, true);
+  end if;
+  if v_cut_off is not null then
+    perform free_tasks(v_cut_off, null);
   end if;
 end
 $$;

@@ -1,5 +1,7 @@
--- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died; if
--- they closed, the attempts that were cut off do not count.
+-- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died: that
+-- counts against what they held. If they closed (false), the attempts that were cut off do not count.
+-- If nobody knows (null), as they were cut off themselves, no death is counted; the attempts are, for
+-- they may still be at it: the next holder has to have an attempt of its own.
 create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void
   language plpgsql
@@ -10,6 +12,9 @@ create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
+declare
+  v_closed boolean := p_failed is false;
+  v_deaths integer := (p_failed is true)::integer;
 begin
   with freed as materialized (
     select t.iid, t.execution, t.command
@@ -21,10 +26,10 @@ begin
   update tasks as t
   set held_by = null,
       beat_until = null,
-      deaths = least(t.deaths + p_failed::integer, 32767),
-      attempts = case when p_failed then t.attempts else greatest(t.attempts - 1, 0) end,
-      start_by = case when p_failed then t.start_by end,
-      lane = task_lane(t.session, t.limit_key, t.deaths + p_failed::integer)
+      deaths = least(t.deaths + v_deaths, 32767),
+      attempts = case when v_closed then greatest(t.attempts - 1, 0) else t.attempts end,
+      start_by = case when v_closed then null else t.start_by end,
+      lane = task_lane(t.session, t.limit_key, t.deaths + v_deaths)
   from freed as f
   where t.iid = f.iid
     and t.execution = f.execution

@@ -172,7 +172,7 @@ const CALLS: Readonly<
   Record<
     Exclude<
       keyof WorkflowStore,
-      'kind' | 'hints' | 'close' | 'within' | 'keepLease' | 'onPromotion'
+      'kind' | 'hints' | 'withoutTransactions' | 'close' | 'within' | 'keepLease' | 'onPromotion'
     >,
     (store: WorkflowStore, iid: number, workflow: number) => Promise<unknown>
   >

@@ -1,0 +1,206 @@
+-- post() in general: any number, of any kind, to instances that run, have ended or are not there. Its
+-- settings are those of its caller.
+create or replace function post_any(
+  p_ids text,
+  p_kinds smallint[],
+  p_names text,
+  p_payloads text,
+  p_reply_tos text,
+  p_keys text,
+  -- A wish to end is a channel with room for one.
+  p_capacities integer[],
+  p_iids bigint[],
+  p_clock bigint,
+  out verdicts text,
+  out iids bigint[],
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_size integer := cardinality(p_iids);
+  v_ids text[] := split_texts(p_ids, v_size);
+  v_names text[] := split_texts(p_names, v_size);
+  v_payloads text[] := split_texts(p_payloads, v_size);
+  v_reply_tos text[] := split_texts(p_reply_tos, v_size);
+  v_keys text[] := split_texts(p_keys, v_size);
+  v_targets bigint[];
+  v_early bigint[];
+  v_post record;
+  -- How many wait in a channel, and which keys are used up, at the place of the first post of each.
+  v_waiting bigint[] := array_fill(0::bigint, array[v_size]);
+  v_used boolean[] := array_fill(false, array[v_size]);
+  -- How many wait for a start, at the place of the first post to each that was never started.
+  v_unstarted bigint[] := array_fill(0::bigint, array[v_size]);
+  v_letters text[] := '{}';
+  v_keyed integer := 0;
+  v_kept_iids bigint[];
+  v_kept_keys text[];
+begin
+  loop
+    v_targets := iids_of(p_ids, v_size);
+    v_early := array(
+      select g.place
+      from unnest(v_targets, p_kinds, p_capacities) with ordinality
+        as g (target, kind, capacity, place)
+      where g.target is null
+        and g.kind = 3
+        -- It will be refused, and what is refused leaves no trace.
+        and g.capacity is distinct from 0
+    );
+    exit when cardinality(v_early) = 0 and keep_absent(v_targets, p_clock);
+    -- Then look again: in a new statement, which sees whoever was first.
+    insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+    select distinct on (id) p_iids[e.place], v_ids[e.place] as id, 0, 0, 0, p_clock, p_clock
+    from unnest(v_early) as e (place)
+    order by id, e.place
+    on conflict (id) do nothing;
+  end loop;
+
+  -- One after the other: whether there is room for one depends on those before it.
+  for v_post in
+    with given as materialized (
+      select
+        g.place, g.target, i.status, g.kind, g.name, g.key, g.capacity,
+        min(g.place) over (partition by g.target, g.kind, g.name) as channel,
+        max(g.capacity) over (partition by g.target, g.kind, g.name) as counted,
+        min(g.place) over (partition by g.target, g.key) as key_place,
+        min(g.place) over (partition by g.target) as target_place
+      from unnest(v_targets, p_kinds, v_names, v_keys, p_capacities) with ordinality
+        as g (target, kind, name, key, capacity, place)
+      left join instances as i on i.iid = g.target
+    )
+    select
+      g.*,
+      case
+        when g.place = g.channel and g.counted > 0 then (
+          select count(*)
+          from (
+            select
+            from inbox as m
+            where m.iid = g.target
+              and m.kind > 2
+              and m.kind = g.kind
+              and m.name = g.name collate "C"
+            limit g.counted
+          ) as waiting
+        )
+      end as waiting,
+      case
+        when g.key <> '' then (
+          select true
+          from posted as p
+          where p.iid = g.target
+            and p.key = g.key collate "C"
+        )
+      end as is_known,
+      case
+        when g.status = 0 and g.place = g.target_place then (
+          select count(*)
+          from (
+            select
+            from inbox as m
+            where m.iid = g.target
+              and m.kind > 2
+            limit 10000
+          ) as unstarted
+        )
+      end as unstarted
+    from given as g
+    order by g.place
+  loop
+    if v_post.waiting > 0 then
+      v_waiting[v_post.place] := v_post.waiting;
+    end if;
+    if v_post.unstarted > 0 then
+      v_unstarted[v_post.place] := v_post.unstarted;
+    end if;
+    if v_post.target is null then
+      v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
+    -- Or removed since we looked.
+    elsif coalesce(v_post.status, 2) > 1 then
+      v_letters := v_letters || 'e'::text;
+    elsif v_post.status = 0 and v_post.kind > 3 then
+      v_letters := v_letters || 'u'::text;
+    elsif v_post.is_known or (v_post.key <> '' and v_used[v_post.key_place]) then
+      v_letters := v_letters || 'd'::text;
+    elsif v_waiting[v_post.channel] >= v_post.capacity then
+      v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;
+    elsif v_post.status = 0 and v_unstarted[v_post.target_place] >= 10000 then
+      v_letters := v_letters || 'f'::text;
+    else
+      v_letters := v_letters || 's'::text;
+      v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
+      v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
+      if v_post.key <> '' then
+        v_used[v_post.key_place] := true;
+        v_keyed := v_keyed + 1;
+      end if;
+    end if;
+  end loop;
+
+  if v_keyed > 0 then
+    with kept as (
+      insert into posted (iid, key)
+      select g.target, g.key
+      from unnest(v_targets, v_keys, v_letters) as g (target, key, letter)
+      where g.letter = 's'
+        and g.key <> ''
+      order by g.target, g.key
+      on conflict do nothing
+      returning iid, key
+    )
+    select array_agg(k.iid), array_agg(k.key)
+    into v_kept_iids, v_kept_keys
+    from kept as k;
+    -- Somebody else has posted with the same key since we looked.
+    if coalesce(cardinality(v_kept_iids), 0) < v_keyed then
+      v_letters := array(
+        select
+          case
+            when g.letter = 's' and g.key <> '' and k.iid is null then 'd'
+            else g.letter
+          end
+        from unnest(v_targets, v_keys, v_letters) with ordinality
+          as g (target, key, letter, place)
+        left join unnest(v_kept_iids, v_kept_keys) as k (iid, key)
+          on k.iid = g.target
+          and k.key = g.key
+        order by g.place
+      );
+    end if;
+  end if;
+
+  insert into inbox (iid, kind, name, reply_to, payload, at)
+  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock
+  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters) with ordinality
+    as g (target, kind, name, reply_to, payload, letter, place)
+  where g.letter = 's'
+  -- By instance, so that two senders meet in one order; within one, as they were posted.
+  order by g.target, g.place;
+
+  -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
+  if p_kinds && array[4, 5]::smallint[] then
+    update runs as r
+    set wake_at = case when not r.held then p_clock end,
+        due_at = case when r.held then p_clock end
+    from unnest(v_targets, p_kinds, v_letters) as g (target, kind, letter)
+    where r.iid = g.target
+      and g.letter = 's'
+      and g.kind in (4, 5)
+      and r.epoch = 0
+      and r.owner is null
+      and (r.wake_at is not null or r.held);
+  end if;
+
+  verdicts := array_to_string(v_letters, '');
+  select
+    array_agg(case when g.letter = 'u' then 0 else coalesce(g.target, 0) end order by g.place),
+    array_agg(r.owner order by g.place)
+  into iids, owners
+  from unnest(v_targets, v_letters) with ordinality as g (target, letter, place)
+  left join runs as r on r.iid = g.target;
+end
+$$;
