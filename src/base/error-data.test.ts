@@ -132,7 +132,7 @@ describe('what was thrown and is no error', () => {
     [7, '7 was thrown', 7],
     [{ a: 1 }, '{ a: 1 } was thrown', { a: 1 }],
     [Symbol('s'), 'Symbol(s) was thrown', '[a symbol]'],
-    [Promise.resolve(), 'Promise { undefined } was thrown', '[a Promise]'],
+    [Promise.resolve(), 'a Promise was thrown', '[a Promise]'],
   ])('%o is described, and kept as the cause', (thrown, message, cause) => {
     const back = cross(thrown)
 

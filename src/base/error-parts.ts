@@ -154,6 +154,8 @@ function text(from: object, key: string): string | undefined {
 }
 
 function show(value: unknown): string {
+  // Node marks promises for its own purposes, and would show its marks.
+  if (types.isPromise(value)) return 'a Promise'
   try {
     return inspect(value, { depth: 2, breakLength: Infinity })
   } catch {

@@ -399,13 +399,16 @@ describe('trouble on the way', () => {
     const [user, client] = await Promise.all([1, 2].map(() => database.connect()))
     await migrate(client!, database.schema, FILES)
     await database.query('create table letters (c text)')
+    // A session looks for a deadlock once, when it has waited for so long.
+    await user!.query(`set deadlock_timeout = '1min'`)
+    await client!.query(`set deadlock_timeout = '3s'`)
     await user!.query('begin; select * from letters')
     const sql = 'drop table numbers; drop table letters'
     const more = { name: 'migrations/0002_more', checksum: 'a', sql }
 
     const done = migrate(client!, database.schema, { ...FILES, migrations: [NUMBERS, more] })
     await untilSeen(database, `wait_event_type = 'Lock' and query like 'drop table numbers%'`)
-    // Each has what the other one wants. The migration has waited for longer, and is given up.
+    // Each has what the other one wants. The migration looks first, and is given up.
     await user!.query('select * from numbers')
     await user!.query('commit')
     await done

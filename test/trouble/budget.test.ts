@@ -2,6 +2,7 @@ import { setTimeout as passTime } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, open, workflow } from '../../src/index.ts'
 import { postgres, transaction } from '../../src/postgres/index.ts'
+import { eventually } from '../support/engine.ts'
 import { memoryLog } from '../support/workers.ts'
 import { type OwnServer, ownServer } from './own-server.ts'
 
@@ -54,6 +55,8 @@ test(
     const looks = Array.from({ length: INSTANCES }, (_, i) => runtime.get(`${i}`).info())
     const ofRuntime = await mostWhile(Promise.all([...all, ...looks, passTime(1_500)]))
     await runtime.close({ drain: 0 })
+    // The server notices a little later.
+    await eventually(async () => (await server.ours()).length === 0)
 
     await using client = connect(postgres({ url: server.url }), { log: memoryLog() })
     const results = Array.from({ length: INSTANCES }, (_, i) => client.get(`${i}`).result())

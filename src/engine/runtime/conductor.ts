@@ -188,7 +188,7 @@ export class Conductor {
   }
 
   /** What waits in its inbox arrives; an instance whose inbox cannot be read is set aside. */
-  #receive(copy: Copy, { inbox, tasks }: Loaded): void {
+  #receive(copy: Copy, { inbox, tasks }: Pick<Loaded, 'inbox' | 'tasks'>): void {
     try {
       takeInbox(copy, inbox, tasks)
       if (hasNews(copy)) this.turner.enqueue(copy)
@@ -200,14 +200,16 @@ export class Conductor {
   /** Something arrived for an instance that is owned. */
   deliver(copy: Copy, loaded: Loaded): void {
     if (copy.state !== 'gone') {
-      this.#receive(copy, loaded)
-      this.#seeTasks(copy, loaded)
+      // Commands begin anew with each execution: tasks of the last one are none of this.
+      const tasks = loaded.execution === copy.generation ? loaded.tasks : []
+      this.#receive(copy, { inbox: loaded.inbox, tasks })
+      this.#seeTasks(copy, tasks)
     }
     if (copy.state === 'released' && hasNews(copy)) this.#setup.look([copy.iid])
   }
 
   /** What nobody has begun in time fails. The store does not hand it out any more by then. */
-  #seeTasks(copy: Copy, { tasks }: Loaded): void {
+  #seeTasks(copy: Copy, tasks: Loaded['tasks']): void {
     const now = this.#setup.time.now()
     for (const task of tasks) {
       const given = copy.run.open.get(task.command)

@@ -67,7 +67,7 @@ export class MailReader {
       const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
       for (const copy of copies) {
         const instance = byIid.get(copy.iid)
-        if (instance !== undefined) this.#host.deliver(copy, instance)
+        if (instance !== undefined) this.#host.deliver(this.#heirOf(copy), instance)
       }
     } catch (error) {
       for (const { iid } of copies) this.#wanted.add(iid)
@@ -75,5 +75,12 @@ export class MailReader {
     } finally {
       for (const end of ended) end()
     }
+  }
+
+  // One that continues as new without a pause would never be told anything otherwise. The next
+  // execution knows the same rows; a copy that was claimed anew does not.
+  #heirOf(copy: Copy): Copy {
+    const current = this.#host.copy(copy.iid)
+    return current?.known === copy.known ? current : copy
   }
 }
