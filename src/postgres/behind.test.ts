@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 
@@ -106,11 +109,65 @@ interface Scene extends AsyncDisposable {
   noted(): Promise<readonly string[]>
 }
 
+test('connections whose answers stay out are cut, although statements are pipelined', async () => {
+  await using server = await silentServer()
+  const connections = ownConnections(server.url, { pipelines: true, answerWithinMs: 100 })
+
+  for (let i = 0; i < 3; i++) {
+    const lost = connections.query('test', 'other', { text: 'select 1' })
+    await expect(lost).rejects.toMatchObject({ code: 'connection_lost' })
+  }
+
+  await expect.poll(() => server.open).toBe(0)
+  await connections.close()
+})
+
+/** A server that lets everybody in and never says anything again. */
+async function silentServer() {
+  const sockets = new Set<Socket>()
+  const welcome = Buffer.from([
+    ...Buffer.from('R'),
+    0,
+    0,
+    0,
+    8,
+    0,
+    0,
+    0,
+    0,
+    ...Buffer.from('Z'),
+    0,
+    0,
+    0,
+    5,
+    ...Buffer.from('I'),
+  ])
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.once('data', () => socket.write(welcome))
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `postgres://anybody@127.0.0.1:${port}/any`,
+    get open() {
+      return sockets.size
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
 async function openScene(): Promise<Scene> {
   const database = await testSchema()
   await database.query(`create schema if not exists "${database.schema}"`)
   await database.query('create table notes (text text)')
-  const connections = ownConnections(database.url)
+  const connections = ownConnections(database.url, { pipelines: true })
   return {
     connections,
     database,

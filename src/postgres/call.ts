@@ -47,21 +47,28 @@ export function callerOf(connections: Connections, schema: string): Call {
   }
 
   let prepares = true
-  const follower = ({ procedure, values, over }: BehindCall): Behind => {
+  const follower = ({ procedure, values }: BehindCall, over: (isDone: boolean) => void): Behind => {
     const { name, text } = statementFor(procedure, values.length)
     const statement = { ...(prepares && { name }), text, values, types: AS_SENT }
     return { operation: procedure, statement, over }
   }
 
   return async (procedure, values, lane = 'other', behind) => {
+    const query = async (
+      statement: Pick<Statement, 'name' | 'text'>,
+      following?: Behind,
+    ): Promise<readonly Row[]> => {
+      const sent = { ...statement, values, types: AS_SENT }
+      return (await connections.query(procedure, lane, sent, following)).rows as readonly Row[]
+    }
     const send = async (statement: Pick<Statement, 'name' | 'text'>): Promise<readonly Row[]> => {
-      const { rows } = await connections.query(
-        procedure,
-        lane,
-        { ...statement, values, types: AS_SENT },
-        behind && follower(behind),
-      )
-      return rows as readonly Row[]
+      if (behind === undefined) return query(statement)
+      let over!: (isDone: boolean) => void
+      const isDone = new Promise<boolean>((resolve) => (over = resolve))
+      const rows = await query(statement, follower(behind, over))
+      // Only behind one that was carried out it had something to do.
+      void isDone.then(behind.over)
+      return rows
     }
     const statement = statementFor(procedure, values.length)
     if (!prepares) return send({ text: statement.text })

@@ -88,9 +88,12 @@ const ASK_TIMELINE: Statement = { text: `select ${TIMELINE}` }
 export function connectionsFor(
   { source, metrics }: PostgresSettings,
   watch = new ServerWatch(),
+  options: Pick<OwnConnectionOptions, 'pipelines'> = {},
 ): Connections {
   const made =
-    'pool' in source ? lentConnections(source.pool, watch) : ownConnections(source.url, {}, watch)
+    'pool' in source
+      ? lentConnections(source.pool, watch)
+      : ownConnections(source.url, options, watch)
   return metrics === undefined ? made : measured(made, metrics)
 }
 
@@ -102,7 +105,7 @@ export interface OwnConnectionOptions {
   readonly applicationName?: string
   /** How long an answer may take. */
   readonly answerWithinMs?: number
-  /** Whether statements may be sent behind others. */
+  /** Whether statements may be sent behind others; none is behind a commit. */
   readonly pipelines?: boolean
 }
 
@@ -119,8 +122,8 @@ export function ownConnections(
     if (pool === undefined) {
       pool =
         lane === 'commit'
-          ? makePool(url, 1, options)
-          : makePool(url, OTHER_CONNECTIONS, { ...options, pipelines: true })
+          ? makePool(url, 1, { ...options, pipelines: false })
+          : makePool(url, OTHER_CONNECTIONS, options)
       pools.set(lane, pool)
       // Not kept: the package may be installed meanwhile, as tests and notebooks do.
       pool.catch(() => pools.delete(lane))
@@ -238,6 +241,8 @@ function connectionsOf(
       // One that is ended may still have something to say.
       if (!broken) client.removeListener('error', onError)
       client.release(broken)
+      // Where statements are pipelined, `pg` ends a connection only when all of them are answered.
+      if (broken && client.pipeline === true) client.connection?.stream?.destroy()
     }
   }
 

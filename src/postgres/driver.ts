@@ -20,6 +20,8 @@ export interface StatementResult {
 export interface PgClient {
   /** Whether a statement is sent at once, though the one before it has no answer yet. */
   readonly pipeline?: boolean
+  /** Where it leads to. */
+  readonly connection?: { readonly stream?: { destroy(): unknown } }
   query(statement: Statement): Promise<StatementResult>
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown

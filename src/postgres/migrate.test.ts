@@ -202,6 +202,11 @@ describe('a schema that somebody else uses', () => {
   test.each([
     ['a table', 'create table runs (n integer)', 'table "runs"'],
     ['a view', 'create view history as select 1', 'view "history"'],
+    [
+      'an index',
+      'create table t (n integer); create index inbox_mail on t (n)',
+      'index "inbox_mail"',
+    ],
     ['a sequence', 'create sequence instance_numbers', 'sequence "instance_numbers"'],
     ['a type', `create type state as enum ('on')`, 'type "state"'],
     [

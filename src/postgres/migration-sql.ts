@@ -3,7 +3,7 @@ import { NOTES } from './migrate.ts'
 import { checkSchemaName, quoted } from './schema-name.ts'
 import { FILES, type SchemaFiles } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
-import { functionsOf, strangersSql, tablesOf } from './strangers.ts'
+import { functionsOf, indexesOf, strangersSql, tablesOf } from './strangers.ts'
 
 /**
  * The SQL that creates a schema, or brings it up to date, for those who let nobody but themselves
@@ -81,7 +81,7 @@ function strangersRefusal(schema: string, files: readonly SqlFile[]): string {
   return block(`
 declare
   v_strangers text := (
-    ${strangersSql(literal(schema), list(tablesOf(files)), list(functionsOf(files)))}
+    ${strangersSql(literal(schema), list([...tablesOf(files), ...indexesOf(files)]), list(functionsOf(files)))}
   );
 begin
   if v_strangers is not null and not exists (select from holdfast_migrations) then

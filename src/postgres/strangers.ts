@@ -17,8 +17,12 @@ export async function strangersError(
 ): Promise<StoreError | undefined> {
   const { rows } = await session.query({
     text: strangersSql('$1', '$2::text[]', '$3::text[]'),
-    // What has been here before knows which functions are its own, and may bring them under other names.
-    values: [schema, tablesOf(missing), isNew ? functionsOf(missing) : []],
+    // What has been here before knows which functions and indexes are its own, and may replace them.
+    values: [
+      schema,
+      [...tablesOf(missing), ...(isNew ? indexesOf(missing) : [])],
+      isNew ? functionsOf(missing) : [],
+    ],
   })
   const { found } = rows[0] as { found: string | null }
   if (found === null) return undefined
@@ -41,6 +45,7 @@ from (
       when 'm' then 'materialized view'
       when 'f' then 'foreign table'
       when 'S' then 'sequence'
+      when 'i' then 'index'
       else 'relation'
     end || ' "' || c.relname || '"' as what
   from pg_class c
@@ -63,9 +68,16 @@ from (
 
 /** The tables and sequences that migrations create. */
 export function tablesOf(files: readonly SqlFile[]): readonly string[] {
-  return files.flatMap(({ sql }) =>
-    Array.from(sql.matchAll(/^create (?:table|sequence) (\w+)/gm), ([, name]) => name!),
-  )
+  return namesIn(files, /^create (?:table|sequence) (\w+)/gm)
+}
+
+/** The indexes that migrations create, also in place of earlier ones. */
+export function indexesOf(files: readonly SqlFile[]): readonly string[] {
+  return namesIn(files, /^create (?:unique )?index (\w+)/gm)
+}
+
+function namesIn(files: readonly SqlFile[], pattern: RegExp): readonly string[] {
+  return files.flatMap(({ sql }) => Array.from(sql.matchAll(pattern), ([, name]) => name!))
 }
 
 /** The functions that files of procedures create: each is called as its file. */

@@ -49,7 +49,7 @@ export function postgresWorkflowStore(
 ): WorkflowStore {
   const { schema } = settings
   const watch = new ServerWatch()
-  const connections = connectionsFor(settings, watch)
+  const connections = connectionsFor(settings, watch, { pipelines: true })
   const call = callerOf(connections, schema)
   const expiry = new Expiry(call)
   const transactor = transactorOf(settings, undefined, watch)

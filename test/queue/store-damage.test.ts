@@ -86,6 +86,15 @@ test('an empty text and no bytes at all are well', async () => {
   ])
 })
 
+// Whether there is memory behind nothing once made a difference, so files may hold either.
+test.each([0, 41])('what is empty is well, whatever its checksum says (%d)', async (checksum) => {
+  const user = await openUser()
+  await user.apply({ pushes: [groupOf(['', new Uint8Array(0)])] })
+  user.database.sql('update messages set checksum = ?').run(checksum)
+
+  expect((await user.take()).map(({ format }) => format)).toEqual([0, -1])
+})
+
 describe('rows that were removed by hand', () => {
   test('are not counted any more once somebody looked for them', async () => {
     const user = await openUser()

@@ -154,7 +154,7 @@ function noAnswer(withinMs: number): StoreError {
   return new StoreError(
     'connection_lost',
     'unregister',
-    `no answer within ${Math.round(withinMs)} ms; what this runtime had goes on elsewhere when its lease has ended`,
+    `no answer within ${Math.round(withinMs)} ms; what this runtime had may go on only when its lease has ended`,
   )
 }
 

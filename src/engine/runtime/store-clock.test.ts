@@ -83,6 +83,18 @@ describe('the store clock', () => {
     expect(time.now()).toBe(101_015)
   })
 
+  test('does not lead for long after the clock of the store was set back a little', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    time.saw(1_000)
+    await clock.advance(30_001)
+
+    time.saw(30_986, clock.now() - 20)
+    await clock.advance(100)
+
+    expect(time.now()).toBe(31_086)
+  })
+
   test('is a whole number', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)

@@ -2,6 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 
 // By how much two clocks may drift apart, as a share of the time that passes.
 const MOST_DRIFT = 1e-4
+// Longer than this no answer is trusted more than a later one: somebody may have set a clock.
+const LONGEST_TRUST_MS = 30_000
 // The store's time comes without its fraction.
 const FRACTION_MS = 1
 
@@ -9,9 +11,10 @@ const FRACTION_MS = 1
  * The store's time as this process estimates it between two answers.
  *
  *   K1. It only grows: a claim that was told "due" by the store must not find it "not yet due" here.
- *   K2. It lags behind the store's clock, and never leads: an answer is on its way, and may have
- *       waited for a disk, since the store read its clock. Of several answers the one that took
- *       least says most; what a slower one says is less, not different.
+ *   K2. It lags behind the store's clock: an answer is on its way, and may have waited for a disk,
+ *       since the store read its clock. Of several answers the one that took least says most; what a
+ *       slower one says is less, not different. It leads only when a clock was set, by no more than
+ *       the way of an answer, and not for long.
  *   K3. What an answer proves wrong is given up: the store cannot be further than it was when the
  *       question left and all of the time since has passed.
  */
@@ -39,7 +42,7 @@ export class StoreClock {
     const estimate = this.#seenMs + agoMs
     const isBetter = storeMs >= estimate - agoMs * MOST_DRIFT
     const isDisproved = estimate > storeMs + FRACTION_MS + (nowMs - askedMs)
-    if (isBetter || isDisproved) {
+    if (isBetter || isDisproved || agoMs > LONGEST_TRUST_MS) {
       this.#seenMs = storeMs
       this.#seenAtMs = nowMs
     }
