@@ -2,11 +2,13 @@
 // queues on. Those are installed into a folder of their own when they are wanted.
 
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, existsSync, fdatasyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { Batcher } from '../dist/base/batcher.js'
 
 /** Something that stores a text so that it survives power loss. */
@@ -39,6 +41,32 @@ export async function appendLog(folder: string): Promise<Peer> {
     return texts.map(() => undefined)
   }, 100_000)
   return { name: 'bare append log', push: (text) => batcher.call(text), close: () => file.close() }
+}
+
+const LOG_IN_THREAD = `
+const { openSync, writeSync, fdatasyncSync } = require('node:fs')
+const { parentPort, workerData } = require('node:worker_threads')
+const file = openSync(workerData, 'a')
+parentPort.on('message', (text) => {
+  writeSync(file, text)
+  fdatasyncSync(file)
+  parentPort.postMessage(0)
+})`
+
+/** The same log behind a thread: the least that something costs whose driver is synchronous. */
+export function threadLog(folder: string): Peer {
+  const path = join(folder, 'append-log-in-thread')
+  const thread = new Worker(LOG_IN_THREAD, { eval: true, workerData: path })
+  const batcher = new Batcher<string, void>(async (texts) => {
+    thread.postMessage(`${texts.join('\n')}\n`)
+    await once(thread, 'message')
+    return texts.map(() => undefined)
+  }, 100_000)
+  return {
+    name: 'append log in a thread',
+    push: (text) => batcher.call(text),
+    close: () => thread.terminate(),
+  }
 }
 
 const WANTED = ['lmdb@^3.5.0', 'classic-level@^3.0.0']

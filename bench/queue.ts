@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { openQueue, type Queue } from '../dist/queue/index.js'
 import { judged, median, whole } from './figures.ts'
 import { type LoadTime, type QueueLoad, underLoad } from './queue-load.ts'
-import { appendLog, fdatasyncRate, type Peer, storePeers } from './queue-peers.ts'
+import { appendLog, fdatasyncRate, type Peer, storePeers, threadLog } from './queue-peers.ts'
 import type { Row } from './table.ts'
 
 interface Size {
@@ -38,7 +38,8 @@ export async function benchQueue({ smoke }: { readonly smoke: boolean }): Promis
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-queue-'))
   try {
     const stores = smoke ? 'only in a full run' : await storePeers(folder)
-    const peers = [await appendLog(folder), ...(typeof stores === 'string' ? [] : stores)]
+    const logs = [await appendLog(folder), threadLog(folder)]
+    const peers = [...logs, ...(typeof stores === 'string' ? [] : stores)]
     const rounds: Round[] = []
     for (let round = 0; round < size.rounds; round++) {
       rounds.push(await playRound(folder, size, peers))

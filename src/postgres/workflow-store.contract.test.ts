@@ -8,14 +8,3 @@ const runner = { describe, expect, test }
 const prefix = `we "ird'`
 
 describeWorkflowStore('PostgreSQL in an oddly named schema', () => openPostgres({ prefix }), runner)
-
-// A store with hints makes the same calls: it differs in what `hints` does, in what `close` waits
-// for, and inside a transaction of the user. That is tried in `test/notifier` and
-// `test/transactions`, always; the whole suite takes as long again and finds what else there may be.
-if (process.env['HOLDFAST_STORES'] === 'all') {
-  describeWorkflowStore(
-    'PostgreSQL with a listener on each connection',
-    () => openPostgres({ prefix, hints: true }),
-    runner,
-  )
-}

@@ -66,7 +66,7 @@ test('one that is ended does not wait for a store that does not answer', async (
 
   await expect(life.unregister(1)).rejects.toMatchObject({
     code: 'connection_lost',
-    message: expect.stringContaining('goes on elsewhere when its lease has ended'),
+    message: expect.stringContaining('may go on only when its lease has ended'),
   })
 })
 
