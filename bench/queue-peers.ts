@@ -58,6 +58,7 @@ export function threadLog(folder: string): Peer {
   const path = join(folder, 'append-log-in-thread')
   const thread = new Worker(LOG_IN_THREAD, { eval: true, workerData: path })
   const batcher = new Batcher<string, void>(async (texts) => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
     thread.postMessage(`${texts.join('\n')}\n`)
     await once(thread, 'message')
     return texts.map(() => undefined)
