@@ -14,6 +14,7 @@ function overWal({ withRoom = false } = {}) {
   let size = 0
   const checkpointer = new Checkpointer({
     size: () => size,
+    isLongerThan: (bytes) => size > bytes,
     checkpoint() {
       lengths.push(length)
       const found = length
@@ -102,6 +103,7 @@ test('a checkpoint that fails is tried again later, and nobody hears of it', () 
   let size = 0
   const checkpointer = new Checkpointer({
     size: () => size,
+    isLongerThan: (bytes) => size > bytes,
     checkpoint() {
       calls++
       throw new Error('disk full')

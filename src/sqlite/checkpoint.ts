@@ -27,8 +27,10 @@ const PAUSE_MS = 20
 
 /** The WAL of a file. */
 export interface Wal {
-  /** How long its file is. */
+  /** How long its file is. Not to be asked for after each write. */
   size(): number
+  /** Whether its file is longer than that. */
+  isLongerThan(bytes: number): boolean
   /** Moves what it can into the file; answers how much stood in the WAL. */
   checkpoint(): number
   /** Cuts it off where nobody needs it any more, if that is possible now. */
@@ -87,10 +89,9 @@ export class Checkpointer {
   }
 
   #length(): number {
-    if (!this.#isMeasured) {
-      const size = this.#wal.size()
-      this.#wantsRoom = size > this.#size
-      this.#size = size
+    if (!this.#isMeasured && this.#wal.isLongerThan(this.#size)) {
+      this.#wantsRoom = true
+      this.#size = this.#wal.size()
     }
     this.#isMeasured = true
     return Math.max(this.#writes * this.#perWrite, this.#size - this.#sizeBefore)

@@ -7,7 +7,7 @@ import { type Driver, openDriver, type Statement } from './driver.ts'
 import { checkFile, migrate } from './migrate.ts'
 import type { SqliteSettings } from './options.ts'
 import { isDiskFull, toStoreError } from './sqlite-error.ts'
-import { lengthen } from './wal-room.ts'
+import { WalFile } from './wal-file.ts'
 
 /** What an operation works with: the inside of one transaction. */
 export interface Transaction {
@@ -34,6 +34,7 @@ export class Database {
   readonly #settings: SqliteSettings
   readonly #statements = new Map<string, Statement>()
   readonly #checkpointer: Checkpointer
+  readonly #wal: WalFile
   #server: string | undefined
   #synchronous: 'full' | 'normal'
 
@@ -48,12 +49,15 @@ export class Database {
     try {
       this.#configure()
       this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings))
-      const walPath = this.#walPath()
+      const wal = (this.#wal = new WalFile(
+        settings.path === ':memory:' ? undefined : this.#walPath(),
+      ))
       this.#checkpointer = new Checkpointer({
-        size: () => statSync(walPath, { throwIfNoEntry: false })?.size ?? 0,
+        size: () => wal.size(),
+        isLongerThan: (bytes) => wal.isLongerThan(bytes),
         checkpoint: () => this.#checkpoint('passive').log * FRAME,
         shorten: () => void this.#checkpoint('truncate'),
-        lengthen: (bytes) => lengthen(walPath, bytes),
+        lengthen: (bytes) => wal.lengthen(bytes),
       })
     } catch (error) {
       this.#driver.close()
@@ -118,6 +122,7 @@ export class Database {
   /** Ends the connection. The last one on a file also empties the WAL. */
   close(): void {
     this.#checkpointer.stop()
+    this.#wal.close()
     this.#driver.close()
   }
 
