@@ -88,52 +88,38 @@ test('what takes the place of a task that was dropped is not dropped with it', a
   expect(await rowsOf(opened)).toEqual({ tasks: 1, unwanted: 0 })
 })
 
-test('a task that is locked when its runtime is found dead is freed by a later tick', async () => {
-  await using opened = await openStore()
-  const { store } = opened
-  await opened.setClock(10_000)
-  const old = await opened.runtime(LEASE_MS)
-  const young = await opened.runtime(10 * LEASE_MS)
-  const iids = await asking(opened, young, 2)
-  await store.claimTasks(request(old))
-  const user = await locking(opened, iids[0])
-  await opened.setClock(10_000 + LEASE_MS)
+test.each([
+  // When the server came up, and how many deaths that counts.
+  ['dead', 0, 1],
+  ['cut off by a server that was away', 10_000 + LEASE_MS, 0],
+])(
+  'a task that is locked when its runtime is found %s is freed by a later tick',
+  async (_, since, deaths) => {
+    await using opened = await openStore()
+    const { store } = opened
+    await opened.setClock(10_000)
+    const old = await opened.runtime(LEASE_MS)
+    const young = await opened.runtime(10 * LEASE_MS)
+    const iids = await asking(opened, young, 2)
+    await store.claimTasks(request(old))
+    const user = await locking(opened, iids[0])
+    await opened.setClock(10_000 + LEASE_MS)
+    await opened.database.query(
+      `create or replace function ${opened.database.schema}.server_since()
+      returns bigint language sql stable as 'select ${since}::bigint'`,
+    )
 
-  await store.tick(ticking(young, 10 * LEASE_MS))
-  const first = await store.claimTasks(request(young))
-  await user.query('rollback')
-  await store.tick(ticking(young, 10 * LEASE_MS))
-  const second = await store.claimTasks(request(young))
+    await store.tick(ticking(young, 10 * LEASE_MS))
+    const first = await store.claimTasks(request(young))
+    await user.query('rollback')
+    await store.tick(ticking(young, 10 * LEASE_MS))
+    const second = await store.claimTasks(request(young))
 
-  expect(first.tasks).toMatchObject([{ iid: iids[1], attempt: 2, deaths: 1 }])
-  expect(second.tasks).toMatchObject([{ iid: iids[0], attempt: 2, deaths: 1 }])
-})
-
-test('a lease that ended while the server was away counts against no task, locked or not', async () => {
-  await using opened = await openStore()
-  const { store } = opened
-  await opened.setClock(10_000)
-  const old = await opened.runtime(LEASE_MS)
-  const young = await opened.runtime(10 * LEASE_MS)
-  const iids = await asking(opened, young, 2)
-  await store.claimTasks(request(old))
-  const user = await locking(opened, iids[0])
-  await opened.setClock(10_000 + LEASE_MS)
-  await opened.database.query(
-    `create or replace function ${opened.database.schema}.server_since()
-      returns bigint language sql stable as 'select ${10_000 + LEASE_MS}::bigint'`,
-  )
-
-  await store.tick(ticking(young, 10 * LEASE_MS))
-  const first = await store.claimTasks(request(young))
-  await user.query('rollback')
-  await store.tick(ticking(young, 10 * LEASE_MS))
-  const second = await store.claimTasks(request(young))
-
-  // The one before may still be at it, so that theirs are attempts of their own.
-  expect(first.tasks).toMatchObject([{ iid: iids[1], attempt: 2, deaths: 0 }])
-  expect(second.tasks).toMatchObject([{ iid: iids[0], attempt: 2, deaths: 0 }])
-})
+    // The one before may still be at it, so that theirs are attempts of their own.
+    expect(first.tasks).toMatchObject([{ iid: iids[1], attempt: 2, deaths }])
+    expect(second.tasks).toMatchObject([{ iid: iids[0], attempt: 2, deaths }])
+  },
+)
 
 test('two that claim tasks at once share what there is, and neither waits', async () => {
   await using opened = await openStore()
