@@ -143,11 +143,15 @@ for (const verb of ['suspend', 'terminate'] as const) {
   })
 }
 
-test('what was sent while its instance ended goes with a later tick', async () => {
+test.each([
+  ['ended goes with a later tick, and leaves its key', false, ['once']],
+  ['was removed goes with a later tick', true, []],
+])('what was sent while its instance %s', async (_, isRemoved, keys) => {
   await using opened = await openStore()
   const { store, database } = opened
   const { owner, iid, id } = await ownedOne(opened)
   await VERBS.terminate(opened, [id])
+  if (isRemoved) await store.remove([id])
   // As the sender leaves it that looked before the end and wrote after it.
   await database.query(
     `insert into inbox (iid, kind, name, payload) values ($1, 3, 'notes', '1')`,
@@ -157,7 +161,8 @@ test('what was sent while its instance ended goes with a later tick', async () =
 
   await store.tick(ticking(owner, 1000))
 
-  expect(await database.query('select iid from inbox union all select iid from posted')).toEqual([])
+  expect(await database.query('select iid from inbox')).toEqual([])
+  expect(await database.query('select key from posted')).toEqual(keys.map((key) => ({ key })))
 })
 
 test('a parent that ends in the same batch as its child is told nothing', async () => {

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest'
 
-import { channel, connect, open, workflow } from '../../src/index.ts'
+import { channel, ConflictError, connect, open, workflow } from '../../src/index.ts'
 import { sqlite } from '../../src/sqlite/index.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
 import { type LosingStore, losingStore } from '../support/wrapped-store.ts'
 
 const notes = channel<string>('notes')
 const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(notes))
+
+const sends = workflow('sends', async (to: string, ctx) => {
+  await ctx.get(to).send(notes, 'once')
+  return 'sent'
+})
 
 const hears = workflow('hears', async (_: undefined, ctx) => {
   const all: string[] = []
@@ -25,6 +30,7 @@ function openLosing() {
     client,
     other,
     runtime: () => open(inner, { register: [waits, hears] }),
+    losingRuntime: () => open(losing, { register: [sends] }),
     async [Symbol.asyncDispose]() {
       await client.close()
       await other.close()
@@ -48,7 +54,7 @@ test('a message whose fate is unknown is sent again only under a key', async () 
   expect(await runtime.run(hears, undefined, { id: 'x' })).toEqual(['without', 'with', 'last'])
 })
 
-test('a message that may have been the last one taken is not called refused', async () => {
+test('a message that was the last one taken is not called refused', async () => {
   await using space = openLosing()
   const { client, store } = space
   await using runtime = await space.runtime()
@@ -63,10 +69,28 @@ test('a message that may have been the last one taken is not called refused', as
   expect(await waiting.result()).toBe('once')
   thaw()
 
-  await expect(sent).rejects.toMatchObject({
-    code: 'connection_lost',
-    message: expect.stringContaining('it may have taken the message or not'),
-  })
+  await sent
+  await expect(client.get(waiting.id).send(notes, 'late', { dedupeKey: 'other' })).rejects.toThrow(
+    ConflictError,
+  )
+})
+
+test('a workflow whose message was the last one taken goes on', async () => {
+  await using space = openLosing()
+  const { store } = space
+  await using runtime = await space.runtime()
+  const waiting = await runtime.start(waits)
+
+  await using senders = await space.losingRuntime()
+  const lost = store.loseNext('post')
+  const sender = await senders.start(sends, waiting.id)
+  await lost
+  const thaw = store.freeze()
+  await runtime.idle()
+  expect(await waiting.result()).toBe('once')
+  thaw()
+
+  expect(await sender.result()).toBe('sent')
 })
 
 test.each([

@@ -43,8 +43,8 @@ export interface Wait {
 /** How a message is sent. */
 export interface SendOptions {
   /**
-   * Sent again under the same key, to the same instance, a message is dropped: for callers that
-   * cannot know whether their first try arrived.
+   * Sent again under the same key, to the same instance, a message is dropped, also when the
+   * instance has ended since: for callers that cannot know whether their first try arrived.
    */
   dedupeKey?: string
 }

@@ -21,12 +21,6 @@ type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
   tell?(news: News): void
 }
 
-/** What became of a post. */
-export interface Posted extends PostAnswer {
-  /** An earlier answer was lost. A store forgets what an instance was sent when that has ended. */
-  readonly isSentAgain: boolean
-}
-
 /** A post, and how often causes had been lost when it was asked for. */
 interface Waiting {
   readonly post: Post
@@ -36,7 +30,7 @@ interface Waiting {
 /** Sends posts in batches, in order. */
 export class Posts {
   readonly #setup: PostsSetup
-  readonly #batches: Batcher<Waiting, Posted>
+  readonly #batches: Batcher<Waiting, PostAnswer>
   /** By id: settles when the last post for it has been handed over. */
   readonly #tails = new Map<string, Promise<unknown>>()
 
@@ -46,7 +40,7 @@ export class Posts {
   }
 
   /** Sends what `prepare` makes, behind all that was sent to this id before. */
-  async post(id: string, prepare: () => Promise<Post>): Promise<Posted> {
+  async post(id: string, prepare: () => Promise<Post>): Promise<PostAnswer> {
     const since = this.#setBacks
     const before = this.#tails.get(id)
     const handedOver = Promise.all([prepare(), before]).then(([post]) => ({
@@ -64,7 +58,7 @@ export class Posts {
     return this.#setup.setBacks?.() ?? 0
   }
 
-  async #send(waiting: readonly Waiting[]): Promise<readonly Posted[]> {
+  async #send(waiting: readonly Waiting[]): Promise<readonly PostAnswer[]> {
     const { store, clock, runtime } = this.#setup
     const tells = runtime === undefined
     const posts = waiting.map(({ post }) => post)
@@ -81,8 +75,7 @@ export class Posts {
       isSentAgain = true
       return posts.every(isRecognised)
     }
-    const given = await resend(clock, send, isSafe)
-    const answers = given.map((answer) => ({ ...answer, isSentAgain }))
+    const answers = await resend(clock, send, isSafe)
     // One that was sent before, though nobody knew, has to be told of as well.
     const sent = answers.filter(
       ({ verdict }) => verdict === 'sent' || (isSentAgain && verdict === 'duplicate'),

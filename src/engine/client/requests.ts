@@ -39,20 +39,17 @@ export async function request(
     async (signal) => {
       signal?.throwIfAborted()
       const { verdict, iid } = await post(core, id, message)
-      const address = replyAddress(iid, message.replyTo)
       switch (verdict) {
         case 'sent':
-        case 'duplicate':
+        case 'duplicate': {
+          const address = replyAddress(iid, message.replyTo)
           return answer(core, { id, iid, name, address }, signal)
+        }
         case 'full':
           throw await full(core, 'request', id, message)
         case 'ended':
-        case 'unknown': {
-          // It may have been answered before the end, when it was sent under this key.
-          const earlier = dedupeKey === '' ? undefined : await core.reply(address)
-          if (earlier === undefined) throw await gone(core, 'request', id)
-          return earlier
-        }
+        case 'unknown':
+          throw await gone(core, 'request', id)
       }
     },
   )

@@ -1,6 +1,5 @@
 import { option, resolveOptions } from '../../base/options.ts'
-import { StoreError } from '../../store/store-error.ts'
-import type { Iid, Post } from '../../store/workflow-store.ts'
+import type { Iid, Post, PostAnswer } from '../../store/workflow-store.ts'
 import { channelFull } from '../channel-full.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../names.ts'
@@ -8,7 +7,6 @@ import { type ChannelFullError, ConflictError } from '../errors.ts'
 import { parse } from '../schema.ts'
 import type { ClientCore, Past } from './client-core.ts'
 import type { SendOptions } from './instance.ts'
-import type { Posted } from './posts.ts'
 
 /** The options of `SendOptions`. */
 export const SEND_OPTIONS = { dedupeKey: option(checkId, '') }
@@ -59,7 +57,7 @@ export async function deliver(
   verb: string,
   id: string,
   message: Message,
-): Promise<Posted> {
+): Promise<PostAnswer> {
   const answer = await post(core, id, message)
   switch (answer.verdict) {
     case 'sent':
@@ -69,21 +67,12 @@ export async function deliver(
       throw await full(core, verb, id, message)
     case 'ended':
     case 'unknown':
-      throw answer.isSentAgain ? uncertain(verb, id) : await gone(core, verb, id)
+      throw await gone(core, verb, id)
   }
 }
 
-/** The error when nobody knows any more whether a message has arrived. */
-function uncertain(verb: string, id: string): StoreError {
-  return new StoreError(
-    'connection_lost',
-    verb,
-    `the answer was lost, and instance "${id}" has ended since: it may have taken the message or not`,
-  )
-}
-
 /** Posts a message, whatever the answer. */
-export function post(core: ClientCore, id: string, message: Message): Promise<Posted> {
+export function post(core: ClientCore, id: string, message: Message): Promise<PostAnswer> {
   return core.posts.post(id, async (): Promise<Post> => {
     await core.open()
     const payload = await message.payload()

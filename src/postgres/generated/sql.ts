@@ -2534,9 +2534,10 @@ $$;
   },
   {
     name: 'procedures/end_instances',
-    checksum: 'd4988f4ef9e9df6a',
+    checksum: '0e7f2b099a2ae85f',
     sql: `-- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
--- and state stay, and their parents are told.
+-- and state stay, and their parents are told. The keys of what was sent to them stay as well, until
+-- they are removed: a sender may not know that its message arrived.
 --
 -- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function end_instances(
@@ -2569,10 +2570,6 @@ begin
   undelivered as (
     delete from inbox as i
     where i.iid = any (array(select e.iid from ended as e))
-  ),
-  forgotten as (
-    delete from posted as p
-    where p.iid = any (array(select e.iid from ended as e))
   ),
   finished as (
     update instances as i
@@ -3360,7 +3357,7 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: '17e7676e038b9f21',
+    checksum: 'df4e464832546f45',
     sql: `-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
 -- order given (d done, e the id is taken, a messages wait for the id under another number, r the
 -- number is taken, or its sender does not own the parent), and with the numbers of those that were
@@ -3556,8 +3553,6 @@ begin
     );
     if cardinality(v_ended) > 0 then
       delete from inbox
-      where iid = any (v_ended);
-      delete from posted
       where iid = any (v_ended);
       perform tell_parents(v_ended);
     end if;
@@ -4640,7 +4635,7 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '69e9b5b9d3c6cd73',
+    checksum: 'bc866023256e5dcc',
     sql: `-- post() in general: any number, of any kind, to instances that run, have ended or are not there. Its
 -- settings are those of its caller.
 create or replace function post_any(
@@ -4762,12 +4757,16 @@ begin
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
+    -- Asked before anything else: whoever repeats a message that arrived learns that, also when its
+    -- reader has ended.
+    elsif v_post.is_known then
+      v_letters := v_letters || 'd'::text;
     -- Or removed since we looked.
     elsif coalesce(v_post.status, 2) > 1 then
       v_letters := v_letters || 'e'::text;
     elsif v_post.status = 0 and v_post.kind > 3 then
       v_letters := v_letters || 'u'::text;
-    elsif v_post.is_known or (v_post.key <> '' and v_used[v_post.key_place]) then
+    elsif v_post.key <> '' and v_used[v_post.key_place] then
       v_letters := v_letters || 'd'::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;
@@ -5329,7 +5328,7 @@ $$;
   },
   {
     name: 'procedures/remove_undelivered',
-    checksum: '72419a2286313601',
+    checksum: 'ce635fd545e804d9',
     sql: `-- Removes what was sent while its instance ended or was removed: its sender looked before, and
 -- committed after. Returns how many messages were among it. Bounded, so that a tick stays short: the
 -- rest goes with later ticks.
@@ -5369,8 +5368,10 @@ begin
     into v_messages
     from removed as r
     where r.kind = 3;
-    delete from posted
-    where iid = any (v_ended);
+    -- The keys of one that is still there are known until it is removed.
+    delete from posted as p
+    where p.iid = any (v_ended)
+      and (select true from instances as i where i.iid = p.iid) is null;
   end if;
   return v_messages;
 end

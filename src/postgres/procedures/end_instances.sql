@@ -1,5 +1,6 @@
 -- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
--- and state stay, and their parents are told.
+-- and state stay, and their parents are told. The keys of what was sent to them stay as well, until
+-- they are removed: a sender may not know that its message arrived.
 --
 -- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function end_instances(
@@ -32,10 +33,6 @@ begin
   undelivered as (
     delete from inbox as i
     where i.iid = any (array(select e.iid from ended as e))
-  ),
-  forgotten as (
-    delete from posted as p
-    where p.iid = any (array(select e.iid from ended as e))
   ),
   finished as (
     update instances as i

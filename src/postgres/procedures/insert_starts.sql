@@ -194,8 +194,6 @@ begin
     if cardinality(v_ended) > 0 then
       delete from inbox
       where iid = any (v_ended);
-      delete from posted
-      where iid = any (v_ended);
       perform tell_parents(v_ended);
     end if;
   end if;

@@ -119,12 +119,16 @@ begin
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
+    -- Asked before anything else: whoever repeats a message that arrived learns that, also when its
+    -- reader has ended.
+    elsif v_post.is_known then
+      v_letters := v_letters || 'd'::text;
     -- Or removed since we looked.
     elsif coalesce(v_post.status, 2) > 1 then
       v_letters := v_letters || 'e'::text;
     elsif v_post.status = 0 and v_post.kind > 3 then
       v_letters := v_letters || 'u'::text;
-    elsif v_post.is_known or (v_post.key <> '' and v_used[v_post.key_place]) then
+    elsif v_post.key <> '' and v_used[v_post.key_place] then
       v_letters := v_letters || 'd'::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;

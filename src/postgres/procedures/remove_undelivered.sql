@@ -37,8 +37,10 @@ begin
     into v_messages
     from removed as r
     where r.kind = 3;
-    delete from posted
-    where iid = any (v_ended);
+    -- The keys of one that is still there are known until it is removed.
+    delete from posted as p
+    where p.iid = any (v_ended)
+      and (select true from instances as i where i.iid = p.iid) is null;
   end if;
   return v_messages;
 end

@@ -9,13 +9,15 @@ update instances
 set status = ?, output = ?, report = null, updated_at = ?, finished_at = ?
 where iid = ?`
 
-// Most that end have nothing of the kind: one look instead of three deletes.
+// Most that end have nothing of the kind: one look instead of two deletes.
 const HAS_LEFT_BEHIND = `
 select exists (select 1 from inbox where iid = ?)
-  or exists (select 1 from posted where iid = ?)
   or exists (select 1 from tasks where iid = ?) as any`
 
-/** Ends an instance, however it comes to that. Its state and progress can still be read. */
+/**
+ * Ends an instance, however it comes to that. Its state and progress can still be read, and what
+ * was sent to it under a key is known until it is removed: its sender may not know that it arrived.
+ */
 export function endInstance(
   tx: Transaction,
   iid: Iid,
@@ -23,10 +25,9 @@ export function endInstance(
   isChild: boolean,
 ): void {
   tx.sql('delete from runs where iid = ?').run(iid)
-  const left = tx.sql(HAS_LEFT_BEHIND).get(iid, iid, iid) as { readonly any: number }
+  const left = tx.sql(HAS_LEFT_BEHIND).get(iid, iid) as { readonly any: number }
   if (left.any === 1) {
     tx.sql('delete from inbox where iid = ?').run(iid)
-    tx.sql('delete from posted where iid = ?').run(iid)
     removeTasks(tx, iid)
   }
   tx.sql(END).run(status, output, tx.now, tx.now, iid)

@@ -65,8 +65,9 @@ function refusalOf(
   { kind, name, dedupeKey, capacity }: Post,
   { iid, status, early }: Target,
 ): PostVerdict | undefined {
-  if (status !== 'running' && status !== 'absent') return 'ended'
+  // Asked first: whoever repeats a message that arrived learns that, also when its reader has ended.
   if (dedupeKey !== '' && wasPosted(tx, iid, dedupeKey)) return 'duplicate'
+  if (status !== 'running' && status !== 'absent') return 'ended'
   if (kind !== 'message') {
     return tx.sql(WAITING).get(iid, kind) === undefined ? undefined : 'duplicate'
   }

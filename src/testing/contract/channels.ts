@@ -55,7 +55,7 @@ function describeKeys({ test, expect, open }: Contract): void {
     expect(await scene.under.rows(iid)).toMatchObject({ posted: 0 })
   })
 
-  test('keys are remembered over executions, and until the end', async () => {
+  test('keys are remembered over executions, and after the end', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -66,11 +66,28 @@ function describeKeys({ test, expect, open }: Contract): void {
       turnItem(iid, { turn: turnRow(2), next: continuing(runtime.workflows[0]!) }),
     )
     const later = await scene.post(post)
-    const before = await scene.under.rows(iid)
     await runtime.turns(turnItem(iid, { turn: turnRow(2, { execution: 2 }), next: END }))
 
-    expect([later, await scene.post(post)]).toEqual([['duplicate'], ['ended']])
-    expect([before.posted, (await scene.under.rows(iid)).posted]).toEqual([1, 0])
+    const another = message(idOf(iid), '1', { dedupeKey: 'another' })
+    expect([later, await scene.post(post, another)]).toEqual([
+      ['duplicate'],
+      ['duplicate', 'ended'],
+    ])
+    expect(await scene.under.rows(iid)).toMatchObject({ inbox: 0, posted: 1 })
+  })
+
+  test('keys are forgotten when their instance is removed', async () => {
+    await using scene = await open()
+    const runtime = await scene.runtime()
+    const iid = await runtime.ownOne()
+    const post = message(idOf(iid), '1', { dedupeKey: 'k' })
+    await scene.post(post)
+    await runtime.turns(turnItem(iid, { next: END }))
+
+    await scene.store.remove([idOf(iid)])
+
+    expect(await scene.under.rows(iid)).toMatchObject({ posted: 0 })
+    expect(await scene.post(post)).toEqual(['sent'])
   })
 }
 

@@ -60,7 +60,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect(await runtime.starts(item)).toEqual(['done'])
 
       expect(await scene.look(iid)).toMatchObject({ status: 'completed', mail: 0 })
-      expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, inbox: 0, posted: 0 })
+      expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, inbox: 0, posted: 1 })
     })
 
     test('a start under another number is told so, and writes nothing', async () => {

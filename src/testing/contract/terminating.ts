@@ -75,7 +75,7 @@ function describeWhat({ test, expect, open }: Contract): void {
       runs: 0,
       history: 2,
       inbox: 0,
-      posted: 0,
+      posted: 1,
       state: 1,
     })
     expect((await scene.look(iid)).progress).toBe('"half"')
