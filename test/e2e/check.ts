@@ -57,17 +57,19 @@ async function findUnfinished(scene: Scene, lives: readonly Life[]): Promise<str
   })
 }
 
-/** Mail and keys of instances that have ended: nobody will ever look at them. */
+/** Mail of instances that have ended, and keys of ones that are gone: nobody will ever look at them. */
 async function findUselessRows(scene: Scene): Promise<string[]> {
-  const findings: string[] = []
-  for (const table of ['inbox', 'posted']) {
-    const rows = await scene.query(
-      `select distinct id from instances
-       where finished_at is not null and iid in (select iid from ${table})`,
-    )
-    findings.push(...rows.map(({ id }) => `${String(id)}: has ended, but has rows in ${table}`))
-  }
-  return findings
+  const mail = await scene.query(
+    `select distinct id from instances
+     where finished_at is not null and iid in (select iid from inbox)`,
+  )
+  const keys = await scene.query(
+    `select distinct iid from posted where iid not in (select iid from instances)`,
+  )
+  return [
+    ...mail.map(({ id }) => `${String(id)}: has ended, but has rows in inbox`),
+    ...keys.map(({ iid }) => `number ${String(iid)}: is gone, but has rows in posted`),
+  ]
 }
 
 async function waitingMessages(scene: Scene): Promise<WaitingMessage[]> {
