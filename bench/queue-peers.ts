@@ -18,6 +18,9 @@ export interface Peer {
   close(): Promise<unknown>
 }
 
+/** The name of the log that is only appended to, from the main thread. */
+export const BARE_LOG = 'bare append log'
+
 /** How many times a second the disk takes 4 KiB more at the end of a file, synced. */
 export function fdatasyncRate(folder: string, times: number): number {
   const file = openSync(join(folder, 'fdatasync'), 'w')
@@ -40,7 +43,7 @@ export async function appendLog(folder: string): Promise<Peer> {
     await file.datasync()
     return texts.map(() => undefined)
   }, 100_000)
-  return { name: 'bare append log', push: (text) => batcher.call(text), close: () => file.close() }
+  return { name: BARE_LOG, push: (text) => batcher.call(text), close: () => file.close() }
 }
 
 const LOG_IN_THREAD = `

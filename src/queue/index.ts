@@ -3,6 +3,7 @@
 import { systemClock } from '../base/clock.ts'
 import { sqliteSettings } from '../sqlite/options.ts'
 import { SqliteQueueStore } from '../sqlite/queue/queue-store.ts'
+import { SameThread } from '../sqlite/same-thread.ts'
 import { SqliteThread } from '../sqlite/thread.ts'
 import { openDurableQueue } from './durable-queue.ts'
 import { checkPath, type QueueOptions, queueSettings } from './options.ts'
@@ -24,7 +25,8 @@ export async function openQueue<T>(path: string, options?: QueueOptions<T>): Pro
   checkPath(path)
   const settings = queueSettings(options)
   // Each batch says itself how durable it has to be.
-  const thread = new SqliteThread({ ...sqliteSettings({ path }), holds: 'queues' })
+  const file = { ...sqliteSettings({ path }), holds: 'queues' } as const
+  const thread = settings.thread ? new SqliteThread(file) : new SameThread(file)
   return openDurableQueue({
     ...settings,
     store: new SqliteQueueStore(thread, settings.name),

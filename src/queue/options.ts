@@ -41,6 +41,14 @@ export interface QueueOptions<T = never> {
   whenFull?: 'wait' | 'refuse'
   /** When a push or an acknowledgement resolves; a push may ask for another. @default 'fsync' */
   durability?: Durability
+  /**
+   * Whether the file is used from a thread of its own. Without one there is none to hand things to,
+   * and a push that is alone is done sooner; but everything else in the process stands still while
+   * the disk works, or while another process writes to the file.
+   *
+   * @default true
+   */
+  thread?: boolean
   /** How long a `dedupeKey` is remembered. @default '5m' */
   dedupeWindow?: Duration
   /** How messages are stored. By default bytes as they are, and everything else as text. */
@@ -62,6 +70,7 @@ export interface QueueSettings<T> {
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
   readonly durability: Durability
+  readonly thread: boolean
   readonly dedupeMs: number
   readonly codec: QueueCodec<T>
   readonly log: Logger
@@ -85,6 +94,7 @@ export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSetti
     capacity: option(limit, Infinity),
     whenFull: oneOf(['wait', 'refuse'], 'wait'),
     durability,
+    thread: flag(true),
     dedupeWindow: storedDuration(300_000, { min: 1 }),
     codec: option(codecOf, defaultQueueCodec),
     log: option(logger, defaultLog),
@@ -102,6 +112,7 @@ export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSetti
     capacity: options.capacity,
     whenFull: options.whenFull,
     durability: options.durability,
+    thread: options.thread,
     dedupeMs: options.dedupeWindow,
     codec: options.codec as QueueCodec<T>,
     log,

@@ -2,11 +2,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { LeaseOrder } from '../store/lease.ts'
 import { Changes } from './changes.ts'
-import { Database, type Transaction } from './database.ts'
+import { Database } from './database.ts'
 import { Leases } from './leases.ts'
-import type { Operation } from './operations/operation.ts'
-import { type OperationName, OPERATIONS } from './operations/table.ts'
+import type { OperationName } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
+import { perform } from './perform.ts'
 import { toStoreError } from './sqlite-error.ts'
 import { type Request, type Response, storeErrorToData } from './thread-protocol.ts'
 
@@ -26,7 +26,7 @@ port.on('message', (request: Request) => {
 function answer(request: Request): Response {
   const { number, operation } = request
   try {
-    return { number, result: perform(request) }
+    return { number, result: dealWith(request) }
   } catch (thrown) {
     return { number, error: storeErrorToData(toStoreError(`sqlite ${operation}`, thrown)) }
   }
@@ -46,16 +46,12 @@ const OWN = {
   unwatch: () => changes.stop(),
 }
 
-function perform({ operation, args, clockOffsetMs }: Request): unknown {
+function dealWith({ operation, args, clockOffsetMs }: Request): unknown {
   if (operation in OWN) {
     const own = OWN[operation as keyof typeof OWN] as (...args: readonly unknown[]) => unknown
     return own(...args)
   }
-  const wanted = OPERATIONS[operation as OperationName] as Operation<unknown[], unknown>
-  const name = `sqlite ${operation}`
-  const work = (tx: Transaction): unknown => wanted.run(tx, ...args)
-  if (wanted.mode === 'read') return opened().read(name, clockOffsetMs, work)
-  return opened().write(name, clockOffsetMs, work, wanted.isDurable?.(...args))
+  return perform(opened(), operation as OperationName, args, clockOffsetMs)
 }
 
 /** Opened by the first that needs it, so that one that failed to open can be tried again. */

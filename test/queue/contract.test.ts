@@ -18,10 +18,10 @@ function countingCodec() {
   return counting
 }
 
-describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
+describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
   test('keeps a message until it is acknowledged [push_persists_event_until_ack]', async () => {
     await using file = queueFile()
-    let queue = await file.open<string>({ lazy })
+    let queue = await file.open<string>(mode)
 
     const id = await queue.push('first')
     const taken = await queue.take()
@@ -30,19 +30,19 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
     expect(taken).toMatchObject({ id, data: 'first', attempt: 1 })
     expect(queue.counts).toMatchObject({ ready: 0, inFlight: 1, total: 1 })
 
-    queue = await file.reopen(queue, { lazy })
+    queue = await file.reopen(queue, mode)
     const again = await queue.take()
     expect(again).toMatchObject({ id, data: 'first', attempt: 1 })
     await again!.ack()
 
-    queue = await file.reopen(queue, { lazy })
+    queue = await file.reopen(queue, mode)
     expect(queue.isEmpty).toBe(true)
     expect(await queue.take()).toBeUndefined()
   })
 
   test('shows a message by its id without delivering it [get_returns_event_by_id_without_polling]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     const [, second] = await queue.pushMany(['first', 'second'])
 
     const shown = await queue.get(second!)
@@ -59,7 +59,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('does not show a message that was acknowledged [get_returns_none_after_ack]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     const id = await queue.push('first')
 
     expect(await queue.get(id)).toMatchObject({ data: 'first' })
@@ -70,7 +70,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('stores nothing when there are no ids left [push_at_id_max_overflows]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     const other = openDriver(file.path, undefined)
     other.exec(`update queues set next_id = ${Number.MAX_SAFE_INTEGER - 1}`)
     other.close()
@@ -90,7 +90,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('delivers again what was nacked [nack_requeues_event_for_reprocessing]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     const id = await queue.push('retry me')
 
     const first = await queue.take()
@@ -107,7 +107,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('delivers what was nacked before what comes later [nack_requeues_event_before_ready_events]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     await queue.pushMany(['first', 'second'])
 
     await (await queue.take())!.nack()
@@ -117,7 +117,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('refuses to nack what is not there [nack_unknown_id_returns_error]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     const id = await queue.push('first')
     const delivery = await queue.take()
     await queue.remove([id])
@@ -132,20 +132,20 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('acknowledges many at once [ack_many_removes_multiple_events]', async () => {
     await using file = queueFile()
-    let queue = await file.open<string>({ lazy })
+    let queue = await file.open<string>(mode)
     await queue.pushMany(['first', 'second', 'third'])
     const [first, , third] = await queue.takeMany(3)
 
     await queue.ack([first!, third!])
 
-    queue = await file.reopen(queue, { lazy })
+    queue = await file.reopen(queue, mode)
     expect(await takeAll(queue)).toEqual(['second'])
     expect(await queue.take()).toBeUndefined()
   })
 
   test('takes no offence at what is acknowledged or removed twice, or unknown [ack_many_is_idempotent_for_unknown_ids]', async () => {
     await using file = queueFile()
-    let queue = await file.open<string>({ lazy })
+    let queue = await file.open<string>(mode)
     const id = await queue.push('first')
     const delivery = (await queue.take())!
 
@@ -154,17 +154,17 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
     await delivery.ack()
 
     expect(await queue.remove([id, 99, id, 99])).toBe(0)
-    queue = await file.reopen(queue, { lazy })
+    queue = await file.reopen(queue, mode)
     expect(queue.isEmpty).toBe(true)
   })
 
   test('delivers what it finds in the order it was pushed [lazy_recovered_events_keep_fifo_order] [recovered_events_keep_fifo_order]', async () => {
     await using file = queueFile()
-    let queue = await file.open<string>({ lazy })
+    let queue = await file.open<string>(mode)
     await queue.push('first')
     await queue.push('second')
 
-    queue = await file.reopen(queue, { lazy })
+    queue = await file.reopen(queue, mode)
 
     expect((await queue.take())?.data).toBe('first')
     expect((await queue.take())?.data).toBe('second')
@@ -173,7 +173,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('passes over what is in flight, and delivers nothing twice [lazy_poll_skips_in_flight_events_without_duplicating]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     await queue.pushMany(['first', 'second'])
     const first = await queue.take()
     const second = await queue.take()
@@ -188,7 +188,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('goes back for what was nacked, and on from there [lazy_nack_makes_event_available_before_later_ready_events] [lazy_scan_cursor_advances_and_rewinds_on_nack]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     await queue.pushMany(['first', 'second', 'third'])
 
     const first = await queue.take()
@@ -204,7 +204,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('removes what is in flight and what is ready [lazy_ack_many_removes_in_flight_and_ready_events]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     const [first, , third] = await queue.pushMany(['first', 'second', 'third'])
     expect((await queue.take())?.data).toBe('first')
 
@@ -216,7 +216,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, lazy) => {
 
   test('wakes who waits with a push [lazy_push_wakes_blocking_poll]', async () => {
     await using file = queueFile()
-    const queue = await file.open<string>({ lazy })
+    const queue = await file.open<string>(mode)
     const waiting = queue.take({ timeout: '20s' })
     await queue.get(0)
 

@@ -14,8 +14,8 @@ const ROUNDS = Number(process.env['HOLDFAST_ROUNDS'] ?? 3)
 const PROCESSES = 2
 
 /** Runs a process until it has said so many lines, and kills it; answers what it said. */
-async function runAndKill(program: string, path: string, name: string, lines: number) {
-  const child = spawn(process.execPath, [program, path, name], {
+async function runAndKill(program: string, args: readonly string[], lines: number) {
+  const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: 60_000,
   })
@@ -38,9 +38,11 @@ test(
     const said: string[] = []
 
     for (let round = 0; round < ROUNDS; round++) {
-      const runs = Array.from({ length: PROCESSES }, (_, i) =>
-        runAndKill(program, file.path, `${round}.${i}`, 40 + round * 57 + i * 31),
-      )
+      // One of them has a thread for the file, the other has not.
+      const runs = Array.from({ length: PROCESSES }, (_, i) => {
+        const args = [file.path, `${round}.${i}`, ...(i === 0 ? [] : ['threadless'])]
+        return runAndKill(program, args, 40 + round * 57 + i * 31)
+      })
       said.push(...(await Promise.all(runs)).flat())
     }
     // What ended several processes waits a while.

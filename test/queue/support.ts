@@ -5,19 +5,21 @@ import { virtualClock } from '../../src/base/virtual-clock.ts'
 import { type DurableQueue, openDurableQueue } from '../../src/queue/durable-queue.ts'
 import { openQueue, type Queue, type QueueOptions } from '../../src/queue/index.ts'
 import { queueSettings } from '../../src/queue/options.ts'
-import { Database, type Transaction } from '../../src/sqlite/database.ts'
-import type { Operation } from '../../src/sqlite/operations/operation.ts'
-import { OPERATIONS } from '../../src/sqlite/operations/table.ts'
+import { Database } from '../../src/sqlite/database.ts'
 import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
+import { perform } from '../../src/sqlite/perform.ts'
 import { SqliteQueueStore, type Thread } from '../../src/sqlite/queue/queue-store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { tempFile } from '../support/sqlite.ts'
 
-/** Both ways to open a queue. */
-export const MODES: readonly (readonly [mode: string, lazy: boolean])[] = [
-  ['eager', false],
-  ['lazy', true],
+/** The ways to open a queue. */
+export const MODES: readonly (readonly [mode: string, options: QueueMode])[] = [
+  ['eager', { lazy: false }],
+  ['lazy', { lazy: true }],
+  ['lazy and threadless', { lazy: true, thread: false }],
 ]
+
+type QueueMode = Pick<QueueOptions, 'lazy' | 'thread'>
 
 /** A file for queues, which are closed before it is removed. Tests that end no power need no fsync. */
 export function queueFile() {
@@ -66,15 +68,11 @@ export function queueFileSettings(path: string): SqliteSettings {
   return { ...sqliteSettings({ path, durability: 'os' }), holds: 'queues' }
 }
 
-/** Does without a thread what a thread does, so that time and crashes can be played with. */
+/** Does at once what a thread does, so that time and crashes can be played with. */
 export function inlineThread(database: Database): Thread {
   return {
     async call(operation, args, clockOffsetMs = 0) {
-      const wanted = OPERATIONS[operation] as unknown as Operation<unknown[], unknown>
-      const work = (tx: Transaction): unknown => wanted.run(tx, ...args)
-      const name = `sqlite ${operation}`
-      if (wanted.mode === 'read') return database.read(name, clockOffsetMs, work) as never
-      return database.write(name, clockOffsetMs, work, wanted.isDurable?.(...args)) as never
+      return perform(database, operation, args, clockOffsetMs) as never
     },
     async close() {},
   }

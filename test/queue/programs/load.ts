@@ -1,12 +1,12 @@
-// A process that pushes and handles messages until it is killed: `load <path> <name>`. It says what
-// it was told, and what it is about to acknowledge.
+// A process that pushes and handles messages until it is killed: `load <path> <name> [threadless]`.
+// It says what it was told, and what it is about to acknowledge.
 
 import { openQueue } from '../../../src/queue/index.ts'
 import { say } from './say.ts'
 
-const [path, name] = process.argv.slice(2) as [string, string]
+const [path, name, threadless] = process.argv.slice(2) as [string, string, string?]
 
-const queue = await openQueue<string>(path, { lazy: true })
+const queue = await openQueue<string>(path, { lazy: true, thread: threadless === undefined })
 say('ready')
 
 /** One who is answered before anything is written may lose what he was told. */

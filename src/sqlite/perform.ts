@@ -1,0 +1,17 @@
+import type { Database, Transaction } from './database.ts'
+import type { Operation } from './operations/operation.ts'
+import { type OperationName, OPERATIONS } from './operations/table.ts'
+
+/** Does an operation of the table, in a transaction of its own. */
+export function perform(
+  database: Database,
+  operation: OperationName,
+  args: readonly unknown[],
+  clockOffsetMs: number,
+): unknown {
+  const wanted = OPERATIONS[operation] as Operation<unknown[], unknown>
+  const name = `sqlite ${operation}`
+  const work = (tx: Transaction): unknown => wanted.run(tx, ...args)
+  if (wanted.mode === 'read') return database.read(name, clockOffsetMs, work)
+  return database.write(name, clockOffsetMs, work, wanted.isDurable?.(...args))
+}

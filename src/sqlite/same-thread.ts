@@ -1,0 +1,77 @@
+// What stands in for `thread.ts` where a file is used from the caller's own thread.
+//
+//   S1. Requests are done in the order of the calls, one in each round of the event loop: while
+//       answers and calls follow each other, timers and sockets have their turn in between.
+//   S2. Nothing is held from one request to the next: each is a whole transaction.
+
+import { StoreError } from '../store/store-error.ts'
+import { Database } from './database.ts'
+import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
+import type { SqliteSettings } from './options.ts'
+import { perform } from './perform.ts'
+import { toStoreError } from './sqlite-error.ts'
+
+/** To look at the WAL takes as long as a small write, and can wait for some of them. */
+const TIDIED_AFTER = 16
+
+/** One open file, in this thread, which waits for the disk. Opened by the first call. */
+export class SameThread {
+  readonly #settings: SqliteSettings
+  #waiting: (() => void)[] = []
+  #database: Database | undefined
+  #untidied = 0
+  #isClosed = false
+
+  constructor(settings: SqliteSettings) {
+    this.#settings = settings
+  }
+
+  /** Has an operation done, by a clock that is so much ahead of the machine's. */
+  call<Name extends OperationName>(
+    operation: Name,
+    args: ArgsOf<Name>,
+    clockOffsetMs = 0,
+  ): Promise<ResultOf<Name>> {
+    const name = `sqlite ${operation}`
+    if (this.#isClosed) {
+      return Promise.reject(new StoreError('closed', name, 'the store was closed'))
+    }
+    return this.#inTurn(name, () => {
+      this.#database ??= new Database(this.#settings)
+      return perform(this.#database, operation, args, clockOffsetMs) as ResultOf<Name>
+    })
+  }
+
+  /** Closes the file once everything asked for is done. Later calls fail with `closed`. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#inTurn('sqlite close', () => {
+      this.#database?.close()
+      this.#database = undefined
+    })
+  }
+
+  #inTurn<T>(name: string, work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(() => {
+        try {
+          resolve(work())
+        } catch (thrown) {
+          reject(toStoreError(name, thrown))
+        }
+      })
+      if (this.#waiting.length === 1) setImmediate(() => this.#next())
+    })
+  }
+
+  #next(): void {
+    this.#waiting[0]!()
+    this.#waiting.shift()
+    if (++this.#untidied === TIDIED_AFTER) {
+      this.#untidied = 0
+      this.#database?.tidy()
+    }
+    if (this.#waiting.length > 0) setImmediate(() => this.#next())
+  }
+}
