@@ -12,9 +12,9 @@ import { copyOf } from '../dist/engine/runtime/copy.js'
 import { insideExecution } from '../dist/engine/runtime/strays.js'
 import { valuesOf } from '../dist/engine/values.js'
 import { defaultLog } from '../dist/base/log.js'
+import type { Loaded } from '../dist/store/claims.js'
 import { readEvents } from '../dist/store/history.js'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../dist/store/store.js'
-import type { Loaded } from '../dist/store/workflow-store.js'
 import { type Place, withRuntime } from './holdfast.ts'
 
 /** Milliseconds, by part. */

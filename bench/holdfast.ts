@@ -2,13 +2,13 @@
 // for their results.
 
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { open, type OpenOptions, type Runtime, type Store } from '../dist/index.js'
 import { postgres } from '../dist/postgres/index.js'
 import { openDriver } from '../dist/sqlite/driver.js'
 import { sqlite } from '../dist/sqlite/index.js'
+import { databaseFolder } from './folder.ts'
 import type { Measured, Plan } from './peer.ts'
 import { type BenchServer, perStep } from './postgres.ts'
 import { fullLoad, type Load, oneAtATime, type Shape, SHAPE_CODE } from './shapes.ts'
@@ -69,7 +69,7 @@ export async function postgresPlace(server: BenchServer): Promise<Place> {
 export async function sqlitePlace(
   makeStore: (path: string) => Store = (path) => sqlite({ path }),
 ): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
+  const folder = mkdtempSync(join(databaseFolder(), 'holdfast-bench-'))
   const path = join(folder, 'bench.db')
   return {
     kind: 'SQLite',

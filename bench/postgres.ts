@@ -3,6 +3,7 @@
 import { Client } from 'pg'
 
 import { startPostgres } from '../test/support/postgres-server.ts'
+import { databaseFolder } from './folder.ts'
 import type { PerStep } from './peer.ts'
 
 /** A server for benchmarks. */
@@ -37,7 +38,7 @@ export interface Counters {
 export async function benchServer(connections = 300): Promise<BenchServer> {
   const given = process.env['HOLDFAST_BENCH_PG_URL']
   const settings = [`max_connections=${connections}`, 'shared_preload_libraries=pg_stat_statements']
-  const own = given === undefined ? await startPostgres(settings) : undefined
+  const own = given === undefined ? await startPostgres(settings, databaseFolder()) : undefined
   const url = given ?? own!.url
   const admin = new Client({ connectionString: url })
   try {

@@ -1,4 +1,5 @@
-import { type InstanceRow, MOST_EARLY } from '../store/workflow-store.ts'
+import { MOST_EARLY } from '../store/inbox.ts'
+import type { InstanceRow } from '../store/instances.ts'
 import { ChannelFullError } from './errors.ts'
 
 /** A message that there was no room for. */

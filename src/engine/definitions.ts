@@ -4,7 +4,7 @@
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/duration.ts'
 import { duration, oneOf, option, resolveOptions } from '../base/options.ts'
-import type { OnParentClose } from '../store/workflow-store.ts'
+import type { OnParentClose } from '../store/instances.ts'
 import {
   ACTIVITY_OPTIONS,
   type ActivityOptions,

@@ -1,5 +1,5 @@
 import { describe } from '../base/describe.ts'
-import type { WorkflowName } from '../store/workflow-store.ts'
+import type { WorkflowName } from '../store/instances.ts'
 import type {
   ActivityDefinition,
   AnyActivity,

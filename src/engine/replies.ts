@@ -1,6 +1,6 @@
 // Answers to requests: how they are written, and where they are waited for.
 
-import type { Iid } from '../store/workflow-store.ts'
+import type { Iid } from '../store/instances.ts'
 import type { Values } from './values.ts'
 
 /**

@@ -11,7 +11,8 @@ import {
   waitForLock,
   type TestStore,
 } from '../../test/support/postgres-store.ts'
-import { EARLY_KEPT_MS, type Post, type Registered } from '../store/workflow-store.ts'
+import { EARLY_KEPT_MS, type Post } from '../store/inbox.ts'
+import type { Registered } from '../store/runtimes.ts'
 import type { PgPool } from './driver.ts'
 import { postValues } from './post-values.ts'
 import { startsValue } from './start-values.ts'

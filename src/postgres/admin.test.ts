@@ -12,7 +12,7 @@ import {
   waitForLock,
   type TestStore,
 } from '../../test/support/postgres-store.ts'
-import type { Registered } from '../store/workflow-store.ts'
+import type { Registered } from '../store/runtimes.ts'
 
 // Verbs from outside against an owner in the middle of its work: whichever comes first is whole, and
 // nothing of the owner follows.

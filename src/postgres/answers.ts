@@ -1,19 +1,10 @@
+import type { Claim, ClaimAnswer, Loaded } from '../store/claims.ts'
+import type { CommitAnswer, TurnRow, Verdict } from '../store/commits.ts'
+import type { InboxRow, PostAnswer, PostVerdict } from '../store/inbox.ts'
+import type { InstanceRow, ParentLink } from '../store/instances.ts'
+import type { TickAnswer } from '../store/runtimes.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenTask } from '../store/tasks.ts'
-import type {
-  Claim,
-  ClaimAnswer,
-  CommitAnswer,
-  InboxRow,
-  InstanceRow,
-  Loaded,
-  ParentLink,
-  PostAnswer,
-  PostVerdict,
-  TickAnswer,
-  TurnRow,
-  Verdict,
-} from '../store/workflow-store.ts'
 import { KINDS, ON_CLOSES, STATUSES } from './numbers.ts'
 import { splitTexts, text, whole, wholeOrNull, wholes, wholesOrNull, type Row } from './wire.ts'
 

@@ -1,4 +1,4 @@
-import type { CommitBatch, TurnItem, TurnRow } from '../store/workflow-store.ts'
+import type { CommitBatch, TurnItem, TurnRow } from '../store/commits.ts'
 import { effectsValue } from './effect-values.ts'
 import { STATUS_NUMBERS } from './numbers.ts'
 import { startsValue } from './start-values.ts'

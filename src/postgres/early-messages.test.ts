@@ -8,7 +8,8 @@ import {
   waitForLock,
   type TestStore,
 } from '../../test/support/postgres-store.ts'
-import type { Post, StartItem, Verdict } from '../store/workflow-store.ts'
+import type { StartItem, Verdict } from '../store/commits.ts'
+import type { Post } from '../store/inbox.ts'
 import { postValues } from './post-values.ts'
 import { startsValue } from './start-values.ts'
 

@@ -1,4 +1,5 @@
-import type { CommitBatch, Effects, Iid } from '../store/workflow-store.ts'
+import type { CommitBatch, Effects } from '../store/commits.ts'
+import type { Iid } from '../store/instances.ts'
 import { joinTexts, listOf, packLists } from './wire.ts'
 
 /** The effects of one item, and the execution whose turn has them, if there is a turn. */

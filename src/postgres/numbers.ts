@@ -1,5 +1,6 @@
+import type { InboxRow } from '../store/inbox.ts'
+import type { EndStatus, InstanceRow, OnParentClose } from '../store/instances.ts'
 import type { TaskEnd } from '../store/tasks.ts'
-import type { EndStatus, InboxRow, InstanceRow, OnParentClose } from '../store/workflow-store.ts'
 
 // How the server writes what the port has words for.
 

@@ -1,4 +1,4 @@
-import type { Post } from '../store/workflow-store.ts'
+import type { Post } from '../store/inbox.ts'
 import { KIND_NUMBERS } from './numbers.ts'
 import { joinTexts, listOf } from './wire.ts'
 

@@ -1,4 +1,4 @@
-import type { StartItem } from '../store/workflow-store.ts'
+import type { StartItem } from '../store/commits.ts'
 import { ON_CLOSE_NUMBERS, STATUS_NUMBERS } from './numbers.ts'
 import { joinTexts, listOf, packLists } from './wire.ts'
 

@@ -13,7 +13,7 @@ import {
   waitForLock,
   type TestStore,
 } from '../../test/support/postgres-store.ts'
-import type { Registered } from '../store/workflow-store.ts'
+import type { Registered } from '../store/runtimes.ts'
 
 const LEASE_MS = 1000
 

@@ -1,5 +1,6 @@
+import type { CommitBatch } from '../store/commits.ts'
+import type { Iid } from '../store/instances.ts'
 import type { Beat, NewTask, TaskInterest, TaskKey, TaskResult } from '../store/tasks.ts'
-import type { CommitBatch, Iid } from '../store/workflow-store.ts'
 import { TASK_END_NUMBERS } from './numbers.ts'
 import { joinTexts, listOf, packLists } from './wire.ts'
 

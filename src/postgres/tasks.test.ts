@@ -13,8 +13,9 @@ import {
   waitForLock,
   type TestStore,
 } from '../../test/support/postgres-store.ts'
+import type { Effects } from '../store/commits.ts'
+import type { Registered } from '../store/runtimes.ts'
 import type { NewTask, TaskKey, TaskRequest } from '../store/tasks.ts'
-import type { Effects, Registered } from '../store/workflow-store.ts'
 import type { PgPool } from './driver.ts'
 import { postgresWorkflowStore } from './workflow-store.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { allHeard, owned, scenesInOneSchema, unowned } from '../../test/notifier/scene.ts'
-import type { Post } from '../store/workflow-store.ts'
+import type { Post } from '../store/inbox.ts'
 
 // A client whose messages tell of themselves: right behind them, before they are answered.
 

@@ -10,7 +10,7 @@
 
 import { semaphore } from '../base/semaphore.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Transact } from '../store/workflow-store.ts'
+import type { Transact } from '../store/transactions.ts'
 import { connectionsFor, type Session } from './connections.ts'
 import type { PgClient } from './driver.ts'
 import { storeError } from './errors.ts'

@@ -10,7 +10,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { StoreError } from '../store/store-error.ts'
-import type { StoreInTransaction } from '../store/workflow-store.ts'
+import type { StoreInTransaction } from '../store/transactions.ts'
 import { toPostAnswers, toVerdicts } from './answers.ts'
 import { effectsValue } from './effect-values.ts'
 import { storeError } from './errors.ts'

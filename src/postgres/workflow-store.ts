@@ -1,5 +1,6 @@
+import type { WorkflowName } from '../store/instances.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { WorkflowName, WorkflowStore } from '../store/workflow-store.ts'
+import type { WorkflowStore } from '../store/workflow-store.ts'
 import {
   toClaim,
   toClaimAnswer,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { postItem, settingsFor, tempFile } from '../../test/support/sqlite.ts'
-import { EARLY_KEPT_MS, MOST_EARLY } from '../store/workflow-store.ts'
+import { EARLY_KEPT_MS, MOST_EARLY } from '../store/inbox.ts'
 import { Database } from './database.ts'
 import { openDriver } from './driver.ts'
 import { removeAbsent } from './operations/absent.ts'

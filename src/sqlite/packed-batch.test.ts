@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { CommitBatch } from '../store/workflow-store.ts'
+import type { CommitBatch } from '../store/commits.ts'
 import { packBatch, unpackBatch } from './packed-batch.ts'
 
 const whole = fc.nat({ max: 2 ** 45 })

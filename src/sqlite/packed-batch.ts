@@ -1,14 +1,5 @@
-import type {
-  CommitBatch,
-  EndStatus,
-  Ending,
-  Next,
-  OnParentClose,
-  ParentLink,
-  StartItem,
-  TurnItem,
-  TurnRow,
-} from '../store/workflow-store.ts'
+import type { CommitBatch, Next, StartItem, TurnItem, TurnRow } from '../store/commits.ts'
+import type { EndStatus, Ending, OnParentClose, ParentLink } from '../store/instances.ts'
 import { packEffects, type PackedReader, unpackEffects } from './packed-effects.ts'
 
 // A batch on its way to the thread: all numbers in one list, all texts in another. Objects would be

@@ -1,5 +1,5 @@
+import type { Effects, Reply, StateChange } from '../store/commits.ts'
 import type { NewTask, TaskLimit } from '../store/tasks.ts'
-import type { Effects, Reply, StateChange } from '../store/workflow-store.ts'
 
 // The rare part of a batch: see `packed-batch.ts`.
 

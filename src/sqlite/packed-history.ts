@@ -1,4 +1,5 @@
-import type { Loaded, TurnRow } from '../store/workflow-store.ts'
+import type { Loaded } from '../store/claims.ts'
+import type { TurnRow } from '../store/commits.ts'
 
 // Histories on their way from the thread, flat for the same reason as `packed-batch.ts`: of an
 // instance that is read after a restart they may be thousands of rows.

@@ -1,4 +1,4 @@
-import type { Transact } from '../store/workflow-store.ts'
+import type { Transact } from '../store/transactions.ts'
 import type { Transaction } from './database.ts'
 import { send } from './operations/inbox.ts'
 import { finishTasks } from './operations/task-results.ts'

@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { catchRejection } from '../base/thenable.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Transact } from '../store/workflow-store.ts'
+import type { Transact } from '../store/transactions.ts'
 import { Database, type Transaction } from './database.ts'
 import type { SqliteSettings } from './options.ts'
 import { mayTransact, storeResult } from './transact-judge.ts'

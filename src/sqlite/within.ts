@@ -5,7 +5,8 @@
 //       may wait for its end, which comes only after this.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Iid, StoreInTransaction, WorkflowName } from '../store/workflow-store.ts'
+import type { Iid, WorkflowName } from '../store/instances.ts'
+import type { StoreInTransaction } from '../store/transactions.ts'
 import type { Transaction } from './database.ts'
 import { start } from './operations/commit.ts'
 import { history } from './operations/history.ts'

@@ -7,7 +7,8 @@ import {
   turnItem,
   turnRow,
 } from '../../test/support/sqlite.ts'
-import { EARLY_KEPT_MS, type Iid, type InboxRow, type ParentLink } from '../store/workflow-store.ts'
+import { EARLY_KEPT_MS, type InboxRow } from '../store/inbox.ts'
+import type { Iid, ParentLink } from '../store/instances.ts'
 
 // Messages, parents and verbs from outside, where this store has its own way of doing it. What every
 // store must do is in the contract suite.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openStore, startItem, tempFile, turnItem, turnRow } from '../../test/support/sqlite.ts'
-import type { InboxRow } from '../store/workflow-store.ts'
+import type { InboxRow } from '../store/inbox.ts'
 
 // Who owns what in this store, and what waits for owners. See also `workflow-store.test.ts`.
 

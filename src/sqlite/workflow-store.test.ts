@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { openStore, startItem, tempFile, turnItem, turnRow } from '../../test/support/sqlite.ts'
-import type { InboxRow, TurnItem, Wanted } from '../store/workflow-store.ts'
+import type { Wanted } from '../store/claims.ts'
+import type { TurnItem } from '../store/commits.ts'
+import type { InboxRow } from '../store/inbox.ts'
 
 // What is special about this store, and what it was easy to get wrong. What every store must do is
 // in the contract suite.

@@ -1,5 +1,11 @@
+import type { ImportItem, Termination } from '../store/admin.ts'
+import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from '../store/claims.ts'
+import type { CommitAnswer, CommitBatch, StartItem, TurnRow, Verdict } from '../store/commits.ts'
 import type { HintStore } from '../store/hints.ts'
+import type { Delivery, Post, PostAnswer } from '../store/inbox.ts'
+import type { Iid, InstanceRow, WorkflowName } from '../store/instances.ts'
 import type { LeaseKeeper, LeaseRequest } from '../store/lease.ts'
+import type { Registered, Registration, TickAnswer, TickRequest } from '../store/runtimes.ts'
 import { StoreError } from '../store/store-error.ts'
 import type {
   Beat,
@@ -9,34 +15,8 @@ import type {
   TaskResult,
   TaskVerdict,
 } from '../store/tasks.ts'
-import type {
-  Claim,
-  ClaimAnswer,
-  ClaimRequest,
-  CommitAnswer,
-  CommitBatch,
-  Delivery,
-  Iid,
-  ImportItem,
-  InstanceRow,
-  Loaded,
-  Post,
-  PostAnswer,
-  Registered,
-  Registration,
-  Standing,
-  StartItem,
-  StoreInTransaction,
-  Termination,
-  TickAnswer,
-  TickRequest,
-  Transact,
-  TurnRow,
-  Verdict,
-  Wanted,
-  WorkflowName,
-  WorkflowStore,
-} from '../store/workflow-store.ts'
+import type { StoreInTransaction, Transact } from '../store/transactions.ts'
+import type { WorkflowStore } from '../store/workflow-store.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import { packBatch } from './packed-batch.ts'
 import { unpackLoad, unpackTurns } from './packed-history.ts'

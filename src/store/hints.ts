@@ -9,8 +9,8 @@
 
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { Iid } from './instances.ts'
 import type { TaskInterest, TaskKey } from './tasks.ts'
-import type { Iid } from './workflow-store.ts'
 
 /** Something to be told. Who should hear of it, the store finds out. */
 export type News =

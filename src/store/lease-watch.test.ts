@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { decode } from '../base/codec.ts'
 import { deferred } from '../../test/support/engine.ts'
+import type { InstanceRow } from './instances.ts'
 import { type LeaseOrder, SharedPulse } from './lease.ts'
 import { checkMs, type LeaseStore, LeaseWatch } from './lease-watch.ts'
-import type { InstanceRow } from './workflow-store.ts'
 
 const RUNTIME = 5
 const ROW = { id: 'a', workflow: { name: 'w', version: '2' } } as InstanceRow

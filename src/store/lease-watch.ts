@@ -9,8 +9,9 @@
 import { writeSync } from 'node:fs'
 import { encode } from '../base/codec.ts'
 import { errorToData } from '../base/error-data.ts'
+import type { InstanceRow } from './instances.ts'
 import { type Called, type LeaseOrder, SharedPulse, sharedMs } from './lease.ts'
-import type { InstanceRow, WorkflowStore } from './workflow-store.ts'
+import type { WorkflowStore } from './workflow-store.ts'
 
 /** What the thread needs of the store, over a connection that the loop has no part in. */
 export interface LeaseStore extends Pick<

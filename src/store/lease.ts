@@ -12,8 +12,8 @@
 //   L3. Whose code is called is written before the call and taken back after it. It is only read
 //       once the loop has stood still for as long as it may: nothing changes by then.
 
+import type { Iid } from './instances.ts'
 import type { TaskKey } from './tasks.ts'
-import type { Iid } from './workflow-store.ts'
 
 /** How the lease of a runtime is looked after. Crosses to a thread. */
 export interface LeaseOrder {

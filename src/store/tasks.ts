@@ -7,7 +7,7 @@
 //       taken from anybody while the task is there: the first one wins.
 //   K4. A result goes into the inbox of its instance in the transaction that removes the task.
 
-import type { Iid } from './workflow-store.ts'
+import type { Iid } from './instances.ts'
 
 /** What a task is known by. */
 export interface TaskKey {

@@ -1,5 +1,6 @@
+import type { TurnRow } from '../../src/store/commits.ts'
 import { type Event, readEvents } from '../../src/store/history.ts'
-import type { InstanceRow, TurnRow } from '../../src/store/workflow-store.ts'
+import type { InstanceRow } from '../../src/store/instances.ts'
 import { insist } from './attend.ts'
 import type { Scene } from './scene.ts'
 

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest'
 
 import { channel, ChannelFullError, request, workflow } from '../../src/index.ts'
+import { EARLY_KEPT_MS, MOST_EARLY } from '../../src/store/inbox.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
-import { EARLY_KEPT_MS, MOST_EARLY } from '../../src/store/workflow-store.ts'
 import { message } from '../../src/testing/contract/items.ts'
 import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
 import { countingStore, describeRace, engineOn, FREQUENT_TICKS } from '../support/race.ts'

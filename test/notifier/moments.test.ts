@@ -7,7 +7,7 @@ import { StoreClock } from '../../src/engine/runtime/store-clock.ts'
 import { Ticker, type TickHost } from '../../src/engine/runtime/ticker.ts'
 import { readPayload } from '../../src/postgres/notifier/payload.ts'
 import type { Hint, HintListener } from '../../src/store/hints.ts'
-import type { TickAnswer } from '../../src/store/workflow-store.ts'
+import type { TickAnswer } from '../../src/store/runtimes.ts'
 import { memoryLog } from '../support/workers.ts'
 
 // From the text of a notification, or the answer to a tick, to the moment at which a runtime goes

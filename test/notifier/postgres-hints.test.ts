@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Hint } from '../../src/store/hints.ts'
-import type { Registered, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Registered } from '../../src/store/runtimes.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { listenOn } from './listeners.ts'
 import { allHeard, CLIENT, OTHER, owned, type Scene, scenesInOneSchema, unowned } from './scene.ts'
 

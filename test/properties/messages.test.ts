@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { channel } from '../../src/index.ts'
 import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
-import type { InboxRow } from '../../src/store/workflow-store.ts'
+import type { InboxRow } from '../../src/store/inbox.ts'
 import { completed, play, values } from '../support/executions.ts'
 import { Dice } from '../support/programs.ts'
 import { CHANNELS, eventsOf, type Life } from './life.ts'

@@ -6,7 +6,7 @@ import type { Arrival, Copy, TurnResult } from '../../src/engine/runtime/copy.ts
 import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
 import { endOf } from '../../src/engine/runtime/turn-row.ts'
 import { type Event, readEvents, writeEvents } from '../../src/store/history.ts'
-import type { InboxRow } from '../../src/store/workflow-store.ts'
+import type { InboxRow } from '../../src/store/inbox.ts'
 import { host, SEED, takeTurn, testCopy, values } from '../support/executions.ts'
 import type { Part } from '../support/programs.ts'
 import { describeError, interpret } from './interpret.ts'

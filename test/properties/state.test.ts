@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import type { Effects } from '../../src/store/workflow-store.ts'
+import type { Effects } from '../../src/store/commits.ts'
 import { eventsOf, type LivedExecution } from './life.ts'
 import { forLives, ofMany } from './seeds.ts'
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { activity, type Client, workflow } from '../../src/index.ts'
 import { readEvents } from '../../src/store/history.ts'
-import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Iid } from '../../src/store/instances.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { idOf, Scene, turnItem, turnRow } from '../../src/testing/contract/scene.ts'
 import { deferred, eventually } from '../support/engine.ts'
 import {

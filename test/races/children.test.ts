@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { channel, ConflictError, workflow } from '../../src/index.ts'
 import { startsValue } from '../../src/postgres/start-values.ts'
-import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Iid } from '../../src/store/instances.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { idOf, Scene } from '../../src/testing/contract/scene.ts'
 import { deferred, eventually } from '../support/engine.ts'
 import {

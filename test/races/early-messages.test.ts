@@ -4,7 +4,8 @@ import { postValues } from '../../src/postgres/post-values.ts'
 import { startsValue } from '../../src/postgres/start-values.ts'
 import { startItem } from '../../src/engine/runtime/start-item.ts'
 import type { WorkflowDefinition } from '../../src/engine/definitions.ts'
-import type { Post, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Post } from '../../src/store/inbox.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { deferred } from '../support/engine.ts'
 import {
   connectionTo,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { activity, CancelledError, channel, type Instance, workflow } from '../../src/index.ts'
-import type { Delivery, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Delivery } from '../../src/store/inbox.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { deferred, eventually } from '../support/engine.ts'
 import {
   connectionTo,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Iid } from '../../src/store/instances.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import {
   type Actor,
   ending,

@@ -13,9 +13,12 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/index.ts'
-import { sqlite } from '../../src/sqlite/index.ts'
-import { testSchema } from './postgres.ts'
-import { tempFile } from './sqlite.ts'
+import { SqliteThread } from '../../src/sqlite/thread.ts'
+import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
+import { dropReusedSchemas, reuseSchema } from './reused-schemas.ts'
+import { reuseWorker } from './reused-threads.ts'
+import { settingsFor, tempFile } from './sqlite.ts'
 import { memoryLog, type MemoryLog } from './workers.ts'
 
 /** The stores on which the engine is tried. */
@@ -26,6 +29,9 @@ export const STORES_IN_BOTH_MODES = [...STORES, 'postgres without hints'] as con
 
 /** One of them. */
 export type StoreKind = (typeof STORES_IN_BOTH_MODES)[number]
+
+// Of the file that is run, if it has a process of its own; if not, each suite does so.
+dropReusedSchemas()
 
 /** A place of its own for one test. Whatever was opened in it is closed at its end. */
 export interface Space extends AsyncDisposable {
@@ -68,20 +74,37 @@ async function makeStore(
 ): Promise<{ store: Store; remove: () => PromiseLike<void> | void }> {
   switch (kind) {
     case 'memory':
-      return { store: sqlite({ path: ':memory:' }), remove: () => {} }
+      return sqliteIn(':memory:')
     case 'file': {
       const file = tempFile()
-      const store = sqlite({ path: file.path, durability: 'os' })
-      return { store, remove: () => file[Symbol.dispose]() }
+      const { store, remove } = sqliteIn(file.path)
+      return {
+        store,
+        async remove() {
+          await remove()
+          file[Symbol.dispose]()
+        },
+      }
     }
     case 'postgres':
     case 'postgres without hints': {
-      const database = await testSchema('engine')
+      const reused = await reuseSchema('engine')
+      const { url, database } = reused
       const notify = kind === 'postgres' ? 'auto' : 'off'
-      const store = postgres({ url: database.url, schema: database.schema, notify })
-      return { store, remove: () => database[Symbol.asyncDispose]() }
+      const store = postgres({ url, schema: database.schema, notify })
+      return { store, remove: () => reused[Symbol.asyncDispose]() }
     }
   }
+}
+
+/** As `sqlite` makes it, with a thread that another store has done with, and that lasts to the end. */
+function sqliteIn(path: string): { store: Store; remove: () => Promise<void> } {
+  const thread = new SqliteThread(settingsFor(path), reuseWorker)
+  const store: StoreHandle = {
+    kind: 'sqlite',
+    [OPEN_WORKFLOW_STORE]: () => new SqliteWorkflowStore(thread, async () => {}),
+  }
+  return { store, remove: () => thread.close() }
 }
 
 /** Runs a suite once per store. */
@@ -92,6 +115,7 @@ export function describeOnStores(
 ): void {
   for (const kind of stores) {
     describe(`${name}, on ${kind}`, () => {
+      dropReusedSchemas()
       suite(kind)
     })
   }

@@ -15,7 +15,7 @@ import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
 import { endOf } from '../../src/engine/runtime/turn-row.ts'
 import { valuesOf } from '../../src/engine/values.ts'
 import type { Event } from '../../src/store/history.ts'
-import type { InboxRow } from '../../src/store/workflow-store.ts'
+import type { InboxRow } from '../../src/store/inbox.ts'
 
 /** The code of a workflow under test. */
 export type Code = (ctx: WorkflowContext) => Promise<unknown>

@@ -1,16 +1,9 @@
 import type { Client } from 'pg'
 import { quoted } from '../../src/postgres/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
-import type {
-  CommitBatch,
-  Registered,
-  StartItem,
-  TickRequest,
-  TurnItem,
-  TurnRow,
-  Verdict,
-  WorkflowStore,
-} from '../../src/store/workflow-store.ts'
+import type { CommitBatch, StartItem, TurnItem, TurnRow, Verdict } from '../../src/store/commits.ts'
+import type { Registered, TickRequest } from '../../src/store/runtimes.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { testSchema, type TestSchema } from './postgres.ts'
 
 /** A store in a schema of its own, with a clock that tests set. */

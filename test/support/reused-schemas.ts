@@ -6,51 +6,56 @@
 
 import { afterAll } from 'vitest'
 import { quoted } from '../../src/postgres/schema-name.ts'
+import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { testSchema, type TestSchema } from './postgres.ts'
+import { keepConnections, letGo } from './reused-connections.ts'
 
 const idle = new Map<string, ReusedSchema[]>()
 
-/** A schema of one test, with what it looked like when the store had made it. */
+/** A schema of one test, with all that a store makes in it. */
 export interface ReusedSchema extends AsyncDisposable {
   readonly database: TestSchema
-  /** To be called when the store is open for the first time. */
-  made(): Promise<void>
+  /** For stores in it: they use the connections of those before them. */
+  readonly url: string
 }
 
-/** One that another test of this file has done with, if there is one. */
+/** One that another test has done with, if there is one; `prefix` begins its name. */
 export async function reuseSchema(prefix: string): Promise<ReusedSchema> {
-  return idle.get(prefix)?.pop() ?? newSchema(prefix, await testSchema(prefix))
+  return idle.get(prefix)?.pop() ?? newSchema(prefix)
 }
 
-// Of the file that is run: those who use this have a process each.
-afterAll(async () => {
-  const left = [...idle.values()].flat()
-  idle.clear()
-  for (const { database } of left) await database[Symbol.asyncDispose]()
-})
-
-interface Made {
-  readonly look: string
-  /** Statements that make it as new. */
-  readonly cleaning: string
+/** Has those that are idle dropped at the end of the suite or file that this is called in. */
+export function dropReusedSchemas(): void {
+  afterAll(async () => {
+    const left = [...idle.values()].flat()
+    idle.clear()
+    for (const { database, url } of left) await drop(database, url)
+  })
 }
 
-function newSchema(prefix: string, database: TestSchema): ReusedSchema {
-  let made: Made | undefined
+async function newSchema(prefix: string): Promise<ReusedSchema> {
+  const database = await testSchema(prefix)
+  const url = keepConnections(database.url)
+  const store = postgresWorkflowStore({ source: { url }, schema: database.schema })
+  await store.open()
+  await store.close()
+  const lookOfNew = await look(database)
+  const cleaning = await cleaningOf(database)
   const schema: ReusedSchema = {
     database,
-    async made() {
-      made ??= { look: await look(database), cleaning: await cleaningOf(database) }
-    },
+    url,
     async [Symbol.asyncDispose]() {
-      if (made === undefined || (await look(database)) !== made.look) {
-        return database[Symbol.asyncDispose]()
-      }
-      await database.query(made.cleaning)
+      if ((await look(database)) !== lookOfNew) return drop(database, url)
+      await database.query(cleaning)
       idle.set(prefix, [...(idle.get(prefix) ?? []), schema])
     },
   }
   return schema
+}
+
+async function drop(database: TestSchema, url: string): Promise<void> {
+  await letGo(url)
+  await database[Symbol.asyncDispose]()
 }
 
 /** Changes with every table, index, sequence and procedure that is created, altered or dropped. */
@@ -59,10 +64,10 @@ async function look(database: TestSchema): Promise<string> {
     `select md5(string_agg(thing, ',' order by thing)) as look
     from (
       select concat('table ', oid, ' ', xmin) as thing
-      from pg_class where relnamespace = to_regnamespace($1)
+      from pg_class where relnamespace = (select to_regnamespace($1))
       union all
       select concat('procedure ', oid, ' ', case when proname <> 'now_ms' then xmin end)
-      from pg_proc where pronamespace = to_regnamespace($1)
+      from pg_proc where pronamespace = (select to_regnamespace($1))
     ) as things`,
     [quoted(database.schema)],
   )

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
 import { SqliteThread } from '../../src/sqlite/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
-import type { Effects, Post, StartItem, TurnItem, TurnRow } from '../../src/store/workflow-store.ts'
+import type { Effects, StartItem, TurnItem, TurnRow } from '../../src/store/commits.ts'
+import type { Post } from '../../src/store/inbox.ts'
 
 /** A folder of one test, with a path for its database. */
 export function tempFile(): Disposable & { readonly folder: string; readonly path: string } {

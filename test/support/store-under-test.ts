@@ -12,10 +12,11 @@ import type { SqliteSettings } from '../../src/sqlite/options.ts'
 import { SqliteThread } from '../../src/sqlite/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
 import type { HintListener, Listening } from '../../src/store/hints.ts'
-import type { Iid, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Iid } from '../../src/store/instances.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import type { RowCounts, StoreUnderTest } from '../../src/testing/contract/store-under-test.ts'
 import { anySql } from './any-sql.ts'
-import { reuseSchema } from './reused-schemas.ts'
+import { dropReusedSchemas, reuseSchema } from './reused-schemas.ts'
 import { reuseWorker } from './reused-threads.ts'
 import { settingsFor, tempFile } from './sqlite.ts'
 
@@ -31,6 +32,9 @@ export interface OpenedStore extends StoreUnderTest {
 }
 
 type Sql = OpenedStore['sql']
+
+// Of the file that is run: those who use this have a process each.
+dropReusedSchemas()
 
 /** A store in a file of its own, or in memory. */
 export async function openSqlite({
@@ -79,8 +83,8 @@ export async function openPostgres({
   hints = false,
 } = {}): Promise<OpenedStore> {
   const reused = await reuseSchema(prefix)
-  const { database } = reused
-  const { url, schema } = database
+  const { database, url } = reused
+  const { schema } = database
   const stores: WorkflowStore[] = []
   const listening: Listening[] = []
   const another = async (): Promise<WorkflowStore> => {
@@ -92,7 +96,6 @@ export async function openPostgres({
     return store
   }
   const store = await another()
-  await reused.made()
   const sql: Sql = (text, ...values) => {
     let count = 0
     return database.query(

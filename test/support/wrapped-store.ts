@@ -1,5 +1,6 @@
 import { StoreError } from '../../src/store/store-error.ts'
-import type { StoreInTransaction, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { StoreInTransaction } from '../../src/store/transactions.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 
 // Stores in front of a real one: with some methods changed, with answers that get lost, with calls
 // that wait.

@@ -3,9 +3,10 @@
 
 import { setTimeout as passTime } from 'node:timers/promises'
 import type { ActivityContext, HistoryEvent, Instance, Store } from '../../src/index.ts'
+import type { TickRequest } from '../../src/store/runtimes.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
 import type { OpenTask } from '../../src/store/tasks.ts'
-import type { TickRequest, WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import type { Space } from '../support/engine.ts'
 
 /** Its tick comes twice a second: whatever hint is lost, it is noticed soon. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Transact } from '../../src/store/workflow-store.ts'
+import type { Transact } from '../../src/store/transactions.ts'
 import { deferred } from '../support/engine.ts'
 import { openPostgres } from '../support/store-under-test.ts'
 import { openScene, type Scene } from './scene.ts'

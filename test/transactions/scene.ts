@@ -2,8 +2,11 @@
 
 import type { Queryable } from '../../src/postgres/transact-queries.ts'
 import type { Statements } from '../../src/sqlite/transact-statements.ts'
+import type { Effects } from '../../src/store/commits.ts'
+import type { InboxRow } from '../../src/store/inbox.ts'
+import type { Registered } from '../../src/store/runtimes.ts'
 import type { NewTask } from '../../src/store/tasks.ts'
-import type { Effects, InboxRow, Registered, Transact } from '../../src/store/workflow-store.ts'
+import type { Transact } from '../../src/store/transactions.ts'
 import { batch, item, start, turn } from '../support/postgres-store.ts'
 import { type OpenedStore, openPostgres, openSqlite } from '../support/store-under-test.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Transact } from '../../src/store/workflow-store.ts'
+import type { Transact } from '../../src/store/transactions.ts'
 import { batch, item, turn } from '../support/postgres-store.ts'
 import { openScene, type Scene, STORES } from './scene.ts'
 

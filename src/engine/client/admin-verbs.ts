@@ -3,7 +3,8 @@
 
 import { describe } from '../../base/describe.ts'
 import { writeEvents } from '../../store/history.ts'
-import type { InstanceRow, Post } from '../../store/workflow-store.ts'
+import type { Post } from '../../store/inbox.ts'
+import type { InstanceRow } from '../../store/instances.ts'
 import { terminatedError } from '../runtime/turn-row.ts'
 import { type ClientCore, hasEnded, noInstance } from './client-core.ts'
 import { resend } from './resend.ts'

@@ -1,14 +1,8 @@
 import { Batcher } from '../../base/batcher.ts'
 import { uuidMaker } from '../../base/ids.ts'
+import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { News } from '../../store/hints.ts'
-import type {
-  Iid,
-  InstanceRow,
-  StartItem,
-  TurnRow,
-  Verdict,
-  WorkflowName,
-} from '../../store/workflow-store.ts'
+import type { Iid, InstanceRow, WorkflowName } from '../../store/instances.ts'
 import { momentAfter } from '../context/moments.ts'
 import { IidPool } from '../runtime/iid-pool.ts'
 import { ClientHearing } from './client-hearing.ts'

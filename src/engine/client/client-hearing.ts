@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { HintStore, Listening, News } from '../../store/hints.ts'
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import { RemoteNews } from './remote-news.ts'
 
 const CLIENT = { runtime: 0, hasRoom: false }

@@ -1,10 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { News } from '../../store/hints.ts'
-import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Registry } from '../registry.ts'
 import type { Endings } from '../runtime/endings.ts'
-import type { Started } from '../runtime/runtime.ts'
+import type { Started } from '../runtime/starts.ts'
 import type { NewInstance } from '../runtime/start-item.ts'
 import type { Values } from '../values.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { values } from '../../../test/support/executions.ts'
-import type { InstanceRow } from '../../store/workflow-store.ts'
+import type { InstanceRow } from '../../store/instances.ts'
 import { describeInstance, type Onlooker } from './describe-instance.ts'
 
 const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({

@@ -1,4 +1,5 @@
-import type { InstanceRow, Loaded } from '../../store/workflow-store.ts'
+import type { Loaded } from '../../store/claims.ts'
+import type { InstanceRow } from '../../store/instances.ts'
 import type { Values } from '../values.ts'
 import type { InstanceInfo, Status } from './instance.ts'
 import { waitingFor } from './waiting-for.ts'

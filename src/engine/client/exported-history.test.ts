@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
+import type { TurnRow } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
-import type { TurnRow } from '../../store/workflow-store.ts'
 import { encodeReply } from '../replies.ts'
 import { valuesOf } from '../values.ts'
 import { exportHistory, readExported } from './exported-history.ts'

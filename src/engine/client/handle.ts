@@ -1,5 +1,5 @@
 import { resolveOptions } from '../../base/options.ts'
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import { definitionOf, type StateKey } from '../channels.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { cancel, resume, suspend, terminate } from './admin-verbs.ts'

@@ -2,7 +2,8 @@
 
 import { describe } from '../../base/describe.ts'
 import { option, resolveOptions } from '../../base/options.ts'
-import type { Iid, InstanceRow, TurnRow, WorkflowName } from '../../store/workflow-store.ts'
+import type { TurnRow } from '../../store/commits.ts'
+import type { Iid, InstanceRow, WorkflowName } from '../../store/instances.ts'
 import { checkId } from '../names.ts'
 import { ConflictError } from '../errors.ts'
 import type { ClientCore } from './client-core.ts'

@@ -2,8 +2,8 @@
 // place of numbers. The table below says of each field of each event what it holds.
 
 import { describe } from '../../base/describe.ts'
+import type { TurnRow } from '../../store/commits.ts'
 import { type Event, readEvents, writeEvents } from '../../store/history.ts'
-import type { TurnRow } from '../../store/workflow-store.ts'
 import { type KeptValue, readKeptState, writeKeptState } from '../kept-state.ts'
 import { decodeReply, encodeReply } from '../replies.ts'
 import { isPlainText } from '../names.ts'

@@ -8,7 +8,9 @@
 //       this process is told then; others find what there is to do by themselves.
 
 import { flag, resolveOptions } from '../../base/options.ts'
-import type { Iid, Post, StoreInTransaction, WorkflowName } from '../../store/workflow-store.ts'
+import type { Post } from '../../store/inbox.ts'
+import type { Iid, WorkflowName } from '../../store/instances.ts'
+import type { StoreInTransaction } from '../../store/transactions.ts'
 import { type Channel, channelOf, definitionOf } from '../channels.ts'
 import { momentAfter } from '../context/moments.ts'
 import type { Args, Workflow, WorkflowDefinition } from '../definitions.ts'

@@ -1,4 +1,4 @@
-import type { InstanceRow } from '../../store/workflow-store.ts'
+import type { InstanceRow } from '../../store/instances.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { describeInstance, type Place } from './describe-instance.ts'
 import type { InstanceInfo } from './instance.ts'

@@ -1,7 +1,7 @@
 // The past of an execution as data: cutting it, and what its state was.
 
+import type { StateChange, TurnRow } from '../../store/commits.ts'
 import { type Event, readEvents, writeEvents } from '../../store/history.ts'
-import type { StateChange, TurnRow } from '../../store/workflow-store.ts'
 import { readKeptState } from '../kept-state.ts'
 
 /** One event and the time of its turn. */

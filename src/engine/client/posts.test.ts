@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 
 import { virtualClock } from '../../base/virtual-clock.ts'
 import type { News } from '../../store/hints.ts'
-import type { Post, PostAnswer, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Post, PostAnswer } from '../../store/inbox.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { Posts } from './posts.ts'
 
 test('a client tells of what the store does not tell by itself', async () => {

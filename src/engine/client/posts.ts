@@ -7,8 +7,8 @@
 
 import { Batcher } from '../../base/batcher.ts'
 import type { News } from '../../store/hints.ts'
+import type { Post, PostAnswer } from '../../store/inbox.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { Post, PostAnswer } from '../../store/workflow-store.ts'
 import type { ClientSetup, LocalRuntime } from './client-setup.ts'
 import { resend } from './resend.ts'
 

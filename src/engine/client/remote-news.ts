@@ -5,7 +5,7 @@
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Hint, News } from '../../store/hints.ts'
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 
 // Who runs instances remembers for a minute at least who waits for them.
 const RENEW_MS = 30_000

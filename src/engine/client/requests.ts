@@ -1,12 +1,12 @@
 import { PermitNotify } from '../../base/notify.ts'
 import { resolveOptions } from '../../base/options.ts'
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import { DEFAULT_CAPACITY, definitionOf } from '../channels.ts'
 import { WorkflowError } from '../errors.ts'
 import { decodeReply, replyAddress } from '../replies.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import type { SendOptions, Wait } from './instance.ts'
-import { full, gone, type Message, post, SEND_OPTIONS } from './send.ts'
+import { full, gone, keyIn, type Message, post, SEND_OPTIONS } from './send.ts'
 import { lookUntil, WAIT_OPTIONS, within } from './wait.ts'
 
 /** Sends a request and waits for its answer. */
@@ -30,7 +30,7 @@ export async function request(
     payload: async () => values.encode(input, what),
     dedupeKey,
     // Sent again under its key, a request leads to where the first one is answered.
-    replyTo: dedupeKey === '' ? core.newId() : `${name} ${dedupeKey}`,
+    replyTo: dedupeKey === '' ? core.newId() : keyIn(name, dedupeKey),
   }
   const reply = await within(
     clock,

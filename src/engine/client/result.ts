@@ -1,6 +1,6 @@
 import { TimeoutError } from '../../base/errors.ts'
 import { PermitNotify } from '../../base/notify.ts'
-import type { Ending, Iid, InstanceRow } from '../../store/workflow-store.ts'
+import type { Ending, Iid, InstanceRow } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'

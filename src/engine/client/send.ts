@@ -1,5 +1,6 @@
 import { option, resolveOptions } from '../../base/options.ts'
-import type { Iid, Post, PostAnswer } from '../../store/workflow-store.ts'
+import type { Post, PostAnswer } from '../../store/inbox.ts'
+import type { Iid } from '../../store/instances.ts'
 import { channelFull } from '../channel-full.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../names.ts'
@@ -87,9 +88,15 @@ export function messagePost(
   payload: string,
   iid: Iid,
 ): Post {
-  // One key may be used in several channels.
-  const key = dedupeKey === '' ? '' : `${channel}/${dedupeKey}`
+  // The same one may be used for a message and for a request.
+  const kind = replyTo === '' ? 'message' : 'request'
+  const key = dedupeKey === '' ? '' : `${kind} ${keyIn(channel, dedupeKey)}`
   return { id, kind: 'message', name: channel, payload, replyTo, dedupeKey: key, capacity, iid }
+}
+
+/** A key that is like no other of any channel: names and keys may contain any character. */
+export function keyIn(channel: string, dedupeKey: string): string {
+  return `${channel.length} ${channel} ${dedupeKey}`
 }
 
 /** The error for a channel that takes nothing more at present. */

@@ -5,12 +5,13 @@
 //   it was.
 
 import type { Logger } from '../../base/log.ts'
+import type { Verdict } from '../../store/commits.ts'
 import { readEvents } from '../../store/history.ts'
-import type { Iid, InstanceRow, Verdict } from '../../store/workflow-store.ts'
+import type { Iid, InstanceRow } from '../../store/instances.ts'
 import { channelOf } from '../channels.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
-import type { Started } from '../runtime/runtime.ts'
+import type { Started } from '../runtime/starts.ts'
 import { type NewInstance, newSeed, startItem } from '../runtime/start-item.ts'
 import { parse } from '../schema.ts'
 import { terminateRow } from './admin-verbs.ts'

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 
 import { completed, failed, fired } from '../../../test/support/executions.ts'
+import type { TurnRow } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
-import type { InboxRow, TurnRow } from '../../store/workflow-store.ts'
+import type { InboxRow } from '../../store/inbox.ts'
 import { waitingFor } from './waiting-for.ts'
 
 const STARTED: Event = {

@@ -1,6 +1,6 @@
+import type { Loaded } from '../../store/claims.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
 import { readEvents } from '../../store/history.ts'
-import type { Loaded } from '../../store/workflow-store.ts'
 
 /** What an instance waits for, in words, from its history and inbox. Nothing is run for it. */
 export function waitingFor({

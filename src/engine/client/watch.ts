@@ -1,6 +1,6 @@
 import { PermitNotify } from '../../base/notify.ts'
 import { resolveOptions } from '../../base/options.ts'
-import type { InstanceRow } from '../../store/workflow-store.ts'
+import type { InstanceRow } from '../../store/instances.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { infoOf } from './info.ts'
 import type { InstanceInfo } from './instance.ts'

@@ -1,5 +1,5 @@
+import type { Delivery } from '../../store/inbox.ts'
 import type { NewTask, TaskKey } from '../../store/tasks.ts'
-import type { Delivery } from '../../store/workflow-store.ts'
 import { ActivityCall, type Called, type CallHost } from './activity-call.ts'
 import { type ActivityWork, deadlineOf, newTask } from './activity-work.ts'
 import type { Copy } from './copy.ts'

@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
-import type { Claim, Iid, Standing, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Claim, Standing } from '../../store/claims.ts'
+import type { Iid } from '../../store/instances.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { type Directive, idle, proceed } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 

@@ -1,6 +1,7 @@
+import type { Effects, StateChange } from '../../store/commits.ts'
 import type { NoteEvent } from '../../store/history.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { NewTask } from '../../store/tasks.ts'
-import type { Effects, Iid, StateChange } from '../../store/workflow-store.ts'
 import { replyAddress } from '../replies.ts'
 
 /** Gathers what a turn does beyond its own history. Most turns do nothing of the kind. */

@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { openStore, startItem, turnItem } from '../../../test/support/sqlite.ts'
 import { memoryLog } from '../../../test/support/workers.ts'
 import { systemClock } from '../../base/clock.ts'
-import { StoreError } from '../../store/store-error.ts'
 import type {
   CommitAnswer,
   CommitBatch,
-  Iid,
   StartItem,
   TurnItem,
   Verdict,
-} from '../../store/workflow-store.ts'
+} from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
+import { StoreError } from '../../store/store-error.ts'
 import { Committer } from './committer.ts'
 
 type Commit = (batch: CommitBatch) => Promise<CommitAnswer>

@@ -10,15 +10,10 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { type Notify, notify } from '../../base/notify.ts'
+import type { CommitAnswer, StartItem, TurnItem, Verdict } from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type {
-  CommitAnswer,
-  Iid,
-  StartItem,
-  TurnItem,
-  Verdict,
-  WorkflowStore,
-} from '../../store/workflow-store.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { type Directive, idle, proceed } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 

@@ -7,54 +7,40 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { notify } from '../../base/notify.ts'
+import type { Claim, Loaded } from '../../store/claims.ts'
+import type { Next, TurnRow, Verdict } from '../../store/commits.ts'
+import type { Ending, Iid } from '../../store/instances.ts'
 import type { SharedPulse } from '../../store/lease.ts'
-import { StoreError } from '../../store/store-error.ts'
-import type { NewTask, TaskKey } from '../../store/tasks.ts'
-import type {
-  Claim,
-  Delivery,
-  Ending,
-  Iid,
-  Loaded,
-  Next,
-  TurnRow,
-  Verdict,
-} from '../../store/workflow-store.ts'
 import type { ContextHost } from '../context/make-context.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
-import { Execution, type Outcome } from '../replay/execution.ts'
-import type { Pausing } from '../replay/turn.ts'
+import { Execution } from '../replay/execution.ts'
 import { type Activities, LocalCall } from './activities.ts'
 import { type ActivityWork, startByOf } from './activity-work.ts'
 import type { Alarms } from './alarms.ts'
 import { codeCaller } from './call-code.ts'
 import { Carrier } from './carrier.ts'
-import { NO_EFFECTS } from './collect-effects.ts'
 import type { Committer } from './committer.ts'
-import { type ContinueHost, nextCopy, nextExecution } from './continuing.ts'
+import { type ContinueHost, nextCopy } from './continuing.ts'
 import { Copies } from './copies.ts'
 import { type Arrival, type Copy, tasksOf, type TurnResult } from './copy.ts'
+import { Departures, type DeparturesHost } from './departures.ts'
 import { Endings } from './endings.ts'
-import { finishedResults } from './hand-over.ts'
-import { expectsMail, hasNews, nextAtRest, REST_MS } from './next-at-rest.ts'
+import { hasNews } from './next-at-rest.ts'
 import type { Outgoing } from './outgoing.ts'
-import { calledOffBeforeItRan, readCopy, takeInbox } from './read-copy.ts'
-import { NOTHING, Scribe } from './scribe.ts'
-import { type AsideHost, setAside } from './set-aside.ts'
 import { CAREFUL_DEATHS, MOST_DEATHS, PoisonError } from './poison.ts'
+import { readCopy, takeInbox } from './read-copy.ts'
+import { Resting } from './resting.ts'
+import { Scribe, type ScribeHost } from './scribe.ts'
+import { type AsideHost, setAside } from './set-aside.ts'
 import type { Slots } from './slots.ts'
 import type { NewInstance } from './start-item.ts'
 import type { StoreClock } from './store-clock.ts'
-import { type Begin, takeTurn } from './take-turn.ts'
+import { type OthersHost, tellOthers } from './tell-others.ts'
 import { Turner } from './turner.ts'
-import { endAtOnce, endOf, finalError, startedEvent, turnRow } from './turn-row.ts'
-
-// The alarm of an instance that belongs to no command.
-const REST = -1
+import { Turns } from './turns.ts'
 
 /** What the conductor works with. */
-export interface ConductorSetup extends ContinueHost {
+export interface ConductorSetup extends ContinueHost, OthersHost, DeparturesHost {
   readonly clock: Clock
   readonly time: StoreClock
   readonly alarms: Alarms
@@ -70,65 +56,75 @@ export interface ConductorSetup extends ContinueHost {
   outgoing(): Outgoing
   /** Whether there is little room for further instances. */
   crowded(): boolean
-  /** There is, or may be, mail for these instances. */
-  look(iids: readonly Iid[]): void
-  /** Something of an instance has changed that is waited for, perhaps in other processes. */
-  changed(iid: Iid): void
-  /** Requests were answered. */
-  replied(to: readonly string[]): void
-  /** Hands results over that an owner who lost the instance still has. */
-  handOver(deliveries: readonly Delivery[]): void
   /** Something is due at this moment of store time and nobody owns it. */
   claimAt(at: number): void
-  /** An instance is no longer owned here. */
-  left(): void
   /** Notes what is about to be done with an instance that owners died with; whether it may be. */
   aboutTo(copy: Copy, doing: string): Promise<boolean>
-  /** What owners died with comes one at a time, and this one is over. */
-  carefulOver(): void
-  /** There are new tasks in the store. */
-  tasksMade(tasks: readonly NewTask[]): void
-  /** These tasks are not wanted any more. */
-  tasksDropped(keys: readonly TaskKey[]): void
 }
 
 /** Leads the copies of one runtime. */
 export class Conductor {
   readonly copies = new Copies()
   readonly endings = new Endings()
+  readonly departures: Departures
   readonly turner: Turner
+  readonly resting: Resting
   readonly #setup: ConductorSetup
   readonly #carrier: Carrier
   readonly #scribe: Scribe
-  readonly #call: Begin
-  readonly #left = notify()
+  readonly #aside: AsideHost
   #closing = false
 
   constructor(setup: ConductorSetup) {
-    const { clock, log, committer } = setup
+    const { clock, time, log, values, committer } = setup
+    const call = codeCaller(setup.context)
+    const closing = (): boolean => this.#closing
+    const recorded: ScribeHost['recorded'] = (...told) => this.#recorded(...told)
     this.#setup = setup
-    this.#call = codeCaller(setup.context)
-    this.#carrier = new Carrier({
+    const carrier = new Carrier({
       ...setup,
       serves: (tag) => setup.context.serves(tag),
-      closing: () => this.#closing,
+      closing,
       arrive: (copy, arrivals) => this.arrive(copy, arrivals),
       turn: (copy) => this.turner.enqueue(copy),
       leaveToOthers: (copy, commands) => this.leaveToOthers(copy, commands),
-      rest: (copy) => this.rest(copy),
+      rest: (copy) => this.resting.releaseIfAtRest(copy),
     })
-    this.#scribe = new Scribe({
+    const scribe = new Scribe({
       committer,
       workflowNumber: (definition) => setup.workflowNumber(definition),
-      silence: (copy) => this.#carrier.silence(copy),
-      recorded: (...told) => this.#recorded(...told),
+      silence: (copy) => carrier.silence(copy),
+      recorded,
     })
+    const resting = new Resting({ time, crowded: () => setup.crowded(), closing }, carrier, scribe)
+    const turns = new Turns({
+      ...setup,
+      call,
+      scribe,
+      resting,
+      recorded,
+      setAside: (copy, error) => this.#setAside(copy, error),
+    })
+    this.#carrier = carrier
+    this.#scribe = scribe
+    this.resting = resting
+    this.departures = new Departures(setup, this.copies, this.endings, carrier)
     this.turner = new Turner({
       clock,
       log,
-      turn: (copy) => this.#turn(copy),
+      turn: (copy) => turns.take(copy),
       turnsTaken: () => committer.flush(),
     })
+    this.#aside = {
+      log,
+      values,
+      scribe,
+      call,
+      execution: ({ definition, id }) => this.execution(definition, id),
+      silence: (copy) => carrier.silence(copy),
+      drop: (copy, reason) => this.departures.drop(copy, reason),
+      flush: () => committer.flush(),
+    }
   }
 
   /** Activities that were called and whose code is not here. */
@@ -157,7 +153,7 @@ export class Conductor {
     kept: Copy | undefined,
   ): void {
     const stale = this.copies.get(claim.iid)
-    if (stale !== undefined) this.drop(stale, 'it was claimed again')
+    if (stale !== undefined) this.departures.drop(stale, 'it was claimed again')
     const copy = kept ?? this.#read(loaded, definition, claim.epoch)
     if (copy === undefined) return
     copy.epoch = claim.epoch
@@ -221,11 +217,6 @@ export class Conductor {
     }
   }
 
-  /** A copy may have nothing to do here for a while. */
-  rest(copy: Copy): void {
-    this.#releaseIfAtRest(copy)
-  }
-
   /** Whether no copy runs, waits for a turn, or is being committed. */
   isQuiet(): boolean {
     for (const copy of this.copies) {
@@ -257,134 +248,17 @@ export class Conductor {
     this.#carrier.retryAfter(copy, command, attempt, delayMs, error)
   }
 
-  /** The instance was changed from outside, or taken over: whatever this copy sends is refused. */
-  recall(copy: Copy, reason = 'it was changed from outside'): void {
-    if (copy.isSetBack) return
-    this.#handOver(copy, NOTHING)
-    this.drop(copy, reason)
-  }
-
-  /** The store may have lost what this copy is about. */
-  setBack(copy: Copy, reason: string): void {
-    copy.isSetBack = true
-    copy.arrivals = []
-    this.drop(copy, reason)
-  }
-
-  #handOver(copy: Copy, result: TurnResult): void {
-    if (copy.isSetBack) return
-    copy.overruled = true
-    const finished = finishedResults(copy, result)
-    copy.arrivals = []
-    if (finished.length > 0) this.#setup.handOver(finished)
-  }
-
-  /** Throws a copy away. What it stands for is somebody else's, or will be read again. */
-  drop(copy: Copy, reason: string): void {
-    copy.onStarted?.(new StoreError('closed', 'start', reason))
-    this.#leave(copy, reason)
-    this.endings.tell(copy.iid, undefined)
-  }
-
   /** Nothing new begins; instances are released as soon as nothing of them runs here. */
   async close(drainMs: number): Promise<void> {
-    const { clock, committer } = this.#setup
     this.#closing = true
     for (const call of this.#setup.slots().close()) {
       if (call instanceof LocalCall && call.wanted) call.copy.running.delete(call.command)
     }
-    for (const copy of this.copies) this.#releaseIfAtRest(copy)
-    committer.flush()
-    let late = false
-    const timer = clock.after(drainMs, () => {
-      late = true
-      this.#left.notifyOne()
-    })
-    while (this.copies.owned > 0 && !late) await this.#left.wait()
-    timer.cancel()
-    for (const copy of this.copies) this.drop(copy, 'the runtime is closing')
+    for (const copy of this.copies) this.resting.releaseIfAtRest(copy)
+    this.#setup.committer.flush()
+    await this.departures.untilAllLeft(this.#setup.clock, drainMs)
+    for (const copy of this.copies) this.departures.drop(copy, 'the runtime is closing')
     this.copies.forgetReleased()
-  }
-
-  *#turn(copy: Copy): Pausing<void> {
-    const { time, values, pulse } = this.#setup
-    copy.stop ??= calledOffBeforeItRan(copy)
-    if (copy.stop !== undefined) return this.#stop(copy)
-    if (copy.careful) {
-      let may = false
-      yield this.#setup.aboutTo(copy, 'its own code').then((answer) => (may = answer))
-      if (!may || copy.state !== 'ready') return
-    }
-    let result: TurnResult
-    try {
-      result = yield* takeTurn(copy, time.now(), this.#call, pulse)
-    } catch (error) {
-      yield this.#setAside(copy, error)
-      return
-    }
-    if (copy.state !== 'ready') return
-    copy.state = 'committing'
-    const end = endOf(copy, values)
-    if (end !== undefined) return this.#commitEnd(copy, end, result)
-    const { outcome } = copy.run
-    if (outcome?.kind === 'continued' && copy.run.open.size === 0) {
-      // Not waited for: it may need turns of others.
-      return void this.#continue(copy, outcome, result)
-    }
-    this.#scribe.turn(copy, turnRow(copy, result.events), this.#atRest(copy, false), result)
-  }
-
-  /** The instance ends without its code being asked. */
-  #stop(copy: Copy): void {
-    const { values } = this.#setup
-    const { status, reason, inboxId } = copy.stop!
-    copy.state = 'committing'
-    copy.at = Math.max(copy.at, this.#setup.time.now())
-    const events = copy.turn === 0 ? [startedEvent(copy)] : []
-    const taken = inboxId === undefined ? [] : [inboxId]
-    const dropped = [...copy.run.open.keys()]
-    const effects = { ...NO_EFFECTS, closes: 'all' as const }
-    const end = endAtOnce(copy, { status, reason }, values)
-    this.#commitEnd(copy, end, { ...NOTHING, events, taken, dropped, effects })
-  }
-
-  #commitEnd(copy: Copy, end: Ending, result: TurnResult): void {
-    const events = [...result.events, { type: 'ended', status: end.status } as const]
-    this.#scribe.turn(copy, turnRow(copy, events), { kind: 'end', end }, result)
-  }
-
-  /** The execution is over and the next one begins, in the same item. */
-  async #continue(
-    copy: Copy,
-    outcome: Extract<Outcome, { kind: 'continued' }>,
-    result: TurnResult,
-  ): Promise<void> {
-    if (copy.turn === 0) {
-      // It has to be there before it can go on.
-      const [first, ...events] = result.events
-      const row = turnRow(copy, [first!])!
-      return this.#scribe.start(copy, row, { kind: 'keep' }, NOTHING, (verdict) => {
-        if (verdict !== 'done') return this.#recorded(copy, row, { kind: 'keep' }, NOTHING, verdict)
-        copy.turn = copy.seq = 1
-        void this.#continue(copy, outcome, { ...result, events })
-        this.#setup.committer.flush()
-      })
-    }
-    const { values, committer } = this.#setup
-    let next: Next
-    try {
-      next = await nextExecution(copy, outcome, this.#setup)
-    } catch (error) {
-      if (error instanceof StoreError) return await this.#setAside(copy, error)
-      const output = values.encodeError(finalError(copy, error))
-      return this.#commitEnd(copy, { status: 'failed', output }, result)
-    } finally {
-      // Others may have gone ahead meanwhile.
-      queueMicrotask(() => committer.flush())
-    }
-    if (copy.state !== 'committing') return
-    const events = [...result.events, { type: 'ended', status: 'continued' } as const]
-    this.#scribe.turn(copy, turnRow(copy, events), next, result)
   }
 
   #recorded(
@@ -394,30 +268,30 @@ export class Conductor {
     result: TurnResult,
     verdict: Verdict | Error,
   ): void {
-    if (verdict === 'refused') this.#handOver(copy, result)
+    if (verdict === 'refused') this.departures.handOver(copy, result)
     if (copy.state === 'gone') return
     if (verdict instanceof Error) return this.#notStored(copy, next, verdict)
-    if (verdict !== 'done') return this.drop(copy, 'another runtime has taken over')
+    if (verdict !== 'done') return this.departures.drop(copy, 'another runtime has taken over')
     const isNew = copy.turn === 0
     copy.state = 'resting'
     if (turn !== null) {
       copy.turn = turn.turn
       copy.seq = turn.first + turn.count - 1
-      this.#notCareful(copy)
+      this.departures.noLongerCareful(copy)
       this.copies.grow(copy, turn.events.length)
       if (copy.alarms.size > 0) this.#carrier.forgetLimits(copy)
     }
     copy.known.deleted(result.taken)
     for (const line of copy.lines) line()
     copy.lines = []
-    this.#tellOthers(copy, result)
+    tellOthers(this.#setup, this.#carrier, copy, result)
     switch (next.kind) {
       case 'end':
         return this.#ended(copy, next.end)
       case 'continue':
         return this.#continued(copy, next.started, next.keep)
       case 'hold':
-        return this.drop(copy, 'it was set aside')
+        return this.departures.drop(copy, 'it was set aside')
       case 'release':
         return this.#released(copy, next.wakeAt)
       case 'keep':
@@ -426,7 +300,7 @@ export class Conductor {
         if (isNew && this.#mayHaveMail(copy)) this.#setup.look([copy.iid])
         if (this.#scribe.tasks(copy)) return
         if (hasNews(copy)) this.turner.enqueue(copy)
-        else this.#releaseIfAtRest(copy)
+        else this.resting.releaseIfAtRest(copy)
     }
   }
 
@@ -435,34 +309,9 @@ export class Conductor {
     return copy.hasMail || copy.parent !== null || this.#scribe.wasSentMail(copy)
   }
 
-  /** What the turn meant for others here: attempts that are not wanted, children, those who asked. */
-  #tellOthers(copy: Copy, { dropped, effects }: TurnResult): void {
-    const children: Iid[] = []
-    for (const command of dropped) {
-      copy.running.get(command)?.abort('its result is not wanted any more')
-      copy.running.delete(command)
-      copy.attempts.delete(command)
-      this.#carrier.cancelAlarm(copy, command)
-      const child = copy.children.get(command)
-      if (child !== undefined) children.push(child)
-    }
-    if (effects === null) return
-    if (effects.closes === 'all') children.push(...copy.children.values())
-    if (children.length > 0) this.#setup.look(children)
-    if (effects.tasks.length > 0) {
-      this.#setup.tasksMade(effects.tasks)
-    }
-    if (effects.dropsTasks.length > 0) {
-      const { iid, generation: execution } = copy
-      this.#setup.tasksDropped(effects.dropsTasks.map((command) => ({ iid, execution, command })))
-    }
-    if (effects.replies.length > 0) this.#setup.replied(effects.replies.map(({ to }) => to))
-    if (effects.replies.length > 0 || effects.progress !== null) this.#setup.changed(copy.iid)
-  }
-
   /** Goes on with the next execution of an instance. */
   #continued(copy: Copy, started: TurnRow, keep: boolean): void {
-    this.#leave(copy, 'its next execution has begun')
+    this.departures.leave(copy, 'its next execution has begun')
     if (!keep) {
       this.endings.tell(copy.iid, undefined)
       // Claimed by whoever has its version.
@@ -475,12 +324,6 @@ export class Conductor {
     this.#setup.look([copy.iid])
   }
 
-  #atRest(copy: Copy, rested: boolean): Next {
-    const now = this.#setup.time.now()
-    const impatient = rested || this.#setup.crowded()
-    return nextAtRest(copy, { now, closing: this.#closing, impatient })
-  }
-
   /** A child was started, or found to run; what it has to say comes by mail. */
   startedChild(copy: Copy, command: number, child: Iid): void {
     copy.running.delete(command)
@@ -488,31 +331,11 @@ export class Conductor {
     if (copy.state === 'gone') return
     // After a takeover the result may have come while nobody looked.
     this.#setup.look([copy.iid])
-    this.#releaseIfAtRest(copy)
-  }
-
-  /** Gives back an instance that has nothing to do here for a while; while closing, any at rest. */
-  #releaseIfAtRest(copy: Copy, rested = false): void {
-    if (copy.state !== 'resting') return
-    const next = this.#atRest(copy, rested)
-    if (next.kind !== 'release') {
-      if (expectsMail(copy) && !copy.alarms.has(REST)) {
-        const at = this.#setup.time.now() + REST_MS
-        this.#carrier.setAlarm(copy, REST, at, () => this.#releaseIfAtRest(copy, true))
-      }
-      return
-    }
-    this.#carrier.silence(copy)
-    this.#scribe.next(copy, next)
+    this.resting.releaseIfAtRest(copy)
   }
 
   #released(copy: Copy, wakeAt: number | null): void {
-    this.#carrier.silence(copy)
-    this.#notCareful(copy)
-    copy.state = 'released'
-    this.copies.release(copy)
-    this.#notifyLeft()
-    this.endings.tell(copy.iid, undefined)
+    this.departures.release(copy)
     if (this.#closing) return
     // What came while it was being released is found by whoever claims it.
     if (hasNews(copy)) this.#setup.look([copy.iid])
@@ -526,7 +349,7 @@ export class Conductor {
         'a promise of the workflow rejected unseen',
       )
     }
-    this.#leave(copy, 'the workflow has ended')
+    this.departures.leave(copy, 'the workflow has ended')
     this.endings.tell(copy.iid, end)
     this.#setup.changed(copy.iid)
     if (copy.parent !== null && copy.parent.onClose !== 'independent') {
@@ -534,50 +357,16 @@ export class Conductor {
     }
   }
 
-  #leave(copy: Copy, reason: string): void {
-    copy.state = 'gone'
-    this.#notCareful(copy)
-    this.#carrier.silence(copy)
-    for (const attempt of copy.running.values()) attempt.abort(reason)
-    copy.running.clear()
-    copy.run.drop()
-    this.copies.remove(copy)
-    this.#notifyLeft()
-  }
-
-  /** It got further, or is gone: another one that owners died with may be had. */
-  #notCareful(copy: Copy): void {
-    if (!copy.careful) return
-    copy.careful = false
-    this.#setup.carefulOver()
-  }
-
-  #notifyLeft(): void {
-    this.#left.notifyOne()
-    this.#setup.left()
-  }
-
   /** The store cannot take this item, and it is this one's fault alone. */
   #notStored(copy: Copy, next: Next, error: Error): void {
-    if (copy.turn === 0) return this.drop(copy, 'its start could not be stored')
+    if (copy.turn === 0) return this.departures.drop(copy, 'its start could not be stored')
     // The tick finds it owned and unknown, and it is read again.
-    if (next.kind === 'hold') return this.drop(copy, 'it could not be set aside')
+    if (next.kind === 'hold') return this.departures.drop(copy, 'it could not be set aside')
     void this.#setAside(copy, error)
   }
 
   #setAside(copy: Copy, error: unknown): Promise<void> {
-    const { log, values, committer } = this.#setup
-    const host: AsideHost = {
-      log,
-      values,
-      scribe: this.#scribe,
-      call: this.#call,
-      execution: ({ definition, id }) => this.execution(definition, id),
-      silence: (one) => this.#carrier.silence(one),
-      drop: (one, reason) => this.drop(one, reason),
-      flush: () => committer.flush(),
-    }
-    return setAside(host, copy, error)
+    return setAside(this.#aside, copy, error)
   }
 
   #read(loaded: Loaded, definition: WorkflowDefinition, epoch: number): Copy | undefined {

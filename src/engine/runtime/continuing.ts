@@ -1,7 +1,7 @@
 // From one execution of an instance to the next.
 
+import type { Next, TurnRow } from '../../store/commits.ts'
 import { readEvents, writeEvents } from '../../store/history.ts'
-import type { Next, TurnRow } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution, Outcome } from '../replay/execution.ts'
 import { parse } from '../schema.ts'

@@ -1,4 +1,5 @@
-import type { Claim, Iid, Standing } from '../../store/workflow-store.ts'
+import type { Claim, Standing } from '../../store/claims.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Copy } from './copy.ts'
 
 // Released copies that are kept in memory, in case they are claimed again here.

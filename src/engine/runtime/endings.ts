@@ -1,4 +1,4 @@
-import type { Ending, Iid } from '../../store/workflow-store.ts'
+import type { Ending, Iid } from '../../store/instances.ts'
 
 /** Who waits in this process for news of what. */
 export class Waiters<Key, News> {

@@ -16,8 +16,8 @@ import type {
   Listening,
   News,
 } from '../../store/hints.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { NewTask, TaskInterest, TaskKey } from '../../store/tasks.ts'
-import type { Iid } from '../../store/workflow-store.ts'
 import { RemoteNews } from '../client/remote-news.ts'
 import { WaitersElsewhere } from './waiters-elsewhere.ts'
 

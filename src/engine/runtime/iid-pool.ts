@@ -1,4 +1,5 @@
-import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 
 const BLOCK = 1_000
 

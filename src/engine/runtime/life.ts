@@ -8,8 +8,10 @@
 
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { Iid } from '../../store/instances.ts'
+import type { Registered, Registration } from '../../store/runtimes.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { Iid, Registered, Registration, WorkflowStore } from '../../store/workflow-store.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Identity } from './committer.ts'
 import type { Compared } from './ownership.ts'
 

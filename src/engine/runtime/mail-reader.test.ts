@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { memoryLog } from '../../../test/support/workers.ts'
 import { virtualClock } from '../../base/virtual-clock.ts'
-import type { Loaded } from '../../store/workflow-store.ts'
+import type { Loaded } from '../../store/claims.ts'
 import type { Copy } from './copy.ts'
 import { KnownRows } from './known-rows.ts'
 import { type MailHost, MailReader } from './mail-reader.ts'

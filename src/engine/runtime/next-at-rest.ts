@@ -1,5 +1,5 @@
+import type { Next } from '../../store/commits.ts'
 import type { CommandEvent } from '../../store/history.ts'
-import type { Next } from '../../store/workflow-store.ts'
 import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
 import { type Copy, waitsForMail } from './copy.ts'
 import { firesAt } from './take-turn.ts'

@@ -8,16 +8,12 @@
 import { backoffMs, resolveBackoff } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { Next } from '../../store/commits.ts'
 import type { CommandEvent } from '../../store/history.ts'
+import type { InboxRow, PostVerdict } from '../../store/inbox.ts'
+import type { Iid, InstanceRow, ParentLink } from '../../store/instances.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type {
-  Iid,
-  InstanceRow,
-  Next,
-  ParentLink,
-  PostVerdict,
-  WorkflowStore,
-} from '../../store/workflow-store.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { channelFull } from '../channel-full.ts'
 import type { Hint } from '../client/client-setup.ts'
 import { Posts } from '../client/posts.ts'
@@ -30,7 +26,7 @@ import { parse } from '../schema.ts'
 import type { Values } from '../values.ts'
 import type { Attempt } from './activity-call.ts'
 import type { Copy, TurnResult } from './copy.ts'
-import type { Started } from './runtime.ts'
+import type { Started } from './starts.ts'
 import { type NewInstance, newSeed } from './start-item.ts'
 
 const RETRY = resolveBackoff('outgoing', { initial: 50, max: 5_000 })
@@ -135,7 +131,7 @@ export class Outgoing {
   ): Promise<void> {
     const { store } = this.#host
     const { iid: parentIid, id: parentId, generation: execution } = copy
-    const { command, id, version, workflow: name } = event
+    const { type, command, id, version, workflow: name } = event
     const { onClose, onConflict, delayMs, labels } = work
     const parent: ParentLink = { iid: parentIid, id: parentId, execution, command, onClose }
     const what = `workflow "${name}": its input`
@@ -169,8 +165,19 @@ export class Outgoing {
         await this.#post(copy, event, wanted.messages)
         return this.#found(copy, event, row.iid)
       }
+      if (type === 'child' && (await this.#hasResult(copy, command))) {
+        return this.#host.hint([{ iid: parentIid, owner: null }])
+      }
       throw conflict(event, row)
     }
+  }
+
+  /** Whether a child has ended, though its id is somebody else's by now. */
+  async #hasResult({ iid, turn, generation }: Copy, command: number): Promise<boolean> {
+    const [loaded] = await this.#host.store.load([{ iid, after: turn }])
+    const isResult = (row: InboxRow): boolean =>
+      row.execution === generation && row.command === command
+    return loaded?.inbox.some(isResult) ?? false
   }
 
   /** As the schema of the workflow parses it. */

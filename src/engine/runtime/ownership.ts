@@ -1,7 +1,9 @@
 // Compares the copies in memory with what the store says this runtime owns. A copy that the store
 // gave to somebody else, or never heard of, is of no use: whatever it sends is refused.
 
-import type { Claim, Iid, Standing, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Claim, Standing } from '../../store/claims.ts'
+import type { Iid } from '../../store/instances.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Registry } from '../registry.ts'
 import type { Conductor } from './conductor.ts'
 
@@ -43,7 +45,7 @@ export class Ownership {
       const copy = conductor.copies.get(iid)
       if (copy === undefined || copy.epoch !== epoch || epochs.get(iid) === epoch) continue
       // One that is being committed is told by the answer.
-      if (copy.state === 'resting') conductor.recall(copy)
+      if (copy.state === 'resting') conductor.departures.recall(copy)
     }
   }
 
@@ -71,7 +73,7 @@ export class Ownership {
     const { same } = await store.verify(runtime, standings)
     for (const [i, { iid, epoch }] of standings.entries()) {
       const copy = conductor.copies.get(iid)
-      if (!same[i] && copy?.epoch === epoch) conductor.drop(copy, 'it was taken away')
+      if (!same[i] && copy?.epoch === epoch) conductor.departures.drop(copy, 'it was taken away')
     }
   }
 
@@ -83,7 +85,7 @@ export class Ownership {
     const lost = new Set(standings.filter((_, i) => !same[i]).map(({ iid }) => iid))
     for (const iid of lost) {
       const copy = conductor.copies.get(iid)
-      if (copy !== undefined) conductor.drop(copy, 'the database lost its latest turns')
+      if (copy !== undefined) conductor.departures.drop(copy, 'the database lost its latest turns')
     }
     conductor.copies.forgetReleased()
     return { server, copies: standings.length, lost }

@@ -1,4 +1,4 @@
-import type { Next, TurnRow, Verdict } from '../../store/workflow-store.ts'
+import type { Next, TurnRow, Verdict } from '../../store/commits.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { taskFor } from './activities.ts'
 import type { ActivityWork } from './activity-work.ts'

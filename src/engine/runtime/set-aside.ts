@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/log.ts'
-import type { Next } from '../../store/workflow-store.ts'
+import type { Next } from '../../store/commits.ts'
 import type { Execution } from '../replay/execution.ts'
 import { NondeterminismError } from '../replay/nondeterminism.ts'
 import type { Values } from '../values.ts'

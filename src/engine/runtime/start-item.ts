@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
+import type { StartItem } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
-import type { Iid, ParentLink, StartItem } from '../../store/workflow-store.ts'
+import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 
 /** A new instance to be started. */

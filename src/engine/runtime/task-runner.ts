@@ -275,11 +275,18 @@ export class TaskRunner {
     }
   }
 
-  /** Gives back what was claimed by a call whose answer was lost: nobody would ever run it. */
+  /**
+   * Gives back what was claimed by a call whose answer was lost: nobody would ever run it.
+   *
+   * Waited for: told once more after the next claim, it would take away what that has brought.
+   */
   async #giveBackUnknown(runtime: number): Promise<void> {
-    const held = await this.#host.store.holding(runtime)
+    const { store } = this.#host
+    const held = await store.holding(runtime)
     const known = new Set([...this.#host.becoming().map(nameOf), ...this.#held.keys()])
-    for (const key of held) if (!known.has(nameOf(key))) this.#giveBack(runtime, key, 0)
+    const unknown = held.filter((key) => !known.has(nameOf(key)))
+    const releases = unknown.map((task) => releaseOf(task))
+    if (releases.length > 0) await store.finishTasks(runtime, releases)
   }
 
   /** Takes on what there is; how many that were, or `undefined` when this runtime was dead. */
@@ -318,10 +325,8 @@ export class TaskRunner {
     return this.#held.get(nameOf(call.key))?.call === call
   }
 
-  #giveBack(runtime: number, task: TaskKey & { readonly attempt: number }, delayMs: number): void {
-    const { iid, execution, command, attempt } = task
-    const end = { kind: 'release', delayMs } as const
-    this.results.add(runtime, { iid, execution, command, attempt, end })
+  #giveBack(runtime: number, task: HeldKey, delayMs: number): void {
+    this.results.add(runtime, releaseOf(task, delayMs))
   }
 
   /** Who runs it dies of it: its instance is set aside, and the task waits until that is resumed. */
@@ -370,6 +375,13 @@ interface HeldCall {
   readonly call: ActivityCall
   /** Under which number it was claimed. */
   readonly runtime: number
+}
+
+/** A task, and which attempt at it. */
+type HeldKey = TaskKey & { readonly attempt: number }
+
+function releaseOf({ iid, execution, command, attempt }: HeldKey, delayMs = 0): TaskResult {
+  return { iid, execution, command, attempt, end: { kind: 'release', delayMs } }
 }
 
 function nameOf({ iid, execution, command }: TaskKey): string {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { memoryLog } from '../../../test/support/workers.ts'
 import type { Clock } from '../../base/clock.ts'
 import { virtualClock } from '../../base/virtual-clock.ts'
-import type { TickAnswer } from '../../store/workflow-store.ts'
+import type { TickAnswer } from '../../store/runtimes.ts'
 import { Ticker, type TickHost } from './ticker.ts'
 
 /** What is needed to know whether a lease holds. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { Recent } from '../../base/recent.ts'
 import type { News } from '../../store/hints.ts'
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 
 // Longer than whoever waits takes to say so again.
 const REMEMBERED_MS = 60_000

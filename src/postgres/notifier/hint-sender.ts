@@ -8,7 +8,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { News, Teller, ToldTasks } from '../../store/hints.ts'
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import { type Letter, lettersFor, type PlainNews } from './payload.ts'
 
 const PAUSE_MS = 1

@@ -1,9 +1,9 @@
 // What travels through NOTIFY, as JSON. Some of it is written by the server: see `tell_work.sql`
 // and `tell_tasks.sql`.
 
+import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
 import type { Hint, News } from '../../store/hints.ts'
-import type { Iid } from '../../store/workflow-store.ts'
 
 // The server takes less than 8000 bytes.
 const MOST_BYTES = 7_000

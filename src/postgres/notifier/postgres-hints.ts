@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/clock.ts'
 import type { HintListener, HintStore, Listening } from '../../store/hints.ts'
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Call } from '../call.ts'
 import { joinTexts, listOf, text } from '../wire.ts'
 import { HintSender, type Parcel } from './hint-sender.ts'

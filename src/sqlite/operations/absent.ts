@@ -1,4 +1,5 @@
-import { EARLY_KEPT_MS, type Iid } from '../../store/workflow-store.ts'
+import { EARLY_KEPT_MS } from '../../store/inbox.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 // Instances that messages came for and that were never started. There is one writer at a time: none

@@ -1,4 +1,4 @@
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 // What two owners died with may be what they died of. It is handed out one at a time, so that the

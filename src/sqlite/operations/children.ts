@@ -1,4 +1,5 @@
-import type { Effects, Iid, ParentLink } from '../../store/workflow-store.ts'
+import type { Effects } from '../../store/commits.ts'
+import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { putIntoInbox } from './inbox.ts'
 

@@ -1,4 +1,5 @@
-import type { Claim, ClaimAnswer, ClaimRequest, Iid } from '../../store/workflow-store.ts'
+import type { Claim, ClaimAnswer, ClaimRequest } from '../../store/claims.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { type Candidate, mayTakeCareful, nextCareful } from './careful.ts'
 import { lastTurn } from './history.ts'

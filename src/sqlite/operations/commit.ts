@@ -1,5 +1,5 @@
+import type { CommitAnswer, StartItem, Verdict } from '../../store/commits.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { CommitAnswer, StartItem, Verdict } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { type PackedBatch, unpackBatch } from '../packed-batch.ts'
 import { isAlive } from './runtimes.ts'

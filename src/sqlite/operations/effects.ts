@@ -1,4 +1,5 @@
-import type { Effects, Iid, StateChange } from '../../store/workflow-store.ts'
+import type { Effects, StateChange } from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { closeChildren } from './children.ts'
 import { changeTasks } from './tasks.ts'

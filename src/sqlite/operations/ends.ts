@@ -1,4 +1,4 @@
-import type { Ending, Iid } from '../../store/workflow-store.ts'
+import type { Ending, Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { tellParent } from './children.ts'
 import { noteEnded } from './remove-expired.ts'

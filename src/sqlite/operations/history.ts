@@ -1,4 +1,5 @@
-import type { Iid, TurnRow } from '../../store/workflow-store.ts'
+import type { TurnRow } from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 const APPEND = `

@@ -1,4 +1,5 @@
-import type { ImportItem, Verdict } from '../../store/workflow-store.ts'
+import type { ImportItem } from '../../store/admin.ts'
+import type { Verdict } from '../../store/commits.ts'
 import type { Transaction } from '../database.ts'
 import { changeState } from './effects.ts'
 import { appendTurn } from './history.ts'

@@ -1,4 +1,5 @@
-import type { Delivery, Iid } from '../../store/workflow-store.ts'
+import type { Delivery } from '../../store/inbox.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 // There is one writer at a time: who looks whether an instance has ended and then inserts is never

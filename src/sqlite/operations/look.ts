@@ -1,4 +1,4 @@
-import type { Iid, InstanceRow } from '../../store/workflow-store.ts'
+import type { Iid, InstanceRow } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'
 

@@ -1,6 +1,6 @@
 import type { HintInterest } from '../../store/hints.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
-import type { Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { wantedOf } from './task-holders.ts'
 import { nextTaskAt } from './task-lanes.ts'

@@ -1,4 +1,5 @@
-import type { Iid, Next } from '../../store/workflow-store.ts'
+import type { Next } from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { appendTurn } from './history.ts'
 import { removeOldTasks } from './tasks.ts'

@@ -1,4 +1,4 @@
-import type { OnParentClose, ParentLink } from '../../store/workflow-store.ts'
+import type { OnParentClose, ParentLink } from '../../store/instances.ts'
 import type { Value } from '../driver.ts'
 
 /** The columns of `instances` that say who started one, in the order of `parentValues`. */

@@ -1,10 +1,5 @@
-import {
-  type Iid,
-  MOST_EARLY,
-  type Post,
-  type PostAnswer,
-  type PostVerdict,
-} from '../../store/workflow-store.ts'
+import { MOST_EARLY, type Post, type PostAnswer, type PostVerdict } from '../../store/inbox.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { insertAbsent, keepAbsent } from './absent.ts'
 import { putIntoInbox } from './inbox.ts'

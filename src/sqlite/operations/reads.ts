@@ -1,4 +1,6 @@
-import type { Claim, Iid, InboxRow, Loaded, Standing, Wanted } from '../../store/workflow-store.ts'
+import type { Claim, Loaded, Standing, Wanted } from '../../store/claims.ts'
+import type { InboxRow } from '../../store/inbox.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { lastTurn, turnsAfter } from './history.ts'
 import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'

@@ -1,4 +1,5 @@
-import type { Registered, Registration, WorkflowName } from '../../store/workflow-store.ts'
+import type { WorkflowName } from '../../store/instances.ts'
+import type { Registered, Registration } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
 import { ownProcess } from '../process-place.ts'
 import { freeTasksOf } from './task-holders.ts'

@@ -1,4 +1,4 @@
-import type { StartItem, Verdict } from '../../store/workflow-store.ts'
+import type { StartItem, Verdict } from '../../store/commits.ts'
 import type { Transaction } from '../database.ts'
 import { closeOrphan, isChildOf } from './children.ts'
 import { applyEffects } from './effects.ts'

@@ -1,4 +1,4 @@
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { forgiveTasks } from './task-holders.ts'
 

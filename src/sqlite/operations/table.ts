@@ -1,4 +1,5 @@
-import type { Iid, Wanted } from '../../store/workflow-store.ts'
+import type { Wanted } from '../../store/claims.ts'
+import type { Iid } from '../../store/instances.ts'
 import { packLoad, packTurns } from '../packed-history.ts'
 import { QUEUE_OPERATIONS } from '../queue/operations.ts'
 import { aboutTo } from './careful.ts'

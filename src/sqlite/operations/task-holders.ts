@@ -1,5 +1,5 @@
+import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
-import type { Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { freeSessionsOf } from './task-sessions.ts'
 import { findTask, isHeldBy } from './tasks.ts'

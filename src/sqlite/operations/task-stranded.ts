@@ -1,4 +1,4 @@
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 // A runtime knows the activities that it was given, and those that its workflows have called so far.

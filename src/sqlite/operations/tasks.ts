@@ -1,5 +1,6 @@
+import type { Effects } from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { NewTask, OpenTask, TaskKey } from '../../store/tasks.ts'
-import type { Effects, Iid } from '../../store/workflow-store.ts'
 import type { Transaction } from '../database.ts'
 import { limitColumns } from './task-limits.ts'
 import { pinOf } from './task-sessions.ts'
@@ -23,7 +24,13 @@ insert into tasks (
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing`
 
-/** Adds a task; a second one of a command is dropped. */
+const HAS_RESULT = `
+select 1 from inbox where iid = ? and execution = ? and command = ? and command > 0`
+
+/**
+ * Adds a task; a second one of a command is dropped. So is one that has its result: it is made
+ * again by somebody who did not hear of the first time.
+ */
 export function insertTask(
   tx: Transaction,
   { iid, execution }: Pick<TaskKey, 'iid' | 'execution'>,
@@ -31,6 +38,7 @@ export function insertTask(
   { runtime, beat, beatUntil } = NOBODY,
 ): void {
   const { command, activity, tag, session, input, options, attempts, startBy, limit } = task
+  if (tx.sql(HAS_RESULT).get(iid, execution, command) !== undefined) return
   const pin = pinOf(tx, session)
   const what = [iid, execution, command, activity, tag, session, pin, input, options]
   const how = [attempts, startBy, ...limitColumns(limit)]

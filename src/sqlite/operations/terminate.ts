@@ -1,4 +1,5 @@
-import type { Iid, Termination } from '../../store/workflow-store.ts'
+import type { Termination } from '../../store/admin.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { closeChildren } from './children.ts'
 import { endInstance } from './ends.ts'

@@ -1,4 +1,5 @@
-import type { Iid, TickAnswer, TickRequest } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
+import type { TickAnswer, TickRequest } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
 import { isGone } from '../process-place.ts'
 import { removeAbsent } from './absent.ts'

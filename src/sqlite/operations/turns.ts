@@ -1,4 +1,5 @@
-import type { Iid, Next, TurnItem, TurnRow, Verdict } from '../../store/workflow-store.ts'
+import type { Next, TurnItem, TurnRow, Verdict } from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'

@@ -1,4 +1,4 @@
-import { EARLY_KEPT_MS, MOST_EARLY } from '../../store/workflow-store.ts'
+import { EARLY_KEPT_MS, MOST_EARLY } from '../../store/inbox.ts'
 import { early, END, message } from './items.ts'
 import { alive, type Contract, idOf, postTo, turnItem, turnRow } from './scene.ts'
 

@@ -1,4 +1,4 @@
-import type { OnParentClose } from '../../store/workflow-store.ts'
+import type { OnParentClose } from '../../store/instances.ts'
 import { childOf, continuing, effects, END, stop } from './items.ts'
 import { type Contract, idOf, turnItem, turnRow } from './scene.ts'
 

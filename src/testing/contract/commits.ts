@@ -1,4 +1,4 @@
-import type { Next } from '../../store/workflow-store.ts'
+import type { Next } from '../../store/commits.ts'
 import { type Contract, ending, PAST_LEASE_MS, result, sorted, turnItem, turnRow } from './scene.ts'
 
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }

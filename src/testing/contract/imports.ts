@@ -1,4 +1,4 @@
-import type { ImportItem } from '../../store/workflow-store.ts'
+import type { ImportItem } from '../../store/admin.ts'
 import { message, setting } from './items.ts'
 import { type Contract, idOf, turnItem, turnRow } from './scene.ts'
 

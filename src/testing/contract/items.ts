@@ -1,11 +1,7 @@
-import type {
-  Effects,
-  Iid,
-  Next,
-  ParentLink,
-  Post,
-  Termination,
-} from '../../store/workflow-store.ts'
+import type { Termination } from '../../store/admin.ts'
+import type { Effects, Next } from '../../store/commits.ts'
+import type { Post } from '../../store/inbox.ts'
+import type { Iid, ParentLink } from '../../store/instances.ts'
 import { type Actor, ending, idOf, postTo, type Scene, turnItem, turnRow } from './scene.ts'
 
 // Short ways to make what goes beyond a plain turn: effects, families, messages, ends.

@@ -1,4 +1,4 @@
-import type { Next, TurnItem } from '../../store/workflow-store.ts'
+import type { Next, TurnItem } from '../../store/commits.ts'
 import { continuing, effects, END } from './items.ts'
 import { type Contract, result, turnItem, turnRow } from './scene.ts'
 

@@ -1,4 +1,4 @@
-import type { StartItem } from '../../store/workflow-store.ts'
+import type { StartItem } from '../../store/commits.ts'
 import { childOf, early, message } from './items.ts'
 import { type Contract, ending, turnItem, turnRow } from './scene.ts'
 

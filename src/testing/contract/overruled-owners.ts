@@ -1,4 +1,4 @@
-import type { Next, TurnItem } from '../../store/workflow-store.ts'
+import type { Next, TurnItem } from '../../store/commits.ts'
 import { childOf, continuing, effects, END, termination } from './items.ts'
 import { type Contract, idOf, inTurn, result, turnItem, turnRow } from './scene.ts'
 

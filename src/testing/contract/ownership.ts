@@ -1,4 +1,4 @@
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import {
   type Actor,
   type Contract,

@@ -1,4 +1,4 @@
-import type { EndStatus } from '../../store/workflow-store.ts'
+import type { EndStatus } from '../../store/instances.ts'
 import { childOf, continuing, END, endOf } from './items.ts'
 import { type Contract, ending, idOf, result, turnItem, turnRow } from './scene.ts'
 

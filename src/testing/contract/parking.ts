@@ -1,4 +1,4 @@
-import type { Next } from '../../store/workflow-store.ts'
+import type { Next } from '../../store/commits.ts'
 import { continuing, effects, message } from './items.ts'
 import { type Contract, idOf, result, type Scene, turnItem, turnRow } from './scene.ts'
 

@@ -1,4 +1,4 @@
-import type { Next } from '../../store/workflow-store.ts'
+import type { Next } from '../../store/commits.ts'
 import { END, message, stop } from './items.ts'
 import { type Contract, idOf, postTo, result, turnItem, turnRow } from './scene.ts'
 

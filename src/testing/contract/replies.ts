@@ -1,4 +1,4 @@
-import type { Effects } from '../../store/workflow-store.ts'
+import type { Effects } from '../../store/commits.ts'
 import { continuing, effects, END, message } from './items.ts'
 import { type Contract, idOf, turnItem, turnRow } from './scene.ts'
 

@@ -1,27 +1,16 @@
+import type { Claim, ClaimAnswer, Loaded } from '../../store/claims.ts'
 import type {
-  Claim,
-  ClaimAnswer,
   CommitAnswer,
   CommitBatch,
-  Delivery,
-  Ending,
-  Iid,
-  InboxRow,
-  InstanceRow,
-  Loaded,
-  ParentLink,
-  Post,
-  PostAnswer,
-  PostVerdict,
-  Registered,
   StartItem,
-  TickAnswer,
-  TickRequest,
   TurnItem,
   TurnRow,
   Verdict,
-  WorkflowStore,
-} from '../../store/workflow-store.ts'
+} from '../../store/commits.ts'
+import type { Delivery, InboxRow, Post, PostAnswer, PostVerdict } from '../../store/inbox.ts'
+import type { Ending, Iid, InstanceRow, ParentLink } from '../../store/instances.ts'
+import type { Registered, TickAnswer, TickRequest } from '../../store/runtimes.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { RowCounts, StoreUnderTest, TestRunner } from './store-under-test.ts'
 
 // What the tests of the suite are written with: runtimes that act on a store, and short ways to make

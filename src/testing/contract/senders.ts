@@ -1,4 +1,4 @@
-import type { Next } from '../../store/workflow-store.ts'
+import type { Next } from '../../store/commits.ts'
 import { message } from './items.ts'
 import {
   type Actor,

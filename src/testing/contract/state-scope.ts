@@ -1,4 +1,4 @@
-import type { Effects } from '../../store/workflow-store.ts'
+import type { Effects } from '../../store/commits.ts'
 import { childOf, continuing, effects, END, setting } from './items.ts'
 import { type Contract, ending, idOf, turnItem, turnRow } from './scene.ts'
 

@@ -1,4 +1,4 @@
-import type { StateChange } from '../../store/workflow-store.ts'
+import type { StateChange } from '../../store/commits.ts'
 import { effects, setting } from './items.ts'
 import { type Contract, ending, idOf, turnItem, turnRow } from './scene.ts'
 

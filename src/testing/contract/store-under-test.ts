@@ -1,4 +1,5 @@
-import type { Iid, WorkflowStore } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 
 /** How many rows a store holds about one instance, by the port's own words. */
 export interface RowCounts {

@@ -1,3 +1,5 @@
+import type { StartItem } from '../../store/commits.ts'
+import type { Iid } from '../../store/instances.ts'
 import type {
   Beat,
   HeldTask,
@@ -9,7 +11,6 @@ import type {
   TaskResult,
   TaskVerdict,
 } from '../../store/tasks.ts'
-import type { Iid, StartItem } from '../../store/workflow-store.ts'
 import { effects } from './items.ts'
 import { type Actor, type Scene, turnItem, turnRow } from './scene.ts'
 

@@ -1,5 +1,5 @@
+import type { TickAnswer } from '../../store/runtimes.ts'
 import type { ServedTags, TaskInterest } from '../../store/tasks.ts'
-import type { TickAnswer } from '../../store/workflow-store.ts'
 import { type Actor, alive, type Contract, PAST_LEASE_MS, turnItem } from './scene.ts'
 import {
   asking,

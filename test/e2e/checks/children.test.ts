@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../../../src/store/history.ts'
-import type { InstanceRow } from '../../../src/store/workflow-store.ts'
+import type { InstanceRow } from '../../../src/store/instances.ts'
 import type { Life } from '../life.ts'
 import { checkChildren } from './children.ts'
 import { BEGIN, END, life, ONE_DONE, turns } from './made-up.ts'

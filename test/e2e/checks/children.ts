@@ -1,4 +1,4 @@
-import type { InstanceRow, OnParentClose } from '../../../src/store/workflow-store.ts'
+import type { InstanceRow, OnParentClose } from '../../../src/store/instances.ts'
 import { type CommandLife, commandsOf, type Life } from '../life.ts'
 
 /** What was started is there, ended as its parent was told, or as its parent left it. */

@@ -1,5 +1,5 @@
+import type { TurnRow } from '../../../src/store/commits.ts'
 import { type Event, readEvents } from '../../../src/store/history.ts'
-import type { TurnRow } from '../../../src/store/workflow-store.ts'
 import { isCommand, isSettlement, type Life } from '../life.ts'
 
 /** Every execution but the last one was continued, and each is whole by itself. */

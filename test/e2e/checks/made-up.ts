@@ -1,8 +1,9 @@
 // Histories and instances for trying the checks on: they are only worth something if they find what
 // they look for.
 
+import type { TurnRow } from '../../../src/store/commits.ts'
 import { type Event, writeEvents } from '../../../src/store/history.ts'
-import type { InstanceRow, TurnRow } from '../../../src/store/workflow-store.ts'
+import type { InstanceRow } from '../../../src/store/instances.ts'
 import { STARTED } from '../../support/executions.ts'
 import type { Life } from '../life.ts'
 

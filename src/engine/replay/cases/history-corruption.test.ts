@@ -23,8 +23,9 @@ import {
   turnRow,
   workflow,
 } from '../../../../test/support/executions.ts'
+import type { Loaded } from '../../../store/claims.ts'
+import type { TurnRow } from '../../../store/commits.ts'
 import { type EndOfExecution, type Event, readEvents, writeEvents } from '../../../store/history.ts'
-import type { Loaded, TurnRow } from '../../../store/workflow-store.ts'
 
 const charge = activity('charge', (n: number) => n)
 const orders = channel<string>('orders')

@@ -1,0 +1,46 @@
+import type { Iid } from '../../store/instances.ts'
+import type { NewTask, TaskKey } from '../../store/tasks.ts'
+import type { Carrier } from './carrier.ts'
+import type { Copy, TurnResult } from './copy.ts'
+
+/** Who hears of what a turn meant for others. */
+export interface OthersHost {
+  /** There is, or may be, mail for these instances. */
+  look(iids: readonly Iid[]): void
+  /** There are new tasks in the store. */
+  tasksMade(tasks: readonly NewTask[]): void
+  /** These tasks are not wanted any more. */
+  tasksDropped(keys: readonly TaskKey[]): void
+  /** Requests were answered. */
+  replied(to: readonly string[]): void
+  /** Something of an instance has changed that is waited for, perhaps in other processes. */
+  changed(iid: Iid): void
+}
+
+/** What a recorded turn meant for others: attempts that are not wanted, children, those who asked. */
+export function tellOthers(
+  host: OthersHost,
+  carrier: Carrier,
+  copy: Copy,
+  { dropped, effects }: TurnResult,
+): void {
+  const children: Iid[] = []
+  for (const command of dropped) {
+    copy.running.get(command)?.abort('its result is not wanted any more')
+    copy.running.delete(command)
+    copy.attempts.delete(command)
+    carrier.cancelAlarm(copy, command)
+    const child = copy.children.get(command)
+    if (child !== undefined) children.push(child)
+  }
+  if (effects === null) return
+  if (effects.closes === 'all') children.push(...copy.children.values())
+  if (children.length > 0) host.look(children)
+  if (effects.tasks.length > 0) host.tasksMade(effects.tasks)
+  if (effects.dropsTasks.length > 0) {
+    const { iid, generation: execution } = copy
+    host.tasksDropped(effects.dropsTasks.map((command) => ({ iid, execution, command })))
+  }
+  if (effects.replies.length > 0) host.replied(effects.replies.map(({ to }) => to))
+  if (effects.replies.length > 0 || effects.progress !== null) host.changed(copy.iid)
+}

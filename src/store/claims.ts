@@ -1,0 +1,62 @@
+import type { TurnRow } from './commits.ts'
+import type { InboxRow } from './inbox.ts'
+import type { Iid, ParentLink, WorkflowName } from './instances.ts'
+import type { OpenTask } from './tasks.ts'
+
+/** What a runtime would like to own. */
+export interface ClaimRequest {
+  readonly runtime: number
+  readonly workflows: readonly number[]
+  readonly limit: number
+  /** Instances it was told of, looked at first. */
+  readonly hinted: readonly Iid[]
+}
+
+/** An instance that is now owned by the runtime that asked. */
+export interface Claim {
+  readonly iid: Iid
+  readonly epoch: number
+  readonly execution: number
+  /** Its last turn; a copy in memory that stands at the same turn needs no load. */
+  readonly turn: number
+  /** How often an owner died with it without getting any further. */
+  readonly attempts: number
+  /** What its owner was about to do when it last told, see `aboutTo`; empty for nothing. */
+  readonly doing: string
+}
+
+/** What a claim brought. */
+export interface ClaimAnswer {
+  readonly state: 'ok' | 'dead'
+  readonly clock: number
+  readonly claims: readonly Claim[]
+}
+
+/** An instance to be read. */
+export interface Wanted {
+  readonly iid: Iid
+  /** Only turns after this one: 0 for all. A copy in memory knows the others. */
+  readonly after: number
+}
+
+/** Everything needed to run an instance: one snapshot. */
+export interface Loaded {
+  readonly iid: Iid
+  readonly id: string
+  readonly workflow: WorkflowName
+  readonly execution: number
+  readonly parent: ParentLink | null
+  readonly history: readonly TurnRow[]
+  /** In the order of their numbers, parked ones included. */
+  readonly inbox: readonly InboxRow[]
+  /** Tasks of this execution, in no particular order. */
+  readonly tasks: readonly OpenTask[]
+}
+
+/** A copy in memory, for comparing with what is stored. */
+export interface Standing {
+  readonly iid: Iid
+  readonly epoch: number
+  readonly execution: number
+  readonly turn: number
+}

@@ -1,0 +1,72 @@
+import type { Iid } from './instances.ts'
+
+/** A message or result that waits for the owner. */
+export interface InboxRow {
+  readonly id: number
+  /**
+   * `completed`, `failed`: of the command `command` in `execution`. `message`: for the channel
+   * `name`. `cancel`, `terminate`: for the instance.
+   */
+  readonly kind: 'completed' | 'failed' | 'message' | 'cancel' | 'terminate'
+  /** 0 unless it is a result; so is `command`. */
+  readonly execution: number
+  readonly command: number
+  /** The channel of a message; otherwise empty. */
+  readonly name: string
+  /** Where the answer to a request goes; otherwise empty. */
+  readonly replyTo: string
+  /** An encoded value, error, or reason. */
+  readonly payload: string
+  /** Nobody waited for it so far. */
+  readonly parked: boolean
+}
+
+/** A result for an instance, from whoever ran what it waits for. */
+export interface Delivery {
+  readonly iid: Iid
+  readonly kind: 'completed' | 'failed'
+  readonly execution: number
+  readonly command: number
+  readonly payload: string
+}
+
+/** Something for an instance by its id, from anybody. */
+export interface Post {
+  readonly id: string
+  readonly kind: 'message' | 'cancel' | 'terminate'
+  /** The channel of a message; otherwise empty. */
+  readonly name: string
+  readonly payload: string
+  /** Where the answer to a request is waited for; otherwise empty. */
+  readonly replyTo: string
+  /** What comes again with the same key, to the same instance, is dropped; empty for no key. */
+  readonly dedupeKey: string
+  /** How many messages may wait in the channel; `null` for any number. */
+  readonly capacity: number | null
+  /** From `reserve`: the number of an instance that is not there yet. 0 unless it is a message. */
+  readonly iid: Iid
+}
+
+/** How long messages are kept for an instance that was never started, after the newest of them. */
+export const EARLY_KEPT_MS = 7 * 24 * 3_600_000
+
+/** How many messages may wait for the start of an instance, in all its channels. */
+export const MOST_EARLY = 10_000
+
+/**
+ * `full`: the channel holds as many messages as it may, or the instance was never started and
+ * `MOST_EARLY` wait for that. `ended`: nobody will read it. `unknown`: there is no such instance; a
+ * message is kept for it (`sent`), anything else is not.
+ */
+export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown'
+
+/** What became of a post, and who should be told. */
+export interface PostAnswer {
+  readonly verdict: PostVerdict
+  /** 0 when unknown. */
+  readonly iid: Iid
+  /** The runtime that owns it now, if any. */
+  readonly owner: number | null
+  /** Whether the store tells who has to know, as it was asked to. */
+  readonly isTold?: boolean
+}
