@@ -3620,10 +3620,11 @@ $$;
   },
   {
     name: 'procedures/insert_tasks',
-    checksum: '6e328bad139fbe1b',
+    checksum: 'f932504c01dbc501',
     sql: `-- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
--- current execution. A second task of a command is dropped. p_lists are the columns of \`new\`, in
--- their order; an execution of null stands for the current one, and a limit's key follows a "=".
+-- current execution. A second task of a command is dropped, and one that has its result. p_lists are
+-- the columns of \`new\`, in their order; an execution of null stands for the current one, and a
+-- limit's key follows a "=".
 --
 -- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
 -- the epochs given.
@@ -3690,6 +3691,15 @@ begin
   from added as a;
 
   if v_waiting is not null then
+    -- Made again by somebody who did not hear of the first time. Asked afterwards, in a statement
+    -- that sees all who were quicker: none could be inserted again before they had committed.
+    delete from tasks as t
+    using inbox as m
+    where t.iid = any (v_waiting)
+      and m.iid = t.iid
+      and m.execution = t.execution
+      and m.command = t.command
+      and m.command is not null;
     update runs
     set has_tasks = true
     where iid = any (v_waiting)
@@ -5190,7 +5200,7 @@ $$;
   },
   {
     name: 'procedures/remove_expired',
-    checksum: '58040cf9b70bdb4f',
+    checksum: 'ab0b605cc81ee33d',
     sql: `-- Removes instances that ended longer ago than their workflow wants them kept, with all there is of
 -- them: those first whose time was over first, at most p_limit. Returns how many ends were looked at,
 -- and when the time of the last of them was over.
@@ -5286,6 +5296,8 @@ begin
   delete from history
   where iid = any (v_iids);
   delete from state
+  where iid = any (v_iids);
+  delete from posted
   where iid = any (v_iids);
 end
 $$;

@@ -1,6 +1,7 @@
 -- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
--- current execution. A second task of a command is dropped. p_lists are the columns of `new`, in
--- their order; an execution of null stands for the current one, and a limit's key follows a "=".
+-- current execution. A second task of a command is dropped, and one that has its result. p_lists are
+-- the columns of `new`, in their order; an execution of null stands for the current one, and a
+-- limit's key follows a "=".
 --
 -- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
 -- the epochs given.
@@ -67,6 +68,15 @@ begin
   from added as a;
 
   if v_waiting is not null then
+    -- Made again by somebody who did not hear of the first time. Asked afterwards, in a statement
+    -- that sees all who were quicker: none could be inserted again before they had committed.
+    delete from tasks as t
+    using inbox as m
+    where t.iid = any (v_waiting)
+      and m.iid = t.iid
+      and m.execution = t.execution
+      and m.command = t.command
+      and m.command is not null;
     update runs
     set has_tasks = true
     where iid = any (v_waiting)

@@ -94,5 +94,7 @@ begin
   where iid = any (v_iids);
   delete from state
   where iid = any (v_iids);
+  delete from posted
+  where iid = any (v_iids);
 end
 $$;

@@ -1,4 +1,4 @@
-import type { Iid } from '../../store/workflow-store.ts'
+import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 /** So that others need not wait long for the file. */
@@ -41,7 +41,7 @@ where child.iid = ?
   and parent.execution = child.parent_execution`
 
 /** Tables that know of an instance that has ended. */
-const TABLES = ['instances', 'history', 'state'] as const
+const TABLES = ['instances', 'history', 'state', 'posted'] as const
 
 /** Removes instances that ended longer ago than they are to be kept; answers whether there may be more. */
 export function removeExpired(tx: Transaction): boolean {

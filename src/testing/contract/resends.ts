@@ -1,4 +1,4 @@
-import type { Next } from '../../store/workflow-store.ts'
+import type { Next } from '../../store/commits.ts'
 import { childOf, continuing, effects, END, message } from './items.ts'
 import {
   type Actor,
@@ -11,6 +11,7 @@ import {
   turnItem,
   turnRow,
 } from './scene.ts'
+import { completed, finish, held, newTask } from './task-items.ts'
 
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }
 
@@ -49,6 +50,23 @@ export function describeResends({ describe, test, expect, open }: Contract): voi
         expect(history.map(({ turn }) => turn)).toEqual(history.map((_, i) => i + 1))
         expect(inbox.length).toBeLessThanOrEqual(1)
       }
+    })
+
+    test('a task that was completed meanwhile is not made again', async () => {
+      await using scene = await open()
+      const owner = await scene.runtime()
+      const other = await scene.otherRuntime()
+      const iid = await owner.ownOne()
+      const item = turnItem(iid, { effects: effects({ tasks: [newTask(1), newTask(2)] }) })
+      await owner.turns(item)
+      const [first] = await held(other)
+      await finish(other, completed(first!))
+
+      expect(await owner.turns(item)).toEqual(['done'])
+
+      expect(await scene.waitingFor(iid)).toEqual(['completed: "charged"'])
+      expect(await held(other)).toEqual([])
+      expect((await scene.store.holding(other.runtime)).map(({ command }) => command)).toEqual([2])
     })
 
     test('a turn that released stays done when another runtime has gone on since', async () => {

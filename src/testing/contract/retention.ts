@@ -1,4 +1,4 @@
-import { childOf, continuing, effects, END, endOf, setting, termination } from './items.ts'
+import { childOf, continuing, effects, END, endOf, message, setting, termination } from './items.ts'
 import {
   Actor,
   type Contract,
@@ -28,6 +28,7 @@ function describeTime({ test, expect, open }: Contract): void {
     const runtime = await keeping(scene, 'short')
     const [first, second] = await runtime.own(2)
     await runtime.turns(turnItem(first!, { turn: turnRow(2), effects: setting({ a: '1' }) }))
+    await scene.post(message(idOf(first!), '1', { dedupeKey: 'k' }))
     await runtime.turns(turnItem(first!, { turn: turnRow(3), next: END }))
     await scene.under.advance(KEPT_MS / 2)
     await endOf(runtime, second!)
