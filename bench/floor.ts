@@ -3,19 +3,19 @@
 
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
 import { Client } from 'pg'
 
+import { databaseFolder } from './folder.ts'
 import type { BenchServer } from './postgres.ts'
 import { oneAtATime } from './shapes.ts'
 import { sqliteClass } from './sqlite-class.ts'
 
 /** Two commits of one row each in a file, made in a thread, in milliseconds. */
 export async function sqliteFloor(samples: number): Promise<number[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
+  const folder = mkdtempSync(join(databaseFolder(), 'holdfast-bench-'))
   const thread = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads')
     const db = new (${sqliteClass()})(workerData.path)

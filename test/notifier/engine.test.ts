@@ -16,17 +16,18 @@ import { postgres } from '../../src/postgres/index.ts'
 import { sqlite } from '../../src/sqlite/index.ts'
 import { deferred, eventually } from '../support/engine.ts'
 import { testSchema } from '../support/postgres.ts'
+import { keepConnections, letGo } from '../support/reused-connections.ts'
 import { tempFile } from '../support/sqlite.ts'
 import { memoryLog } from '../support/workers.ts'
 import { mail, reader } from './reader.ts'
 
 // Runtimes and clients that stand for processes of their own: each has its own connections. They
 // tick every ten seconds, so that whatever happens well before that was hinted at. Without hints they
-// tick every second, and everything happens all the same.
+// tick every 0.7 seconds, and everything happens all the same.
 
 const SOON_MS = 4_000
 const LEASE = '30s'
-const WITHOUT_HINTS = { soonMs: 15_000, lease: '3s' } as const
+const WITHOUT_HINTS = { soonMs: 15_000, lease: '2s' } as const
 const WITH_HINTS = { soonMs: SOON_MS, lease: LEASE } as const
 const GPU = { tags: { only: ['gpu'] } } as const
 
@@ -44,9 +45,17 @@ interface Place extends AsyncDisposable {
 
 async function openPlace(kind: Kind): Promise<Place> {
   if (kind !== 'file') {
-    const { url, schema, ...database } = await testSchema('notifier')
+    const database = await testSchema('notifier')
+    const { schema } = database
+    const url = keepConnections(database.url)
     const notify = kind === 'postgres' ? 'auto' : 'off'
-    return { ...database, store: () => postgres({ url, schema, notify }) }
+    return {
+      store: () => postgres({ url, schema, notify }),
+      async [Symbol.asyncDispose]() {
+        await letGo(url)
+        await database[Symbol.asyncDispose]()
+      },
+    }
   }
   const file = tempFile()
   return {
