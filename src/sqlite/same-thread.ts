@@ -68,10 +68,16 @@ export class SameThread {
   #next(): void {
     this.#waiting[0]!()
     this.#waiting.shift()
-    if (++this.#untidied === TIDIED_AFTER) {
-      this.#untidied = 0
-      this.#database?.tidy()
-    }
     if (this.#waiting.length > 0) setImmediate(() => this.#next())
+    if (++this.#untidied === TIDIED_AFTER) this.#tidy()
+  }
+
+  #tidy(): void {
+    this.#untidied = 0
+    try {
+      this.#database?.tidy()
+    } catch {
+      // Nothing is lost: it all stands in the WAL, and the next write says what is wrong, if it is.
+    }
   }
 }

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
+import { untilFree } from '../../src/sqlite/busy.ts'
 import { openDriver } from '../../src/sqlite/driver.ts'
 import { writeProgram } from './build-program.ts'
 import { queueFile, takeAll } from './support.ts'
@@ -35,6 +36,8 @@ function start(program: string, args: readonly string[]) {
       await closed
       return exitOf(child)
     },
+    /** A test that fails leaves no process behind. */
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
   }
 }
 
@@ -48,7 +51,7 @@ test(
   { timeout: 90_000 },
   async () => {
     await using file = queueFile()
-    const producer = start(writeProgram(dirname(file.path), 'producer'), [file.path, '20'])
+    using producer = start(writeProgram(dirname(file.path), 'producer'), [file.path, '20'])
     // It was alone when it found the queue full.
     await producer.says('full')
     const queue = await file.open<number>()
@@ -75,10 +78,11 @@ test(
     await using file = queueFile()
     const queue = await file.open<string>()
     const program = writeProgram(dirname(file.path), 'handler')
-    const [handler, killed] = [start(program, [file.path]), start(program, [file.path])]
+    using handler = start(program, [file.path])
+    using killed = start(program, [file.path])
     await Promise.all([handler.says('ready'), killed.says('ready')])
     const other = openDriver(file.path, undefined)
-    other.exec('begin immediate')
+    untilFree('test', 10_000, () => other.exec('begin immediate'))
 
     // Whoever looks now finds a process that has ended, and cannot strike it off.
     killed.child.kill('SIGKILL')
