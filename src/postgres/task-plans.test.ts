@@ -318,6 +318,11 @@ async function fill(database: TestSchema, { runtime, workflows }: Registered): P
     select i, 1, 1, 1, 0, 1, 1, 'x' from generate_series(1, $1::int) as i`,
     [MANY],
   )
+  await database.query(
+    `insert into inbox (iid, kind, execution, command, payload, parked)
+    select i + $1::int, 1, 1, 9, 'x', true from generate_series(1, $2::int) as i`,
+    [BATCH, MANY],
+  )
   // The lines that must be passed by come first, so that they are in the way of the others.
   const kinds: readonly (readonly [command: number, columns: string, values: string])[] = [
     [10, 'activity, tag, lane', `'other', '', 0`],

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { StoreError } from '../store/store-error.ts'
 
 // The little of an SQLite driver that is used here, over the two that there are. Both are
-// synchronous; they run in a thread of their own (`thread-main.ts`).
+// synchronous; they run in a thread of their own (`thread-main.ts`), unless a queue is to have none.
 
 /** What can be bound and read. Numbers are whole and safe. */
 export type Value = string | number | Uint8Array | null

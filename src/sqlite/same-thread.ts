@@ -11,15 +11,11 @@ import type { SqliteSettings } from './options.ts'
 import { perform } from './perform.ts'
 import { toStoreError } from './sqlite-error.ts'
 
-/** To look at the WAL takes as long as a small write, and can wait for some of them. */
-const TIDIED_AFTER = 16
-
 /** One open file, in this thread, which waits for the disk. Opened by the first call. */
 export class SameThread {
   readonly #settings: SqliteSettings
   #waiting: (() => void)[] = []
   #database: Database | undefined
-  #untidied = 0
   #isClosed = false
 
   constructor(settings: SqliteSettings) {
@@ -69,15 +65,6 @@ export class SameThread {
     this.#waiting[0]!()
     this.#waiting.shift()
     if (this.#waiting.length > 0) setImmediate(() => this.#next())
-    if (++this.#untidied === TIDIED_AFTER) this.#tidy()
-  }
-
-  #tidy(): void {
-    this.#untidied = 0
-    try {
-      this.#database?.tidy()
-    } catch {
-      // Nothing is lost: it all stands in the WAL, and the next write says what is wrong, if it is.
-    }
+    this.#database?.tidy()
   }
 }

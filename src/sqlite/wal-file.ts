@@ -15,10 +15,14 @@ export class WalFile {
     this.#path = path
   }
 
-  /** How long it is. */
+  /** How long it is; 0 for one that cannot be looked at: whoever writes to it is told why. */
   size(): number {
     if (this.#path === undefined) return 0
-    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
+    try {
+      return statSync(this.#path).size
+    } catch {
+      return 0
+    }
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { TaskResult, TaskStore, TaskVerdict } from '../../store/tasks.ts'
+import type { TaskKey, TaskResult, TaskStore, TaskVerdict } from '../../store/tasks.ts'
 import { type Directive, idle, proceed } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 
@@ -40,6 +40,11 @@ export class TaskResults {
   /** How many have not arrived yet. */
   get underway(): number {
     return this.#waiting.length
+  }
+
+  /** Tasks that the store still takes for held here, since it has not heard of their end. */
+  keys(): readonly TaskKey[] {
+    return this.#waiting.map(({ result }) => result)
   }
 
   /** Sends a result of an attempt that this runtime made. */

@@ -81,6 +81,28 @@ describe('the runner of tasks', () => {
     expect(manual.begun).toHaveLength(1)
   })
 
+  test('what a lost answer brought is given back, and not what has ended but could not be told', async () => {
+    await using opened = openRunner()
+    const { clock, store, manual, runner, give } = opened
+    await give([1], [2])
+    const lost = new StoreError('connection_lost', 'test', 'lost')
+    store.before = () => {
+      throw lost
+    }
+    runner.wake()
+    manual.end(0)
+    await clock.advance(0)
+
+    store.lost = [1, 2, 3].map((command) => ({ iid: 1, execution: 1, command, attempt: 1 }))
+    store.before = (method) => {
+      const told = store.finished.at(-1)?.results[0]?.end.kind
+      if (method === 'finishTasks' && told === 'completed') throw lost
+    }
+    await clock.advance(10_000)
+
+    expect(store.ends.filter(([, kind]) => kind === 'release')).toEqual([[3, 'release', 5]])
+  })
+
   test('code is given what is known about its task', async () => {
     await using opened = openRunner()
     const { manual, give } = opened

@@ -282,11 +282,19 @@ export class TaskRunner {
    */
   async #giveBackUnknown(runtime: number): Promise<void> {
     const { store } = this.#host
+    const before = this.#knownNames()
     const held = await store.holding(runtime)
-    const known = new Set([...this.#host.becoming().map(nameOf), ...this.#held.keys()])
+    // What ended meanwhile may not have been heard of by the store when it looked.
+    const known = new Set([...before, ...this.#knownNames()])
     const unknown = held.filter((key) => !known.has(nameOf(key)))
     const releases = unknown.map((task) => releaseOf(task))
     if (releases.length > 0) await store.finishTasks(runtime, releases)
+  }
+
+  /** Tasks that the store may take for held here, and rightly so. */
+  #knownNames(): readonly string[] {
+    const keys = [...this.#host.becoming(), ...this.results.keys()]
+    return [...this.#held.keys(), ...keys.map(nameOf)]
   }
 
   /** Takes on what there is; how many that were, or `undefined` when this runtime was dead. */

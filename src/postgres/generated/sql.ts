@@ -3620,7 +3620,7 @@ $$;
   },
   {
     name: 'procedures/insert_tasks',
-    checksum: 'f932504c01dbc501',
+    checksum: '2c2502c2ef063824',
     sql: `-- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
 -- current execution. A second task of a command is dropped, and one that has its result. p_lists are
 -- the columns of \`new\`, in their order; an execution of null stands for the current one, and a
@@ -3640,6 +3640,9 @@ declare
   v_iids bigint[] := p_lists[1];
   v_size integer := cardinality(v_iids);
   v_waiting bigint[];
+  v_executions integer[];
+  v_commands integer[];
+  v_finished record;
 begin
   with new as materialized (
     select n.*, i.execution as current
@@ -3684,22 +3687,33 @@ begin
     from new as n
     order by n.iid, n.current, n.command
     on conflict do nothing
-    returning iid
+    returning iid, execution, command
   )
-  select array_agg(a.iid)
-  into v_waiting
+  select array_agg(a.iid), array_agg(a.execution), array_agg(a.command)
+  into v_waiting, v_executions, v_commands
   from added as a;
 
   if v_waiting is not null then
     -- Made again by somebody who did not hear of the first time. Asked afterwards, in a statement
     -- that sees all who were quicker: none could be inserted again before they had committed.
-    delete from tasks as t
-    using inbox as m
-    where t.iid = any (v_waiting)
-      and m.iid = t.iid
-      and m.execution = t.execution
-      and m.command = t.command
-      and m.command is not null;
+    for v_finished in
+      select a.iid, a.execution, a.command
+      from unnest(v_waiting, v_executions, v_commands) as a (iid, execution, command)
+      where (
+        select true
+        from inbox as m
+        where m.iid = a.iid
+          and m.execution = a.execution
+          and m.command = a.command
+          and m.command is not null
+        limit 1
+      )
+    loop
+      delete from tasks
+      where iid = v_finished.iid
+        and execution = v_finished.execution
+        and command = v_finished.command;
+    end loop;
     update runs
     set has_tasks = true
     where iid = any (v_waiting)
