@@ -14,7 +14,7 @@ import { toStoreError } from './sqlite-error.ts'
 /** One open file, in this thread, which waits for the disk. Opened by the first call. */
 export class SameThread {
   readonly #settings: SqliteSettings
-  #waiting: (() => void)[] = []
+  readonly #waiting: (() => void)[] = []
   #database: Database | undefined
   #isClosed = false
 

@@ -15,29 +15,6 @@ function threadOn(path: string, given = {}) {
   return { thread, workers, [Symbol.asyncDispose]: () => thread.close() }
 }
 
-test('calls are answered each with its own, in order', async () => {
-  await using under = threadOn(':memory:')
-
-  const firsts = await Promise.all([1, 2, 3, 4].map((n) => under.thread.call('reserve', [n])))
-
-  expect(firsts).toEqual([1, 2, 4, 7])
-  expect(under.workers).toHaveLength(1)
-})
-
-test('an error crosses as a StoreError with its code and its cause', async () => {
-  await using under = threadOn(':memory:')
-
-  const nameless = { name: null as unknown as string, version: '1' }
-  const failed = under.thread.call('workflowNumbers', [[nameless]])
-
-  await expect(failed).rejects.toMatchObject({
-    name: 'StoreError',
-    code: 'rejected',
-    message: expect.stringMatching(/^sqlite workflowNumbers: .*workflows.name/),
-    cause: expect.objectContaining({ message: expect.stringContaining('workflows.name') }),
-  })
-})
-
 test('what cannot be sent to a thread is refused, and the next call works', async () => {
   await using under = threadOn(':memory:')
 
@@ -45,18 +22,6 @@ test('what cannot be sent to a thread is refused, and the next call works', asyn
 
   await expect(failed).rejects.toMatchObject({ code: 'rejected' })
   expect(await under.thread.call('reserve', [1])).toBe(1)
-})
-
-test('a file that cannot be opened is tried again by the next call', async () => {
-  using file = tempFile()
-  await using under = threadOn(file.path, { busyMs: 1 })
-  const other = openDriver(file.path, undefined)
-  other.exec('pragma locking_mode = exclusive; begin exclusive')
-
-  await expect(under.thread.open()).rejects.toMatchObject({ code: 'busy' })
-  other.close()
-
-  await under.thread.open()
 })
 
 test('a thread that ends fails what it was asked, and the next call starts another', async () => {
@@ -129,20 +94,6 @@ test('a database in memory ends with its thread', async () => {
     code: 'closed',
     message: 'sqlite reserve: the thread that held the database in memory has ended',
   })
-})
-
-test('closing waits for what was asked before, and refuses what is asked after', async () => {
-  using file = tempFile()
-  const { thread } = threadOn(file.path)
-
-  const before = thread.call('reserve', [5])
-  const closing = thread.close()
-  const after = thread.call('reserve', [5])
-
-  await expect(after).rejects.toMatchObject({ code: 'closed' })
-  expect(await before).toBe(1)
-  await closing
-  await thread.close()
 })
 
 test('one that was never used is closed without a thread', async () => {
