@@ -77,6 +77,7 @@ interface Round {
   readonly peers: Readonly<Record<number, Readonly<Record<string, number>>>>
   readonly lists: QueueLoad
   readonly fast: QueueLoad
+  readonly fastOne: QueueLoad
   readonly oneCycle: QueueLoad
   readonly cycles: QueueLoad
 }
@@ -107,6 +108,7 @@ async function playRound(
     peers,
     lists: await load(folder, (queue) => queue.pushMany(MANY), 16, MANY.length, time),
     fast: await load(folder, pushOne, 1_024, 1, time, { durability: 'os' }),
+    fastOne: await load(folder, pushOne, 1, 1, time, { durability: 'os' }),
     oneCycle: await load(folder, cycle, 1, 1, time),
     cycles: await load(folder, cycle, 512, 1, time),
   }
@@ -144,6 +146,10 @@ function pushRows(rounds: readonly Round[]): Row[] {
     stallRow('push, 1,024 in flight', rounds, ({ push }) => push[1_024]!),
     ...rateRows('pushMany of 100, 16 in flight', rounds, ({ lists }) => lists, 250_000),
     cpuRow('pushMany of 100, 16 in flight', rounds, ({ lists }) => lists),
+    {
+      what: "push, 1 in flight, durability 'os': messages/s",
+      value: whole(over(rounds, ({ fastOne }) => fastOne.perSecond)),
+    },
     {
       what: "push, 1,024 in flight, durability 'os': messages/s",
       value: whole(over(rounds, ({ fast }) => fast.perSecond)),

@@ -4,7 +4,6 @@ import type {
   Change,
   ChangeKind,
   ChangeVerdict,
-  PushGroup,
   QueueStore,
   Standing,
 } from '../store/queue-store.ts'
@@ -101,13 +100,9 @@ export class GroupCommit<D> {
 
   /** Stores a group; resolves when it is as durable as was asked for. */
   push({ group, durability }: Push): Promise<StoredGroup> {
-    return this.pushAll([group], durability === 'fsync')
-  }
-
-  /** Stores groups that have their ids, all of them or none; resolves with the first. */
-  pushAll(groups: readonly PushGroup[], isDurable: boolean): Promise<StoredGroup> {
     const { meter, clock } = this.#setup
-    const stored = this.#pushes.add(groups, isDurable, meter === undefined ? 0 : clock.now())
+    const at = meter === undefined ? 0 : clock.now()
+    const stored = this.#pushes.add(group, durability === 'fsync', at)
     this.#schedule()
     return stored
   }
@@ -205,7 +200,7 @@ export class GroupCommit<D> {
     try {
       answer = await store.apply({
         changes: joined(changes.map((entry) => entry.changes)),
-        pushes: joined(pushes.map(({ groups }) => groups)),
+        pushes: pushes.map(({ group }) => group),
         takes: sent.asked.takes,
         leaseMs,
         maxAttempts,

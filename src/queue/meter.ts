@@ -5,14 +5,14 @@
 
 import type { Logger } from '../base/log.ts'
 import { harmless, type Metrics } from '../base/metrics.ts'
-import type { BatchAnswer, Change, ChangeKind, Happened, PushGroup } from '../store/queue-store.ts'
+import type { BatchAnswer, Change, ChangeKind, Happened } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
 
 /** What a batch was about, as far as it is measured. */
 export interface MeteredBatch {
   readonly changes: readonly { readonly changes: readonly Change[] }[]
   /** When each was asked for. */
-  readonly pushes: readonly { readonly at: number; readonly groups: readonly PushGroup[] }[]
+  readonly pushes: readonly { readonly at: number }[]
   /** When it was sent. */
   readonly at: number
 }
@@ -41,15 +41,13 @@ export class Meter {
       'holdfast_queue_pushed',
       stored.reduce((sum, { count }) => sum + count, 0),
     )
-    let judged = 0
-    for (const push of pushes) {
-      const { state } = answer.pushes[judged]!
-      judged += push.groups.length
+    pushes.forEach((push, i) => {
+      const { state } = answer.pushes[i]!
       // One that is not there may have to wait, and be sent again.
       if (state === 'stored' || state === 'duplicate') {
         this.#record('holdfast_queue_push_ms', now - push.at)
       }
-    }
+    })
     const done = changes
       .flatMap((entry) => entry.changes)
       .filter((_, i) => answer.changes[i] === 'done')

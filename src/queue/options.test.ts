@@ -42,7 +42,7 @@ describe('the options of a queue', () => {
     [{ maxAttempts: 0 }, 'openQueue: maxAttempts must be a whole number, 1 or more, got 0'],
     [{ capacity: 1.5 }, 'openQueue: capacity must be a whole number, 1 or more, got 1.5'],
     [{ whenFull: 'drop' }, "openQueue: whenFull must be one of 'wait', 'refuse', got \"drop\""],
-    [{ durability: 'some' }, "openQueue: durability must be one of 'fsync', 'os', 'memory', got"],
+    [{ durability: 'some' }, "openQueue: durability must be one of 'fsync', 'os', got"],
     [{ backoff: { initail: 1 } }, 'unknown option "initail", did you mean "initial"?'],
     [{ dedupeWindow: 'long' }, 'openQueue: dedupeWindow must be milliseconds or text such as'],
     [{ log: {} }, 'openQueue: log must be a logger, but it has no method debug()'],

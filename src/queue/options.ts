@@ -78,7 +78,7 @@ export interface QueueSettings<T> {
 }
 
 /** When something counts as done. */
-export const durability = oneOf<Durability>(['fsync', 'os', 'memory'], 'fsync')
+export const durability = oneOf<Durability>(['fsync', 'os'], 'fsync')
 
 const NO_BACKOFF = resolveBackoff('openQueue: backoff', { initial: 0, max: 0 })
 const HANDLER_BACKOFF = resolveBackoff('openQueue: backoff', { initial: '1s', max: '5m' })

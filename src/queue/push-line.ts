@@ -14,7 +14,7 @@ import { QueueError } from './queue-error.ts'
  */
 export const MOST_ENTRIES = 512
 export const MOST_ITEMS = 1_024
-export const MOST_LENGTH = 4 * 1024 * 1024
+const MOST_LENGTH = 4 * 1024 * 1024
 
 const NO_DISK =
   'the disk is nearly full, and what is left is needed to take messages out; make room, or take some'
@@ -29,8 +29,7 @@ export interface StoredGroup {
 export interface PushEntry {
   /** Its place in line. */
   readonly number: number
-  /** One, or several that belong into one batch. */
-  readonly groups: readonly PushGroup[]
+  readonly group: PushGroup
   /** How many messages, and how long they are together. */
   readonly items: number
   readonly length: number
@@ -76,16 +75,12 @@ export class PushLine {
     return this.#isFull && this.#entries.length > 0
   }
 
-  /** Gets in line; resolves when the groups are stored, with the place of the first. */
-  add(groups: readonly PushGroup[], isDurable: boolean, at: number): Promise<StoredGroup> {
+  /** Gets in line; resolves when the group is stored, with its place. */
+  add(group: PushGroup, isDurable: boolean, at: number): Promise<StoredGroup> {
     return new Promise((resolve, reject) => {
-      let [items, length] = [0, 0]
-      for (const group of groups) {
-        items += group.payloads.length
-        length += lengthOf(group)
-      }
+      const [items, length] = [group.payloads.length, lengthOf(group)]
       const number = ++this.#lastNumber
-      this.#entries.push({ number, groups, items, length, isDurable, at, resolve, reject })
+      this.#entries.push({ number, group, items, length, isDurable, at, resolve, reject })
     })
   }
 
@@ -124,10 +119,8 @@ export class PushLine {
     if (entries.length === 0) return
     this.#underWay--
     const waiting: PushEntry[] = []
-    let answered = 0
-    for (const entry of entries) {
-      const verdict = verdicts[answered]!
-      answered += entry.groups.length
+    entries.forEach((entry, i) => {
+      const verdict = verdicts[i]!
       switch (verdict.state) {
         case 'stored':
         case 'duplicate':
@@ -143,7 +136,7 @@ export class PushLine {
           if (this.#setup.whenFull === 'wait') waiting.push(entry)
           else entry.reject(this.#full())
       }
-    }
+    })
     if (waiting.length === 0) return
     // Back into their places, before those who came meanwhile.
     this.#entries = [...waiting, ...this.#entries].toSorted((a, b) => a.number - b.number)
@@ -175,7 +168,7 @@ export class PushLine {
 }
 
 /** How long the messages of a group are together. */
-export function lengthOf({ payloads }: PushGroup): number {
+function lengthOf({ payloads }: PushGroup): number {
   let length = 0
   for (const { data } of payloads) length += data.length
   return length

@@ -37,7 +37,6 @@ export function pushOf(
       delayMs: options.delay,
       priority: options.priority,
       ttlMs: options.ttl ?? null,
-      firstId: null,
     },
     durability: options.durability ?? settings.durability,
   }
@@ -52,6 +51,5 @@ function plain(payloads: readonly Payload[]): PushGroup {
     delayMs: 0,
     priority: 0,
     ttlMs: null,
-    firstId: null,
   }
 }

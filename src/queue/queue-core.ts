@@ -10,13 +10,11 @@ import type {
 } from '../store/queue-store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { OwnDelivery, type Settler } from './delivery.ts'
-import { EarlyPushes } from './early-pushes.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { QueueSettings } from './options.ts'
 import { fromPayload } from './payloads.ts'
 import type { StoredGroup } from './push-line.ts'
 import type { Push } from './push-options.ts'
-import type { Durability } from './queue.ts'
 import { type QueueError, unreadable } from './queue-error.ts'
 import { Takers } from './takers.ts'
 import type { ResolvedWait } from './wait-options.ts'
@@ -49,8 +47,6 @@ export class QueueCore<T> {
   readonly #takers: Takers<OwnDelivery<T>>
   readonly #commit: GroupCommit<OwnDelivery<T>>
   readonly #watch: Watch
-  /** From the first push on that may be answered before it is written. */
-  #early: EarlyPushes | undefined
   #watchers = 0
   #standing: Standing
   #looking: Promise<void> | undefined
@@ -86,7 +82,6 @@ export class QueueCore<T> {
       },
       standing,
     )
-    if (this.#mayBeEarly(setup.durability)) this.#early = this.#earlyPushes()
     setup.meter?.happened(standing.happened)
     this.#watch.plan(standing)
   }
@@ -99,11 +94,7 @@ export class QueueCore<T> {
 
   /** Stores a group of messages. */
   push(push: Push): Promise<StoredGroup> {
-    if (this.#early !== undefined) return this.#early.push(push)
-    if (!this.#mayBeEarly(push.durability)) return this.#commit.push(push)
-    this.#early = this.#earlyPushes()
-    // Others may be on their way: it is written behind them, and those that follow wait for it.
-    return this.#early.push({ ...push, durability: 'os' })
+    return this.#commit.push(push)
   }
 
   /** With `isPrefetching`, nobody looks at any but the first for now. */
@@ -139,7 +130,6 @@ export class QueueCore<T> {
   /** Does something to messages, whoever has them, in one commit; answers to how many. */
   async changeAll(kind: ChangeKind, ids: readonly number[]): Promise<number> {
     this.checkOpen(kind)
-    await this.#early?.written()
     const verdicts = await this.#commit.change(
       ids.map((id) => ({ kind, id, receipt: 0, ms: 0, reason: '' })),
     )
@@ -159,19 +149,17 @@ export class QueueCore<T> {
     await this.#commit.change(changes).catch(() => {})
   }
 
-  /** How many there are; those not written yet count as ready. */
+  /** How many there are. */
   get counts(): QueueCounts {
     // Whoever asks again soon gets what others have done meanwhile.
     if (this.#standing.shared) void this.look()
-    const { counts } = this.#standing
-    return { ...counts, ready: counts.ready + (this.#early?.unwritten ?? 0) }
+    return this.#standing.counts
   }
 
   /** Waits until nothing is left but dead letters. */
   async drained(signal: AbortSignal): Promise<void> {
     this.#watchers++
     try {
-      await this.#early?.written()
       // Others may have pushed since the latest answer, or since a look that is under way began.
       await this.#looking
       await this.look()
@@ -192,13 +180,11 @@ export class QueueCore<T> {
 
   async find(id: number): Promise<QueueRecord | undefined> {
     this.checkOpen('get')
-    await this.#early?.written()
     return this.#setup.store.find(id)
   }
 
   /** All records, in the order of ids, page by page. */
   async *pages(): AsyncGenerator<readonly QueueRecord[], undefined> {
-    await this.#early?.written()
     let after = -1
     for (;;) {
       this.checkOpen('iterate')
@@ -224,7 +210,6 @@ export class QueueCore<T> {
     this.#watch.stop()
     this.#takers.failAll(closed)
     try {
-      await this.#early?.finish()
       await this.#commit.finish(closed)
     } finally {
       this.news.notifyAll()
@@ -240,20 +225,6 @@ export class QueueCore<T> {
       this.#complain(error, 'the queue could not be looked at')
       this.#watch.retry()
     }
-  }
-
-  // Whether there is room is for the store to say.
-  #mayBeEarly(durability: Durability): boolean {
-    return durability === 'memory' && this.#setup.capacity === Infinity
-  }
-
-  #earlyPushes(): EarlyPushes {
-    return new EarlyPushes({
-      ...this.#setup,
-      reserve: async (count) => this.#setup.store.reserve(count),
-      push: (push) => this.#commit.push(push),
-      pushAll: (groups) => this.#commit.pushAll(groups, false),
-    })
   }
 
   // Said once, until the store answers again.

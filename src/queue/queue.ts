@@ -11,9 +11,9 @@ export interface Wait {
 
 /**
  * When something counts as done. `fsync`: when it survives power loss. `os`: when it survives the end
- * of the process. `memory`: pushes at once, they are written shortly after, as for `os`.
+ * of the process.
  */
-export type Durability = 'fsync' | 'os' | 'memory'
+export type Durability = 'fsync' | 'os'
 
 /** What can be said of a message when it is pushed. */
 export interface PushOptions {
@@ -30,10 +30,7 @@ export interface PushOptions {
   priority?: number
   /** After this it is removed, unless somebody has it. By default it stays until acknowledged. */
   ttl?: Duration
-  /**
-   * When this push resolves, whatever the others do. It never overtakes an earlier one, so that one
-   * for `memory` waits while those before it are written. @default that of the queue
-   */
+  /** When this push resolves, whatever the others do. @default that of the queue */
   durability?: Durability
 }
 

@@ -38,8 +38,6 @@ export interface PushGroup {
   /** Within `dedupeMs` of the first group with this key, another one answers the ids of the first. */
   readonly dedupeKey: string | null
   readonly dedupeMs: number
-  /** The id of the first, if it was reserved. */
-  readonly firstId: number | null
 }
 
 /** What can become of a group, in the order of their numbers on the way from a thread. */
@@ -208,8 +206,6 @@ export interface QueueStore {
    * later and later if their messages had ended processes before.
    */
   look(): Promise<Standing>
-  /** Takes ids out of the sequence; answers the first. `undefined` when there are not so many. */
-  reserve(count: number): Promise<number | undefined>
   find(id: number): Promise<QueueRecord | undefined>
   /** Records in the order of their ids. May be fewer than the limit; none means that was all. */
   page(request: PageRequest): Promise<readonly QueueRecord[]>

@@ -5,18 +5,18 @@ import { Database } from '../../src/sqlite/database.ts'
 import { sqliteSettings } from '../../src/sqlite/options.ts'
 import type { Durability } from '../../src/queue/index.ts'
 import { tempFile } from '../support/sqlite.ts'
-import { queueFile, queueInTime, takeAll } from './support.ts'
+import { queueInTime } from './support.ts'
 
 /** What SQLite calls a commit that waits for the disk, and one that does not. */
 const SYNCED = 2
 const UNSYNCED = 1
 
 /** A queue in a file, with how each of its batches was committed. */
-async function observed(durability: Durability, capacity = Infinity) {
+async function observed(durability: Durability) {
   const file = tempFile()
   const settings = sqliteSettings({ path: file.path, durability: 'fsync' })
   const database = new Database({ ...settings, holds: 'queues' })
-  const under = await queueInTime<string>({ database, durability, capacity })
+  const under = await queueInTime<string>({ database, durability })
   const commits: number[] = []
   under.trouble.afterApply = () => {
     const row = database.sql('pragma synchronous').get() as { synchronous: number }
@@ -87,72 +87,12 @@ describe('a push', () => {
     expect(under.commits).toEqual([UNSYNCED])
   })
 
-  test('for `memory` to a queue with a capacity is answered when it is written', async () => {
-    await using under = await observed('fsync', 1)
-
-    await under.queue.push('a', { durability: 'memory' })
-
-    expect(under.commits).toEqual([UNSYNCED])
-  })
-
-  test('of an unknown level is refused', async () => {
+  test.each(['disk', 'memory'])('of the unknown level %j is refused', async (durability) => {
     await using under = await observed('os')
 
-    await expect(under.queue.push('x', { durability: 'disk' as 'os' })).rejects.toThrow(
-      "queue push: durability must be one of 'fsync', 'os', 'memory', got \"disk\"",
+    await expect(under.queue.push('x', { durability: durability as 'os' })).rejects.toThrow(
+      `queue push: durability must be one of 'fsync', 'os', got "${durability}"`,
     )
-  })
-})
-
-describe('a push for `memory` to a queue that is more durable', () => {
-  test('is answered before it is written, from the second on', async () => {
-    await using under = await observed('fsync')
-    const { queue, trouble } = under
-    await queue.push('written', { durability: 'memory' })
-    // Ids are taken in advance.
-    await queue.push('numbered', { durability: 'memory' })
-    await under.pass(10)
-
-    trouble.busyCalls = Infinity
-    const id = await queue.push('early', { durability: 'memory' })
-    expect(under.commits).toEqual([UNSYNCED, UNSYNCED])
-    trouble.busyCalls = 0
-    await under.pass(1_000)
-
-    expect(await queue.get(id)).toMatchObject({ data: 'early' })
-    expect(under.commits).not.toContain(SYNCED)
-  })
-
-  test('does not overtake others, nor do they overtake it', async () => {
-    await using file = queueFile()
-    const queue = await file.open<number>({ durability: 'fsync' })
-    const levels: readonly Durability[] = ['fsync', 'memory', 'os', 'memory', 'memory', 'fsync']
-
-    const pushed = Array.from({ length: 60 }, (_, i) =>
-      queue.push(i, { durability: levels[i % levels.length]! }),
-    )
-    const ids = await Promise.all(pushed)
-
-    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
-    expect(new Set(ids).size).toBe(60)
-    await queue.ack([])
-    expect(await takeAll(queue)).toEqual(Array.from({ length: 60 }, (_, i) => i))
-  })
-
-  test('makes one that follows and is more durable wait until it is written', async () => {
-    await using under = await observed('fsync')
-    const { queue, trouble } = under
-    await queue.push('written', { durability: 'memory' })
-    await queue.push('numbered', { durability: 'memory' })
-    await under.pass(10)
-
-    trouble.busyCalls = 1
-    const early = await queue.push('early', { durability: 'memory' })
-    const strict = queue.push('strict')
-    await under.pass(1_000)
-
-    expect(await strict).toBeGreaterThan(early)
-    expect(under.commits.filter((commit) => commit === SYNCED)).toHaveLength(1)
-    expect(await takeAll(queue)).toEqual(['written', 'numbered', 'early', 'strict'])
+    expect(under.queue.counts.total).toBe(0)
   })
 })

@@ -47,16 +47,6 @@ describe('a sink of measurements', () => {
     expect(new Set(labels.map((of) => JSON.stringify(of)))).toEqual(new Set(['{"queue":"mail"}']))
   })
 
-  test('is told of pushes that were answered early when they are written', async () => {
-    const { metrics, counted } = sink()
-    await using under = await queueInTime<number>({ metrics, durability: 'memory' })
-
-    await under.queue.push(1)
-    await under.pass(10)
-
-    expect(counted).toEqual({ holdfast_queue_pushed: 1 })
-  })
-
   test('is told how long messages waited, were out, and were committed', async () => {
     using _ = stillTime()
     const { metrics, recorded } = sink()

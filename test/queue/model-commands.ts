@@ -11,7 +11,7 @@ export interface PushCommand {
   readonly priority: number
   readonly delay: number
   readonly ttl: number | undefined
-  readonly durability?: 'os' | 'memory'
+  readonly durability?: 'os' | 'fsync'
 }
 
 /** Something that happens to a delivery: one of those there were. */
@@ -44,7 +44,7 @@ const push: fc.Arbitrary<PushCommand> = fc.record(
     priority: fc.constantFrom(0, 0, 0, 1, -1),
     delay: fc.constantFrom(0, 0, 0, 2, 5),
     ttl: fc.constantFrom(undefined, undefined, undefined, 1, 5),
-    durability: fc.constantFrom('os', 'memory'),
+    durability: fc.constantFrom('os', 'fsync'),
   },
   { requiredKeys: ['count', 'priority', 'delay', 'ttl'] },
 )
@@ -78,14 +78,12 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 /** What is done, one after the other. */
 export const scripts = fc.array(command, { minLength: 1, maxLength: 40, size: 'max' })
 
-const plain = { capacity: Infinity, whenFull: 'wait', isEarly: false } as const
+const plain = { capacity: Infinity, whenFull: 'wait' } as const
 
 // Who of several users gets the room that comes is left open, so that only one waits for it.
 const kinds: fc.Arbitrary<Omit<ModelRules, 'maxAttempts'>> = fc.constantFrom(
   { ...plain, users: 1 },
   { ...plain, users: 2 },
-  { ...plain, users: 1, isEarly: true },
-  { ...plain, users: 2, isEarly: true },
   { ...plain, users: 1, capacity: 6 },
   { ...plain, users: 2, capacity: 6, whenFull: 'refuse' as const },
 )

@@ -138,7 +138,7 @@ export class Scene {
   }
 
   async #enter(user: number, lazy: boolean): Promise<void> {
-    const { maxAttempts, capacity, whenFull, isEarly } = this.model.rules
+    const { maxAttempts, capacity, whenFull } = this.model.rules
     this.#deliveries = this.#deliveries.filter((delivery) => delivery.user !== user)
     this.#pushed = this.#pushed.filter((pushed) => pushed.user !== user)
     this.#users[user] = await queueInTime<string>({
@@ -146,7 +146,7 @@ export class Scene {
       maxAttempts,
       capacity,
       whenFull,
-      durability: isEarly ? 'memory' : 'os',
+      durability: 'os',
       lazy,
       lease: LEASE_SECONDS * SECOND,
       dedupeWindow: DEDUPE_SECONDS * SECOND,

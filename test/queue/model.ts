@@ -29,7 +29,7 @@ export interface ModelPush {
   readonly priority: number
   readonly delay: number
   readonly ttl: number | undefined
-  readonly durability?: 'os' | 'memory'
+  readonly durability?: 'os' | 'fsync'
 }
 
 /** What a push comes to: ids, a refusal, or nothing as long as it waits for room. */
@@ -49,13 +49,10 @@ export interface ModelRules {
   readonly maxAttempts: number
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
-  /** Whether pushes that do not say otherwise are answered before they are written. */
-  readonly isEarly: boolean
 }
 
 export const LEASE_SECONDS = 4
 export const DEDUPE_SECONDS = 6
-const BLOCK = 1_000
 
 /** What a queue should do. */
 export class QueueModel {
@@ -65,10 +62,6 @@ export class QueueModel {
   readonly ids: number[] = []
   now = 0
   #nextId = 0
-  /** What each user has left of its block of ids, for pushes that are answered before they are written. */
-  #blocks: { next: number; end: number }[] = []
-  /** Which users have pushed that way before. */
-  #early: boolean[] = []
   /** Pushes that wait for room, in order. */
   #waiting: { readonly push: ModelPush; readonly user: number; readonly outcome: ModelOutcome }[] =
     []
@@ -80,7 +73,7 @@ export class QueueModel {
 
   push(push: ModelPush, user: number): ModelOutcome {
     const outcome: ModelOutcome = {}
-    if (this.#waiting.length === 0) outcome.ids = this.#judge(push, user)
+    if (this.#waiting.length === 0) outcome.ids = this.#judge(push)
     if (outcome.ids !== undefined) return outcome
     if (this.rules.whenFull === 'refuse') return { ids: 'full' }
     this.#waiting.push({ push, user, outcome })
@@ -187,7 +180,7 @@ export class QueueModel {
     for (;;) {
       const [first] = this.#waiting
       if (first === undefined || this.#live + first.push.data.length > this.rules.capacity) return
-      first.outcome.ids = this.#judge(first.push, first.user)!
+      first.outcome.ids = this.#judge(first.push)!
       this.#waiting.shift()
     }
   }
@@ -216,13 +209,12 @@ export class QueueModel {
   }
 
   /** `undefined` when there is no room. */
-  #judge(push: ModelPush, user: number): readonly number[] | undefined {
+  #judge(push: ModelPush): readonly number[] | undefined {
     const earlier = push.dedupeKey === undefined ? undefined : this.#dedupes.get(push.dedupeKey)
-    const isEarly = this.#isEarly(push, user)
-    if (!isEarly) this.#blocks[user] = { next: 0, end: 0 }
     if (earlier !== undefined && earlier.until > this.now) return earlier.ids
     if (this.#live + push.data.length > this.rules.capacity) return undefined
-    const firstId = isEarly ? this.#takeIds(push, user) : this.#reserve(push.data.length)
+    const firstId = this.#nextId
+    this.#nextId += push.data.length
     const ids = push.data.map((data, i) => this.#store(firstId + i, data, push))
     if (push.dedupeKey !== undefined) {
       this.#dedupes.set(push.dedupeKey, { ids, until: this.now + DEDUPE_SECONDS })
@@ -251,37 +243,8 @@ export class QueueModel {
     return id
   }
 
-  #takeIds(push: ModelPush, user: number): number {
-    const count = push.data.length
-    const block = this.#blocks[user]
-    if (block === undefined || block.end - block.next < count) {
-      const next = this.#reserve(BLOCK)
-      this.#blocks[user] = { next, end: next + BLOCK }
-    }
-    const first = this.#blocks[user]!.next
-    this.#blocks[user]!.next += count
-    return first
-  }
-
-  #reserve(count: number): number {
-    const first = this.#nextId
-    this.#nextId += count
-    return first
-  }
-
-  /** The first such push of a user is answered when it is written, where those of the queue are. */
-  #isEarly({ dedupeKey, delay, durability }: ModelPush, user: number): boolean {
-    const level = durability ?? (this.rules.isEarly ? 'memory' : 'os')
-    if (level !== 'memory' || this.rules.capacity !== Infinity) return false
-    const isFirst = !this.rules.isEarly && this.#early[user] !== true
-    this.#early[user] = true
-    return !isFirst && dedupeKey === undefined && delay === 0
-  }
-
   /** A user starts anew. */
   #forget(user: number): void {
-    this.#blocks[user] = { next: 0, end: 0 }
-    this.#early[user] = false
     this.#waiting = this.#waiting.filter((waiting) => waiting.user !== user)
   }
 

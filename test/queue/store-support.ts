@@ -29,7 +29,6 @@ export function groupOf(
     key: null,
     dedupeKey: null,
     dedupeMs: 0,
-    firstId: null,
     ...given,
   }
 }

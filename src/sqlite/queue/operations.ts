@@ -31,7 +31,6 @@ export const QUEUE_OPERATIONS = {
   >,
   queueLook: read(look),
   queueMuster: lenient(muster),
-  queueReserve: lenient(reserve),
   queueEmptyWal: read(emptyWal),
   queueFind: read(findRecord),
   queuePage: read(readPage),
@@ -79,13 +78,6 @@ function look(
     mustMuster:
       others.length === users.length || others.some((user) => fateOfUser(tx, user) === 'gone'),
   }
-}
-
-function reserve(tx: Transaction, { queue, session }: Session, count: number): number | undefined {
-  const { tally } = scopeOf(tx, queue, session)
-  const first = tally.takeIds(count)
-  tally.save()
-  return first
 }
 
 // Nothing is read before it, so that the transaction around it has not begun for SQLite.

@@ -15,7 +15,6 @@ const DEDUPE_KEY = 2
 const TTL = 4
 const DELAY = 8
 const PRIORITY = 16
-const RESERVED = 32
 
 /** What crosses in one piece: how durable it has to be is known before it is put together. */
 export type PackedPart = Omit<QueueBatch, 'durable'>
@@ -76,14 +75,13 @@ function unpackChange(from: PackReader): Change {
 }
 
 function packGroup(group: PushGroup, to: PackWriter): void {
-  const { payloads, priority, delayMs, ttlMs, key, dedupeKey, dedupeMs, firstId } = group
+  const { payloads, priority, delayMs, ttlMs, key, dedupeKey, dedupeMs } = group
   const parts =
     (key === null ? 0 : KEY) |
     (dedupeKey === null ? 0 : DEDUPE_KEY) |
     (ttlMs === null ? 0 : TTL) |
     (delayMs === 0 ? 0 : DELAY) |
-    (priority === 0 ? 0 : PRIORITY) |
-    (firstId === null ? 0 : RESERVED)
+    (priority === 0 ? 0 : PRIORITY)
   to.number(parts)
   if (key !== null) to.text(key)
   if (dedupeKey !== null) {
@@ -93,7 +91,6 @@ function packGroup(group: PushGroup, to: PackWriter): void {
   if (ttlMs !== null) to.number(ttlMs)
   if (delayMs !== 0) to.number(delayMs)
   if (priority !== 0) to.number(priority)
-  if (firstId !== null) to.number(firstId)
   to.number(payloads.length)
   for (const payload of payloads) packPayload(payload, to)
 }
@@ -110,7 +107,6 @@ function unpackGroup(from: PackReader): PushGroup {
     ttlMs: has(TTL) ? from.number() : null,
     delayMs: has(DELAY) ? from.number() : 0,
     priority: has(PRIORITY) ? from.number() : 0,
-    firstId: has(RESERVED) ? from.number() : null,
     payloads: from.list(from.number(), unpackPayload),
   }
 }

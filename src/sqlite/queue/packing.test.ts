@@ -43,7 +43,6 @@ const batches: fc.Arbitrary<PackedPart> = fc.record({
         key: fc.option(fc.string()),
         dedupeKey: fc.option(fc.string()),
         dedupeMs: whole,
-        firstId: fc.option(whole),
       })
       // Without a key nobody asks for it.
       .map((group) => ({ ...group, dedupeMs: group.dedupeKey === null ? 0 : group.dedupeMs })),

@@ -42,9 +42,8 @@ function statements(): { database: Database; seen: Set<string> } {
     key: 'k',
     dedupeKey: 'd',
     dedupeMs: 1,
-    firstId: null,
   }
-  apply({ pushes: [push, { ...push, dedupeKey: null, firstId: 50 }] })
+  apply({ pushes: [push, { ...push, dedupeKey: null }] })
   const change = { id: 0, receipt: 1, ms: 1, reason: 'r' }
   apply({
     takes: [],
@@ -63,11 +62,10 @@ function statements(): { database: Database; seen: Set<string> } {
   apply({
     changes: [
       { ...change, kind: 'ack', receipt: 3 },
-      { ...change, kind: 'ack', id: 50 },
+      { ...change, kind: 'ack', id: 1 },
     ],
   })
   run((tx) => QUEUE_OPERATIONS.queueLook.run(tx, own))
-  run((tx) => QUEUE_OPERATIONS.queueReserve.run(tx, own, 1))
   run((tx) => QUEUE_OPERATIONS.queueFind.run(tx, own.queue, 0))
   for (const dead of [true, false]) {
     run((tx) => QUEUE_OPERATIONS.queuePage.run(tx, own.queue, { after: -1, limit: 1, dead }))

@@ -28,11 +28,8 @@ function push(scope: Scope, rows: Rows, group: PushGroup, capacity: number): Pus
   const count = group.payloads.length
   const earlier = group.dedupeKey === null ? undefined : findEarlier(scope, group.dedupeKey)
   if (earlier !== undefined) return earlier
-  if (group.firstId !== null && isStored(scope, group.firstId)) {
-    return { state: 'stored', firstId: group.firstId, count }
-  }
   if (scope.tally.live + count > capacity) return refused('full')
-  const firstId = group.firstId ?? scope.tally.takeIds(count)
+  const firstId = scope.tally.takeIds(count)
   if (firstId === undefined) return refused('ids_exhausted')
   store(scope, rows, group, firstId)
   if (group.dedupeKey !== null) remember(scope, group, firstId)
@@ -62,11 +59,6 @@ function store(scope: Scope, rows: Rows, group: PushGroup, firstId: number): voi
     tally.add(state)
     isBlocked = true
   })
-}
-
-// Sent again, because the thread had ended before it could answer.
-function isStored({ tx }: Scope, id: number): boolean {
-  return tx.sql('select 1 as stored from messages where id = ?').get(id) !== undefined
 }
 
 function findEarlier({ tx, queue }: Scope, key: string): PushVerdict | undefined {

@@ -65,10 +65,6 @@ export class SqliteQueueStore implements QueueStore {
     return { ...again.standing, happened }
   }
 
-  reserve(count: number): Promise<number | undefined> {
-    return this.#thread.call('queueReserve', [this.#own('reserve'), count])
-  }
-
   async find(id: number): Promise<QueueRecord | undefined> {
     const { queue } = this.#own('find')
     return unpackRecords(await this.#thread.call('queueFind', [queue, id]))[0]
