@@ -201,16 +201,15 @@ describeOnStores('restarts', (kind) => {
     await second.get('b').result({ timeout: '5s' })
 
     const lines = space.log.lines.filter(({ level }) => level === 'info')
-    expect(lines.filter(({ data }) => data['id'] === 'a')).toEqual([
-      { level: 'info', message: 'begun a', data: { workflow: 'run', id: 'a', at: 1 } },
-      { level: 'info', message: 'one a', data: { workflow: 'run', id: 'a', at: 2 } },
-      { level: 'info', message: 'gone a', data: { workflow: 'run', id: 'a', at: 3 } },
+    const keys = { instanceId: 'a', workflow: 'run', execution: 1 }
+    expect(lines.filter(({ data }) => data['instanceId'] === 'a')).toEqual([
+      { level: 'info', message: 'begun a', data: { ...keys, at: 1 } },
+      { level: 'info', message: 'one a', data: { ...keys, at: 2 } },
+      { level: 'info', message: 'gone a', data: { ...keys, at: 3 } },
     ])
-    expect(lines.filter(({ data }) => data['id'] === 'b').map(({ message }) => message)).toEqual([
-      'begun b',
-      'one b',
-      'gone b',
-    ])
+    expect(
+      lines.filter(({ data }) => data['instanceId'] === 'b').map(({ message }) => message),
+    ).toEqual(['begun b', 'one b', 'gone b'])
   })
 
   test('a workflow knows whether its past is being repeated', async () => {
@@ -265,7 +264,7 @@ describeOnStores('restarts', (kind) => {
     const [line] = await eventually(() => space.log.lines.filter(({ level }) => level === 'warn'))
 
     expect(line!.message).toContain('no code is registered here for this activity')
-    expect(line!.data).toMatchObject({ activity: 'mail', id: 'w' })
+    expect(line!.data).toMatchObject({ activity: 'mail', instanceId: 'w' })
     expect((await handle.info())!.waitingFor).toEqual(['activity "mail" (a task)'])
     await first.close()
     const sent: string[] = []

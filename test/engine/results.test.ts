@@ -126,7 +126,7 @@ describeOnStores('results', (kind) => {
     expect(space.log.lines).toContainEqual({
       level: 'warn',
       message: 'start: this id exists with another input',
-      data: { id: 'one', workflow: 'hello' },
+      data: { instanceId: 'one', workflow: 'hello' },
     })
   })
 

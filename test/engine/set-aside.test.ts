@@ -43,9 +43,11 @@ describeOnStores('instances that are set aside', (kind) => {
     expect(info.error!.message).toMatch(
       /^command 2 was activity "held" with input "x", but the code now gave activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?$/,
     )
-    expect(space.log.at('error')).toContain('instance set aside')
-    const reported = space.log.lines.find(({ message }) => message === 'instance set aside')
-    expect(reported!.data['err']).toBeInstanceOf(NondeterminismError)
+    const reported = space.log.lines.filter(({ level }) => level === 'error')
+    expect(reported).toMatchObject([
+      { message: 'instance suspended; resume it once the cause is fixed' },
+    ])
+    expect(reported[0]!.data['err']).toBeInstanceOf(NondeterminismError)
     await second.close()
 
     mayPass = true
@@ -91,7 +93,7 @@ describeOnStores('instances that are set aside', (kind) => {
       {
         level: 'warn',
         message: 'result: the instance is set aside, and waited for until it is resumed and ends',
-        data: { id: 'w', reason: 'suspended: wait for the audit' },
+        data: { instanceId: 'w', reason: 'suspended: wait for the audit' },
       },
     ])
   })

@@ -47,7 +47,7 @@ describe('rejections that nobody handles', () => {
 
     expect({ code, out, err }).toEqual({
       code: 0,
-      out: "fine [ 'a promise of the workflow rejected unseen' ]\n",
+      out: "fine [ 'unhandled rejection in workflow code' ]\n",
       err: '',
     })
   })

@@ -5,6 +5,7 @@ import { describe } from '../../base/describe.ts'
 import { writeEvents } from '../../store/history.ts'
 import type { Post } from '../../store/inbox.ts'
 import type { InstanceRow } from '../../store/instances.ts'
+import type { InstanceKeys } from '../log-keys.ts'
 import { terminatedError } from '../runtime/turn-row.ts'
 import { type ClientCore, hasEnded, noInstance } from './client-core.ts'
 import { resend } from './resend.ts'
@@ -46,14 +47,15 @@ export async function terminateRow(
   reason: string,
 ): Promise<void> {
   if (hasEnded(row)) return
-  const { store, values, clock, runtime } = core.setup
+  const { store, values, clock, log, runtime } = core.setup
   const { iid, id, workflow, parent } = row
   const termination = {
     id,
     output: values.encodeError(terminatedError(id, workflow.name, reason)),
     events: writeEvents([{ type: 'ended', status: 'terminated' }]),
   }
-  await resend(clock, () => store.terminate([termination]))
+  const [isEnded] = await resend(clock, () => store.terminate([termination]))
+  if (isEnded === true) log.warn({ ...keysOf(row), reason }, 'workflow terminated')
   runtime?.recall([iid])
   core.tell({ kind: 'recalled', iids: [iid] })
   // Whoever owns the parent, it has mail now, and so may children have, who are not known here.
@@ -67,13 +69,15 @@ export async function terminateRow(
 
 /** Sets an instance aside until it is resumed. */
 export async function suspend(core: ClientCore, id: string, given: unknown): Promise<void> {
-  const { store, values, clock, runtime } = core.setup
+  const { store, values, clock, log, runtime } = core.setup
   const reason = checkReason('suspend', given)
-  const { iid } = await core.existing('suspend', id)
+  const row = await core.existing('suspend', id)
+  const { iid } = row
   const message = reason === '' ? 'suspended' : `suspended: ${reason}`
   const report = values.encodeError(new Error(message))
   const [done] = await resend(clock, () => store.suspend([id], report))
   if (done !== true) return
+  log.info({ ...keysOf(row), reason }, 'instance suspended')
   runtime?.recall([iid])
   core.tell({ kind: 'recalled', iids: [iid] })
 }
@@ -85,6 +89,11 @@ export async function resume(core: ClientCore, id: string): Promise<void> {
   await resend(clock, () => store.resume([id]))
   runtime?.claimNow()
   core.tell({ kind: 'due', iids: [iid] })
+}
+
+/** What log lines about an instance begin with. */
+function keysOf({ id, workflow, execution }: InstanceRow): InstanceKeys {
+  return { instanceId: id, workflow: workflow.name, execution }
 }
 
 function checkReason(verb: string, reason: unknown = ''): string {

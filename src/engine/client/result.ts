@@ -118,7 +118,7 @@ class Standstill {
     if (this.#isTold) return
     this.#isTold = true
     log.warn(
-      { id: this.#id, reason },
+      { instanceId: this.#id, reason },
       'result: the instance is set aside, and waited for until it is resumed and ends',
     )
   }

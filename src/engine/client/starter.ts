@@ -175,7 +175,7 @@ export async function warnOfInput(
 ): Promise<void> {
   const first = await firstEventOf(past, row.iid)
   if (first?.type !== 'started' || first.input === input) return
-  const about = { id, workflow: definition.name }
+  const about = { instanceId: id, workflow: definition.name }
   log.warn(about, 'start: this id exists with another input')
 }
 

@@ -6,6 +6,7 @@ import { randomUuid } from '../../base/random.ts'
 import type { StartOptions } from '../client/instance.ts'
 import { type ActivityOptions, mergeActivityOptions } from '../activity-options.ts'
 import type { ActivityDefinition, ChildOptions, WorkflowDefinition } from '../definitions.ts'
+import { instanceKeys } from '../log-keys.ts'
 import { checkName } from '../names.ts'
 import type { CommandPromise } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
@@ -187,7 +188,7 @@ function runActivity(
 
 /** Lines are kept until their turn is recorded, and dropped while the past is repeated. */
 function turnLog(copy: Copy, log: Logger): Logger {
-  const about = { workflow: copy.definition.name, id: copy.id }
+  const about = instanceKeys(copy)
   const line =
     (level: keyof Logger): Log =>
     (data, message) => {

@@ -3,6 +3,7 @@ import type { NewTask, TaskKey } from '../../store/tasks.ts'
 import { ActivityCall, type Called, type CallHost } from './activity-call.ts'
 import { type ActivityWork, deadlineOf, newTask } from './activity-work.ts'
 import type { Copy } from './copy.ts'
+import { logAttempt } from './log-attempt.ts'
 import { type AttemptEnd, type AttemptHost, runAttempt } from './run-attempt.ts'
 import type { Slots } from './slots.ts'
 
@@ -82,6 +83,7 @@ export class Activities {
     const { copy, command, attempt } = call
     if (!call.wanted) return this.#finishedLate(call, end)
     copy.running.delete(command)
+    logAttempt(this.#host, call, end)
     switch (end.kind) {
       case 'completed':
         return this.#host.completed(copy, command, end.payload)

@@ -6,6 +6,7 @@ import type { TaskKey } from '../../store/tasks.ts'
 import type { Client } from '../client/client.ts'
 import type { ActivityContext } from '../context/activity-context.ts'
 import type { ActivityDefinition } from '../definitions.ts'
+import type { InstanceKeys } from '../log-keys.ts'
 import type { ResolvedRetry } from '../retry.ts'
 import type { Values } from '../values.ts'
 import type { Slots } from './slots.ts'
@@ -53,6 +54,8 @@ export abstract class ActivityCall implements ActivityContext, Attempt {
   tx: unknown
   /** Where it occupies a slot, while it does. */
   slots: Slots | undefined
+  /** What its code threw, if it did. */
+  thrown: unknown
   /** Its code, while that goes on although its time was up: it keeps its slot for a while. */
   left: Promise<unknown> | undefined
   /** Called when it leaves its slot. */
@@ -93,7 +96,13 @@ export abstract class ActivityCall implements ActivityContext, Attempt {
   }
 
   get log(): Logger {
-    return childLog(this.host.log, { ...this.info, attempt: this.attempt })
+    return childLog(this.host.log, this.keys)
+  }
+
+  /** What every log line about it begins with. */
+  get keys(): InstanceKeys & { readonly activity: string; readonly attempt: number } {
+    const { instanceId, workflow, ...more } = this.info
+    return { instanceId, workflow, execution: this.key.execution, ...more, attempt: this.attempt }
   }
 
   get client(): Client {

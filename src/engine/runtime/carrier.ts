@@ -3,6 +3,7 @@
 import type { Logger } from '../../base/log.ts'
 import type { CommandEvent, Given } from '../replay/execution.ts'
 import { TimeoutError } from '../../base/errors.ts'
+import { instanceKeys } from '../log-keys.ts'
 import type { Values } from '../values.ts'
 import { type Activities, LocalCall } from './activities.ts'
 import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
@@ -118,7 +119,7 @@ export class Carrier {
     if (this.#unknown.has(activity)) return
     this.#unknown.add(activity)
     this.#host.log.warn(
-      { activity, id: copy.id },
+      { ...instanceKeys(copy), activity },
       'no code is registered here for this activity; it waits for a runtime that has it',
     )
   }
@@ -147,13 +148,26 @@ export class Carrier {
   }
 
   #outOfTime(copy: Copy, command: number, work: ActivityWork, ms: number, what: string): void {
-    if (!copy.run.open.has(command)) return
+    // Its result may have come already, and wait for the next turn.
+    if (!copy.run.open.has(command) || copy.arrivals.some(({ event }) => settles(event, command))) {
+      return
+    }
     const kind = work.step === undefined ? 'activity' : 'step'
     const error = new TimeoutError(`${kind} "${work.name}" ${what} ${ms} ms`, ms)
     const attempt = copy.running.get(command)
     copy.running.delete(command)
     attempt?.abort('it is out of time')
     this.cancelAlarm(copy, command)
+    const attempts = copy.attempts.get(command)?.attempts ?? 0
+    this.#host.log.warn(
+      {
+        ...instanceKeys(copy),
+        activity: work.name,
+        attempt: attempts + Number(attempt !== undefined),
+        err: error,
+      },
+      'activity failed; giving up',
+    )
     const text = this.#host.values.encodeError(error)
     this.#host.arrive(copy, [{ event: { type: 'failed', command, error: text } }])
   }
@@ -183,7 +197,10 @@ export class Carrier {
     const until = cleanUpUntil(copy)
     if (until === undefined || copy.alarms.has(CLEAN_UP)) return
     this.setAlarm(copy, CLEAN_UP, until, () => {
-      this.#host.log.warn({ id: copy.id }, 'clean-up took too long: the instance ends as it stands')
+      this.#host.log.warn(
+        instanceKeys(copy),
+        'clean-up took too long: the instance ends as it stands',
+      )
       copy.stop = { status: 'cancelled', reason: copy.run.cancelled!.reason }
       this.#host.turn(copy)
     })
@@ -223,4 +240,9 @@ export class Carrier {
     if (event.type === 'activity' && event.where === 'task') return true
     return step === undefined && (definition === undefined || !this.#host.serves(options.tag))
   }
+}
+
+/** Whether a command is settled by what arrived. */
+function settles(event: Arrival['event'], command: number): boolean {
+  return (event.type === 'completed' || event.type === 'failed') && event.command === command
 }

@@ -261,7 +261,10 @@ export class Committer {
     this.#tries.set(entry, tries)
     if (tries === 1) {
       const { id } = entry.start!
-      log.warn({ id }, 'a transaction elsewhere holds this id; its start waits for the end of that')
+      log.warn(
+        { instanceId: id },
+        'a transaction elsewhere holds this id; its start waits for the end of that',
+      )
     }
     this.#batch = this.#batch.filter((one) => one !== entry)
     const ms = Math.min(FIRST_AGAIN_MS * 2 ** (tries - 1), LATEST_AGAIN_MS)

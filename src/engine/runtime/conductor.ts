@@ -25,6 +25,8 @@ import { Copies } from './copies.ts'
 import { type Arrival, type Copy, tasksOf, type TurnResult } from './copy.ts'
 import { Departures, type DeparturesHost } from './departures.ts'
 import { Endings } from './endings.ts'
+import { instanceKeys } from '../log-keys.ts'
+import { logEnd, logSuspended } from './log-end.ts'
 import { hasNews } from './next-at-rest.ts'
 import type { Outgoing } from './outgoing.ts'
 import { CAREFUL_DEATHS, MOST_DEATHS, PoisonError } from './poison.ts'
@@ -116,7 +118,6 @@ export class Conductor {
       turnsTaken: () => committer.flush(),
     })
     this.#aside = {
-      log,
       values,
       scribe,
       call,
@@ -175,8 +176,8 @@ export class Conductor {
       // Its next turn finds it broken, and sets it aside. One that was released has none now.
       if (copy.state === 'released') {
         this.#setup.log.error(
-          { id: copy.id, workflow: copy.definition.name, err: copy.run.broken },
-          'instance will be set aside when it wakes',
+          { ...instanceKeys(copy), err: copy.run.broken },
+          'instance will be suspended when it wakes',
         )
       }
       this.turner.enqueue(copy)
@@ -291,6 +292,7 @@ export class Conductor {
       case 'continue':
         return this.#continued(copy, next.started, next.keep)
       case 'hold':
+        logSuspended(this.#setup.log, instanceKeys(copy), this.#setup.values.error(next.report))
         return this.departures.drop(copy, 'it was set aside')
       case 'release':
         return this.#released(copy, next.wakeAt)
@@ -343,12 +345,7 @@ export class Conductor {
   }
 
   #ended(copy: Copy, end: Ending): void {
-    for (const reason of copy.run.strays.values()) {
-      this.#setup.log.warn(
-        { id: copy.id, err: reason },
-        'a promise of the workflow rejected unseen',
-      )
-    }
+    logEnd(this.#setup.log, this.#setup.values, copy, end)
     this.departures.leave(copy, 'the workflow has ended')
     this.endings.tell(copy.iid, end)
     this.#setup.changed(copy.iid)
@@ -361,7 +358,11 @@ export class Conductor {
   #notStored(copy: Copy, next: Next, error: Error): void {
     if (copy.turn === 0) return this.departures.drop(copy, 'its start could not be stored')
     // The tick finds it owned and unknown, and it is read again.
-    if (next.kind === 'hold') return this.departures.drop(copy, 'it could not be set aside')
+    if (next.kind === 'hold') {
+      const keys = { ...instanceKeys(copy), err: error }
+      this.#setup.log.warn(keys, 'instance could not be suspended; retrying')
+      return this.departures.drop(copy, 'it could not be suspended')
+    }
     void this.#setAside(copy, error)
   }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '../../base/log.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { instanceKeys } from '../log-keys.ts'
 import type { Copy } from './copy.ts'
 import type { Departures } from './departures.ts'
 
@@ -28,7 +29,7 @@ export async function noteBefore(host: NoteHost, copy: Copy, doing: string): Pro
     if (await store.aboutTo(host.runtimeNumber(), iid, epoch, doing)) return true
     drop('it was taken away')
   } catch (error) {
-    log.warn({ id: copy.id, err: error }, 'what is about to be done could not be noted')
+    log.warn({ ...instanceKeys(copy), err: error }, 'what is about to be done could not be noted')
     drop('the store does not answer')
     host.reconcile()
   }

@@ -21,6 +21,8 @@ import type { StartWork } from '../context/instances.ts'
 import type { SendWork } from '../context/messages.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
+import { instanceKeys } from '../log-keys.ts'
+import { describeCommand } from '../replay/describe-command.ts'
 import type { Given } from '../replay/execution.ts'
 import { parse } from '../schema.ts'
 import type { Values } from '../values.ts'
@@ -105,10 +107,16 @@ export class Outgoing {
         return await this.#carryOut(copy, given, errand)
       } catch (error) {
         if (!(error instanceof StoreError)) {
+          // Said here, since the code may not wait for it.
+          const call = describeCommand(given.event)
+          log.warn({ ...instanceKeys(copy), call, err: error }, 'call of another instance failed')
           return this.#host.failed(copy, given.event.command, values.encodeError(error))
         }
         if (error.code === 'closed') return
-        log.warn({ id: copy.id, err: error }, 'could not be carried out, it is tried again')
+        log.warn(
+          { ...instanceKeys(copy), call: describeCommand(given.event), err: error },
+          'call of another instance failed; retrying',
+        )
         await sleep(clock, backoffMs(RETRY, failures, random))
       }
     }

@@ -173,16 +173,15 @@ function encode(value: unknown, { called }: ActivityCall, { values }: AttemptHos
 
 function failedEnd(call: ActivityCall, host: AttemptHost, thrown: unknown): AttemptEnd {
   const { called, attempt } = call
-  const { values, random, log } = host
+  const { values, random } = host
   const final = thrown instanceof FinalError
   const error = final ? thrown.cause : thrown
+  call.thrown = error
   const delayMs = final ? undefined : retryDelayMs(called.retry, attempt, error, random)
   // An attempt that could only begin when all is over is none.
   if (delayMs === undefined || host.now() + delayMs >= called.deadline) {
     return { kind: 'failed', payload: values.encodeError(finalError(called.name, attempt, error)) }
   }
-  const about = { activity: called.name, id: call.instanceId, attempt, delayMs, err: error }
-  log.debug(about, 'retrying')
   return { kind: 'retry', delayMs, error: values.encodeError(error) }
 }
 

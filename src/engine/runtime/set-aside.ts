@@ -1,4 +1,3 @@
-import type { Logger } from '../../base/log.ts'
 import type { Next } from '../../store/commits.ts'
 import type { Execution } from '../replay/execution.ts'
 import { NondeterminismError } from '../replay/nondeterminism.ts'
@@ -10,7 +9,6 @@ import { startedEvent, turnRow } from './turn-row.ts'
 
 /** What setting aside works with. */
 export interface AsideHost {
-  readonly log: Logger
   readonly values: Values
   readonly scribe: Scribe
   readonly call: Begin
@@ -23,11 +21,9 @@ export interface AsideHost {
 
 /** The instance cannot go on: it is suspended with a report, never failed, never guessed around. */
 export async function setAside(host: AsideHost, copy: Copy, thrown: unknown): Promise<void> {
-  const { log, values, scribe } = host
+  const { values, scribe } = host
   const error = thrown instanceof NondeterminismError ? await locate(host, copy, thrown) : thrown
   if (copy.state === 'gone') return
-  const { id, definition } = copy
-  log.error({ id, workflow: definition.name, err: error }, 'instance set aside')
   host.silence(copy)
   for (const attempt of copy.running.values()) attempt.abort('the instance was set aside')
   copy.running.clear()

@@ -186,7 +186,7 @@ describe('slots', () => {
     expect(log.lines).toEqual([
       {
         level: 'warn',
-        data: { activity: 'work', id: 'i' },
+        data: expect.objectContaining({ activity: 'work', instanceId: 'i' }) as object,
         message: 'it was told to stop 10000 ms ago and still runs; its place is given to others',
       },
     ])

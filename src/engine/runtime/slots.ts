@@ -92,7 +92,7 @@ export class Slots {
     const timer = clock.after(GRACE_MS, () => {
       if (call.slots !== this) return
       log.warn(
-        { activity: call.called.name, id: call.instanceId },
+        call.keys,
         `it was told to stop ${GRACE_MS} ms ago and still runs; its place is given to others`,
       )
       this.#makeRoom(call)

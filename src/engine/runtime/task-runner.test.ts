@@ -224,7 +224,7 @@ describe('the runner of tasks', () => {
         { results: [{ attempt: 6, end: { kind: 'release', delayMs: 3_600_000 } }] },
       ])
       expect(hints).toContainEqual({ iid: 31, owner: null })
-      expect(log.at('error')).toEqual(['instance set aside'])
+      expect(log.at('error')).toEqual(['instance suspended; resume it once the cause is fixed'])
     })
 
     test('is not in the way of others once its instance is set aside', async () => {

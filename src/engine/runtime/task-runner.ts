@@ -26,6 +26,8 @@ import type { ActivityDefinition } from '../definitions.ts'
 import { LocalCall } from './activities.ts'
 import type { ActivityCall } from './activity-call.ts'
 import { readTaskOptions } from './activity-work.ts'
+import { logAttempt } from './log-attempt.ts'
+import { logSuspended } from './log-end.ts'
 import { MOST_DEATHS, PoisonError } from './poison.ts'
 import { type AttemptEnd, type AttemptHost, runAttempt } from './run-attempt.ts'
 import type { Slots } from './slots.ts'
@@ -232,6 +234,7 @@ export class TaskRunner {
     const aborted = call.signal.aborted && end.kind !== 'completed'
     // Told to stop, by this runtime's death or its close: that says nothing about the task.
     const told = aborted && !this.#isOut(call) ? ({ kind: 'release', delayMs: 0 } as const) : end
+    if (told === end) logAttempt(this.#host, call, end)
     this.results.add(held.runtime, { ...call.key, attempt: call.attempt, end: told })
   }
 
@@ -341,13 +344,13 @@ export class TaskRunner {
   async #setAside(runtime: number, task: HeldTask): Promise<void> {
     const { log, store, values } = this.#host
     const error = new PoisonError(task.deaths, `activity "${task.activity}" as a task`)
-    log.error({ id: task.id, activity: task.activity, err: error }, 'instance set aside')
     try {
-      await store.suspend([task.id], values.encodeError(error))
+      const [isSuspended] = await store.suspend([task.id], values.encodeError(error))
+      if (isSuspended === true) logSuspended(log, keysOf(task), error)
       this.#giveBack(runtime, task, POISON_PAUSE_MS)
       this.#host.hint([{ iid: task.iid, owner: null }])
     } catch (err) {
-      log.warn({ id: task.id, err }, 'the instance of a task could not be set aside; tried again')
+      log.warn({ ...keysOf(task), err }, 'the instance of a task could not be suspended; retrying')
       this.#giveBack(runtime, task, AGAIN_MS)
     }
   }
@@ -390,6 +393,10 @@ type HeldKey = TaskKey & { readonly attempt: number }
 
 function releaseOf({ iid, execution, command, attempt }: HeldKey, delayMs = 0): TaskResult {
   return { iid, execution, command, attempt, end: { kind: 'release', delayMs } }
+}
+
+function keysOf({ id, workflow, execution, activity, attempt }: HeldTask): object {
+  return { instanceId: id, workflow, execution, activity, attempt }
 }
 
 function nameOf({ iid, execution, command }: TaskKey): string {

@@ -1,0 +1,36 @@
+import type { Logger } from '../../base/log.ts'
+import type { Ending } from '../../store/instances.ts'
+import { instanceKeys } from '../log-keys.ts'
+import type { Values } from '../values.ts'
+import type { Copy } from './copy.ts'
+
+/** Says how an instance ended, unless it completed. Call it once its end is recorded. */
+export function logEnd(log: Logger, values: Values, copy: Copy, end: Ending): void {
+  const keys = instanceKeys(copy)
+  for (const err of copy.run.strays.values()) {
+    log.warn({ ...keys, err }, 'unhandled rejection in workflow code')
+  }
+  switch (end.status) {
+    case 'completed':
+      return
+    case 'failed':
+      return log.error({ ...keys, err: thrownBy(copy, end, values) }, 'workflow failed')
+    case 'cancelled':
+      return log.info(
+        { ...keys, reason: copy.stop?.reason ?? copy.run.cancelled?.reason },
+        'workflow cancelled',
+      )
+    case 'terminated':
+      return log.warn({ ...keys, reason: copy.stop?.reason }, 'workflow terminated')
+  }
+}
+
+/** Says that an instance cannot go on and is suspended, once that is recorded. */
+export function logSuspended(log: Logger, keys: object, err: unknown): void {
+  log.error({ ...keys, err }, 'instance suspended; resume it once the cause is fixed')
+}
+
+/** What the code threw, with its own stack; or why its result could not be recorded. */
+function thrownBy({ run: { outcome } }: Copy, { output }: Ending, values: Values): unknown {
+  return outcome?.kind === 'threw' ? outcome.error : values.error(output)
+}
