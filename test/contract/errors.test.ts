@@ -193,7 +193,7 @@ describeInPlaces('what is not registered', (place) => {
       place.log.lines.find(({ message }) => message.includes('no code is registered')),
     )
 
-    expect(warned.data).toMatchObject({ activity: 'u-missing', id: instance.id })
+    expect(warned.data).toMatchObject({ activity: 'u-missing', instanceId: instance.id })
     expect(await instance.info()).toMatchObject({
       status: 'running',
       waitingFor: ['activity "u-missing" (a task)'],
