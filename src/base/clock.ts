@@ -1,3 +1,4 @@
+import { onAbort } from './on-abort.ts'
 import { flag, resolveOptions } from './options.ts'
 import { checkSignal } from './signal.ts'
 
@@ -53,14 +54,15 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   return new Promise((resolve, reject) => {
     checkSignal(signal, 'sleep')
     if (signal?.aborted) return reject(signal.reason as Error)
-    const stop = (): void => {
-      timer.cancel()
-      reject(signal!.reason as Error)
-    }
     const timer = clock.after(ms, () => {
-      signal?.removeEventListener('abort', stop)
+      stopListening?.()
       resolve()
     })
-    signal?.addEventListener('abort', stop, { once: true })
+    const stopListening =
+      signal &&
+      onAbort(signal, () => {
+        timer.cancel()
+        reject(signal.reason as Error)
+      })
   })
 }

@@ -1,3 +1,4 @@
+import { onAbort } from './on-abort.ts'
 import { checkSignal } from './signal.ts'
 import { type Place, Waiters } from './waiters.ts'
 
@@ -62,17 +63,18 @@ export class PermitNotify implements Notify {
       checkSignal(signal, 'notify: wait')
       if (signal?.aborted) return reject(signal.reason as Error)
       if (this.takePermit()) return resolve()
-      const stop = (): void => {
-        this.leave(place)
-        reject(signal!.reason as Error)
-      }
       const place = this.join({
         wake: () => {
-          signal?.removeEventListener('abort', stop)
+          stopListening?.()
           resolve()
         },
       })
-      signal?.addEventListener('abort', stop, { once: true })
+      const stopListening =
+        signal &&
+        onAbort(signal, () => {
+          this.leave(place)
+          reject(signal.reason as Error)
+        })
     })
   }
 }

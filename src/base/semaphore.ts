@@ -1,4 +1,5 @@
 import { describe } from './describe.ts'
+import { onAbort } from './on-abort.ts'
 import { checkSignal } from './signal.ts'
 import { type Place, Waiters } from './waiters.ts'
 
@@ -70,21 +71,22 @@ export class FairSemaphore implements Semaphore {
       if (this.#closed) return reject(closedError())
       const free = this.tryAcquire()
       if (free !== undefined) return resolve(free)
-      const stop = (): void => {
-        this.leave(place)
-        reject(signal!.reason as Error)
-      }
       const place = this.join({
         grant(permit) {
-          signal?.removeEventListener('abort', stop)
+          stopListening?.()
           resolve(permit)
         },
         refuse() {
-          signal?.removeEventListener('abort', stop)
+          stopListening?.()
           reject(closedError())
         },
       })
-      signal?.addEventListener('abort', stop, { once: true })
+      const stopListening =
+        signal &&
+        onAbort(signal, () => {
+          this.leave(place)
+          reject(signal.reason as Error)
+        })
     })
   }
 

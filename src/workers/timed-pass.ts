@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 
 import type { Clock } from '../base/clock.ts'
 import { TimeoutError } from '../base/errors.ts'
+import { onAbort } from '../base/on-abort.ts'
 import type { Directive } from './directive.ts'
 import type { PassContext } from './worker.ts'
 
@@ -34,9 +35,7 @@ export async function timedPass(
     )
   })
   // Not AbortSignal.any: the worker's signal would remember every pass it ever had.
-  const follow = (): void => limit.abort(signal.reason)
-  if (signal.aborted) follow()
-  else signal.addEventListener('abort', follow, { once: true })
+  const stopFollowing = onAbort(signal, () => limit.abort(signal.reason))
   try {
     return await pass({ ...ctx, signal: limit.signal })
   } catch (error) {
@@ -45,6 +44,6 @@ export async function timedPass(
     throw timeout
   } finally {
     timer.cancel()
-    signal.removeEventListener('abort', follow)
+    stopFollowing()
   }
 }

@@ -13,6 +13,7 @@ import { describe } from '../base/describe.ts'
 import { CancelledError } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import { PermitNotify } from '../base/notify.ts'
+import { onAbort } from '../base/on-abort.ts'
 import { duration, resolveOptions } from '../base/options.ts'
 import { checkDirective, type Directive } from './directive.ts'
 import { LazySignal } from '../base/lazy-signal.ts'
@@ -89,18 +90,16 @@ export class WorkerLoop implements Worker {
     if (this.#wakeOn.length === 0) {
       log.warn({}, 'worker has neither wakeOn nor every: nothing will ever wake it')
     }
-    const stop = (): void => void this.stop()
     // In a microtask, so that the caller has the worker in hand before a listener is called.
     this.done = Promise.resolve()
       .then(() => this.#live())
       .finally(() => {
         this.#poker?.stop()
-        signal?.removeEventListener('abort', stop)
+        stopListening?.()
       })
     // A death is logged, shown by health() and told to the supervisor; nobody has to await it.
     this.done.catch(() => {})
-    if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop, { once: true })
+    const stopListening = signal && onAbort(signal, () => void this.stop())
   }
 
   health(): Health {
