@@ -57,7 +57,7 @@ export async function terminateRow(
   const [isEnded] = await resend(clock, () => store.terminate([termination]))
   if (isEnded === true) log.warn({ ...keysOf(row), reason }, 'workflow terminated')
   runtime?.recall([iid])
-  core.tell({ kind: 'recalled', iids: [iid] })
+  core.changed(iid)
   // Whoever owns the parent, it has mail now, and so may children have, who are not known here.
   if (parent !== null) {
     if (runtime === undefined) core.tell({ kind: 'mail', iids: [parent.iid] })
@@ -79,14 +79,14 @@ export async function suspend(core: ClientCore, id: string, given: unknown): Pro
   if (done !== true) return
   log.info({ ...keysOf(row), reason }, 'instance suspended')
   runtime?.recall([iid])
-  core.tell({ kind: 'recalled', iids: [iid] })
+  core.changed(iid)
 }
 
 /** Lets an instance that was set aside go on. */
 export async function resume(core: ClientCore, id: string): Promise<void> {
   const { store, clock, runtime } = core.setup
   const { iid } = await core.existing('resume', id)
-  await resend(clock, () => store.resume([id]))
+  if ((await resend(clock, () => store.resume([id]))) > 0) core.changed(iid)
   runtime?.claimNow()
   core.tell({ kind: 'due', iids: [iid] })
 }

@@ -8,6 +8,7 @@ import { IidPool } from '../runtime/iid-pool.ts'
 import { ClientHearing } from './client-hearing.ts'
 import type { ChangesElsewhere, ClientSetup } from './client-setup.ts'
 import { Posts } from './posts.ts'
+import { Waits } from './waits.ts'
 
 /** Where what explains an answer is read. */
 export interface Past {
@@ -21,6 +22,7 @@ export class ClientCore implements Past {
   readonly iids: IidPool
   readonly posts: Posts
   readonly newId: () => string
+  readonly waits: Waits
   readonly #starts: Batcher<StartItem, Verdict>
   readonly #looks: Batcher<Iid, InstanceRow | undefined>
   readonly #finds: Batcher<string, InstanceRow | undefined>
@@ -32,6 +34,7 @@ export class ClientCore implements Past {
   constructor(setup: ClientSetup) {
     const { store, clock, log, runtime } = setup
     this.setup = setup
+    this.waits = new Waits(clock)
     this.#hearing = runtime ? undefined : new ClientHearing({ clock, log, hints: store.hints })
     this.iids = new IidPool(store)
     this.posts = new Posts({ store, clock, runtime, tell: (news) => this.tell(news) })
@@ -63,8 +66,15 @@ export class ClientCore implements Past {
     else this.setup.runtime!.tell(news)
   }
 
-  /** Ends all connections. */
+  /** An instance was changed from outside, by this client: whoever waits for it looks. */
+  changed(iid: Iid): void {
+    this.elsewhere.changed(iid)
+    this.tell({ kind: 'recalled', iids: [iid] })
+  }
+
+  /** Ends all waits and all connections. */
   async close(): Promise<void> {
+    this.waits.close()
     await this.#hearing?.close()
     await this.setup.store.close()
   }

@@ -21,6 +21,7 @@ export class ClientHearing {
   readonly #host: ClientHearingHost
   readonly #news: RemoteNews
   #listening: Listening | undefined
+  #closed = false
 
   constructor(host: ClientHearingHost) {
     this.#host = host
@@ -36,8 +37,13 @@ export class ClientHearing {
   }
 
   wait(iid: Iid, told: () => void): () => void {
-    this.#listening ??= this.#listen()
+    // A wait that was on its way when the client was closed must not open a connection again.
+    if (!this.#closed) this.#listening ??= this.#listen()
     return this.#news.wait(iid, told)
+  }
+
+  changed(iid: Iid): void {
+    this.#news.changed(iid)
   }
 
   tell(news: News): void {
@@ -45,6 +51,7 @@ export class ClientHearing {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     this.#news.close()
     await this.#listening?.close()
     this.#listening = undefined

@@ -50,6 +50,8 @@ export interface ChangesElsewhere {
   readonly areTold: boolean
   /** Waits for changes of an instance, each of them. Call the result to stop. */
   wait(iid: Iid, told: () => void): () => void
+  /** This process has changed it: those who wait here are told. */
+  changed(iid: Iid): void
 }
 
 /** An instance that there is mail for, and who owns it, if anybody. */

@@ -17,6 +17,7 @@ import { result } from './result.ts'
 import { START_OPTIONS } from './start-options.ts'
 import { start } from './starter.ts'
 import { WAIT_OPTIONS } from './wait.ts'
+import { forCaller } from './waits.ts'
 
 /** Starts workflows and looks at them. */
 export interface Client extends AsyncDisposable {
@@ -40,16 +41,17 @@ export interface Client extends AsyncDisposable {
    * an export, and an id that is taken.
    */
   import(exported: ExportedHistory, options?: ImportOptions): Promise<Instance>
-  /** Ends all connections. */
+  /** Ends all connections. Whatever is still waited for is rejected at once. */
   close(): Promise<void>
 }
 
 /** The client side of the engine. */
 export class EngineClient implements Client {
-  readonly #core: ClientCore
+  /** What its verbs share. */
+  protected readonly core: ClientCore
 
   constructor(setup: ClientSetup) {
-    this.#core = new ClientCore(setup)
+    this.core = new ClientCore(setup)
   }
 
   async start<I, O>(
@@ -59,18 +61,22 @@ export class EngineClient implements Client {
     const [input, given] = args
     const options = resolveOptions('start', given, START_OPTIONS)
     const definition = checkWorkflow('start', workflow)
-    const { id, iid } = await start(this.#core, definition, input, options)
-    return handle(this.#core, id, iid, definition) as Instance<O>
+    const { id, iid } = await start(this.core, definition, input, options)
+    return handle(this.core, id, iid, definition) as Instance<O>
   }
 
-  async run<I, O>(
-    workflow: Workflow<I, O>,
-    ...args: Args<NoInfer<I>, StartOptions & Wait>
-  ): Promise<O> {
+  run<I, O>(workflow: Workflow<I, O>, ...args: Args<NoInfer<I>, StartOptions & Wait>): Promise<O> {
     const [input, given] = args
-    const options = resolveOptions('run', given, { ...START_OPTIONS, ...WAIT_OPTIONS })
-    const found = await start(this.#core, checkWorkflow('run', workflow), input, options)
-    return result(this.#core, found, options) as Promise<O>
+    return forCaller(this.#run(workflow, input, given)) as Promise<O>
+  }
+
+  async #run(workflow: unknown, input: unknown, given: unknown): Promise<unknown> {
+    const options = resolveOptions('run', given as StartOptions & Wait, {
+      ...START_OPTIONS,
+      ...WAIT_OPTIONS,
+    })
+    const found = await start(this.core, checkWorkflow('run', workflow), input, options)
+    return result(this.core, found, options)
   }
 
   get<I, O>(workflow: Workflow<I, O>, id: string): Instance<O>
@@ -79,20 +85,20 @@ export class EngineClient implements Client {
     const id = args.length === 1 ? args[0] : args[1]
     const workflow = args.length === 1 ? undefined : checkWorkflow('get', args[0])
     checkId(id, 'get: id')
-    return handle(this.#core, id, undefined, workflow)
+    return handle(this.core, id, undefined, workflow)
   }
 
   in(tx: Transaction, options?: InTransactionOptions): InTransaction {
-    return inTransaction(this.#core, tx, options)
+    return inTransaction(this.core, tx, options)
   }
 
   async import(exported: ExportedHistory, options?: ImportOptions): Promise<Instance> {
-    const { id, iid } = await importExecution(this.#core, exported, options)
-    return handle(this.#core, id, iid, undefined)
+    const { id, iid } = await importExecution(this.core, exported, options)
+    return handle(this.core, id, iid, undefined)
   }
 
   async close(): Promise<void> {
-    await this.#core.close()
+    await this.core.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,3 @@
-import { resolveOptions } from '../../base/options.ts'
 import type { Iid } from '../../store/instances.ts'
 import { definitionOf, type StateKey } from '../channels.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
@@ -8,9 +7,9 @@ import { exportExecution, fork, history } from './histories.ts'
 import { info } from './info.ts'
 import type { Instance } from './instance.ts'
 import { request } from './requests.ts'
-import { result, resultOf } from './result.ts'
+import { resultOf } from './result.ts'
 import { send } from './send.ts'
-import { WAIT_OPTIONS } from './wait.ts'
+import { forCaller } from './waits.ts'
 import { watch } from './watch.ts'
 
 /** An instance by id; `iid` and `workflow` where the caller knows them. */
@@ -22,13 +21,10 @@ export function handle(
 ): Instance {
   return {
     id,
-    async result(given) {
-      const wait = resolveOptions('result', given, WAIT_OPTIONS)
-      return result(core, { id, iid: iid ?? (await resultOf(core, id, workflow)) }, wait)
-    },
+    result: (given) => forCaller(resultOf(core, { id, iid, workflow }, given)),
     send: (channel, data, options) => send(core, id, channel, data, options),
     request: <R>(channel: unknown, input: unknown, options: Parameters<Instance['request']>[2]) =>
-      request(core, id, channel, input, options) as Promise<R>,
+      forCaller(request(core, id, channel, input, options) as Promise<R>),
     cancel: (reason) => cancel(core, id, reason),
     terminate: (reason) => terminate(core, id, reason),
     suspend: (reason) => suspend(core, id, reason),

@@ -7,7 +7,7 @@ import { decodeReply, replyAddress } from '../replies.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import type { SendOptions, Wait } from './instance.ts'
 import { full, gone, keyIn, type Message, post, SEND_OPTIONS } from './send.ts'
-import { lookUntil, WAIT_OPTIONS, within } from './wait.ts'
+import { lookUntil, WAIT_OPTIONS } from './wait.ts'
 
 /** Sends a request and waits for its answer. */
 export async function request(
@@ -22,7 +22,7 @@ export async function request(
     ...SEND_OPTIONS,
     ...WAIT_OPTIONS,
   })
-  const { clock, values } = core.setup
+  const { values } = core.setup
   const what = `request "${name}": its input`
   const message: Message = {
     channel: name,
@@ -32,12 +32,11 @@ export async function request(
     // Sent again under its key, a request leads to where the first one is answered.
     replyTo: dedupeKey === '' ? core.newId() : keyIn(name, dedupeKey),
   }
-  const reply = await within(
-    clock,
+  const reply = await core.waits.within(
     `request "${name}": the answer of instance "${id}"`,
     wait,
     async (signal) => {
-      signal?.throwIfAborted()
+      signal.throwIfAborted()
       const { verdict, iid } = await post(core, id, message)
       switch (verdict) {
         case 'sent':
@@ -64,11 +63,7 @@ interface Asked {
   readonly address: string
 }
 
-async function answer(
-  core: ClientCore,
-  asked: Asked,
-  signal: AbortSignal | undefined,
-): Promise<string> {
+async function answer(core: ClientCore, asked: Asked, signal: AbortSignal): Promise<string> {
   const { clock, runtime } = core.setup
   const news = new PermitNotify()
   const told = (): void => news.notifyOne()

@@ -1,17 +1,22 @@
 import { TimeoutError } from '../../base/errors.ts'
 import { PermitNotify } from '../../base/notify.ts'
+import { resolveOptions } from '../../base/options.ts'
 import type { Ending, Iid, InstanceRow } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { awaitedRuntime } from './describe-instance.ts'
 import { placeOf } from './info.ts'
-import { lookUntil, type ResolvedWait, within } from './wait.ts'
+import type { Wait } from './instance.ts'
+import { lookUntil, type ResolvedWait, WAIT_OPTIONS } from './wait.ts'
 
 /** The instance whose result is waited for. */
 interface Sought {
   readonly id: string
-  readonly iid: Iid
+  /** Where the caller knows it. */
+  readonly iid?: Iid | undefined
+  /** What the caller takes it for, where it is not known to be that. */
+  readonly workflow?: WorkflowDefinition | undefined
 }
 
 /**
@@ -24,19 +29,33 @@ export async function result(
   sought: Sought,
   wait: ResolvedWait,
 ): Promise<unknown> {
-  const { clock, values } = core.setup
+  const { values } = core.setup
+  const { id, workflow } = sought
   const standstill = new Standstill(core, sought)
-  const end = await within(clock, `result: instance "${sought.id}"`, wait, (signal) =>
-    ending(core, sought, standstill, signal),
-  ).catch((error: unknown) => {
-    throw standstill.explain(error)
-  })
+  const find = async (signal: AbortSignal): Promise<Ending> => {
+    const iid = sought.iid ?? (await numberOf(core, id, workflow))
+    return ending(core, iid, standstill, signal)
+  }
+  const end = await core.waits
+    .within(`result: instance "${id}"`, wait, find)
+    .catch((error: unknown) => {
+      throw standstill.explain(error)
+    })
   if (end.status === 'completed') return values.value(end.output)
   throw values.error(end.output)
 }
 
-/** The number of an instance; refuses one of another workflow than the caller takes it for. */
+/** The same, with options as the caller gives them. */
 export async function resultOf(
+  core: ClientCore,
+  sought: Sought,
+  given: Wait | undefined,
+): Promise<unknown> {
+  return result(core, sought, resolveOptions('result', given, WAIT_OPTIONS))
+}
+
+/** The number of an instance; refuses one of another workflow than the caller takes it for. */
+async function numberOf(
   core: ClientCore,
   id: string,
   workflow: WorkflowDefinition | undefined,
@@ -53,9 +72,9 @@ export async function resultOf(
 
 async function ending(
   core: ClientCore,
-  { iid }: Sought,
+  iid: Iid,
   standstill: Standstill,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<Ending> {
   const { clock, runtime } = core.setup
   const news = new PermitNotify()

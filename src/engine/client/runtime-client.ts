@@ -1,11 +1,11 @@
-import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
 import type { EngineRuntime, RuntimeHealth } from '../runtime/runtime.ts'
 import { type Client, EngineClient } from './client.ts'
 import type { ClientSetup } from './client-setup.ts'
 import type { Wait } from './instance.ts'
-import { WAIT_OPTIONS, within } from './wait.ts'
+import { WAIT_OPTIONS } from './wait.ts'
+import { forCaller } from './waits.ts'
 
 /** A client that also runs things. */
 export interface Runtime extends Client {
@@ -31,18 +31,20 @@ export interface Runtime extends Client {
 /** The client of the process that runs things. */
 export class RuntimeClient extends EngineClient implements Runtime {
   readonly #runtime: EngineRuntime
-  readonly #clock: Clock
   #closed: Promise<void> | undefined
 
   constructor(setup: ClientSetup & { readonly runtime: EngineRuntime }) {
     super(setup)
     this.#runtime = setup.runtime
-    this.#clock = setup.clock
   }
 
-  async idle(options?: Wait): Promise<void> {
+  idle(options?: Wait): Promise<void> {
+    return forCaller(this.#idle(options))
+  }
+
+  async #idle(options: Wait | undefined): Promise<void> {
     const wait = resolveOptions('idle', options, WAIT_OPTIONS)
-    await within(this.#clock, 'idle', wait, (signal) => this.#runtime.idle(signal))
+    await this.core.waits.within('idle', wait, (signal) => this.#runtime.idle(signal))
   }
 
   health(): RuntimeHealth {

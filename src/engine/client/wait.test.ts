@@ -4,7 +4,8 @@ import { TimeoutError } from '../../base/errors.ts'
 import { PermitNotify } from '../../base/notify.ts'
 import { virtualClock } from '../../base/virtual-clock.ts'
 import { StoreError } from '../../store/store-error.ts'
-import { lookUntil, within } from './wait.ts'
+import { lookUntil } from './wait.ts'
+import { Waits } from './waits.ts'
 
 /** Something that is looked for, with the times of the looks. */
 function search(clock: ReturnType<typeof virtualClock>, isToldOf = false) {
@@ -138,7 +139,9 @@ describe('a limit of time', () => {
     const clock = virtualClock()
     const wait = { timeout: 50, signal: undefined }
 
-    const late = within(clock, 'result', wait, (signal) => lookUntil(clock, search(clock), signal))
+    const late = new Waits(clock).within('result', wait, (signal) =>
+      lookUntil(clock, search(clock), signal),
+    )
 
     await expect(clock.until(late)).rejects.toThrow(
       new TimeoutError('result took longer than 50 ms', 50),
@@ -150,7 +153,9 @@ describe('a limit of time', () => {
     const clock = virtualClock()
     const wait = { timeout: 50, signal: new AbortController().signal }
 
-    expect(await within(clock, 'result', wait, () => Promise.resolve('done'))).toBe('done')
+    expect(await new Waits(clock).within('result', wait, () => Promise.resolve('done'))).toBe(
+      'done',
+    )
     expect(clock.pending).toBe(0)
   })
 })

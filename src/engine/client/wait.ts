@@ -1,8 +1,8 @@
 // How clients wait for what happens elsewhere: they look, and rest between looks.
 
 import type { Clock } from '../../base/clock.ts'
-import { TimeoutError } from '../../base/errors.ts'
 import type { PermitNotify } from '../../base/notify.ts'
+import { onAbort } from '../../base/on-abort.ts'
 import { duration, having, option } from '../../base/options.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { Rest } from '../../workers/rest.ts'
@@ -19,31 +19,15 @@ export interface ResolvedWait {
   readonly signal: AbortSignal | undefined
 }
 
-/** Runs something under a signal that also aborts when the time is up. */
-export async function within<T>(
-  clock: Clock,
-  what: string,
-  { timeout, signal }: ResolvedWait,
-  run: (signal: AbortSignal | undefined) => Promise<T>,
-): Promise<T> {
-  if (timeout === undefined) return run(signal)
-  const limit = new AbortController()
-  const timer = clock.after(timeout, () =>
-    limit.abort(new TimeoutError(`${what} took longer than ${timeout} ms`, timeout)),
-  )
-  try {
-    return await run(signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]))
-  } finally {
-    timer.cancel()
-  }
-}
-
 // The first look comes soon, later ones at longer and longer intervals.
 const FIRST_LOOK_MS = 10
 const LATEST_LOOK_MS = 1_000
 // The same where hints are heard: looks only make up for lost ones.
 const FIRST_HINTED_LOOK_MS = 1_000
 const LATEST_HINTED_LOOK_MS = 10_000
+// Looks that are rare anyway come in step.
+const STEP_FROM_MS = 1_000
+const STEP_MS = 1_000
 
 /** Something to look for. */
 export interface Search<T> {
@@ -75,8 +59,18 @@ export async function lookUntil<T>(
       search.isHintedAt?.() === true
         ? Math.min(Math.max(delayMs, FIRST_HINTED_LOOK_MS), LATEST_HINTED_LOOK_MS)
         : Math.min(delayMs, LATEST_LOOK_MS)
-    await restUntil(new Rest(clock, [news], isTold ? undefined : delayMs), signal)
+    const restMs = isTold ? undefined : inStep(clock.now(), delayMs)
+    await restUntil(new Rest(clock, [news], restMs), signal)
   }
+}
+
+/**
+ * Rests of a second and more end in step with those of other waits: their looks leave as one
+ * statement, however many wait and whenever each of them began.
+ */
+function inStep(nowMs: number, delayMs: number): number {
+  if (delayMs < STEP_FROM_MS) return delayMs
+  return Math.round((nowMs + delayMs) / STEP_MS) * STEP_MS - nowMs
 }
 
 /** A store that does not answer right now says nothing about what is looked for. */
@@ -87,11 +81,9 @@ function nothingYet(error: unknown): undefined {
 
 /** The end of a rest, or a rejection when the signal aborts first. */
 async function restUntil(rest: Rest, signal: AbortSignal | undefined): Promise<void> {
-  const stop = (): void => rest.stop()
-  signal?.addEventListener('abort', stop, { once: true })
-  // It may have aborted during the look, when nobody listened.
-  if (signal?.aborted) stop()
+  // It may have aborted during the look, when nobody listened: then this is told at once.
+  const stopListening = signal && onAbort(signal, () => rest.stop())
   await rest.ended
-  signal?.removeEventListener('abort', stop)
+  stopListening?.()
   signal?.throwIfAborted()
 }

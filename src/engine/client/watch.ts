@@ -1,10 +1,12 @@
 import { PermitNotify } from '../../base/notify.ts'
+import { onAbort } from '../../base/on-abort.ts'
 import { resolveOptions } from '../../base/options.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { infoOf } from './info.ts'
 import type { InstanceInfo } from './instance.ts'
 import { lookUntil, WAIT_OPTIONS } from './wait.ts'
+import { forCaller } from './waits.ts'
 
 /** How an instance is doing, now and at each change, until it ends or the caller has seen enough. */
 export function watch(
@@ -17,10 +19,9 @@ export function watch(
     [Symbol.asyncIterator]() {
       // A generator alone could not be stopped while it waits for a change.
       const stop = new AbortController()
-      const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
-      const changes = changesOf(core, id, either)
+      const changes = changesOf(core, id, signal, stop)
       return {
-        next: () => changes.next(),
+        next: () => forCaller(changes.next()),
         async return() {
           stop.abort(STOPPED)
           await changes.return(undefined)
@@ -37,31 +38,38 @@ const STOPPED = new Error('watch: it was stopped')
 async function* changesOf(
   core: ClientCore,
   id: string,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
+  stop: AbortController,
 ): AsyncGenerator<InstanceInfo, undefined> {
   const { clock, runtime } = core.setup
-  let seen = await core.existing('watch', id)
+  const wait = { timeout: undefined, signal: stop.signal }
+  const within = <T>(run: (limit: AbortSignal) => Promise<T>): Promise<T> =>
+    core.waits.within(`watch: instance "${id}"`, wait, run)
   const news = new PermitNotify()
   const told = (): void => news.notifyOne()
-  const stops = [runtime?.endings.wait(seen.iid, told), core.elsewhere.wait(seen.iid, told)]
-  // Wrapped, because a deleted instance is found, too: as nothing.
-  const look = async (): Promise<{ row: InstanceRow | undefined } | undefined> => {
-    const row = await core.look(seen.iid)
-    return row !== undefined && isSame(row, seen) ? undefined : { row }
-  }
+  const stops = [signal && onAbort(signal, () => stop.abort(signal.reason))]
   try {
+    let seen = await within(() => core.existing('watch', id))
+    const { iid } = seen
+    stops.push(runtime?.endings.wait(iid, told), core.elsewhere.wait(iid, told))
+    // Wrapped, because a deleted instance is found, too: as nothing.
+    const look = async (): Promise<{ row: InstanceRow | undefined } | undefined> => {
+      const row = await core.look(iid)
+      return row !== undefined && isSame(row, seen) ? undefined : { row }
+    }
+    const isHintedAt = (): boolean => core.elsewhere.areTold
     while (true) {
-      yield await infoOf(core, seen)
+      yield await within(() => infoOf(core, seen))
       if (hasEnded(seen)) return
-      const { row } = await lookUntil(clock, { look, news }, signal)
+      const { row } = await within((limit) => lookUntil(clock, { look, news, isHintedAt }, limit))
       if (row === undefined) return
       seen = row
     }
   } catch (error) {
-    if (signal.reason === STOPPED) return
+    if (stop.signal.reason === STOPPED) return
     throw error
   } finally {
-    for (const stop of stops) stop?.()
+    for (const end of stops) end?.()
   }
 }
 

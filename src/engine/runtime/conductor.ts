@@ -290,10 +290,12 @@ export class Conductor {
       case 'end':
         return this.#ended(copy, next.end)
       case 'continue':
-        return this.#continued(copy, next.started, next.keep)
+        this.#continued(copy, next.started, next.keep)
+        return this.#setup.changed(copy.iid)
       case 'hold':
         logSuspended(this.#setup.log, instanceKeys(copy), this.#setup.values.error(next.report))
-        return this.departures.drop(copy, 'it was set aside')
+        this.departures.drop(copy, 'it was set aside')
+        return this.#setup.changed(copy.iid)
       case 'release':
         return this.#released(copy, next.wakeAt)
       case 'keep':
