@@ -1,6 +1,7 @@
 import type { Duration } from '../base/duration.ts'
 import { option, resolveOptions } from '../base/options.ts'
 import type { QueueRecord } from '../store/queue-store.ts'
+import { StoreError } from '../store/store-error.ts'
 import { storedDuration, storedMs } from './durations.ts'
 import type { Delivery } from './queue.ts'
 import { toKept } from './texts.ts'
@@ -27,6 +28,7 @@ export class OwnDelivery<T> implements Delivery<T> {
   #leaseUntil: number
   #acked: Promise<void> | undefined
   #isNacked = false
+  #failedNack: (() => Promise<void>) | undefined
   #onSettled: (() => void) | undefined
 
   /** Times are those of the queue: when the store was asked for it, and how long the lease is. */
@@ -96,7 +98,22 @@ export class OwnDelivery<T> implements Delivery<T> {
       reason: option((value) => toKept(String(value)), `nacked in attempt ${this.attempt}`),
     })
     this.#isNacked = true
-    await this.#settler.nack(this, delay, reason)
+    await this.#nack(delay, reason)
+  }
+
+  /** Does again what `nack` was told, if the store failed. */
+  get failedNack(): (() => Promise<void>) | undefined {
+    return this.#failedNack
+  }
+
+  async #nack(delayMs: number | undefined, reason: string): Promise<void> {
+    this.#failedNack = undefined
+    try {
+      await this.#settler.nack(this, delayMs, reason)
+    } catch (error) {
+      if (error instanceof StoreError) this.#failedNack = () => this.#nack(delayMs, reason)
+      throw error
+    }
   }
 
   /** Makes it a dead letter, whatever attempts it has left. */

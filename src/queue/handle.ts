@@ -9,7 +9,7 @@ import type { OwnDelivery } from './delivery.ts'
 import { Hold } from './hold.ts'
 import type { Delivery, HandleContext } from './queue.ts'
 import type { QueueCore, QueueSetup } from './queue-core.ts'
-import { QueueError } from './queue-error.ts'
+import { settle } from './settle.ts'
 import { reasonOf } from './texts.ts'
 
 /** What handlers run on. */
@@ -82,6 +82,7 @@ async function handleOne<T>(
   signal: AbortSignal,
 ): Promise<void> {
   const hold = new Hold(setup, delivery, signal)
+  let own = (): Promise<void> => delivery.ack()
   try {
     await run(delivery, {
       get signal() {
@@ -89,45 +90,33 @@ async function handleOne<T>(
       },
     })
   } catch (error) {
+    if (!delivery.isDecided) own = afterFailure(setup, delivery, error)
+  } finally {
     hold.end()
-    if (!delivery.isDecided) await settle(setup, delivery, () => giveUp(setup, delivery, error))
-    return
   }
-  hold.end()
-  if (!delivery.isDecided) await settle(setup, delivery, () => delivery.ack())
+  // What the handler decided itself goes first; of that only a nack that failed is left to do.
+  const action = delivery.isDecided ? delivery.failedNack : own
+  if (action !== undefined) await settle(setup, delivery, action, signal)
 }
 
-async function giveUp<T>(
+/** What becomes of a message whose handler threw. */
+function afterFailure<T>(
   { handlerBackoff, maxAttempts, random, log }: HandleSetup<T>,
   delivery: OwnDelivery<T>,
   error: unknown,
-): Promise<void> {
+): () => Promise<void> {
   const { id, attempt } = delivery
   const reason = reasonOf(error)
   if (!isRetryable(error)) {
     log.warn({ id, attempt, err: error }, 'a message could not be handled and is set aside')
-    return delivery.setAside(reason)
+    return () => delivery.setAside(reason)
   }
   if (attempt >= maxAttempts) {
     const words = 'a message could not be handled in its last attempt and is set aside'
     log.warn({ id, attempt, err: error }, words)
-    return delivery.nack({ reason })
+    return () => delivery.nack({ reason })
   }
   const delayMs = Math.ceil(backoffMs(handlerBackoff, attempt, random))
   log.warn({ id, attempt, delayMs, err: error }, 'a message could not be handled')
-  await delivery.nack({ delay: delayMs, reason })
-}
-
-// That it was delivered again meanwhile is no fault of the loop.
-async function settle<T>(
-  { log }: HandleSetup<T>,
-  { id, attempt }: OwnDelivery<T>,
-  action: () => Promise<void>,
-): Promise<void> {
-  try {
-    await action()
-  } catch (error) {
-    if (!(error instanceof QueueError)) throw error
-    log.warn({ id, attempt, err: error }, 'a message was handled, but its lease had ended')
-  }
+  return () => delivery.nack({ delay: delayMs, reason })
 }

@@ -3,6 +3,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { type Logger, silentLog } from '../../src/base/log.ts'
+import type { Delivery } from '../../src/queue/index.ts'
 import { gate, queueInTime, stillTime } from './support.ts'
 
 /** A log that keeps what it is warned of. */
@@ -105,6 +106,66 @@ describe('a handler that throws', () => {
     await under.pass(10)
 
     expect(await under.queue.dead.list()).toMatchObject([{ reason }])
+  })
+})
+
+describe('when the store fails after a handler has ended', () => {
+  test.each([
+    ['an acknowledgement', () => {}, 0],
+    [
+      'the nack of what was thrown',
+      () => {
+        throw new Error('no')
+      },
+      1_000,
+    ],
+    [
+      "the handler's own nack",
+      (delivery: Delivery<string>) => delivery.nack({ delay: 1_000 }),
+      1_000,
+    ],
+  ])('%s is tried again well within the lease', async (_, handle, delayMs) => {
+    using _time = stillTime()
+    const { lines, log } = warnings()
+    await using under = await queueInTime<string>({ log, lease: '30s' })
+    const { queue, trouble } = under
+    const attempts: number[] = []
+    const running = gate()
+    queue.handle(async (delivery) => {
+      attempts.push(delivery.attempt)
+      if (delivery.attempt > 1) return
+      await running.passed
+      await handle(delivery)
+    })
+    await queue.push('x')
+    await under.pass(10)
+
+    trouble.busyCalls = 3
+    running.open()
+    await under.pass(5_000)
+    await under.pass(delayMs)
+
+    expect(trouble.busyCalls).toBe(0)
+    expect(queue.isEmpty).toBe(true)
+    expect(attempts).toEqual(delayMs === 0 ? [1] : [1, 2])
+    const retries = lines.filter(({ message }) => message?.includes('retrying'))
+    expect(retries.length).toBeGreaterThanOrEqual(2)
+  })
+
+  test('close() waits for it, within its 30 seconds, and leaves no timer', async () => {
+    const under = await queueInTime<string>({ lease: '5m' })
+    const { queue, trouble } = under
+    queue.handle(async () => void (trouble.busyCalls = Infinity))
+    await queue.push('x')
+    await under.pass(10)
+
+    const closed = queue.close().catch((error: unknown) => error)
+    await under.pass(20_000)
+    expect(under.timers()).toBeGreaterThan(0)
+    await under.pass(10_000)
+
+    expect(await closed).toMatchObject({ code: 'busy' })
+    expect(under.timers()).toBe(0)
   })
 })
 

@@ -1,0 +1,46 @@
+import { backoffMs, resolveBackoff } from '../base/backoff.ts'
+import { sleep } from '../base/clock.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { OwnDelivery } from './delivery.ts'
+import type { QueueSetup } from './queue-core.ts'
+import { QueueError } from './queue-error.ts'
+
+// How a handler's message is acknowledged or nacked once the handler has ended.
+//
+//   S1. While the store is out of order it is tried again: work that is done must not be done twice
+//       because its acknowledgement met a busy file. It may succeed after the end of the lease, as
+//       long as nobody else was given the message.
+//   S2. It ends when the store has judged, the error is final, or the handlers have to end.
+
+const RETRY = resolveBackoff('queue handle', { initial: '50ms', max: '5s' })
+
+/** What it needs. */
+export type SettleSetup<T> = Pick<QueueSetup<T>, 'clock' | 'log' | 'random'>
+
+/** Does it, again if need be, until it is done or cannot be done any more. */
+export async function settle<T>(
+  { clock, log, random }: SettleSetup<T>,
+  { id, attempt }: OwnDelivery<T>,
+  action: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await action()
+    } catch (error) {
+      if (error instanceof QueueError) {
+        // No fault of the loop.
+        log.warn({ id, attempt, err: error }, 'a message was handled, but its lease had ended')
+        return
+      }
+      if (!(error instanceof StoreError) || !error.retryable || signal.aborted) throw error
+      const delayMs = Math.ceil(backoffMs(RETRY, failures, random))
+      const words = 'a handled message could not be acknowledged or nacked; retrying'
+      log.warn({ id, attempt, delayMs, err: error }, words)
+      // When the handlers have to end, what failed is thrown.
+      await sleep(clock, delayMs, signal).catch(() => {
+        throw error
+      })
+    }
+  }
+}
