@@ -4,13 +4,16 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 import { type ErrorData, errorFromData, errorToData } from './error-data.ts'
-import { MAX_MESSAGE, MAX_STACK } from './error-parts.ts'
+import { MAX_MEMBER, MAX_MESSAGE, MAX_NESTED, MAX_STACK } from './error-parts.ts'
 import { CancelledError, failure, TimeoutError } from './errors.ts'
 
 /** There and back as a database does it. */
 function cross(thrown: unknown): Error {
   return errorFromData(JSON.parse(JSON.stringify(errorToData(thrown))) as ErrorData)
 }
+
+const Refused = failure<{ code: string }>('DeclinedInTest')
+const LONG_LIST = Array.from({ length: 1_000_000 }, (_, i) => i)
 
 describe('an error that crosses', () => {
   test.each([
@@ -237,6 +240,34 @@ describe('an error is always recordable', () => {
     error.stack = 'Error: x\n' + '    at somewhere\n'.repeat(10_000)
 
     expect(errorToData(error).stack!.length).toBeLessThanOrEqual(MAX_STACK)
+  })
+
+  test('errors inside an error are cut shorter, so that a hundred of them fit', () => {
+    const nested = Array.from({ length: 100 }, (_, i) => new Error(`${i} ${'m'.repeat(100_000)}`))
+    const error = new AggregateError(nested)
+
+    const data = errorToData(error)
+
+    expect(JSON.stringify(data).length).toBeLessThan(MAX_MEMBER + MAX_STACK + 1_000)
+    const { errors } = errorFromData(data) as AggregateError
+    expect(errors).toHaveLength(100)
+    for (const { message, stack } of errors as Error[]) {
+      expect(message.length).toBeLessThanOrEqual(MAX_NESTED)
+      expect(stack).toContain('error-data.test.ts')
+    }
+  })
+
+  test.each([
+    ['a cause', () => new Error('x', { cause: 'c'.repeat(2_000_000) })],
+    ['a cause in a cause', () => new Error('x', { cause: new Error('y', { cause: LONG_LIST }) })],
+    ['details', () => new Refused('x', { code: 'c'.repeat(2_000_000) })],
+    ['what was thrown', () => ({ message: 'x', data: LONG_LIST })],
+  ])('a note stands in place of %s that is huge', (_, make) => {
+    const data = errorToData(make())
+
+    expect(JSON.stringify(data).length).toBeLessThan(MAX_STACK + 2_000)
+    expect(data.message).toBe('x')
+    expect(JSON.stringify(data)).toMatch(/"\[\d+ characters of JSON, more than an error keeps\]"/)
   })
 
   test('whatever is thrown gives JSON that gives an error, and the same JSON again', () => {

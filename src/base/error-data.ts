@@ -8,7 +8,8 @@ export type { ErrorData } from './error-parts.ts'
  * What was thrown, as plain JSON: for history, where an error is data and not an object.
  *
  * Never throws, whatever was thrown: what cannot be written is described in its place, long texts
- * are cut, and of errors in errors the first hundred are kept, to a depth of sixteen. Of other
+ * are cut, and of errors in errors the first hundred are kept, to a depth of sixteen. A cause, or
+ * details, of more than a million characters is replaced by a note. Of other
  * properties than those in `ErrorData` nothing is kept. What is not an error becomes one, with the
  * thrown value as its cause.
  */

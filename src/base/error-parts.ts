@@ -11,6 +11,7 @@ import {
   OWN,
   ownClasses,
 } from './errors.ts'
+import { shorten } from './shorten.ts'
 
 // How an error is taken apart into data and put together again.
 //
@@ -43,6 +44,10 @@ export interface ErrorData {
 export const MAX_MESSAGE = 64 * 1024
 /** Longest stack that is kept, in UTF-16 units. */
 export const MAX_STACK = 16 * 1024
+/** The same for an error inside another: a hundred of them fit into `MAX_MEMBER`. */
+export const MAX_NESTED = 4 * 1024
+/** Longest `details`, `cause` or `errors` that is kept, as JSON, in UTF-16 units. */
+export const MAX_MEMBER = 1024 * 1024
 const MAX_NAME = 1024
 
 /** Whether this is an error of any realm, or made to look like one. */
@@ -54,22 +59,28 @@ export function isError(value: unknown): value is Error {
  * The data of an error, or of any object that was thrown like one.
  *
  * `pack` writes the member with this name, and describes what it cannot write; `undefined` means
- * that there is none.
+ * that there is none. An error inside another is kept shorter.
  */
-export function takeApart(error: object, pack: (key: string) => unknown): ErrorData {
+export function takeApart(
+  error: object,
+  pack: (key: string) => unknown,
+  isNested = false,
+): ErrorData {
   const name = text(error, 'name') ?? 'Error'
   const message = text(error, 'message') ?? ''
   const data: { -readonly [K in keyof ErrorData]: ErrorData[K] } = {
-    name: bounded(name, MAX_NAME),
-    message: bounded(message, MAX_MESSAGE),
+    name: shorten(name, MAX_NAME),
+    message: shorten(message, isNested ? MAX_NESTED : MAX_MESSAGE),
   }
 
   const code = read(error, 'code')
-  if (typeof code === 'string') data.code = bounded(code, MAX_NAME)
+  if (typeof code === 'string') data.code = shorten(code, MAX_NAME)
   if (typeof code === 'number' && Number.isFinite(code)) data.code = code
 
   const stack = text(error, 'stack') ?? ''
-  if (stack !== '' && stack !== firstLine(name, message)) data.stack = boundedStack(stack)
+  if (stack !== '' && stack !== firstLine(name, message)) {
+    data.stack = shortenStack(stack, isNested ? MAX_NESTED : MAX_STACK)
+  }
 
   const brand = brandOf(error)
   if (brand !== undefined) {
@@ -92,11 +103,11 @@ export function takeApart(error: object, pack: (key: string) => unknown): ErrorD
 
 /** The data of what is not an error. `value` is it as `pack` wrote it, and becomes the cause. */
 export function takeThrownApart(thrown: unknown, value: unknown): ErrorData {
-  if (typeof thrown === 'string') return { name: 'Error', message: bounded(thrown, MAX_MESSAGE) }
+  if (typeof thrown === 'string') return { name: 'Error', message: shorten(thrown, MAX_MESSAGE) }
   const isLikeError = isObject(thrown) && text(thrown, 'message') !== undefined
   const data = isLikeError
     ? takeApart(thrown, () => undefined)
-    : { name: 'Error', message: bounded(`${show(thrown)} was thrown`, MAX_MESSAGE) }
+    : { name: 'Error', message: shorten(`${show(thrown)} was thrown`, MAX_MESSAGE) }
   return thrown === undefined ? data : { ...data, cause: value }
 }
 
@@ -167,18 +178,11 @@ function firstLine(name: string, message: string): string {
   return message === '' ? name : `${name}: ${message}`
 }
 
-/** Cuts what is too long. Never longer than `max`, so that cutting again changes nothing. */
-function bounded(value: string, max: number): string {
-  if (value.length <= max) return value
-  const kept = max - 40
-  return `${value.slice(0, kept)}… (${value.length - kept} more characters)`
-}
-
 /** Cuts a long message at the head of a stack first: the frames are what a stack is for. */
-function boundedStack(stack: string): string {
-  if (stack.length <= MAX_STACK) return stack
+function shortenStack(stack: string, max: number): string {
+  if (stack.length <= max) return stack
   const frames = Math.max(stack.indexOf('\n    at '), 0)
-  return bounded(bounded(stack.slice(0, frames), MAX_STACK / 4) + stack.slice(frames), MAX_STACK)
+  return shorten(shorten(stack.slice(0, frames), max / 4) + stack.slice(frames), max)
 }
 
 function assign(target: object, key: PropertyKey, value: unknown): void {

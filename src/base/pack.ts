@@ -1,6 +1,6 @@
 import { types } from 'node:util'
 
-import { type ErrorData, isError, takeApart, takeThrownApart } from './error-parts.ts'
+import { type ErrorData, isError, MAX_MEMBER, takeApart, takeThrownApart } from './error-parts.ts'
 import { Refusal, refusalOf, type Step, writePath } from './refusal.ts'
 
 // The tagged form: JSON that says what JSON has no word for. A string that begins with `!` is a tag:
@@ -47,7 +47,7 @@ export class Packer {
     try {
       if (isError(thrown)) return this.#packError(thrown)
       this.#errorDepth = 1
-      return takeThrownApart(thrown, this.#packOrDescribe([thrown], 0))
+      return takeThrownApart(thrown, orTooLong(this.#packOrDescribe([thrown], 0)))
     } catch {
       return { name: 'Error', message: 'what was thrown cannot be read' }
     }
@@ -134,12 +134,15 @@ export class Packer {
     if (this.#errorDepth >= MAX_ERROR_DEPTH || this.#nestedErrors > MAX_NESTED_ERRORS) {
       throw new Refusal('one error too many')
     }
+    const isNested = this.#errorDepth > 0
     this.#enter(error)
     this.#errorDepth += 1
-    const data = takeApart(error, (key) => {
+    const pack = (key: string): unknown => {
       const packed = this.#packMember(error, key)
-      return packed === '!u' ? undefined : packed
-    })
+      if (packed === '!u') return undefined
+      return isNested ? packed : orTooLong(packed)
+    }
+    const data = takeApart(error, pack, isNested)
     this.#errorDepth -= 1
     this.#ancestors.pop()
     return data
@@ -179,6 +182,21 @@ export class Packer {
   /** The path of the value that this many steps lead to. */
   #pathTo(steps: number): string {
     return writePath(this.#path.slice(0, steps), this.#ancestors)
+  }
+}
+
+/** What an error holds, or a note in its place: what is thrown must not outgrow the store. */
+function orTooLong(packed: unknown): unknown {
+  const length = lengthOf(packed)
+  return length > MAX_MEMBER ? `[${length} characters of JSON, more than an error keeps]` : packed
+}
+
+function lengthOf(packed: unknown): number {
+  try {
+    return JSON.stringify(packed).length
+  } catch {
+    // Longer than any string can be.
+    return Infinity
   }
 }
 

@@ -149,6 +149,15 @@ describe('a version', () => {
     )
   })
 
+  test('has up to 256 characters', () => {
+    const longest = `1.0.0-${'a'.repeat(250)}`
+
+    expect(checkVersion(longest, 'x')).toBe(longest)
+    expect(() => checkVersion(`${longest}a`, 'start: version')).toThrow(
+      'start: version must not be longer than 256 characters, got 257: "1.0.0-aaa',
+    )
+  })
+
   test('every one that is made by the rules is one', () => {
     fc.assert(
       fc.property(version, (text) => {

@@ -5,6 +5,8 @@
 
 import { describe } from './describe.ts'
 
+/** Longest version, in characters: as npm has it. */
+const MAX_LENGTH = 256
 const NUMBER = '(?:0|[1-9]\\d*)'
 const IDENTIFIER = `(?:${NUMBER}|\\d*[A-Za-z-][0-9A-Za-z-]*)`
 const VERSION = new RegExp(
@@ -13,6 +15,10 @@ const VERSION = new RegExp(
 
 /** Refuses what is not a semantic version; `what` begins the error message. */
 export function checkVersion(value: unknown, what: string): string {
+  if (typeof value === 'string' && value.length > MAX_LENGTH) {
+    const limit = `must not be longer than ${MAX_LENGTH} characters`
+    throw new RangeError(`${what} ${limit}, got ${value.length}: ${describe(value)}`)
+  }
   if (typeof value === 'string' && VERSION.test(value)) return value
   throw new TypeError(`${what} must be a semantic version such as '1.2.0', got ${describe(value)}`)
 }

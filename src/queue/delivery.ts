@@ -4,7 +4,7 @@ import type { QueueRecord } from '../store/queue-store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { storedDuration, storedMs } from './durations.ts'
 import type { Delivery } from './queue.ts'
-import { toKept } from './texts.ts'
+import { toReason } from './texts.ts'
 
 /** What a delivery asks of its queue. */
 export interface Settler<T> {
@@ -95,7 +95,7 @@ export class OwnDelivery<T> implements Delivery<T> {
   async nack(options: { delay?: Duration; reason?: string } = {}): Promise<void> {
     const { delay, reason } = resolveOptions('queue nack', options, {
       delay: storedDuration(undefined),
-      reason: option((value) => toKept(String(value)), `nacked in attempt ${this.attempt}`),
+      reason: option((value) => toReason(String(value)), `nacked in attempt ${this.attempt}`),
     })
     this.#isNacked = true
     await this.#nack(delay, reason)

@@ -1,4 +1,5 @@
 import { describe } from '../base/describe.ts'
+import { MAX_REASON, shorten } from '../base/shorten.ts'
 
 // SQLite keeps text as UTF-8: half a pair of surrogates becomes another character on the way, so that
 // two keys could be taken for one, and some drivers end a text at its first NUL.
@@ -11,10 +12,17 @@ export function isKept(text: string): boolean {
   return !UNKEPT.test(text)
 }
 
+/** Longest name or key, in UTF-16 units. */
+const MAX_NAME = 1_024
+
 /** Checks a name or a key. */
 export function nameText(value: unknown, what: string): string {
   if (typeof value !== 'string' || value === '') {
     throw new TypeError(`${what} must be text that is not empty, got ${describe(value)}`)
+  }
+  if (value.length > MAX_NAME) {
+    const limit = `must not be longer than ${MAX_NAME} characters`
+    throw new RangeError(`${what} ${limit}, got ${value.length}: ${describe(value)}`)
   }
   if (isKept(value)) return value
   throw new TypeError(
@@ -25,6 +33,11 @@ export function nameText(value: unknown, what: string): string {
 /** Text in which what cannot be kept is replaced. */
 export function toKept(text: string): string {
   return isKept(text) ? text : text.replaceAll(ALL_UNKEPT, '\ufffd')
+}
+
+/** A reason as it is kept: shortened where it is too long. */
+export function toReason(text: string): string {
+  return toKept(shorten(text, MAX_REASON))
 }
 
 /** The name and the message of what was thrown, as text that can be kept. */
@@ -40,7 +53,7 @@ export function messageOf(thrown: unknown): string {
 // Whatever was thrown: its parts may do anything when they are read.
 function told(thrown: unknown, tell: (error: Error) => string): string {
   try {
-    return toKept(thrown instanceof Error ? tell(thrown) : String(thrown))
+    return toReason(thrown instanceof Error ? tell(thrown) : String(thrown))
   } catch {
     return describe(thrown)
   }

@@ -30,6 +30,19 @@ describeOnStores('cancellation', (kind) => {
     expect((await instance.info())?.status).toBe('cancelled')
   })
 
+  test('a long reason is shortened', async () => {
+    await using space = await openSpace(kind)
+    const waits = workflow('waits', async (_: undefined, ctx) => ctx.sleep('1h'))
+    const runtime = await space.open(waits)
+    const instance = await runtime.start(waits)
+
+    await instance.cancel('r'.repeat(1_000_000))
+    const error = (await instance.result().catch((caught: unknown) => caught)) as CancelledError
+
+    expect(error.reason).toMatch(/^r+… \(\d+ more characters\)$/)
+    expect(error.reason.length).toBeLessThanOrEqual(4_096)
+  })
+
   test('a running activity is aborted, and its result does not count', async () => {
     await using space = await openSpace(kind)
     const begun = deferred()

@@ -28,6 +28,7 @@ const keeper = workflow('keeper', async (input: string, ctx) => {
   return ctx.receive(notes)
 })
 const quick = workflow('quick', async (input: number) => input)
+const MANY_LABELS = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`label ${i}`, 'x']))
 
 /** A workflow that returns its own version. */
 function versioned(version: string) {
@@ -220,6 +221,7 @@ describeOnStores('starts', (kind) => {
     [{ labels: new Map() }, 'start: labels must be an object of texts, got a Map'],
     [{ labels: null }, 'start: labels must be an object of texts, got null'],
     [{ labels: { a: 1 } }, 'start: labels.a must be text of 1 to 500 characters'],
+    [{ labels: MANY_LABELS }, 'start: labels must not be more than 100, got 101'],
     [{ send: { channel: 'x', data: 1 } }, 'start: send must be made by message(channel, data)'],
     [{ version: '1' }, 'start: version must be a semantic version such as \'1.2.0\', got "1"'],
     [{ onConflict: 'ignore' }, "start: onConflict must be one of 'return', 'error', 'restart'"],

@@ -48,6 +48,25 @@ describeOnStores('errors', (kind) => {
     await expect(space.connect().get(pay, handle.id).result()).rejects.toBeInstanceOf(CardDeclined)
   })
 
+  test('an activity may throw any amount of text: it is shortened, and the workflow goes on', async () => {
+    await using space = await openSpace(kind)
+    const loud = activity('loud', { retry: { maxAttempts: 1 } }, async () => {
+      throw new Error('m'.repeat(5_000_000), { cause: { body: 'c'.repeat(5_000_000) } })
+    })
+    const asks = workflow('asks', async (_, ctx) => {
+      const error = (await ctx.run(loud).catch(caught)) as ActivityError
+      throw new Error(error.message + 'w'.repeat(1_000_000))
+    })
+    const holdfast = await space.open(asks)
+    const handle = await holdfast.start(asks)
+
+    const error = (await handle.result().catch(caught)) as Error
+
+    expect(error.message).toMatch(/m… \(\d+ more characters\)/)
+    expect(error.message.length).toBeLessThanOrEqual(65_536)
+    expect(JSON.stringify(await handle.export()).length).toBeLessThan(500_000)
+  })
+
   test('another error becomes an ActivityError that says how often it was tried', async () => {
     await using space = await openSpace(kind)
     let tries = 0

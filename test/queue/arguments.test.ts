@@ -13,6 +13,14 @@ describe('what is said to a queue', () => {
     [(queue) => queue.push(1, { priority: 1.5 }), 'priority must be a whole number'],
     [(queue) => queue.push(1, { delay: 'soon' as never }), 'delay must be milliseconds or text'],
     [(queue) => queue.push(1, { key: '' }), 'key must be text that is not empty, got ""'],
+    [
+      (queue) => queue.push(1, { key: 'k'.repeat(1_025) }),
+      'queue push: key must not be longer than 1024 characters, got 1025: "kkk',
+    ],
+    [
+      (queue) => queue.push(1, { dedupeKey: 'k'.repeat(1_025) }),
+      'queue push: dedupeKey must not be longer than 1024 characters',
+    ],
     [(queue) => queue.push(1, { key: 'a\0b' }), 'queue push: key must be text without NUL'],
     [(queue) => queue.push(1, { dedupeKey: '\ud800' }), 'dedupeKey must be text without NUL and'],
     [(queue) => queue.push(1, { delay: '36526d' }), 'delay must be at most 100 years'],
@@ -66,6 +74,42 @@ describe('what is said to a queue', () => {
     await delivery.ack()
   })
 
+  test('the longest names and keys are kept as they are', async () => {
+    const longest = 'k'.repeat(1_024)
+    await using under = await queueInTime<string>({ name: longest })
+    const { queue } = under
+
+    const id = await queue.push('a', { key: longest, dedupeKey: longest })
+
+    expect(await queue.push('b', { dedupeKey: longest })).toBe(id)
+    await expect(queueInTime({ name: `${longest}k` })).rejects.toThrow(
+      'openQueue: name must not be longer than 1024 characters, got 1025',
+    )
+  })
+
+  test.each([
+    ['nack() is told', (queue: Queue<string>) => nackFirst(queue, 'r'.repeat(1_000_000)), /^r+…/],
+    [
+      'a handler throws',
+      async (queue: Queue<string>) => {
+        queue.handle(async () => {
+          throw new Error('m'.repeat(1_000_000))
+        })
+      },
+      /^Error: m+…/,
+    ],
+  ])('a long reason that %s is kept, but shortened', async (_, settle, start) => {
+    await using under = await queueInTime<string>({ maxAttempts: 1 })
+    await under.queue.push('work')
+
+    await settle(under.queue)
+    await under.pass(10)
+
+    const [dead] = await under.queue.dead.list()
+    expect(dead!.reason.length).toBeLessThanOrEqual(4_096)
+    expect(dead!.reason).toMatch(start)
+  })
+
   test('a delivery of another queue is refused', async () => {
     await using under = await queueInTime<string>()
     await using other = await queueInTime<string>()
@@ -75,3 +119,8 @@ describe('what is said to a queue', () => {
     await expect(under.queue.ack([theirs!])).rejects.toThrow('expected deliveries of this queue')
   })
 })
+
+async function nackFirst(queue: Queue<string>, reason: string): Promise<void> {
+  const delivery = await queue.take()
+  await delivery!.nack({ reason })
+}

@@ -125,7 +125,6 @@ describe('when the store fails after a handler has ended', () => {
       1_000,
     ],
   ])('%s is tried again well within the lease', async (_, handle, delayMs) => {
-    using _time = stillTime()
     const { lines, log } = warnings()
     await using under = await queueInTime<string>({ log, lease: '30s' })
     const { queue, trouble } = under

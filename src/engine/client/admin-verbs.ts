@@ -2,6 +2,7 @@
 // it is: asking for its end is no error.
 
 import { describe } from '../../base/describe.ts'
+import { MAX_REASON, shorten } from '../../base/shorten.ts'
 import { writeEvents } from '../../store/history.ts'
 import type { Post } from '../../store/inbox.ts'
 import type { InstanceRow } from '../../store/instances.ts'
@@ -97,6 +98,6 @@ function keysOf({ id, workflow, execution }: InstanceRow): InstanceKeys {
 }
 
 function checkReason(verb: string, reason: unknown = ''): string {
-  if (typeof reason === 'string') return reason
+  if (typeof reason === 'string') return shorten(reason, MAX_REASON)
   throw new TypeError(`${verb}: reason must be text, got ${describe(reason)}`)
 }

@@ -4,6 +4,9 @@ import { channelOf, type Letter } from '../channels.ts'
 import { checkId } from '../names.ts'
 import { checkVersion } from '../../base/versions.ts'
 
+/** How many labels an instance can have; each is of 500 characters at most, as is its name. */
+const MAX_LABELS = 100
+
 /** The options of `StartOptions`. */
 export const START_OPTIONS = {
   id: option(checkId, undefined),
@@ -31,7 +34,11 @@ export function checkLabels(value: unknown, what: string): string {
   if (typeof value !== 'object' || value === null || !isPlain(value)) {
     throw new TypeError(`${what} must be an object of texts, got ${describe(value)}`)
   }
-  for (const [name, label] of Object.entries(value)) {
+  const labels = Object.entries(value)
+  if (labels.length > MAX_LABELS) {
+    throw new RangeError(`${what} must not be more than ${MAX_LABELS}, got ${labels.length}`)
+  }
+  for (const [name, label] of labels) {
     checkId(name, `${what}: each name`)
     checkId(label, `${what}.${name}`)
   }

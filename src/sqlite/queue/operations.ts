@@ -99,10 +99,14 @@ const PER_ROW = 400
 
 /** How much room a batch takes in the WAL, at most; about as much its pushes take in the file. */
 function roomFor({ pushes, changes, takes }: PackedPart): number {
-  let bytes = changes.length * PER_ROW
+  let bytes = 0
+  for (const { reason } of changes) bytes += 2 * reason.length + PER_ROW
   for (const { most } of takes) bytes += most * PER_ROW
-  for (const { payloads } of pushes) {
-    for (const { data } of payloads) bytes += 2 * data.length + PER_ROW
+  for (const { payloads, key, dedupeKey } of pushes) {
+    // A key stands in the table and in an index, with each of its messages.
+    const perMessage = PER_ROW + 4 * (key?.length ?? 0)
+    bytes += 4 * (dedupeKey?.length ?? 0)
+    for (const { data } of payloads) bytes += 2 * data.length + perMessage
   }
   return bytes
 }
