@@ -37,6 +37,7 @@ export class Database {
   readonly #wal: WalFile
   #server: string | undefined
   #synchronous: 'full' | 'normal'
+  #isLost = false
 
   /** Opens the file, creating it when there is none, and brings its schema up to date. */
   constructor(settings: SqliteSettings) {
@@ -77,6 +78,7 @@ export class Database {
 
   /** Does reads in one snapshot. */
   read<T>(operation: string, clockOffsetMs: number, work: (tx: Transaction) => T): T {
+    if (this.#isLost) throw this.#lost(operation)
     return this.#transact('begin', operation, () => work(this.#transaction(clockOffsetMs)))
   }
 
@@ -92,13 +94,17 @@ export class Database {
     work: (tx: Transaction) => T,
     durable = true,
   ): T {
+    if (this.#isLost) throw this.#lost(operation)
     const isSynced = durable && this.#settings.durability === 'fsync'
     this.#syncCommits(isSynced)
-    const transact = (): T =>
-      this.#transact('begin immediate', operation, () => {
+    const transact = (): T => {
+      const result = this.#transact('begin immediate', operation, () => {
         if (isSynced) this.#checkpointer.makeRoom()
         return work(this.#transaction(clockOffsetMs))
       })
+      this.#checkWal(operation)
+      return result
+    }
     try {
       return transact()
     } catch (error) {
@@ -123,7 +129,8 @@ export class Database {
   close(): void {
     this.#checkpointer.stop()
     this.#wal.close()
-    this.#driver.close()
+    // Closing would move what stands in the deleted WAL into the file, over what others have written.
+    if (!this.#isLost) this.#driver.close()
   }
 
   #transaction(clockOffsetMs: number): Transaction {
@@ -165,6 +172,24 @@ export class Database {
         throw error
       }
     })
+  }
+
+  // Before anything is acknowledged: what was written to a WAL that is deleted is seen by nobody else.
+  #checkWal(operation: string): void {
+    if (!this.#wal.isDeleted()) return
+    this.#isLost = true
+    throw this.#lost(operation)
+  }
+
+  #lost(operation: string): StoreError {
+    return new StoreError(
+      'unavailable',
+      operation,
+      `the WAL of ${this.#settings.path} was deleted while it was in use, so nothing can be written ` +
+        'any more until this process is restarted. Another SQLite library in this process has opened ' +
+        'the file and closed it again, or somebody has deleted the WAL. Open the file in this process ' +
+        'only with openDatabase() of holdfast/sqlite',
+    )
   }
 
   #rollback(): void {

@@ -1,4 +1,4 @@
-import { truncateSync, writeFileSync } from 'node:fs'
+import { rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 import { tempFile } from '../../test/support/sqlite.ts'
@@ -25,9 +25,27 @@ test('a file tells whether it is longer than that, also after it grew and was cu
   wal.close()
 })
 
+test('a file tells that it was deleted, also when there is another of its name', () => {
+  using file = tempFile()
+  const { path } = file
+  writeFileSync(path, 'one')
+  const wal = new WalFile(path)
+  expect(wal.isDeleted()).toBe(false)
+
+  rmSync(path)
+  expect(wal.isDeleted()).toBe(true)
+  writeFileSync(path, 'another')
+  expect(wal.isDeleted()).toBe(true)
+  wal.close()
+
+  rmSync(path)
+  expect(new WalFile(path).isDeleted()).toBe(true)
+})
+
 test('a database in memory has none', () => {
   const wal = new WalFile(undefined)
 
   expect([wal.size(), wal.isLongerThan(0), wal.lengthen(10)]).toEqual([0, false, 0])
+  expect(wal.isDeleted()).toBe(false)
   wal.close()
 })

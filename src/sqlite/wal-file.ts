@@ -1,9 +1,30 @@
-import { closeSync, fstatSync, openSync, readSync, statfsSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 
 const ZEROS = Buffer.alloc(256 * 1024)
 /** So many times as much has to be free. */
 const SPARE = 16
 const BYTE = Buffer.alloc(1)
+
+// On Linux by the name, since asking for the number of names asks for the times too (see below).
+function hasNoName(file: number): boolean {
+  if (process.platform === 'linux') {
+    try {
+      return readlinkSync(`/proc/self/fd/${file}`).endsWith(' (deleted)')
+    } catch {
+      // There is no /proc here.
+    }
+  }
+  return fstatSync(file).nlink === 0
+}
 
 /** The file of a WAL, beside SQLite, which has it open itself. */
 export class WalFile {
@@ -68,6 +89,20 @@ export class WalFile {
       // Then a commit that makes the file longer says what is wrong.
     }
     return made
+  }
+
+  /**
+   * Whether the file that SQLite began to write to is no longer there for others: then nobody will
+   * ever see what is written to it. To be called after the first write.
+   */
+  isDeleted(): boolean {
+    if (this.#path === undefined) return false
+    try {
+      this.#file ??= openSync(this.#path, 'r')
+      return hasNoName(this.#file)
+    } catch (error) {
+      return (error as { code?: string }).code === 'ENOENT'
+    }
   }
 
   /** To be called before SQLite closes its own, which may remove it. */
