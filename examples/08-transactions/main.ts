@@ -7,9 +7,8 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { failure, open, workflow } from 'holdfast'
-import { transaction } from 'holdfast/sqlite'
+import { openDatabase, transaction } from 'holdfast/sqlite'
 
 interface Order {
   readonly id: string
@@ -37,10 +36,10 @@ const fulfil = workflow('fulfil', async (order: Order, ctx) => {
 const url = process.argv[2] ?? `file:${join(mkdtempSync(join(tmpdir(), 'shop-')), 'shop.db')}`
 await using holdfast = await open(url, { register: fulfil })
 
-// The file is made by the store. Then it is a database like any other.
-const shop = new Database(url.slice('file:'.length))
+// A connection of the shop's own, made by the SQLite library that the store uses: two libraries in one
+// process would not see each other's locks.
+const shop = openDatabase({ path: url.slice('file:'.length) })
 shop.exec(`
-  pragma synchronous = full;
   create table if not exists accounts (owner text primary key, cents integer not null);
   create table if not exists orders (id text primary key, cents integer not null);
   create table if not exists payments (id text primary key, cents integer not null);
@@ -72,6 +71,7 @@ for (const id of ['order-1', 'order-2', 'order-3']) {
 }
 
 for (const table of ['accounts', 'orders', 'payments']) {
-  console.log(table, JSON.stringify(shop.prepare(`select * from ${table}`).raw().all()))
+  const rows = shop.prepare(`select * from ${table}`).all() as object[]
+  console.log(table, JSON.stringify(rows.map((row) => Object.values(row))))
 }
 shop.close()

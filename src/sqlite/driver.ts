@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { StoreError } from '../store/store-error.ts'
 
 // The little of an SQLite driver that is used here, over the two that there are. Both are
@@ -30,45 +31,52 @@ export interface Driver {
 /** The drivers that can be used. */
 export type DriverName = 'node:sqlite' | 'better-sqlite3'
 
+/** The driver to use: the one named, or the first one that is there. */
+export function chooseDriver(name: DriverName | undefined): DriverName {
+  return name ?? (nodeSqlite() === undefined ? 'better-sqlite3' : 'node:sqlite')
+}
+
 /** Opens a file, or `:memory:`, with the driver named, or with the first one that is there. */
 export function openDriver(path: string, name: DriverName | undefined): Driver {
-  switch (name) {
-    case 'node:sqlite': {
-      const builtin = nodeSqlite()
-      if (builtin === undefined) throw missing(`Node ${process.version} has no node:sqlite`)
-      return overNodeSqlite(builtin, path)
-    }
-    case 'better-sqlite3':
-      return overBetterSqlite(betterSqlite(), path)
-    case undefined: {
-      const builtin = nodeSqlite()
-      return builtin === undefined
-        ? overBetterSqlite(betterSqlite(), path)
-        : overNodeSqlite(builtin, path)
-    }
-  }
+  return chooseDriver(name) === 'node:sqlite'
+    ? overNodeSqlite(connectNode(path))
+    : overBetterSqlite(connectBetter(path))
+}
+
+/** The same, as the driver has it: for users. */
+export function openConnection(
+  path: string,
+  name: DriverName | undefined,
+): NodeConnection | BetterConnection {
+  return chooseDriver(name) === 'node:sqlite' ? connectNode(path) : connectBetter(path)
+}
+
+/** Which SQLite library a driver stands for, in words: a process may have several of one name. */
+export function libraryOf(name: DriverName | undefined): string {
+  const chosen = chooseDriver(name)
+  if (chosen === 'node:sqlite') return chosen
+  return `${chosen} in ${dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))}`
 }
 
 // Both are described by what is used of them: @types/node 20 does not know node:sqlite, and who
 // uses that needs no better-sqlite3.
-interface NodeSqlite {
-  readonly DatabaseSync: new (path: string) => {
-    exec(sql: string): void
-    prepare(sql: string): {
-      run(...values: Value[]): { readonly changes: number | bigint }
-      all(...values: Value[]): unknown[]
-      get(...values: Value[]): unknown
-      /** Since Node 22.16. */
-      setReturnArrays?(wanted: boolean): void
-    }
-    close(): void
+interface NodeConnection {
+  exec(sql: string): void
+  prepare(sql: string): {
+    run(...values: Value[]): { readonly changes: number | bigint }
+    all(...values: Value[]): unknown[]
+    get(...values: Value[]): unknown
+    /** Since Node 22.16. */
+    setReturnArrays?(wanted: boolean): void
   }
+  close(): void
 }
 
-type BetterSqlite = new (
-  path: string,
-  options: { timeout: number },
-) => {
+interface NodeSqlite {
+  readonly DatabaseSync: new (path: string) => NodeConnection
+}
+
+interface BetterConnection {
   exec(sql: string): unknown
   prepare(sql: string): {
     run(...values: Value[]): { readonly changes: number }
@@ -79,12 +87,19 @@ type BetterSqlite = new (
   close(): unknown
 }
 
+type BetterSqlite = new (path: string, options: { timeout: number }) => BetterConnection
+
 function nodeSqlite(): NodeSqlite | undefined {
   return process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined
 }
 
-function overNodeSqlite({ DatabaseSync }: NodeSqlite, path: string): Driver {
-  const connection = new DatabaseSync(path)
+function connectNode(path: string): NodeConnection {
+  const builtin = nodeSqlite()
+  if (builtin === undefined) throw missing(`Node ${process.version} has no node:sqlite`)
+  return new builtin.DatabaseSync(path)
+}
+
+function overNodeSqlite(connection: NodeConnection): Driver {
   return {
     exec: (sql) => connection.exec(sql),
     prepare(sql) {
@@ -129,8 +144,7 @@ function betterSqlite(): BetterSqlite {
   }
 }
 
-function overBetterSqlite(BetterSqlite: BetterSqlite, path: string): Driver {
-  const connection = connect(BetterSqlite, path)
+function overBetterSqlite(connection: BetterConnection): Driver {
   return {
     exec: (sql) => void connection.exec(sql),
     prepare(sql) {
@@ -153,7 +167,8 @@ function overBetterSqlite(BetterSqlite: BetterSqlite, path: string): Driver {
   }
 }
 
-function connect(BetterSqlite: BetterSqlite, path: string): InstanceType<BetterSqlite> {
+function connectBetter(path: string): BetterConnection {
+  const BetterSqlite = betterSqlite()
   try {
     // Waiting for other processes is done by `busy.ts`, not by the driver.
     return new BetterSqlite(path, { timeout: 0 })

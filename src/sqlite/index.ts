@@ -31,6 +31,7 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
 export type { TransactionContext } from '../engine/transactions.ts'
 export type { Store } from '../store/store.ts'
 export type { DriverName } from './driver.ts'
+export { openDatabase, type SqliteDatabase } from './open-database.ts'
 export type { SqliteOptions } from './options.ts'
 export { sqlite } from './sqlite.ts'
 export type { Statements } from './transact-statements.ts'

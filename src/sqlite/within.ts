@@ -14,6 +14,7 @@ import { find } from './operations/look.ts'
 import { post } from './operations/post.ts'
 import { reserve, workflowNumbers } from './operations/runtimes.ts'
 import type { SqliteSettings } from './options.ts'
+import { checkLibrary } from './same-library.ts'
 import { toStoreError } from './sqlite-error.ts'
 import {
   checkHandle,
@@ -43,7 +44,10 @@ export function withinTransaction(
           'be committed by itself',
       )
     }
-    if (!isChecked) checkPlace(handle, settings)
+    if (!isChecked) {
+      checkPlace(handle, settings)
+      checkLibrary(handle, settings)
+    }
     isChecked = true
     try {
       return work(transactionOf(handle, clockOffsetMs))

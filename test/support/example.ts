@@ -33,7 +33,13 @@ export async function runExample(
   const main = join(ROOT, 'examples', name, 'main.ts')
   const child = spawn(
     process.execPath,
-    [...preload.flatMap((module) => ['--import', module]), main, store],
+    // Node 22 warns of its own SQLite.
+    [
+      '--disable-warning=ExperimentalWarning',
+      ...preload.flatMap((module) => ['--import', module]),
+      main,
+      store,
+    ],
     { cwd: ROOT, env: { ...process.env, DIE_ON_LINE: options.dieOn }, timeout: PROCESS_MS },
   )
   let output = ''

@@ -7,7 +7,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { postgres } from '../../src/postgres/index.ts'
-import { sqlite } from '../../src/sqlite/index.ts'
+import { type DriverName, sqlite } from '../../src/sqlite/index.ts'
 import { connect, type Store, type Transaction } from '../../src/index.ts'
 import { testSchema } from '../support/postgres.ts'
 import { tempFile } from '../support/sqlite.ts'
@@ -52,7 +52,7 @@ export const DRIVERS: readonly (readonly [name: string, open: () => Promise<Plac
     "an object of the shape of TypeORM's query runner",
     () => onPostgres(async (url) => typeOrm(url)),
   ],
-  ...SQLITE_DRIVERS.map(([name, open]) => [name, () => onSqlite(open)] as const),
+  ...SQLITE_DRIVERS.map(([name, open]) => [name, () => onSqlite(name, open)] as const),
 ]
 
 /** A place on PostgreSQL. */
@@ -173,9 +173,12 @@ function typeOrm(url: string): Driver {
 }
 
 /** A place on SQLite. */
-export async function onSqlite(open: (path: string) => SqliteHandle): Promise<Place> {
+export async function onSqlite(
+  driver: DriverName,
+  open: (path: string) => SqliteHandle,
+): Promise<Place> {
   const file = tempFile()
-  const store = sqlite({ path: file.path, durability: 'os' })
+  const store = sqlite({ path: file.path, durability: 'os', driver })
   // The store makes the file: one with tables of somebody else would be refused.
   const maker = connect(store)
   await maker.get('nobody').info()

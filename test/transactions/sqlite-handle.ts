@@ -1,4 +1,5 @@
 import BetterSqlite from 'better-sqlite3'
+import type { DriverName } from '../../src/sqlite/index.ts'
 
 // The two drivers of SQLite as users have them. `node:sqlite` is missing in older lines of Node, and
 // the other one where it was built for another line.
@@ -10,13 +11,13 @@ export interface SqliteHandle {
   close(): unknown
 }
 
-/** Those that work here, by name. */
+/** Those that work here, by name. The first is what a store uses unless told otherwise. */
 export const SQLITE_DRIVERS: readonly (readonly [
-  name: string,
+  name: DriverName,
   open: (path: string) => SqliteHandle,
-])[] = [...betterSqlite(), ...nodeSqlite()]
+])[] = [...nodeSqlite(), ...betterSqlite()]
 
-/** A handle on a file, by whichever driver there is. */
+/** A handle on a file, by the driver that a store uses for it. */
 export function openHandle(path: string): SqliteHandle {
   return SQLITE_DRIVERS[0]![1](path)
 }

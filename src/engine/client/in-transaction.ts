@@ -58,7 +58,8 @@ export interface InTransactionOptions {
 /**
  * A transaction of the database that the store is in: a client of `pg` after `begin`, what
  * postgres.js, Kysely, Drizzle, Prisma or TypeORM hand to the callback of theirs, or a handle of
- * `better-sqlite3` or `node:sqlite` after `begin`.
+ * `better-sqlite3` or `node:sqlite` after `begin`, which must be of the SQLite library that the store
+ * uses: `openDatabase` of `holdfast/sqlite` opens one.
  */
 export type Transaction =
   | { query(text: string, values?: unknown[]): Promise<unknown> }
