@@ -265,6 +265,7 @@ export type {
 export {
   type Activity,
   activity,
+  type ActivityDefinitionOptions,
   type AnyActivity,
   type AnyWorkflow,
   type ChildOptions,

@@ -60,6 +60,31 @@ describe('definitions', () => {
     expect((order.implement(run) as unknown as WorkflowDefinition).run).toBe(run)
   })
 
+  test('a contract has no version, and its code the options that come with it', () => {
+    const order = workflow<string, number>('order')
+    const mail = activity<string, void>('mail')
+    const run = async (): Promise<number> => 1
+
+    expect(order.version).toBe('')
+    expect(order.implement(run).version).toBe('1.0.0')
+    expect(order.implement(run, { version: '2.0.0', timeout: '2s' })).toMatchObject({
+      version: '2.0.0',
+      timeoutMs: 2_000,
+      run,
+    })
+    const limit = { concurrency: 2 }
+    expect(mail.implement(() => {}, { timeout: 5, tag: 'eu', input: schema, limit })).toMatchObject({
+      options: { timeoutMs: 5, tag: 'eu' },
+      input: schema,
+      limit,
+    })
+    // The order of `activity` itself is another one.
+    expect(() => mail.implement({ timeout: 5 } as never, (() => {}) as never)).toThrow(
+      'activity "mail": implement needs a function, got {"timeout":5}',
+    )
+    expect(() => mail.implement(() => {}, { retries: 5 } as never)).toThrow('activity "mail"')
+  })
+
   test.each([[''], ['x'.repeat(201)], ['a\nb'], ['a\x1fb'], ['\ud800'], [undefined], [7]])(
     'the name %j is refused',
     (name) => {

@@ -18,6 +18,7 @@ import type { ActivityContext } from './context/activity-context.ts'
 import type { WorkflowContext } from './context/workflow-context.ts'
 import { checkSchema, type Schema } from './schema.ts'
 import { checkId, checkName } from './names.ts'
+import { NO_VERSION } from '../store/instances.ts'
 import { checkVersion } from '../base/versions.ts'
 
 /** Carries the types of a definition, and no value: so `AnyWorkflow` takes each one without `any`. */
@@ -100,10 +101,26 @@ export interface WorkflowOptions<In, Out, Parsed> {
   retention?: Duration
 }
 
-/** A definition without its code, which is in another service, or made once its services are. */
-export interface Contract<In, Out, Context, Definition> {
-  /** The same definition with its code. */
-  implement(run: (input: In, ctx: Context) => Out | Promise<Out>): Definition
+/** Options of an activity's definition. */
+export type ActivityDefinitionOptions<In, Parsed> = ActivityOptions & {
+  /** Checks and parses the input before the code is called. */
+  input?: Schema<In, Parsed>
+  /** How many calls may run, over all runtimes. */
+  limit?: Limit<Parsed>
+}
+
+/**
+ * A definition without its code, which is in another service, or made once its services are. It has
+ * no version of its own: a start that names none takes the latest that runs.
+ */
+export interface Contract<In, Out, Context, Definition, Options> {
+  /**
+   * The same definition with its code, and the options it runs with. They hold for every call that
+   * names no others, also where the caller knows the contract alone; but `tag`, `session`,
+   * `startTimeout` and `limit` say where and when a call may run, and are known to callers only in a
+   * runtime that registers what this returns.
+   */
+  implement(run: (input: In, ctx: Context) => Out | Promise<Out>, options?: Options): Definition
 }
 
 /** A workflow with what the engine needs of it. */
@@ -137,7 +154,8 @@ export interface ResolvedChildOptions {
 /** Defines a workflow: the name alone is a contract; with code it can be registered and run. */
 export function workflow<In, Out>(
   name: string,
-): Workflow<In, Out> & Contract<In, Out, WorkflowContext<In>, Workflow<In, Out>>
+): Workflow<In, Out> &
+  Contract<In, Out, WorkflowContext<In>, Workflow<In, Out>, WorkflowOptions<In, Out, In>>
 export function workflow<In, Out>(
   name: string,
   run: (input: In, ctx: WorkflowContext<In>) => Promise<Out>,
@@ -149,7 +167,21 @@ export function workflow<Out, Parsed, In = Parsed>(
 ): Workflow<In, Out>
 export function workflow(name: string, ...rest: unknown[]): unknown {
   const owner = `workflow ${checkName('workflow', name)}`
-  const [given, run] = rest.length >= 2 ? rest : [undefined, rest[0]]
+  if (rest.length > 0) return defineWorkflow(owner, name, ...codeAndOptions(rest))
+  return {
+    ...defineWorkflow(owner, name, undefined, undefined),
+    version: NO_VERSION,
+    implement: (run: unknown, options?: unknown) =>
+      defineWorkflow(owner, name, requireCode(owner, run), options),
+  }
+}
+
+function defineWorkflow(
+  owner: string,
+  name: string,
+  run: unknown,
+  given: unknown,
+): WorkflowDefinition {
   const options = resolveOptions(owner, given as object | undefined, {
     version: option(checkVersion, '1.0.0'),
     input: option(checkSchema, undefined),
@@ -158,7 +190,7 @@ export function workflow(name: string, ...rest: unknown[]): unknown {
     cleanup: duration(600_000),
     retention: duration(undefined, { min: 1_000 }),
   })
-  const make = (code: unknown): WorkflowDefinition => ({
+  return {
     kind: 'workflow',
     name,
     version: options.version,
@@ -167,41 +199,58 @@ export function workflow(name: string, ...rest: unknown[]): unknown {
     timeoutMs: options.timeout,
     cleanupMs: options.cleanup,
     retentionMs: options.retention,
-    run: checkCode(owner, code) as WorkflowDefinition['run'],
-  })
-  return rest.length === 0 ? { ...make(undefined), implement: make } : make(run)
+    run: checkCode(owner, run) as WorkflowDefinition['run'],
+  }
 }
 
 /** Defines an activity: the name alone is a contract; with code it can be registered and run. */
 export function activity<In, Out>(
   name: string,
-): Activity<In, Out> & Contract<In, Out, ActivityContext, Activity<In, Out>>
+): Activity<In, Out> &
+  Contract<In, Out, ActivityContext, Activity<In, Out>, ActivityDefinitionOptions<In, In>>
 export function activity<In, Out>(
   name: string,
   run: (input: In, ctx: ActivityContext) => Out | Promise<Out>,
 ): Activity<In, Out>
 export function activity<Out, Parsed, In = Parsed>(
   name: string,
-  options: ActivityOptions & { input?: Schema<In, Parsed>; limit?: Limit<Parsed> },
+  options: ActivityDefinitionOptions<In, Parsed>,
   run: (input: Parsed, ctx: ActivityContext) => Out | Promise<Out>,
 ): Activity<In, Out>
 export function activity(name: string, ...rest: unknown[]): unknown {
   const owner = `activity ${checkName('activity', name)}`
-  const [given, run] = rest.length >= 2 ? rest : [undefined, rest[0]]
+  if (rest.length > 0) return defineActivity(owner, name, ...codeAndOptions(rest))
+  return {
+    ...defineActivity(owner, name, undefined, undefined),
+    implement: (run: unknown, options?: unknown) =>
+      defineActivity(owner, name, requireCode(owner, run), options),
+  }
+}
+
+function defineActivity(
+  owner: string,
+  name: string,
+  run: unknown,
+  given: unknown,
+): ActivityDefinition {
   const { input, limit, ...options } = resolveOptions(owner, given as object | undefined, {
     ...ACTIVITY_OPTIONS,
     input: option(checkSchema, undefined),
     limit: option(resolveLimit, undefined),
   })
-  const make = (code: unknown): ActivityDefinition => ({
+  return {
     kind: 'activity',
     name,
     input: input as Schema<never, unknown> | undefined,
     options: activityOptions(options),
     limit,
-    run: checkCode(owner, code) as ActivityDefinition['run'],
-  })
-  return rest.length === 0 ? { ...make(undefined), implement: make } : make(run)
+    run: checkCode(owner, run) as ActivityDefinition['run'],
+  }
+}
+
+/** What follows the name: the code, or options and the code. */
+function codeAndOptions(rest: readonly unknown[]): [run: unknown, options: unknown] {
+  return rest.length >= 2 ? [rest[1], rest[0]] : [rest[0], undefined]
 }
 
 /** What was given for a child, checked. */
@@ -213,6 +262,12 @@ export function childOptions(owner: string, given: ChildOptions | undefined): Re
     onParentClose: oneOf(['cancel', 'terminate', 'abandon'], 'cancel'),
   })
   return { ...options, timeoutMs: timeout }
+}
+
+/** Code that must be there: without it, a contract would stay one. */
+function requireCode(owner: string, code: unknown): unknown {
+  if (typeof code === 'function') return code
+  throw new TypeError(`${owner}: implement needs a function, got ${describe(code)}`)
 }
 
 function checkCode(owner: string, code: unknown): unknown {

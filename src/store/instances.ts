@@ -7,6 +7,12 @@ export interface WorkflowName {
   readonly version: string
 }
 
+/**
+ * The version of a workflow whose start named none, until it is first claimed: then the store writes
+ * the latest version that a live runtime registers. Runtimes register it beside the versions they have.
+ */
+export const NO_VERSION = ''
+
 /** How an instance ended. */
 export type EndStatus = 'completed' | 'failed' | 'cancelled' | 'terminated'
 

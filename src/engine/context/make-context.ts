@@ -10,7 +10,7 @@ import { instanceKeys } from '../log-keys.ts'
 import { checkName } from '../names.ts'
 import type { CommandPromise } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
-import { type ActivityWork, limitOf } from '../runtime/activity-work.ts'
+import { type ActivityWork, limitOf, unsetOptions } from '../runtime/activity-work.ts'
 import type { Copy } from '../runtime/copy.ts'
 import { checkVersion } from '../../base/versions.ts'
 import type { ActivityContext } from './activity-context.ts'
@@ -165,7 +165,9 @@ function runActivity(
   const text = host.values.encode(input, `ctx.run: input of activity "${name}"`)
   const definition = activity.run === undefined ? host.activity(name) : activity
   if (definition === activity) host.learn(activity)
-  const resolved = mergeActivityOptions(`ctx.run: activity "${name}"`, activity.options, options)
+  // A contract has no options of its own: those of the code that is registered for it hold.
+  const { options: defined } = definition ?? activity
+  const resolved = mergeActivityOptions(`ctx.run: activity "${name}"`, defined, options)
   const limit = limitOf(definition ?? activity, input)
   const work: ActivityWork = {
     name,
@@ -175,6 +177,7 @@ function runActivity(
     step: undefined,
     givenAt: frame.copy.run.at,
     limit,
+    ...(definition === undefined && { unset: unsetOptions(options) }),
   }
   const { tag, session } = resolved
   const runsHere = definition !== undefined && limit === null && session === '' && host.serves(tag)

@@ -215,8 +215,11 @@ function match(recorded: CommandEvent, given: Given | undefined, execution: Exec
 function keepChosen(recorded: CommandEvent, { event }: Given): void {
   if (recorded.type === 'timer') Object.assign(event, { fireAt: recorded.fireAt })
   else if (recorded.type === 'receive') Object.assign(event, { until: recorded.until })
-  else if (recorded.type === 'activity') Object.assign(event, { where: recorded.where })
-  else if (recorded.type === 'child' || recorded.type === 'start') {
+  else if (recorded.type === 'activity') {
+    // Where it goes may depend on what is registered where the past is repeated.
+    const { where, tag, session } = recorded
+    Object.assign(event, { where, tag, session })
+  } else if (recorded.type === 'child' || recorded.type === 'start') {
     Object.assign(event, { version: recorded.version })
   }
 }
@@ -243,9 +246,7 @@ function isSame(
       return (
         given.type === 'activity' &&
         recorded.name === given.name &&
-        recorded.input === given.input &&
-        recorded.tag === given.tag &&
-        recorded.session === given.session
+        recorded.input === given.input
       )
     case 'step':
       return given.type === 'step' && recorded.name === given.name

@@ -149,7 +149,9 @@ export class LocalCall extends ActivityCall {
 /** An activity of an owned instance, as a task. */
 export function taskFor(copy: Copy, command: number, work: ActivityWork): NewTask {
   const attempts = copy.attempts.get(command)?.attempts ?? 0
-  return newTask(work, command, idempotencyKey(copy, command), attempts)
+  const event = copy.run.open.get(command)?.event
+  const route = event?.type === 'activity' ? event : work.options
+  return newTask(work, route, command, idempotencyKey(copy, command), attempts)
 }
 
 /** Known to every attempt of one call, whoever makes it. */

@@ -1,6 +1,6 @@
 import { describe } from '../../base/describe.ts'
 import type { NewTask, TaskLimit } from '../../store/tasks.ts'
-import type { ResolvedActivityOptions } from '../activity-options.ts'
+import type { ActivityOptions, ResolvedActivityOptions } from '../activity-options.ts'
 import type { ActivityContext } from '../context/activity-context.ts'
 import type { ActivityDefinition } from '../definitions.ts'
 import type { ResolvedRetry } from '../retry.ts'
@@ -20,6 +20,21 @@ export interface ActivityWork {
   readonly givenAt: number
   /** What it may not exceed, with whom. */
   readonly limit: TaskLimit | null
+  /**
+   * Of a contract whose code is not here: the options that the call does not name. Whoever has the
+   * code applies its own.
+   */
+  readonly unset?: readonly CodeOption[]
+}
+
+/** An option that concerns how the code is run, and not where: whoever runs it can apply it. */
+export type CodeOption = 'retry' | 'timeout' | 'heartbeatTimeout' | 'totalTimeout'
+
+const CODE_OPTIONS: readonly CodeOption[] = ['retry', 'timeout', 'heartbeatTimeout', 'totalTimeout']
+
+/** Those that a call does not name. */
+export function unsetOptions(given: ActivityOptions | undefined): readonly CodeOption[] {
+  return CODE_OPTIONS.filter((name) => given?.[name] === undefined)
 }
 
 /** What a call may not exceed, if its activity has a limit. */
@@ -64,16 +79,21 @@ export interface TaskOptions {
   readonly idempotencyKey: string
   /** Whether others may wait for its limit. */
   readonly limited: boolean
+  /** What its holder takes from its own definition, see `ActivityWork`; left out for nothing. */
+  readonly unset?: readonly CodeOption[]
+  /** When it was asked for; left out where nothing is unset. */
+  readonly givenAt?: number
 }
 
 /** An activity as a task. */
 export function newTask(
   work: ActivityWork,
+  { tag, session }: Pick<NewTask, 'tag' | 'session'>,
   command: number,
   idempotencyKey: string,
   attempts: number,
 ): NewTask {
-  const { retry, timeoutMs, heartbeatTimeoutMs, tag, session } = work.options
+  const { retry, timeoutMs, heartbeatTimeoutMs } = work.options
   const [deadline, startBy] = [deadlineOf(work), startByOf(work)]
   const options: TaskOptions = {
     retry,
@@ -82,6 +102,7 @@ export function newTask(
     deadline: deadline === Infinity ? undefined : deadline,
     idempotencyKey,
     limited: work.limit !== null,
+    ...(work.unset !== undefined && { unset: work.unset, givenAt: work.givenAt }),
   }
   return {
     command,
@@ -99,4 +120,23 @@ export function newTask(
 /** Reads what `newTask` wrote. */
 export function readTaskOptions(text: string): TaskOptions {
   return JSON.parse(text) as TaskOptions
+}
+
+/** The options of a task as its holder applies them: what nobody named is as its own code says. */
+export function completeTaskOptions(
+  task: TaskOptions,
+  { options: own }: ActivityDefinition,
+): Pick<TaskOptions, 'retry' | 'timeoutMs' | 'heartbeatTimeoutMs' | 'deadline'> {
+  const { unset, givenAt } = task
+  if (unset === undefined || givenAt === undefined) return task
+  const total = own.totalTimeoutMs
+  return {
+    retry: unset.includes('retry') ? own.retry : task.retry,
+    timeoutMs: unset.includes('timeout') ? own.timeoutMs : task.timeoutMs,
+    heartbeatTimeoutMs: unset.includes('heartbeatTimeout')
+      ? own.heartbeatTimeoutMs
+      : task.heartbeatTimeoutMs,
+    deadline:
+      unset.includes('totalTimeout') && total !== undefined ? givenAt + total : task.deadline,
+  }
 }

@@ -236,9 +236,9 @@ export class Carrier {
   }
 
   /** Whether the owner leaves it to others: it was asked to, or has no code for it, or does not serve it. */
-  #runsElsewhere(event: CommandEvent, { definition, step, options }: ActivityWork): boolean {
-    if (event.type === 'activity' && event.where === 'task') return true
-    return step === undefined && (definition === undefined || !this.#host.serves(options.tag))
+  #runsElsewhere(event: CommandEvent, { definition }: ActivityWork): boolean {
+    if (event.type !== 'activity') return false
+    return event.where === 'task' || definition === undefined || !this.#host.serves(event.tag)
   }
 }
 

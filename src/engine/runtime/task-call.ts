@@ -1,7 +1,7 @@
 import type { HeldTask, TaskKey } from '../../store/tasks.ts'
 import type { ActivityDefinition } from '../definitions.ts'
 import { ActivityCall } from './activity-call.ts'
-import type { TaskOptions } from './activity-work.ts'
+import { completeTaskOptions, type TaskOptions } from './activity-work.ts'
 import { CAREFUL_DEATHS } from './poison.ts'
 import type { AttemptHost } from './run-attempt.ts'
 
@@ -24,7 +24,8 @@ export class TaskCall extends ActivityCall {
     isHeld: (call: ActivityCall) => boolean,
   ) {
     const { activity: name, input, tag, session } = task
-    const { retry, timeoutMs, heartbeatTimeoutMs, deadline = Infinity } = options
+    const own = completeTaskOptions(options, definition)
+    const { retry, timeoutMs, heartbeatTimeoutMs, deadline = Infinity } = own
     const limits = { retry, timeoutMs, heartbeatTimeoutMs, deadline }
     super(host, { name, input, definition, step: undefined, tag, session, ...limits }, task.attempt)
     this.#task = task
