@@ -228,7 +228,7 @@ create function change_tasks(p_done bigint[], p_tasks text)
 create function choose_tasks(p_runtime integer, p_activities text[], p_tags text[], p_any_tag boolean, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_clock bigint, p_missed bigint[], OUT numbers bigint[], OUT iids bigint[], OUT executions integer[], OUT commands integer[], OUT sessions text[], OUT late boolean[], OUT limited boolean[], OUT opens_at bigint)
   returns record;
 
-create function claim(p_runtime integer, p_workflows integer[], p_limit integer, p_hinted bigint[], OUT state text, OUT clock bigint, OUT iids bigint[], OUT epochs integer[], OUT executions integer[], OUT turns integer[], OUT attempts integer[], OUT doings text)
+create function claim(p_runtime integer, p_workflows integer[], p_limit integer, p_hinted bigint[], OUT state text, OUT clock bigint, OUT iids bigint[], OUT epochs integer[], OUT executions integer[], OUT turns integer[], OUT attempts integer[], OUT doings text, OUT passed bigint[])
   returns record;
 
 create function claim_tasks(p_runtime integer, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, OUT state text, OUT clock bigint, OUT iids bigint[], OUT executions integer[], OUT commands integer[], OUT next_due bigint)
@@ -432,6 +432,9 @@ create function require_fresh_snapshots()
 create function reserve(p_count bigint, OUT first bigint)
   returns bigint;
 
+create function resolve_versions(p_runtime integer, p_iids bigint[], p_workflows integer[], p_clock bigint)
+  returns bigint[];
+
 create function resume(p_ids text, p_count integer, OUT resumed bigint)
   returns bigint;
 
@@ -524,6 +527,9 @@ create function unregister(p_runtime integer)
 
 create function verify(p_runtime integer, p_iids bigint[], p_epochs integer[], p_executions integer[], p_turns integer[], OUT server text, OUT same text)
   returns record;
+
+create function version_rank(p_version text)
+  returns text[];
 
 create function wake_tasks(p_activities text[], p_tags text[], p_any_tag boolean, p_clock bigint)
   returns boolean;

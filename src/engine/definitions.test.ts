@@ -73,14 +73,16 @@ describe('definitions', () => {
       run,
     })
     const limit = { concurrency: 2 }
-    expect(mail.implement(() => {}, { timeout: 5, tag: 'eu', input: schema, limit })).toMatchObject({
-      options: { timeoutMs: 5, tag: 'eu' },
-      input: schema,
-      limit,
-    })
+    expect(mail.implement(() => {}, { timeout: 5, tag: 'eu', input: schema, limit })).toMatchObject(
+      {
+        options: { timeoutMs: 5, tag: 'eu' },
+        input: schema,
+        limit,
+      },
+    )
     // The order of `activity` itself is another one.
     expect(() => mail.implement({ timeout: 5 } as never, (() => {}) as never)).toThrow(
-      'activity "mail": implement needs a function, got {"timeout":5}',
+      'activity "mail": implement needs a function, got an object',
     )
     expect(() => mail.implement(() => {}, { retries: 5 } as never)).toThrow('activity "mail"')
   })

@@ -56,7 +56,7 @@ export type Args<In, Options> = undefined extends In
 export interface ChildOptions {
   /** What the child is called; unique. @default one made from the parent's */
   id?: string
-  /** Exactly this version. @default the latest that is registered */
+  /** Exactly this version. @default the latest that is registered here, or else where it is taken up */
   version?: string
   /** How long the child may take; then it is cancelled, and the parent gets a `TimeoutError`. */
   timeout?: Duration

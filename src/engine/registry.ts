@@ -15,6 +15,8 @@ export type Registrable =
 /** The code a runtime can run. */
 export interface Registry {
   readonly workflows: readonly WorkflowDefinition[]
+  /** The latest version of each workflow: what a start without a version means here. */
+  readonly latestWorkflows: readonly WorkflowDefinition[]
   /** The code of exactly this version. */
   workflow(name: WorkflowName): WorkflowDefinition | undefined
   /** What to take when nobody asks for a version: a pre-release only where there is no release. */
@@ -61,6 +63,7 @@ export function registryOf(
   )
   return {
     workflows: all,
+    latestWorkflows: [...latest.values()].filter((one) => one !== undefined),
     workflow: (name) => workflows.get(keyOf(name)),
     latest: (name) => latest.get(name),
     activity: (name) => activities.get(name),

@@ -63,6 +63,7 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
       attempts: attempts[i]!,
       doing: doings[i]!,
     })),
+    passed: wholes(row, 'passed'),
   }
 }
 

@@ -193,7 +193,7 @@ test('a schema from the future is refused', () => {
   expect(() => new Database(settingsFor(file.path))).toThrow(
     expect.objectContaining({
       code: 'newer_schema',
-      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 5`,
+      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 6`,
     }),
   )
 })

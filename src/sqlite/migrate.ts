@@ -5,6 +5,7 @@ import { MESSAGES } from './migrations/0002_messages.ts'
 import { TASKS } from './migrations/0003_tasks.ts'
 import { RETENTION } from './migrations/0004_retention.ts'
 import { ABSENCES } from './migrations/0005_absences.ts'
+import { VERSIONS } from './migrations/0006_versions.ts'
 import type { SqliteSettings } from './options.ts'
 import { QUEUES } from './queue/migrations/0001_queues.ts'
 
@@ -23,7 +24,7 @@ interface Schema {
 const SCHEMAS: Readonly<Record<SqliteSettings['holds'], Schema>> = {
   workflows: {
     applicationId: APPLICATION_ID,
-    migrations: [INSTANCES, MESSAGES, TASKS, RETENTION, ABSENCES],
+    migrations: [INSTANCES, MESSAGES, TASKS, RETENTION, ABSENCES, VERSIONS],
   },
   queues: { applicationId: QUEUE_APPLICATION_ID, migrations: [QUEUES] },
 }

@@ -30,6 +30,11 @@ export interface ClaimAnswer {
   readonly state: 'ok' | 'dead'
   readonly clock: number
   readonly claims: readonly Claim[]
+  /**
+   * Not claimed: their starts named no version, and they were given one now that is not among
+   * `workflows`, but that another live runtime registers. Somebody has to tell that one.
+   */
+  readonly passed: readonly Iid[]
 }
 
 /** An instance to be read. */

@@ -67,6 +67,9 @@ export interface WorkflowStore extends TaskStore {
    *
    * What two owners died with (`attempts` of 2 and more) is handed out one at a time: a runtime that
    * owns such an instance gets no other of them until that one got further.
+   *
+   * What was started without a version (`NO_VERSION`) is given the latest that a live runtime
+   * registers, whoever claims it, and keeps it.
    */
   claim(request: ClaimRequest): Promise<ClaimAnswer>
   /** Reads instances in one snapshot; unknown ones are left out. */

@@ -48,6 +48,7 @@ import { describeTasks } from './contract/tasks.ts'
 import { describeTerminating } from './contract/terminating.ts'
 import { describeTexts } from './contract/texts.ts'
 import { describeUnheardResults } from './contract/unheard-results.ts'
+import { describeUnversioned } from './contract/unversioned.ts'
 import { describeVersions } from './contract/versions.ts'
 
 /**
@@ -81,6 +82,7 @@ export function describeWorkflowStore(
     describeResends(contract)
     describeClaims(contract)
     describeVersions(contract)
+    describeUnversioned(contract)
     describeCarefulClaims(contract)
     describeOwnership(contract)
     describeMail(contract)

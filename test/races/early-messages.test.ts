@@ -174,6 +174,7 @@ async function startOf({ store }: OpenedStore, iid: number): Promise<string> {
   const [workflowNumber] = await store.workflowNumbers([{ name, version }])
   const start = {
     definition,
+    isPinned: true,
     id: 'early',
     input: String(PATIENT),
     seed: '0123456789abcdef0123456789abcdef',

@@ -1,5 +1,5 @@
 import type { Loaded } from '../../store/claims.ts'
-import type { InstanceRow } from '../../store/instances.ts'
+import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
 import type { Values } from '../values.ts'
 import type { InstanceInfo, Status } from './instance.ts'
 import { waitingFor } from './waiting-for.ts'
@@ -69,7 +69,8 @@ export function awaitedRuntime(
   // Whoever takes it up clears its time.
   const isDue = status === 'running' && wakeAt !== null && wakeAt <= now
   if (!isDue || place === 'has code') return undefined
-  const words = `a runtime that registers workflow "${workflow.name}" ${workflow.version}`
+  const { name, version } = workflow
+  const words = `a runtime that registers workflow "${name}"${version === NO_VERSION ? '' : ` ${version}`}`
   return place === 'lacks code' ? `${words} (this one does not)` : words
 }
 

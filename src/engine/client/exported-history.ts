@@ -6,6 +6,7 @@ import { Packer } from '../../base/pack.ts'
 import { unpack } from '../../base/unpack.ts'
 import type { TurnRow } from '../../store/commits.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
+import { NO_VERSION } from '../../store/instances.ts'
 import type { Values } from '../values.ts'
 import { checkId } from '../names.ts'
 import { checkVersion } from '../../base/versions.ts'
@@ -61,7 +62,9 @@ export function readExported(exported: unknown, values: Values): Imported {
   const imported: Imported = {
     id: checkId(given.id, 'import: id'),
     workflow: checkId(given.workflow, 'import: workflow'),
-    version: checkVersion(given.version, 'import: version'),
+    // One that nobody has taken up has none yet.
+    version:
+      given.version === NO_VERSION ? NO_VERSION : checkVersion(given.version, 'import: version'),
     execution: checkWhole(given.execution, 'import: execution'),
     moments,
   }

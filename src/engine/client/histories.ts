@@ -3,7 +3,8 @@
 import { describe } from '../../base/describe.ts'
 import { option, resolveOptions } from '../../base/options.ts'
 import type { TurnRow } from '../../store/commits.ts'
-import type { Iid, InstanceRow, WorkflowName } from '../../store/instances.ts'
+import { readEvents, writeEvents } from '../../store/history.ts'
+import { type Iid, type InstanceRow, NO_VERSION, type WorkflowName } from '../../store/instances.ts'
 import { checkId } from '../names.ts'
 import { ConflictError } from '../errors.ts'
 import type { ClientCore } from './client-core.ts'
@@ -131,10 +132,19 @@ async function turnsOfExecution(
   const row = await core.existing(verb, id)
   const execution = wanted ?? row.execution
   const turns = await core.setup.store.history(row.iid, execution)
-  if (turns.length > 0) return { row, turns }
+  if (turns.length > 0) return { row, turns: withVersion(turns, row) }
   throw new RangeError(
     `${verb}: instance "${id}" has no history of execution ${execution}; its latest is ${row.execution}`,
   )
+}
+
+/** A start that named no version tells the one that was taken, if that is known by now. */
+function withVersion(turns: readonly TurnRow[], { workflow }: InstanceRow): readonly TurnRow[] {
+  const [first, ...rest] = turns
+  const [started, ...others] = readEvents(first!.events)
+  if (started?.type !== 'started' || started.version !== NO_VERSION) return turns
+  const { version } = workflow
+  return [{ ...first!, events: writeEvents([{ ...started, version }, ...others]) }, ...rest]
 }
 
 const EXECUTION_OPTION = { execution: option(checkNumber, undefined) }

@@ -16,7 +16,7 @@ import { momentAfter } from '../context/moments.ts'
 import type { Args, Workflow, WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import { checkId } from '../names.ts'
-import { type NewInstance, startItem } from '../runtime/start-item.ts'
+import { type NewInstance, startItem, unownedWorkflow } from '../runtime/start-item.ts'
 import { cancelPost } from './admin-verbs.ts'
 import { checkWorkflow } from './check-workflow.ts'
 import { type ClientCore, noInstance, type Past } from './client-core.ts'
@@ -146,9 +146,10 @@ async function start(
     )
   }
   const wanted = await newInstance(core, given, value, options)
-  const { id, definition, delayMs } = wanted
+  const { id, delayMs } = wanted
+  const workflowName = unownedWorkflow(wanted)
   const wakeAt = await dueAt(core, inside, delayMs)
-  let { iid, workflow } = await numbers(core, inside, definition)
+  let { iid, workflow } = await numbers(core, inside, workflowName)
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
     const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
     const [verdict] = await inside.start([item])
@@ -169,7 +170,7 @@ async function start(
         break
       case 'refused':
         core.iids.forget()
-        ;({ iid, workflow } = await numbers(core, inside, definition))
+        ;({ iid, workflow } = await numbers(core, inside, workflowName))
     }
   }
   throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)

@@ -1,4 +1,4 @@
-import type { InstanceRow } from '../../store/instances.ts'
+import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { describeInstance, type Place } from './describe-instance.ts'
 import type { InstanceInfo } from './instance.ts'
@@ -23,5 +23,8 @@ export async function infoOf(core: ClientCore, row: InstanceRow): Promise<Instan
 /** Whether this process could take up an instance. */
 export function placeOf({ setup }: ClientCore, { workflow }: InstanceRow): Place {
   if (setup.registry === undefined) return 'runs nothing'
-  return setup.registry.workflow(workflow) === undefined ? 'lacks code' : 'has code'
+  const { name, version } = workflow
+  const known =
+    version === NO_VERSION ? setup.registry.latest(name) : setup.registry.workflow(workflow)
+  return known === undefined ? 'lacks code' : 'has code'
 }

@@ -9,6 +9,7 @@ export type Status =
 export interface InstanceInfo {
   readonly id: string
   readonly workflow: string
+  /** Empty while nobody has taken up an instance whose start named none: see `StartOptions`. */
   readonly version: string
   /**
    * `scheduled`: its first turn is still to come. `suspended`: set aside, by somebody or because it
@@ -166,7 +167,11 @@ export interface StartOptions {
   onConflict?: 'return' | 'error' | 'restart'
   /** How long it waits before its first turn; until then its status is `scheduled`. */
   delay?: Duration
-  /** Exactly this version. @default the latest that is registered */
+  /**
+   * Exactly this version.
+   *
+   * @default the latest that the runtimes have when one of them first takes the instance up
+   */
   version?: string
   /** For people and filters. */
   labels?: Record<string, string>

@@ -7,12 +7,12 @@
 import type { Logger } from '../../base/log.ts'
 import type { Verdict } from '../../store/commits.ts'
 import { readEvents } from '../../store/history.ts'
-import type { Iid, InstanceRow } from '../../store/instances.ts'
+import { type Iid, type InstanceRow, NO_VERSION } from '../../store/instances.ts'
 import { channelOf } from '../channels.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import type { Started } from '../runtime/starts.ts'
-import { type NewInstance, newSeed, startItem } from '../runtime/start-item.ts'
+import { type NewInstance, newSeed, startItem, unownedWorkflow } from '../runtime/start-item.ts'
 import { parse } from '../schema.ts'
 import { terminateRow } from './admin-verbs.ts'
 import type { ClientCore, Past } from './client-core.ts'
@@ -72,6 +72,7 @@ export async function newInstance(
   const parsed = await parse(definition.input, value, what)
   return {
     definition,
+    isPinned: options.version !== undefined,
     id: options.id ?? core.newId(),
     input: core.setup.values.encode(parsed, what),
     seed: newSeed(),
@@ -83,7 +84,10 @@ export async function newInstance(
   }
 }
 
-/** The definition to start: exactly what was asked for, or else the latest that is known here. */
+/**
+ * The definition to start: exactly what was asked for, or else the latest that is registered here.
+ * Where none is, the first runtime that takes the instance up decides.
+ */
 function versionOf(
   { setup }: ClientCore,
   given: WorkflowDefinition,
@@ -91,7 +95,7 @@ function versionOf(
 ): WorkflowDefinition {
   const { registry } = setup
   const { name } = given
-  if (version === undefined) return registry?.latest(name) ?? given
+  if (version === undefined) return registry?.latest(name) ?? { ...given, version: NO_VERSION }
   return registry?.workflow({ name, version }) ?? { ...given, version }
 }
 
@@ -109,7 +113,7 @@ async function send(core: ClientCore, wanted: NewInstance): Promise<Started> {
   const { clock, runtime } = core.setup
   if (runtime !== undefined) return runtime.start(wanted)
   const iid = wanted.iid ?? (await core.iids.take())
-  const workflow = await core.workflowNumber(wanted.definition)
+  const workflow = await core.workflowNumber(unownedWorkflow(wanted))
   const wakeAt = await core.momentAfter(wanted.delayMs)
   const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
   const verdict: Verdict = await resend(clock, () => core.start(item))

@@ -7,7 +7,7 @@ import { resolveOptions } from '../../base/options.ts'
 import { type ChildOptions, childOptions, type WorkflowDefinition } from '../definitions.ts'
 import type { CommandPromise } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
-import type { OnParentClose } from '../../store/instances.ts'
+import { NO_VERSION, type OnParentClose } from '../../store/instances.ts'
 import type { StartOptions } from '../client/instance.ts'
 import { START_OPTIONS } from '../client/start-options.ts'
 import { channelOf, type Letter } from '../channels.ts'
@@ -166,9 +166,9 @@ function letterOf(letter: Letter, values: Values): SendWork {
   return { channel, value: values.encode(letter.data, what) }
 }
 
-/** An unversioned start takes the latest version that is registered here. */
-function latestVersion({ host }: Frame, { name, version }: WorkflowDefinition): string {
-  return host.latest(name)?.version ?? version
+/** The latest version that is registered here; where there is none, whoever takes it up decides. */
+function latestVersion({ host }: Frame, { name }: WorkflowDefinition): string {
+  return host.latest(name)?.version ?? NO_VERSION
 }
 
 /** The engine's view of a workflow; refuses everything else. */

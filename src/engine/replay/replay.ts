@@ -244,9 +244,7 @@ function isSame(
       return given.type === 'timer'
     case 'activity':
       return (
-        given.type === 'activity' &&
-        recorded.name === given.name &&
-        recorded.input === given.input
+        given.type === 'activity' && recorded.name === given.name && recorded.input === given.input
       )
     case 'step':
       return given.type === 'step' && recorded.name === given.name

@@ -30,6 +30,8 @@ export interface ClaimHost {
   onDead(runtime: number): Promise<void>
   /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
+  /** These are for others, which have the version that they were given. */
+  passOn(iids: readonly Iid[]): void
   /** The next due time is another one: it has to be asked for. */
   askWhatIsNext(): void
   /** Something is to be claimed at a moment of store time. */
@@ -127,13 +129,16 @@ export class Claimer {
       await host.onDead(runtime)
       return proceed()
     }
+    const { passed } = answer
+    if (passed.length > 0) host.passOn(passed)
     if (answer.claims.length === 0) {
+      if (passed.length > 0) return proceed()
       if (isDue) this.#inVain(answer.clock)
       return idle()
     }
     await host.takeOn(runtime, answer.claims)
     host.askWhatIsNext()
-    return answer.claims.length === limit ? proceed() : idle()
+    return answer.claims.length + passed.length === limit ? proceed() : idle()
   }
 
   /** What was due was ended, or is somebody else's by now: nobody knows any more what comes next. */

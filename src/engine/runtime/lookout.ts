@@ -76,6 +76,7 @@ export class Lookout {
       held: () => ownership.held(),
       dropLost: (held, owned) => ownership.dropLost(held, owned),
       takeOn: (runtime, claims) => ownership.takeOn(runtime, claims),
+      passOn: (iids) => this.hearing.tell({ kind: 'due', iids }),
       askWhatIsNext: () => this.ticker.wake(),
     })
     this.ticker = new Ticker({

@@ -11,7 +11,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Next } from '../../store/commits.ts'
 import type { CommandEvent } from '../../store/history.ts'
 import type { InboxRow, PostVerdict } from '../../store/inbox.ts'
-import type { Iid, InstanceRow, ParentLink } from '../../store/instances.ts'
+import { type Iid, type InstanceRow, NO_VERSION, type ParentLink } from '../../store/instances.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { channelFull } from '../channel-full.ts'
@@ -146,6 +146,7 @@ export class Outgoing {
     const input = await this.#input(work.definition, event.input, what)
     const wanted: NewInstance = {
       definition: this.#host.workflow(name, version) ?? { ...work.definition, version },
+      isPinned: version !== NO_VERSION,
       id,
       input,
       seed: newSeed(),

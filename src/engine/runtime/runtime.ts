@@ -36,7 +36,7 @@ import { StoreClock } from './store-clock.ts'
 import { watchStrays } from './strays.ts'
 import type { TaskPolicy } from './task-runner.ts'
 import { untilIdle } from './until-idle.ts'
-import { WorkflowNumbers } from './workflow-numbers.ts'
+import { registrationOf, WorkflowNumbers } from './workflow-numbers.ts'
 import { Workforce } from './workforce.ts'
 
 // Whoever closes a runtime does not wait for a store that does not answer: nothing is lost by going
@@ -388,21 +388,16 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   #makeLife({ store, clock, log, leaseMs, registry, info }: RuntimeSetup): Life {
-    const workflows = registry.workflows.map(({ name, version, retentionMs }) => ({
-      name,
-      version,
-      retentionMs,
-    }))
     return new Life({
       store,
       clock,
       log,
-      registration: { leaseMs, workflows, info },
+      registration: { leaseMs, workflows: registrationOf(registry), info },
       registered: (registered, askedMs) => {
         this.#time.saw(registered.clock, askedMs)
         this.#lookout.ticker.renewedAt(askedMs)
         this.#pulse.shared.runtime = registered.runtime
-        this.#numbers.learn(registry.workflows, registered.workflows)
+        this.#numbers.learn(registry, registered.workflows)
       },
       takenOver: () => {
         this.#conductor.departures.recallRecorded('another runtime has taken over')

@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto'
 
 import type { StartItem } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
-import type { Iid, ParentLink } from '../../store/instances.ts'
+import { type Iid, NO_VERSION, type ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 
 /** A new instance to be started. */
 export interface NewInstance {
+  /** What to run, where it is taken up at once. */
   readonly definition: WorkflowDefinition
+  /** Whether it has to be exactly that version; otherwise the first to take it up decides. */
+  readonly isPinned: boolean
   readonly id: string
   /** Encoded. */
   readonly input: string
@@ -46,6 +49,11 @@ export function firstEvent(start: NewInstance): Extract<Event, { type: 'started'
   }
 }
 
+/** The workflow of a start that nobody takes up at once: without a version, unless one was named. */
+export function unownedWorkflow({ definition, isPinned }: NewInstance): WorkflowDefinition {
+  return isPinned ? definition : { ...definition, version: NO_VERSION }
+}
+
 /** The start of an instance that nobody owns yet: all that has happened is its first event. */
 export function startItem(
   start: NewInstance,
@@ -58,7 +66,8 @@ export function startItem(
 ): StartItem {
   const { id, parent, labels, messages } = start
   const { iid, workflow, at, wakeAt } = place
-  const events = writeEvents([firstEvent(start)])
+  const definition = unownedWorkflow(start)
+  const events = writeEvents([firstEvent({ ...start, definition })])
   return {
     iid,
     id,

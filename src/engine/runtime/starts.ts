@@ -5,7 +5,7 @@
 import type { Logger } from '../../base/log.ts'
 import type { Verdict } from '../../store/commits.ts'
 import type { News } from '../../store/hints.ts'
-import type { Iid } from '../../store/instances.ts'
+import { type Iid, NO_VERSION } from '../../store/instances.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { momentAfter } from '../context/moments.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
@@ -13,7 +13,7 @@ import type { Committer } from './committer.ts'
 import type { Conductor } from './conductor.ts'
 import { newCopy } from './copy.ts'
 import type { IidPool } from './iid-pool.ts'
-import { firstEvent, type NewInstance, startItem } from './start-item.ts'
+import { firstEvent, type NewInstance, startItem, unownedWorkflow } from './start-item.ts'
 import type { StoreClock } from './store-clock.ts'
 import type { WorkflowNumbers } from './workflow-numbers.ts'
 
@@ -58,7 +58,8 @@ export class Starts {
     if (this.#host.isClosing()) throw new StoreError('closed', 'start', 'the runtime is closing')
     const { definition, id, input, parent, delayMs } = start
     const isLater = start.iid !== undefined || delayMs > 0
-    if (isLater || numbers.of(definition) === undefined || this.#host.freeInstances() <= 0) {
+    const hasCode = definition.run !== undefined && numbers.of(definition) !== undefined
+    if (isLater || !hasCode || this.#host.freeInstances() <= 0) {
       return this.#startUnowned(start, iid)
     }
     const run = conductor.execution(definition, id)
@@ -73,7 +74,8 @@ export class Starts {
 
   async #startUnowned(start: NewInstance, iid: Iid): Promise<Started> {
     const { time, numbers, committer } = this.#host
-    const { definition, delayMs } = start
+    const { delayMs } = start
+    const definition = unownedWorkflow(start)
     const known = numbers.of(definition)
     if (known === undefined) this.#warnUnregistered(definition)
     const workflow = known ?? (await numbers.ask(definition.name, definition.version))
@@ -100,7 +102,7 @@ export class Starts {
     if (this.#warned.has(`${name} ${version}`)) return
     this.#warned.add(`${name} ${version}`)
     this.#host.log.warn(
-      { workflow: name, version },
+      { workflow: name, ...(version !== NO_VERSION && { version }) },
       'this workflow is not registered here: its instances wait for a runtime that registers it',
     )
   }

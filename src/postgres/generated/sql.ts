@@ -388,6 +388,17 @@ drop function if exists tick;
 drop function if exists wake_tasks;
 `,
   },
+  {
+    name: 'migrations/0007_versions',
+    checksum: 'b308cee5ee6d2765',
+    worksWith: '0004',
+    sql: `-- Which version a start runs that named none is decided when it is first claimed.
+-- Works with 0004.
+
+-- Answers more from now on. Those who do not know of it leave it out.
+drop function if exists claim;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -940,11 +951,12 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: 'aab464d5a1bbbd85',
+    checksum: '231d8571fb8f3217',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
--- locked).
+-- locked). What was started without a version gets one, and is passed on where that is not among
+-- these workflows.
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -958,7 +970,9 @@ create or replace function claim(
   out turns integer[],
   out attempts integer[],
   -- Joined by \\x01.
-  out doings text
+  out doings text,
+  -- For other runtimes, which have the version that these were given.
+  out passed bigint[]
 )
   language plpgsql
   volatile
@@ -1126,6 +1140,16 @@ begin
 
   if cardinality(v_found) = 0 then
     return;
+  end if;
+
+  passed := resolve_versions(p_runtime, v_found, p_workflows, v_clock);
+  if cardinality(passed) > 0 then
+    v_found := array(
+      select f.iid
+      from unnest(v_found) with ordinality as f (iid, place)
+      where f.iid <> all (passed)
+      order by f.place
+    );
   end if;
 
   with taken as (
@@ -1925,7 +1949,7 @@ $$;
   },
   {
     name: 'procedures/doctor_instances',
-    checksum: 'd677b9136e73dbab',
+    checksum: 'fe3703cf8d2e12a0',
     sql: `-- Instances that do not move unless somebody does something: a part of doctor().
 create or replace function doctor_instances()
   returns table (level text, what text, detail text, fix text)
@@ -1975,8 +1999,9 @@ begin
   select
     'warning', 'instances',
     format(
-      '%s instances of workflow %s, version %s, are due, and no runtime that is alive has its code',
-      case when due.count = 1000 then '1000 or more' else due.count::text end, w.name, w.version
+      '%s instances of workflow %s, %s, are due, and no runtime that is alive has its code',
+      case when due.count = 1000 then '1000 or more' else due.count::text end, w.name,
+      case when w.version = '' then 'any version' else 'version ' || w.version end
     ),
     'register that version in a runtime, or terminate the instances'
   from workflows as w
@@ -5492,6 +5517,91 @@ $$;
 `,
   },
   {
+    name: 'procedures/resolve_versions',
+    checksum: 'f53f5350154f019d',
+    sql: `-- Gives the latest version that a live runtime has to those of these instances whose start named
+-- none, for claim(). Answers with those of them that p_runtime has not got the code of.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
+create or replace function resolve_versions(
+  p_runtime integer,
+  p_iids bigint[],
+  p_workflows integer[],
+  p_clock bigint
+)
+  returns bigint[]
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_unnamed integer[];
+  v_latest integer[];
+  v_passed bigint[];
+begin
+  select array_agg(named.workflow), array_agg(named.latest)
+  into v_unnamed, v_latest
+  from (
+    select
+      u.workflow,
+      (
+        select v.workflow
+        from workflows as v
+        where v.name = u.name
+          and v.version <> ''
+          and v.workflow in (
+            select served.workflow
+            from runtimes as t
+            cross join lateral unnest(t.workflows) as served (workflow)
+            where t.state = 1
+              -- Who asks is alive, whatever its lease says.
+              and (t.lease_until > p_clock or t.runtime = p_runtime)
+          )
+        order by version_rank(v.version) collate "C" desc
+        limit 1
+      ) as latest
+    from (
+      select distinct r.workflow
+      from unnest(p_iids) as f (iid)
+      cross join lateral (
+        select r.workflow
+        from runs as r
+        where r.iid = f.iid
+          -- A version is named by the first claim.
+          and r.epoch = 0
+        limit 1
+      ) as r
+    ) as r
+    join workflows as u on u.workflow = r.workflow
+    where u.version = ''
+  ) as named
+  where named.latest is not null;
+  if v_unnamed is null then
+    return '{}';
+  end if;
+
+  with resolved as (
+    update runs as r
+    set workflow = v_latest[array_position(v_unnamed, r.workflow)]
+    where r.iid = any (p_iids)
+      and r.workflow = any (v_unnamed)
+    returning r.iid, r.workflow
+  ),
+  noted as (
+    update instances as i
+    set workflow = r.workflow
+    from resolved as r
+    where i.iid = r.iid
+  )
+  select array_agg(r.iid) filter (where r.workflow <> all (p_workflows))
+  into v_passed
+  from resolved as r;
+  return coalesce(v_passed, '{}');
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/resume',
     checksum: 'ca15e314507e87bb',
     sql: `-- Makes instances that were set aside claimable again, those that were never run from the time on
@@ -6825,6 +6935,38 @@ begin
       and r.epoch = c.epoch
   );
 end
+$$;
+`,
+  },
+  {
+    name: 'procedures/version_rank',
+    checksum: '4971b6fb6cb3cf03',
+    sql: `-- Where a version stands among others, as latestOf() in versions.ts orders them: every release comes
+-- after every pre-release. A number sorts by its length, then by its digits. To be compared in the
+-- collation "C".
+create or replace function version_rank(p_version text)
+  returns text[]
+  language sql
+  immutable
+as $$
+  select
+    array[case when strpos(p_version, '-') = 0 then '1' else '0' end]
+    || array(
+      select lpad(length(n.part)::text, 6, '0') || n.part
+      from unnest(string_to_array(split_part(p_version, '-', 1), '.')) with ordinality
+        as n (part, place)
+      order by n.place
+    )
+    || array(
+      select
+        case
+          when i.part ~ '^[0-9]+$' then '0' || lpad(length(i.part)::text, 6, '0') || i.part
+          else '1' || i.part
+        end
+      from unnest(string_to_array(nullif(substr(p_version, strpos(p_version || '-', '-') + 1), ''), '.'))
+        with ordinality as i (part, place)
+      order by i.place
+    )
 $$;
 `,
   },

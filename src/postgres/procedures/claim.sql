@@ -1,7 +1,8 @@
 -- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
--- locked).
+-- locked). What was started without a version gets one, and is passed on where that is not among
+-- these workflows.
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -15,7 +16,9 @@ create or replace function claim(
   out turns integer[],
   out attempts integer[],
   -- Joined by \x01.
-  out doings text
+  out doings text,
+  -- For other runtimes, which have the version that these were given.
+  out passed bigint[]
 )
   language plpgsql
   volatile
@@ -183,6 +186,16 @@ begin
 
   if cardinality(v_found) = 0 then
     return;
+  end if;
+
+  passed := resolve_versions(p_runtime, v_found, p_workflows, v_clock);
+  if cardinality(passed) > 0 then
+    v_found := array(
+      select f.iid
+      from unnest(v_found) with ordinality as f (iid, place)
+      where f.iid <> all (passed)
+      order by f.place
+    );
   end if;
 
   with taken as (

@@ -47,8 +47,9 @@ begin
   select
     'warning', 'instances',
     format(
-      '%s instances of workflow %s, version %s, are due, and no runtime that is alive has its code',
-      case when due.count = 1000 then '1000 or more' else due.count::text end, w.name, w.version
+      '%s instances of workflow %s, %s, are due, and no runtime that is alive has its code',
+      case when due.count = 1000 then '1000 or more' else due.count::text end, w.name,
+      case when w.version = '' then 'any version' else 'version ' || w.version end
     ),
     'register that version in a runtime, or terminate the instances'
   from workflows as w

@@ -3,6 +3,7 @@ import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { type Candidate, mayTakeCareful, nextCareful } from './careful.ts'
 import { lastTurn } from './history.ts'
+import { resolveVersions } from './resolve-versions.ts'
 import { isAlive } from './runtimes.ts'
 
 // There is one writer at a time, so what is found free stays free until it is taken: no locks, and
@@ -38,7 +39,7 @@ returning epoch, attempts, doing`
 /** Takes what is due or has mail: first what was hinted at, then each workflow in turn. */
 export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   const { runtime, workflows, limit, hinted } = request
-  if (!isAlive(tx, runtime)) return { state: 'dead', clock: tx.now, claims: [] }
+  if (!isAlive(tx, runtime)) return { state: 'dead', clock: tx.now, claims: [], passed: [] }
   const chosen = new Set<Iid>()
   let careful = mayTakeCareful(tx, runtime)
   for (const iid of hinted) {
@@ -57,7 +58,10 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
       }
     }
   }
-  return { state: 'ok', clock: tx.now, claims: [...chosen].map((iid) => take(tx, runtime, iid)) }
+  const passed = resolveVersions(tx, request, [...chosen])
+  for (const iid of passed) chosen.delete(iid)
+  const claims = [...chosen].map((iid) => take(tx, runtime, iid))
+  return { state: 'ok', clock: tx.now, claims, passed }
 }
 
 /** For each workflow what waits for an owner, the longest first. */

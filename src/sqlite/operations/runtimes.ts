@@ -15,6 +15,8 @@ insert into runtimes (state, lease_until, process, info)
 values ('alive', ?, ?, ?)
 returning runtime`
 
+const SERVES = 'update runtimes set workflows = ? where runtime = ?'
+
 const RETAIN = 'update workflows set retention_ms = ? where workflow = ? and retention_ms is not ?'
 
 // Who is not here is as dead as who is dead. By number: those before have been removed already.
@@ -28,6 +30,7 @@ export function register(tx: Transaction, registration: Registration): Registere
     .get(tx.now + registration.leaseMs, ownProcess(), registration.info) as { runtime: number }
   tx.sql(FORGET).run(runtime - REMEMBERED)
   const workflows = workflowNumbers(tx, registration.workflows)
+  tx.sql(SERVES).run(JSON.stringify(workflows), runtime)
   for (const [i, { retentionMs = null }] of registration.workflows.entries()) {
     tx.sql(RETAIN).run(retentionMs, workflows[i]!, retentionMs)
   }
