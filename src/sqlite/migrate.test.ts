@@ -38,7 +38,7 @@ test('a new file gets the schema, our mark and a number', () => {
   expect(driver.prepare('pragma application_id').get()).toMatchObject({
     application_id: 0x48465354,
   })
-  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 5 })
+  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 6 })
   expect(driver.prepare('select count(*) as count from instances').get()).toEqual({ count: 0 })
   driver.close()
 })
