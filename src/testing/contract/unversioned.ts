@@ -1,5 +1,5 @@
 import { NO_VERSION } from '../../store/instances.ts'
-import { Actor, type Contract, LEASE_MS, PAST_LEASE_MS, type Scene } from './scene.ts'
+import { Actor, type Contract, LEASE_MS, PAST_LEASE_MS, type Scene, sorted } from './scene.ts'
 
 /** Starts that name no version: which one they run is decided by their first claim. */
 export function describeUnversioned({ describe, test, expect, open }: Contract): void {
@@ -31,7 +31,7 @@ export function describeUnversioned({ describe, test, expect, open }: Contract):
       const second = await older.claim({ hinted: [hinted!, due!] })
 
       expect(first.claims).toEqual([])
-      expect([...first.passed].toSorted()).toEqual([hinted, due])
+      expect(sorted(first.passed)).toEqual([hinted, due])
       expect([second.claims, second.passed]).toEqual([[], []])
       expect((await scene.look(hinted!)).workflow.version).toBe('1.1.0')
       const next = await serving(scene, ['1.1.0'])
