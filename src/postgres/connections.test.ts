@@ -281,3 +281,28 @@ async function terminate(database: Database): Promise<void> {
     if (rows.length > 0) return
   }
 }
+
+test('any number of stores on one pool listen to it and its connections once, and leave nothing', async () => {
+  await using database = await testSchema()
+  const pool = new Pool({ connectionString: database.url, max: 2 })
+  const settings = { source: { pool: pool as unknown as PgPool }, schema: database.schema }
+  const counts = (): number[] => ['error', 'connect'].map((event) => pool.listenerCount(event))
+  const before = counts()
+  const stores = Array.from({ length: 12 }, () => postgresWorkflowStore(settings))
+  const one = counts().map((count, i) => count - before[i]!)
+  const connection = await pool.connect()
+  const onConnection = connection.listenerCount('error')
+  connection.release()
+
+  await Promise.all(stores.slice(1).map((store) => store.close()))
+  const stillOne = counts().map((count, i) => count - before[i]!)
+  await stores[0]!.close()
+
+  expect([one, stillOne]).toEqual([
+    [1, 1],
+    [1, 1],
+  ])
+  expect(onConnection).toBeLessThanOrEqual(2)
+  expect(counts()).toEqual(before)
+  await pool.end()
+})

@@ -143,18 +143,13 @@ export function ownConnections(
 
 /** Connections taken from a pool that stays the user's. */
 export function lentConnections(pool: PgPool, watch = new ServerWatch()): Connections {
-  // Without a listener, an idle connection that breaks would end the process.
-  pool.on('error', ignore)
-  const unguard = guardNew(pool)
+  const unguard = guardPool(pool)
   return connectionsOf(
     async () => pool,
     async (client) => {
       if (!watch.knows(client)) watch.saw(client, await client.query(ASK_TIMELINE))
     },
-    async () => {
-      pool.removeListener('error', ignore)
-      unguard()
-    },
+    async () => unguard(),
     watch,
   )
 }
@@ -178,20 +173,34 @@ export async function makePool(
     allowExitOnIdle: false,
     pipeline: pipelines,
   })
-  pool.on('error', ignore)
-  guardNew(pool)
+  guardPool(pool)
   return pool
 }
 
+/** How many use a pool that is guarded. */
+const users = new WeakMap<PgPool, number>()
+
 /**
- * Has somebody listen to each new connection from its first moment on. Between the pool, which stops
- * listening, and whoever waits for the connection lies a promise; one that is cut just then would end
- * the process. Call the result to stop.
+ * Has somebody listen to a pool and to each new connection from its first moment on: once for each
+ * pool, however many use it. Without a listener, an idle connection that breaks would end the process;
+ * and between the pool, which stops listening, and whoever waits for the connection lies a promise:
+ * one that is cut just then would do so, too. Call the result to stop.
  */
-function guardNew(pool: PgPool): () => void {
+function guardPool(pool: PgPool): () => void {
   const guarded = pool as unknown as Record<'on' | 'removeListener', NewConnection>
-  guarded.on('connect', guard)
-  return () => void guarded.removeListener('connect', guard)
+  const before = users.get(pool) ?? 0
+  users.set(pool, before + 1)
+  if (before === 0) {
+    pool.on('error', ignore)
+    guarded.on('connect', guard)
+  }
+  return () => {
+    const left = users.get(pool)! - 1
+    users.set(pool, left)
+    if (left > 0) return
+    pool.removeListener('error', ignore)
+    guarded.removeListener('connect', guard)
+  }
 }
 
 function guard(client: PgClient): void {
