@@ -52,7 +52,8 @@ export class HintHub {
         const member = (own = new Member(`${++this.#lastId}`, listener, ask))
         this.#members.add(member)
         this.#watch()
-        this.#pass({ kind: 'joined' }, member)
+        // Who runs nothing need not know who waits.
+        if (listener.interest().runtime !== 0) this.#pass({ kind: 'joined' }, member)
         member.noticed()
         return this.#listening(member)
       },

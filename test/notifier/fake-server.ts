@@ -87,8 +87,8 @@ export interface Stage extends AsyncDisposable {
   readonly log: MemoryLog
   readonly server: FakeServer
   readonly notifier: Notifier
-  /** Adds a listener; `runtime` is its number, 0 for a client. */
-  listen(runtime: number): Audience
+  /** Adds a listener; `runtime` is its number, 0 for a client. `through` is how it calls the server. */
+  listen(runtime: number, through?: Server): Audience
 }
 
 /** A listener and what it heard. */
@@ -115,7 +115,7 @@ export function stage(): Stage {
     log,
     server,
     notifier,
-    listen(runtime) {
+    listen(runtime, through = server) {
       const audience = {
         heard: [] as Hint[],
         looks: [] as number[],
@@ -137,7 +137,7 @@ export function stage(): Stage {
           return audience.finds
         },
       }
-      return Object.assign(audience, { listening: notifier.listen(listener, server) })
+      return Object.assign(audience, { listening: notifier.listen(listener, through) })
     },
     async [Symbol.asyncDispose]() {
       await notifier.close()

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { deferred } from '../../../test/support/engine.ts'
 import { stage } from '../../../test/notifier/fake-server.ts'
 
 const SECOND = 1_000
@@ -130,7 +131,8 @@ test('many processes that lost the same server do not come back together', async
       await clock.advance(20 * SECOND)
       server.down = false
       await clock.advance('1m')
-      return seven.looks[0]
+      // The look that follows when hints are heard.
+      return seven.looks.at(-1)
     }),
   )
 
@@ -289,4 +291,99 @@ test('it can be closed while the server does not answer', async () => {
   await scene.notifier.close()
 
   expect(scene.clock.pending).toBe(0)
+})
+
+test('who leaves while it is seen to costs the others nothing', async () => {
+  for (const fails of ['channelOf', 'send'] as const) {
+    await using scene = stage()
+    const { clock, server } = scene
+    const stays = scene.listen(7)
+    await clock.advance(0)
+    const answer = deferred<never>()
+    let asked = 0
+    const closing = (): Promise<never> => {
+      asked++
+      return answer.promise
+    }
+    const leaves = scene.listen(8, { ...server, [fails]: closing })
+    await clock.advance(0)
+
+    await leaves.listening.close()
+    answer.reject(new Error('the store was closed'))
+    await clock.advance('1s')
+
+    expect(stays.listening.health()).toEqual({ state: 'listening', interruptions: 0 })
+    expect([asked, server.connects]).toEqual([1, 1])
+  }
+})
+
+test('the trial of who leaves is sent again by somebody else', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  const answer = deferred<never>()
+  const leaves = scene.listen(7, { ...server, send: () => answer.promise })
+  const stays = scene.listen(8)
+  await clock.advance(0)
+
+  await leaves.listening.close()
+  answer.reject(new Error('the store was closed'))
+  await clock.advance(0)
+
+  expect(stays.listening.health()).toEqual({ state: 'listening', interruptions: 0 })
+})
+
+test('only a runtime says that it has joined: a client need not know who waits', async () => {
+  await using scene = stage()
+  const waits = scene.listen(0)
+  await scene.clock.advance(0)
+
+  for (let client = 0; client < 10; client++) {
+    scene.listen(0)
+    await scene.clock.advance(0)
+  }
+  expect(waits.heard).toEqual([])
+  scene.listen(7)
+  await scene.clock.advance(0)
+
+  expect(waits.heard).toEqual([{ kind: 'joined' }])
+})
+
+test('everybody looks while the connection cannot be opened, and no longer', async () => {
+  await using scene = stage()
+  const { clock, server } = scene
+  server.down = true
+  const seven = scene.listen(7)
+
+  await clock.advance('1m')
+  const looks = seven.looks.length
+  server.down = false
+  await clock.advance('1m')
+  const atLast = seven.looks.length
+  await clock.advance('10m')
+
+  expect(seven.looks[0]).toBe(250)
+  expect(looks).toBeGreaterThan(12)
+  expect(looks).toBeLessThan(20)
+  expect(seven.listening.hears).toBe(true)
+  expect(seven.looks).toHaveLength(atLast)
+})
+
+test('passes leave no listener on any signal', async () => {
+  await using scene = stage()
+  const { clock } = scene
+  const seven = scene.listen(7)
+  await clock.advance(0)
+  const added = vi.spyOn(AbortSignal.prototype, 'addEventListener')
+  const removed = vi.spyOn(AbortSignal.prototype, 'removeEventListener')
+
+  for (let pass = 0; pass < 200; pass++) {
+    seven.runtime = 8 + pass
+    seven.listening.refresh()
+    await clock.advance(0)
+  }
+
+  const left = added.mock.calls.length - removed.mock.calls.length
+  vi.restoreAllMocks()
+  expect(added.mock.calls.length).toBeGreaterThan(200)
+  expect(left).toBeLessThan(5)
 })

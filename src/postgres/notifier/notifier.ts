@@ -3,22 +3,26 @@
 //   L1. It never gives up: whatever fails is tried again, with backoff and jitter.
 //   L2. Hints count as heard only when a trial, sent through another connection, has arrived, and
 //       again does once a minute. Poolers accept LISTEN and forget it; a network may swallow packets;
-//       a server that others have left for another one still answers. Where trials do not arrive,
-//       everybody is asked to look now and then.
+//       a server that others have left for another one still answers. While they are not heard,
+//       for whatever reason, everybody is asked to look now and then.
 //   L3. LISTEN comes before the look: whoever begins to listen, and everybody after a gap, is asked
 //       to look once hints are heard.
-//   L4. A listener that throws harms nobody.
+//   L4. A listener that throws harms nobody, and so does one that leaves: what fails because its store
+//       is being closed says nothing about the connection of the others.
+//   L5. Only runtimes say that they have joined: who runs nothing need not know who waits.
 
 import { randomBytes } from 'node:crypto'
 
-import { type Clock, sleep } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/notify.ts'
+import { onAbort, unlessAborted } from '../../base/on-abort.ts'
 import type { HearingHealth, HintListener, Listening } from '../../store/hints.ts'
 import { type Directive, sleep as restFor } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 import type { Ear, OpenEar } from './ear.ts'
 import { EVERYBODY, type Letter, lettersFor, readPayload, trialLetter } from './payload.ts'
+import { UnheardLooks } from './unheard-looks.ts'
 
 /** What the notifier works with. */
 export interface NotifierSetup {
@@ -38,9 +42,6 @@ const ANSWER_MS = 10_000
 const TRIAL_MS = 5_000
 // At a price that idle servers can bear.
 const NEXT_TRIAL_MS = 60_000
-// How often those who cannot hear look: often while they find something, seldom while they do not.
-const SOONEST_LOOK_MS = 250
-const LATEST_LOOK_MS = 5_000
 const BACKOFF = { initial: 100, max: 10_000 }
 const UNHEARD = 'a notification that was sent did not arrive'
 
@@ -67,7 +68,7 @@ export class Notifier {
   #lastError: string | undefined
   /** Under way, or lost on the way. */
   #trial: { readonly token: string; readonly sentMs: number; readonly place: Place } | undefined
-  #lookEveryMs = SOONEST_LOOK_MS
+  readonly #looks: UnheardLooks
   /** When a trial arrived. */
   #heardMs = 0
   #saidDeaf = false
@@ -76,6 +77,7 @@ export class Notifier {
   constructor(setup: NotifierSetup) {
     const { clock, log } = setup
     this.#setup = setup
+    this.#looks = new UnheardLooks({ clock, look: () => this.#lookAll() })
     this.#worker = worker(
       'notifier',
       { wakeOn: [this.#wake], clock, log, backoff: BACKOFF },
@@ -92,6 +94,7 @@ export class Notifier {
   listen(listener: HintListener, server: Server): Listening & { readonly id: string } {
     const place: Place = { id: randomBytes(8).toString('hex'), listener, server, hears: false }
     this.#places.add(place)
+    if (!this.hears) this.#looks.begin()
     this.#wake.notifyOne()
     const hears = (): boolean => place.hears && this.hears
     return {
@@ -121,6 +124,7 @@ export class Notifier {
   async close(): Promise<void> {
     this.#state = 'closed'
     this.#closing.abort(new Error('the notifier was closed'))
+    this.#looks.end()
     await this.#worker.stop()
     this.#ear?.close()
   }
@@ -128,7 +132,7 @@ export class Notifier {
   async #pass(stopping: AbortSignal): Promise<Directive> {
     try {
       // A stop does not wait for a server that does not answer.
-      return await Promise.race([this.#listen(), rejection(stopping)])
+      return await unlessAborted(this.#listen(), stopping)
     } catch (error) {
       if (this.#state !== 'closed') this.#drop(error)
       throw error
@@ -172,22 +176,23 @@ export class Notifier {
     this.#ear?.close()
     this.#ear = undefined
     this.#followed.clear()
-    if (this.#state !== 'closed') this.#state = 'connecting'
+    if (this.#state !== 'closed') {
+      this.#state = 'connecting'
+      this.#looks.begin()
+    }
     for (const place of this.#places) place.hears = false
   }
 
   /** Listens to what somebody wants to hear, and to nothing else. */
   async #follow(ear: Ear): Promise<void> {
-    const wanted = new Map<string, Server>()
-    for (const { id, listener, server } of this.#places) {
-      const { runtime } = listener.interest()
-      for (const to of [EVERYBODY, id, ...(runtime === 0 ? [] : [`r${runtime}`])]) {
-        wanted.set(to, server)
-      }
+    const wanted = new Map<string, Place>()
+    for (const place of this.#places) {
+      for (const to of recipientsOf(place)) wanted.set(to, place)
     }
-    for (const [to, server] of wanted) {
-      if (this.#followed.has(to)) continue
-      const channel = await server.channelOf(to)
+    for (const [to, place] of wanted) {
+      if (this.#followed.has(to) || !this.#places.has(place)) continue
+      const channel = await this.#through(place, (server) => server.channelOf(to))
+      if (channel === undefined) continue
       await this.#answered(ear.listen(channel))
       this.#followed.set(to, channel)
     }
@@ -195,6 +200,18 @@ export class Notifier {
       if (wanted.has(to)) continue
       await this.#answered(ear.unlisten(channel))
       this.#followed.delete(to)
+    }
+  }
+
+  /** Calls the server for somebody; `undefined` when that failed and they have left meanwhile: L4. */
+  async #through<T>(place: Place, call: (server: Server) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await call(place.server)
+    } catch (error) {
+      if (this.#places.has(place)) throw error
+      // Somebody else is found for it, if anybody is left.
+      this.#wake.notifyOne()
+      return undefined
     }
   }
 
@@ -223,7 +240,7 @@ export class Notifier {
     if (place === undefined) return
     const token = randomBytes(8).toString('hex')
     this.#trial = { token, sentMs: this.#setup.clock.now(), place }
-    await place.server.send([trialLetter(place.id, token)])
+    await this.#through(place, (server) => server.send([trialLetter(place.id, token)]))
   }
 
   #becomeDeaf(): void {
@@ -239,33 +256,35 @@ export class Notifier {
     )
   }
 
-  /** Those who did not hear for a while look now; those who cannot hear, again and again. */
+  /** Those who did not hear for a while look now. */
   async #tellToLook(): Promise<Directive> {
-    switch (this.#state) {
-      case 'deaf': {
-        const found = await Promise.all([...this.#places].map((place) => this.#look(place)))
-        this.#lookEveryMs = found.includes(true)
-          ? SOONEST_LOOK_MS
-          : Math.min(this.#lookEveryMs * 2, LATEST_LOOK_MS)
-        return restFor(this.#lookEveryMs)
+    if (this.#state !== 'listening') return restFor(TRIAL_MS)
+    for (const place of this.#places) {
+      if (place.hears || !this.#isFollowed(place)) continue
+      place.hears = true
+      if (place.listener.interest().runtime !== 0) {
+        await this.#through(place, (server) =>
+          server.send(lettersFor({ kind: 'joined' }, place.id)),
+        )
       }
-      case 'listening':
-        this.#lookEveryMs = SOONEST_LOOK_MS
-        for (const place of this.#places) {
-          if (place.hears) continue
-          place.hears = true
-          await place.server.send(lettersFor({ kind: 'joined' }, place.id))
-          void this.#look(place)
-        }
-        return restFor(this.#trial === undefined ? this.#untilNextTrialMs() : TRIAL_MS)
-      case 'connecting':
-      case 'closed':
-        return restFor(TRIAL_MS)
+      void this.#look(place)
     }
+    return restFor(this.#trial === undefined ? this.#untilNextTrialMs() : TRIAL_MS)
+  }
+
+  /** Whether its channels are listened to: who comes while others are seen to has to wait a moment. */
+  #isFollowed(place: Place): boolean {
+    return recipientsOf(place).every((to) => this.#followed.has(to))
+  }
+
+  async #lookAll(): Promise<boolean> {
+    const found = await Promise.all([...this.#places].map((place) => this.#look(place)))
+    return found.includes(true)
   }
 
   #untilNextTrialMs(): number {
-    return Math.max(0, this.#heardMs + NEXT_TRIAL_MS - this.#setup.clock.now())
+    // Less than a millisecond might be no time at all to a clock that rounds.
+    return Math.max(1, this.#heardMs + NEXT_TRIAL_MS - this.#setup.clock.now())
   }
 
   async #look({ listener }: Place): Promise<boolean> {
@@ -284,13 +303,10 @@ export class Notifier {
       if (hint.token === this.#trial?.token) this.#arrived()
       return
     }
-    for (const { id, listener } of this.#places) {
-      if (from === id) continue
-      const { runtime } = listener.interest()
-      const isMeant = [EVERYBODY, id, `r${runtime}`].some(
-        (to) => this.#followed.get(to) === channel,
-      )
-      if (isMeant) this.#guarded(() => listener.hear(hint))
+    for (const place of this.#places) {
+      if (from === place.id) continue
+      const isMeant = recipientsOf(place).some((to) => this.#followed.get(to) === channel)
+      if (isMeant) this.#guarded(() => place.listener.hear(hint))
     }
   }
 
@@ -300,6 +316,7 @@ export class Notifier {
     this.#heardMs = this.#setup.clock.now()
     if (this.#state === 'listening') return
     this.#state = 'listening'
+    this.#looks.end()
     this.#lastError = undefined
     this.#setup.log.debug({ interruptions: this.#interruptions }, 'hints are heard')
     this.#wake.notifyOne()
@@ -315,25 +332,23 @@ export class Notifier {
 
   /** The answer of the server, or an error when it stays out. */
   async #answered(answer: Promise<void>): Promise<void> {
-    const { clock } = this.#setup
-    const over = new AbortController()
-    const late = sleep(clock, ANSWER_MS, AbortSignal.any([over.signal, this.#closing.signal]))
-    const limit = late.then(() => {
-      throw new Error(`no answer within ${ANSWER_MS} ms`)
-    })
+    const late = new AbortController()
+    const timer = this.#setup.clock.after(ANSWER_MS, () =>
+      late.abort(new Error(`no answer within ${ANSWER_MS} ms`)),
+    )
+    const closing = this.#closing.signal
+    const stopListening = onAbort(closing, () => late.abort(closing.reason))
     try {
-      await Promise.race([answer, limit])
+      await unlessAborted(answer, late.signal)
     } finally {
-      over.abort()
+      timer.cancel()
+      stopListening()
     }
   }
 }
 
-/** Rejects when a signal aborts. */
-function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
+/** Whom letters are sent to that are meant for somebody. */
+function recipientsOf({ id, listener }: Place): string[] {
+  const { runtime } = listener.interest()
+  return runtime === 0 ? [EVERYBODY, id] : [EVERYBODY, id, `r${runtime}`]
 }
