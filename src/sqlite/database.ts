@@ -8,6 +8,7 @@ import { checkFile, migrate } from './migrate.ts'
 import type { SqliteSettings } from './options.ts'
 import { isDiskFull, toStoreError } from './sqlite-error.ts'
 import { WalFile } from './wal-file.ts'
+import { walResetWarning } from './wal-reset-bug.ts'
 
 /** What an operation works with: the inside of one transaction. */
 export interface Transaction {
@@ -30,6 +31,8 @@ const FRAME = 4_096 + 24
 
 /** One open file, in WAL mode, with the durability asked for. Belongs to one thread. */
 export class Database {
+  /** What is to be said of the SQLite library that is used, if anything. */
+  readonly warning: string | undefined
   readonly #driver: Driver
   readonly #settings: SqliteSettings
   readonly #statements = new Map<string, Statement>()
@@ -50,6 +53,7 @@ export class Database {
     try {
       this.#configure()
       this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings))
+      this.warning = walResetWarning(this.#driver, settings.path)
       const wal = (this.#wal = new WalFile(
         settings.path === ':memory:' ? undefined : this.#walPath(),
       ))

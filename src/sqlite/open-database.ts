@@ -1,6 +1,7 @@
 import { Database } from './database.ts'
 import { openConnection, type Value } from './driver.ts'
 import { type SqliteOptions, sqliteSettings } from './options.ts'
+import { warnOnce } from './wal-reset-bug.ts'
 
 /**
  * A connection of your own, as the driver made it: a `DatabaseSync` of `node:sqlite`, or a `Database`
@@ -38,7 +39,9 @@ export function openDatabase(options: SqliteOptions): SqliteDatabase {
     throw new TypeError('openDatabase: a database in memory is seen by its own connection only')
   }
   // Refuses what is no file of a store, and says why one cannot be opened.
-  new Database(settings).close()
+  const database = new Database(settings)
+  warnOnce(database.warning)
+  database.close()
   const connection = openConnection(path, driver)
   const synchronous = durability === 'fsync' ? 'full' : 'normal'
   connection.exec(`

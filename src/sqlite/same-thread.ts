@@ -10,6 +10,7 @@ import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
 import { perform } from './perform.ts'
 import { toStoreError } from './sqlite-error.ts'
+import { warnOnce } from './wal-reset-bug.ts'
 
 /** One open file, in this thread, which waits for the disk. Opened by the first call. */
 export class SameThread {
@@ -33,7 +34,10 @@ export class SameThread {
       return Promise.reject(new StoreError('closed', name, 'the store was closed'))
     }
     return this.#inTurn(name, () => {
-      this.#database ??= new Database(this.#settings)
+      if (this.#database === undefined) {
+        this.#database = new Database(this.#settings)
+        warnOnce(this.#database.warning)
+      }
       return perform(this.#database, operation, args, clockOffsetMs) as ResultOf<Name>
     })
   }

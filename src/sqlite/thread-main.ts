@@ -56,5 +56,9 @@ function dealWith({ operation, args, clockOffsetMs }: Request): unknown {
 
 /** Opened by the first that needs it, so that one that failed to open can be tried again. */
 function opened(): Database {
-  return (database ??= new Database(settings))
+  if (database !== undefined) return database
+  database = new Database(settings)
+  const { warning } = database
+  if (warning !== undefined) port.postMessage({ warning } satisfies Response)
+  return database
 }

@@ -19,9 +19,10 @@ export interface Request {
 /** What is not answered. */
 export type Unasked = 'keepLease' | 'dropLease' | 'watch' | 'unwatch'
 
-/** What became of it; or, unasked, that somebody else has changed the file. */
+/** What became of it; or, unasked, that somebody else has changed the file, or what users must know. */
 export type Response =
   | { readonly changed: true }
+  | { readonly warning: string }
   | { readonly number: number; readonly result: unknown }
   | { readonly number: number; readonly error: StoreErrorData }
 

@@ -6,6 +6,7 @@ import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
 import { threadEntry } from './thread-entry.ts'
 import { type Request, type Response, storeErrorFromData } from './thread-protocol.ts'
+import { warnOnce } from './wal-reset-bug.ts'
 
 // An fsync takes as long as thousands of turns: it must not hold up the event loop, so a file is
 // used from a thread of its own.
@@ -159,6 +160,7 @@ export class SqliteThread {
 
   #take(worker: Worker, response: Response): void {
     if ('changed' in response) return this.hub.changed()
+    if ('warning' in response) return warnOnce(response.warning)
     const pending = this.#pending.get(response.number)
     this.#pending.delete(response.number)
     if (this.#pending.size === 0) worker.unref()
