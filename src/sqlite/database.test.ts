@@ -1,5 +1,4 @@
-import { copyFileSync, mkdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { settingsFor, tempFile } from '../../test/support/sqlite.ts'
 import { Database, type Transaction } from './database.ts'
@@ -35,30 +34,6 @@ test('what is written with `os` is synced at checkpoints only', () => {
   expect(setting(database, 'fullfsync')).toBe(0)
   expect(setting(database, 'checkpoint_fullfsync')).toBe(1)
   database.close()
-})
-
-test('a folder that does not exist is named', () => {
-  using file = tempFile()
-  const folder = join(file.folder, 'missing')
-
-  expect(() => new Database(settingsFor(join(folder, 'test.db')))).toThrow(
-    expect.objectContaining({
-      code: 'misconfigured',
-      message: `sqlite open: there is no folder ${folder}`,
-    }),
-  )
-})
-
-test('a folder in place of the file is named', () => {
-  using file = tempFile()
-  mkdirSync(file.path)
-
-  expect(() => new Database(settingsFor(file.path))).toThrow(
-    expect.objectContaining({
-      code: 'misconfigured',
-      message: `sqlite open: ${file.path} is a folder, not a file`,
-    }),
-  )
 })
 
 test('a transaction whose work throws leaves nothing behind', () => {

@@ -1,12 +1,11 @@
-import { existsSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
 import { StoreError } from '../store/store-error.ts'
 import { untilFree } from './busy.ts'
 import { Checkpointer } from './checkpoint.ts'
 import { type Driver, openDriver, type Statement } from './driver.ts'
+import { checkPlace, openError } from './file-place.ts'
 import { checkFile, migrate } from './migrate.ts'
 import type { SqliteSettings } from './options.ts'
-import { isDiskFull, toStoreError } from './sqlite-error.ts'
+import { isDiskFull } from './sqlite-error.ts'
 import { WalFile } from './wal-file.ts'
 import { walResetWarning } from './wal-reset-bug.ts'
 
@@ -47,9 +46,7 @@ export class Database {
     this.#settings = settings
     this.#synchronous = settings.durability === 'fsync' ? 'full' : 'normal'
     checkPlace(settings.path)
-    this.#driver = untilFree('sqlite open', settings.busyMs, () =>
-      openDriver(settings.path, settings.driver),
-    )
+    this.#driver = openAt(settings)
     try {
       this.#configure()
       this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings))
@@ -66,7 +63,7 @@ export class Database {
       })
     } catch (error) {
       this.#driver.close()
-      throw toStoreError('sqlite open', error)
+      throw openError(settings.path, error)
     }
   }
 
@@ -258,13 +255,10 @@ export class Database {
   }
 }
 
-function checkPlace(path: string): void {
-  if (path === ':memory:') return
-  const folder = dirname(resolve(path))
-  if (!existsSync(folder)) {
-    throw new StoreError('misconfigured', 'sqlite open', `there is no folder ${folder}`)
-  }
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new StoreError('misconfigured', 'sqlite open', `${path} is a folder, not a file`)
+function openAt({ path, driver, busyMs }: SqliteSettings): Driver {
+  try {
+    return untilFree('sqlite open', busyMs, () => openDriver(path, driver))
+  } catch (error) {
+    throw openError(path, error)
   }
 }

@@ -20,6 +20,8 @@ const CODES: Readonly<Record<string, readonly [number: number, code: StoreErrorC
 
 const FULL = CODES['FULL']![0]
 
+const PLACE = ['PERM', 'READONLY', 'CANTOPEN']
+
 const BY_NUMBER = new Map(Object.values(CODES))
 
 /** What a driver threw, as a `StoreError`. One that already is one is returned as it is. */
@@ -39,6 +41,14 @@ export function isDiskFull(thrown: unknown): boolean {
   const error = thrown instanceof StoreError ? thrown.cause : thrown
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
   return typeof errcode === 'number' ? (errcode & 0xff) === FULL : code === 'SQLITE_FULL'
+}
+
+/** Whether SQLite could not open or write a file: for rights, or for what is there in its place. */
+export function isRefusedByPlace(thrown: unknown): boolean {
+  const error = thrown instanceof StoreError ? thrown.cause : thrown
+  const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
+  if (typeof errcode === 'number') return PLACE.some((name) => CODES[name]![0] === (errcode & 0xff))
+  return typeof code === 'string' && PLACE.some((name) => code.startsWith(`SQLITE_${name}`))
 }
 
 function codeOf(thrown: unknown): StoreErrorCode {

@@ -241,6 +241,6 @@ test('a folder that does not exist is named', async () => {
 
   await expect(openQueue(`${file.folder}/none/queue.db`)).rejects.toMatchObject({
     code: 'misconfigured',
-    message: `sqlite open: there is no folder ${file.folder}/none`,
+    message: `sqlite open: cannot open ${file.folder}/none/queue.db: there is no folder ${file.folder}/none; create it first`,
   })
 })
