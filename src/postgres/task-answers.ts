@@ -1,5 +1,5 @@
 import type { HeldTask, TaskKey, TaskVerdict } from '../store/tasks.ts'
-import { text, whole, wholes, wholesOrNull, type Row } from './wire.ts'
+import { text, whole, wholeOrNull, wholes, wholesOrNull, type Row } from './wire.ts'
 
 // Rows of the procedures for tasks turned into what the port speaks of.
 
@@ -20,6 +20,7 @@ export function toHeldTask(row: Row): HeldTask {
     iid: whole(row, 'iid'),
     execution: whole(row, 'execution'),
     command: whole(row, 'command'),
+    token: wholeOrNull(row, 'token'),
     id: text(row, 'id'),
     workflow: text(row, 'workflow'),
     activity: text(row, 'activity'),

@@ -96,6 +96,7 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
           iid,
           execution: 1,
           command: 9,
+          token: 7,
           attempt: 1,
           details: null,
           silentMs: null,
@@ -220,6 +221,7 @@ function another(store: WorkflowStore): Promise<Registered> {
 function newTask(command: number, more: Partial<NewTask> = {}): NewTask {
   return {
     command,
+    token: 7,
     activity: 'charge',
     input: 'x',
     tag: '',
@@ -252,8 +254,8 @@ function some<T>(make: (iid: number) => T): T[] {
 }
 
 /** The second task of each of these instances is held by the runtime. */
-function heldOnes(): (TaskKey & { attempt: number })[] {
-  return some((iid) => ({ iid, execution: 1, command: 2, attempt: 1 }))
+function heldOnes(): (TaskKey & { token: null; attempt: number })[] {
+  return some((iid) => ({ iid, execution: 1, command: 2, token: null, attempt: 1 }))
 }
 
 /** Brings about what the calls reach only with tasks that are there: all is planned then. */
@@ -271,7 +273,13 @@ async function livesOfAFew(store: WorkflowStore, runtime: Registered): Promise<v
     batch(runtime, { starts: [start(runtime, iid, { effects: effects({ tasks }) })] }),
   )
   await claimTasks(store, runtime, ANY_TAG)
-  const keys = [1, 2, 3, 5].map((command) => ({ iid, execution: 1, command, attempt: 1 }))
+  const keys = [1, 2, 3, 5].map((command) => ({
+    iid,
+    execution: 1,
+    command,
+    token: 7,
+    attempt: 1,
+  }))
   await store.beat(
     runtime.runtime,
     keys.map((key) => ({ ...key, details: null, silentMs: 0, local: null })),

@@ -31,6 +31,7 @@ export function tasksValue({ starts, turns }: Pick<CommitBatch, 'starts' | 'turn
     listOf(dropped.map(({ iid }) => iid)),
     listOf(dropped.map(({ execution }) => execution)),
     listOf(dropped.map(({ command }) => command)),
+    tokenList(placed),
   ])
 }
 
@@ -65,6 +66,11 @@ function taskLists(
     numbers(({ limit }) => limit?.rate?.perMs ?? null),
     listOf(epochs),
   ]
+}
+
+/** Comes last: versions before it have no such list. */
+function tokenList(placed: readonly PlacedTask[]): string {
+  return listOf(placed.map(({ task }) => task.token))
 }
 
 /** What a runtime serves, as `ready_lanes` takes it. What has no tag has an empty one. */
@@ -110,6 +116,7 @@ export function resultLists(results: readonly TaskResult[]): string[] {
       'finishTasks',
       results.map(({ end }) => ('payload' in end ? end.payload : '')),
     ),
+    listOf(results.map(({ token }) => token)),
   ]
 }
 
@@ -125,6 +132,7 @@ export function beatLists(beats: readonly Beat[]): string[] {
     ),
     listOf(beats.map(({ local }) => local && local.epoch)),
     localsValue(beats),
+    listOf(beats.map(({ token }) => token)),
   ]
 }
 
@@ -138,5 +146,5 @@ function localsValue(beats: readonly Beat[]): string {
     placed.push({ iid, execution, task: { ...local.task, command, attempts: attempt } })
   }
   if (placed.length === 0) return ''
-  return packLists('beat', taskLists('beat', placed, epochs))
+  return packLists('beat', [...taskLists('beat', placed, epochs), tokenList(placed)])
 }

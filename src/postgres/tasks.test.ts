@@ -214,7 +214,14 @@ test('a beat waits for nobody who has the task locked', async () => {
 
   const wanted = await opened.store.beat(
     runtime.runtime,
-    tasks.map((task) => ({ ...keyOf(task), attempt: 1, details: '1', silentMs: 5, local: null })),
+    tasks.map((task) => ({
+      ...keyOf(task),
+      token: 7,
+      attempt: 1,
+      details: '1',
+      silentMs: 5,
+      local: null,
+    })),
   )
   await user.query('rollback')
 
@@ -237,6 +244,7 @@ test('results wait for whoever has their task locked, and then see what became o
     runtime.runtime,
     tasks.map((task) => ({
       ...keyOf(task),
+      token: 7,
       attempt: 1,
       end: { kind: 'completed', payload: '"late"' },
     })),
@@ -389,6 +397,7 @@ function request({ runtime }: Registered, more: Partial<TaskRequest> = {}): Task
 function newTask(command: number, more: Partial<NewTask> = {}): NewTask {
   return {
     command,
+    token: 7,
     activity: 'charge',
     input: '1',
     tag: '',

@@ -95,8 +95,14 @@ async function inSession(session: Session, place: Place): Promise<End> {
 async function run(session: Session, { schema, idleLimitMs, work }: Place): Promise<End> {
   const { runtime, iid, execution, command, by, code } = work
   const [epoch, attempt] = 'epoch' in by ? [by.epoch, null] : [null, by.attempt]
+  const [turn, token] = 'epoch' in by ? [by.turn, null] : [null, by.token]
   const judged = [runtime, iid, execution, command, epoch, attempt]
-  const begun = await ask(session, schema, 'begin_transaction', [...judged, idleLimitMs])
+  const begun = await ask(session, schema, 'begin_transaction', [
+    ...judged,
+    idleLimitMs,
+    turn,
+    token,
+  ])
   if (begun === null) return REFUSED
 
   using parting = lastWords(session)
@@ -116,7 +122,7 @@ async function run(session: Session, { schema, idleLimitMs, work }: Place): Prom
     return queries.lost === undefined ? { thrown } : blame(queries.lost)
   }
   try {
-    const values = [begun, ...judged, payload]
+    const values = [begun, ...judged, payload, turn, token]
     const verdict = await ask(session, schema, 'finish_transaction', values)
     if (verdict === 'd') return DONE
     return verdict === 'r' ? REFUSED : { thrown: endedItself() }

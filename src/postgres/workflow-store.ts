@@ -103,7 +103,11 @@ export function postgresWorkflowStore(
     },
 
     onPromotion(told) {
-      watch.onPromotion = told
+      const before = watch.onPromotion
+      watch.onPromotion = () => {
+        before?.()
+        told()
+      }
     },
 
     keepLease: (request) => keepLease(settings, request),
@@ -174,6 +178,8 @@ export function postgresWorkflowStore(
           'send',
           deliveries.map(({ payload }) => payload),
         ),
+        listOf(deliveries.map(({ known }) => known?.turn ?? null)),
+        listOf(deliveries.map(({ known }) => known?.at ?? null)),
       ])
     },
 

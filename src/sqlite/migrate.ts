@@ -6,6 +6,7 @@ import { TASKS } from './migrations/0003_tasks.ts'
 import { RETENTION } from './migrations/0004_retention.ts'
 import { ABSENCES } from './migrations/0005_absences.ts'
 import { VERSIONS } from './migrations/0006_versions.ts'
+import { TASK_TOKENS } from './migrations/0007_task_tokens.ts'
 import type { SqliteSettings } from './options.ts'
 import { QUEUES } from './queue/migrations/0001_queues.ts'
 
@@ -24,7 +25,7 @@ interface Schema {
 const SCHEMAS: Readonly<Record<SqliteSettings['holds'], Schema>> = {
   workflows: {
     applicationId: APPLICATION_ID,
-    migrations: [INSTANCES, MESSAGES, TASKS, RETENTION, ABSENCES, VERSIONS],
+    migrations: [INSTANCES, MESSAGES, TASKS, RETENTION, ABSENCES, VERSIONS, TASK_TOKENS],
   },
   queues: { applicationId: QUEUE_APPLICATION_ID, migrations: [QUEUES] },
 }

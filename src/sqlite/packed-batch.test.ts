@@ -29,6 +29,7 @@ const task = fc.record({
   tag: fc.string(),
   session: fc.string(),
   options: fc.string(),
+  token: whole,
   attempts: whole,
   startBy: fc.option(whole),
   limit: fc.option(limit),

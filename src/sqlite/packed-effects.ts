@@ -31,10 +31,11 @@ export function packEffects(effects: Effects, numbers: number[], texts: string[]
 }
 
 function packTask(task: NewTask, numbers: number[], texts: string[]): void {
-  numbers.push(task.command, task.attempts, task.startBy ?? NONE, task.limit === null ? 0 : 1)
+  const { command, token, attempts, startBy, limit } = task
+  numbers.push(command, token, attempts, startBy ?? NONE, limit === null ? 0 : 1)
   texts.push(task.activity, task.input, task.tag, task.session, task.options)
-  if (task.limit === null) return
-  const { key, concurrency, rate } = task.limit
+  if (limit === null) return
+  const { key, concurrency, rate } = limit
   texts.push(key)
   numbers.push(concurrency ?? NONE, rate?.count ?? NONE, rate?.perMs ?? NONE)
 }
@@ -74,9 +75,11 @@ export function unpackEffects(reader: PackedReader): Effects {
 
 function unpackTask(reader: PackedReader): NewTask {
   const { number, text } = reader
-  const [command, attempts, startBy, limited] = [number(), number(), number(), number()]
+  const [command, token, attempts] = [number(), number(), number()]
+  const [startBy, limited] = [number(), number()]
   return {
     command,
+    token,
     attempts,
     startBy: startBy === NONE ? null : startBy,
     activity: text(),

@@ -8,6 +8,7 @@ import { findTask, isHeldBy } from './operations/tasks.ts'
 export type Judged = Omit<Transact, 'code'>
 
 const RESULT = 'select 1 from inbox where iid = ? and execution = ? and command = ?'
+const TURN = 'select 1 from history where iid = ? and execution = ? and turn = ?'
 const OWNED = 'select 1 from runs where iid = ? and owner = ? and epoch = ? and held = 0'
 
 /**
@@ -19,8 +20,9 @@ const OWNED = 'select 1 from runs where iid = ? and owner = ? and epoch = ? and 
 export function mayTransact(tx: Transaction, work: Judged): boolean {
   const { runtime, iid, execution, command, by } = work
   if (tx.sql(RESULT).get(iid, execution, command) !== undefined) return false
-  if ('attempt' in by) return isHeldBy(findTask(tx, work), runtime, by.attempt)
-  return tx.sql(OWNED).get(iid, runtime, by.epoch) !== undefined
+  if ('attempt' in by) return isHeldBy(findTask(tx, work), runtime, by)
+  if (tx.sql(OWNED).get(iid, runtime, by.epoch) === undefined) return false
+  return tx.sql(TURN).get(iid, execution, by.turn) !== undefined
 }
 
 /** Puts the result into the inbox of the instance; what was a task is none any more. */
@@ -30,6 +32,6 @@ export function storeResult(tx: Transaction, work: Judged, payload: string): voi
   if ('epoch' in by) send(tx, [{ ...key, kind: 'completed', payload }])
   else {
     const end = { kind: 'completed', payload } as const
-    finishTasks(tx, runtime, [{ ...key, attempt: by.attempt, end }])
+    finishTasks(tx, runtime, [{ ...key, ...by, end }])
   }
 }

@@ -28,6 +28,12 @@ export interface Delivery {
   readonly execution: number
   readonly command: number
   readonly payload: string
+  /**
+   * The last turn of that execution that its sender knows of. A store whose history does not have it,
+   * at the same time, drops the result: it belongs to what a failover lost. Left out, nothing is
+   * compared.
+   */
+  readonly known?: { readonly turn: number; readonly at: number }
 }
 
 /** Something for an instance by its id, from anybody. */

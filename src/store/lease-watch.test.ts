@@ -209,6 +209,7 @@ test('an activity that hangs is named, and is not handed to others if it is a ta
     iid: 7,
     execution: 2,
     command: 3,
+    token: null,
     attempt: 4,
     end: { kind: 'release', delayMs: 3_600_000 },
   }

@@ -151,7 +151,7 @@ export class LeaseWatch {
     if (activity === undefined) return
     const { execution, command, attempt } = activity
     const end = { kind: 'release', delayMs: SHELVED_MS } as const
-    await this.#store.finishTasks(runtime, [{ iid, execution, command, attempt, end }])
+    await this.#store.finishTasks(runtime, [{ iid, execution, command, token: null, attempt, end }])
   }
 
   #inTime<T>(promise: Promise<T>): Promise<T> {

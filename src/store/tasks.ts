@@ -3,9 +3,11 @@
 //   K1. A task is known by (instance, execution, command). A second one under that key is dropped.
 //   K2. It is held by a runtime, not by a clock: it is free again when that runtime is dead, closes,
 //       or gives it back. Only one with a limit on its silence is free again after that, too.
-//   K3. The attempt is the token: what the holder writes is judged on (runtime, attempt). A result is
-//       taken from anybody while the task is there: the first one wins.
+//   K3. What the holder writes is judged on (runtime, attempt). A completion is taken from anybody
+//       while the task is there: the first one wins.
 //   K4. A result goes into the inbox of its instance in the transaction that removes the task.
+//   K5. A task has a random token, and whatever is written about it has to name that token. After a
+//       failover that lost the latest writes the same key may belong to another call.
 
 import type { Iid } from './instances.ts'
 
@@ -28,6 +30,8 @@ export interface TaskLimit {
 /** A task that a turn asks for. */
 export interface NewTask {
   readonly command: number
+  /** A random integer; the same each time this task is sent. See K5. */
+  readonly token: number
   readonly activity: string
   /** Encoded. */
   readonly input: string
@@ -79,6 +83,8 @@ export interface TaskRequest extends TaskInterest {
 
 /** A task that is now held by the runtime that asked. */
 export interface HeldTask extends TaskKey {
+  /** `NewTask.token`; `null` for a task that an older version made. */
+  readonly token: number | null
   /** The instance's id, as callers know it. */
   readonly id: string
   readonly workflow: string
@@ -115,6 +121,11 @@ export type TaskEnd =
 
 /** What a runtime says about a task that it held. */
 export interface TaskResult extends TaskKey {
+  /**
+   * Of the task as it was claimed: one with another token is not meant (K5). Without one, only the
+   * runtime and the attempt are compared, and only a task that has none either is completed.
+   */
+  readonly token: number | null
   readonly attempt: number
   readonly end: TaskEnd
 }
@@ -128,6 +139,8 @@ export interface TaskVerdict {
 
 /** A sign of life of an attempt. */
 export interface Beat extends TaskKey {
+  /** Of the task as it was claimed, or as it is to be made; `null` is not compared. */
+  readonly token: number | null
   readonly attempt: number
   /** Encoded; `null` leaves what was told before. */
   readonly details: string | null

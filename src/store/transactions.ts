@@ -7,8 +7,13 @@ import type { WorkflowStore } from './workflow-store.ts'
 /** User code whose effects and whose result are committed together. */
 export interface Transact extends TaskKey {
   readonly runtime: number
-  /** What it is judged on: the epoch of the owner, or the attempt of the holder of a task. */
-  readonly by: { readonly epoch: number } | { readonly attempt: number }
+  /**
+   * What it is judged on: the epoch of the owner and the last turn that it knows of, which the store
+   * has to have; or the attempt of the holder of a task and its token.
+   */
+  readonly by:
+    | { readonly epoch: number; readonly turn: number }
+    | { readonly attempt: number; readonly token: number | null }
   /** Runs inside the transaction, with what the store's transactions are made of; its result, encoded. */
   readonly code: (tx: unknown) => string | Promise<string>
 }

@@ -48,7 +48,7 @@ export interface WorkflowStore extends TaskStore {
   /** The store's clock, in milliseconds since 1970: the only one that decides what is due. */
   now(): Promise<number>
   /**
-   * Has `told` called before anything is sent to a server that has taken the place of another: that
+   * Has `told` called, each that was given, before anything is sent to a server that has taken the place of another: that
    * one's latest writes may be missing there. What was asked for earlier fails, as if the connection
    * were lost. Not every store can.
    */

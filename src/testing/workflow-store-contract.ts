@@ -12,6 +12,7 @@ import { describeJudgement } from './contract/judgement.ts'
 import { describeLateStarts } from './contract/late-starts.ts'
 import { describeLeases } from './contract/leases.ts'
 import { describeLocalBeats } from './contract/local-beats.ts'
+import { describeLostWrites } from './contract/lost-writes.ts'
 import { describeMail } from './contract/mail.ts'
 import { describeOverruledOwners } from './contract/overruled-owners.ts'
 import { describeOwnership } from './contract/ownership.ts'
@@ -117,6 +118,7 @@ export function describeWorkflowStore(
     describeTaskClaims(contract)
     describeTaskTags(contract)
     describeTaskResults(contract)
+    describeLostWrites(contract)
     describeTaskBeats(contract)
     describeLocalBeats(contract)
     describeTaskLimits(contract)

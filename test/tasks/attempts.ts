@@ -59,6 +59,7 @@ export class TestCall extends ActivityCall {
   readonly workflow = 'test'
   readonly idempotencyKey = 'key'
   readonly lastHeartbeat = undefined
+  readonly token = 1
   readonly key: TaskKey
 
   constructor(host: CallHost, given: Partial<Called> = {}, attempt = 1, command = 1) {

@@ -18,6 +18,7 @@ export function heldTask(command: number, given: Partial<HeldTask> = {}): HeldTa
     iid: 1,
     execution: 1,
     command,
+    token: 1,
     id: 'i',
     workflow: 'test',
     activity: 'work',

@@ -46,7 +46,9 @@ describe('a takeover', () => {
     const first = await begun(scene)
     const { runtime, epoch } = await scene.takeOver()
 
-    const second = store.transact(scene.work(scene.adds('second'), { runtime, by: { epoch } }))
+    const second = store.transact(
+      scene.work(scene.adds('second'), { runtime, by: { epoch, turn: 1 } }),
+    )
     await waitsForFirst(scene)
     first.finish()
 
@@ -66,7 +68,9 @@ describe('a takeover', () => {
       const old = await judged(scene)
       const { runtime, epoch } = await scene.takeOver()
 
-      const next = store.transact(scene.work(scene.adds('new'), { runtime, by: { epoch } }))
+      const next = store.transact(
+        scene.work(scene.adds('new'), { runtime, by: { epoch, turn: 1 } }),
+      )
       await waitsForFirst(scene)
       await old(ending)
 

@@ -58,7 +58,7 @@ export async function openScene(open: () => Promise<OpenedStore>): Promise<Scene
       execution: 1,
       command: 1,
       runtime: owner.runtime,
-      by: { epoch: 1 },
+      by: { epoch: 1, turn: 1 },
       code,
       ...more,
     }),
@@ -123,6 +123,7 @@ function insertEntry(
 
 const TASK: NewTask = {
   command: 1,
+  token: 7,
   activity: 'pay',
   input: 'null',
   tag: '',

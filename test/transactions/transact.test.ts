@@ -8,7 +8,7 @@ const unreached: Transact['code'] = () => {
 }
 
 const asTask = (scene: Scene, code: Transact['code'], runtime: number, attempt: number) =>
-  scene.under.store.transact(scene.work(code, { runtime, by: { attempt } }))
+  scene.under.store.transact(scene.work(code, { runtime, by: { attempt, token: 7 } }))
 const tasksOf = async ({ under, iid }: Scene) =>
   (await under.store.load([{ iid, after: 0 }]))[0]!.tasks
 
@@ -81,9 +81,9 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
 
     expect(await store.transact(scene.work(unreached))).toBe('refused')
     expect(await store.transact(scene.work(unreached, { runtime }))).toBe('refused')
-    expect(await store.transact(scene.work(scene.adds('b'), { runtime, by: { epoch } }))).toBe(
-      'done',
-    )
+    expect(
+      await store.transact(scene.work(scene.adds('b'), { runtime, by: { epoch, turn: 1 } })),
+    ).toBe('done')
     expect(await scene.entries()).toEqual(['b'])
   })
 
@@ -149,7 +149,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
       expect(await asTask(scene, unreached, runtime, attempt + 1)).toBe('refused')
       expect(await asTask(scene, unreached, runtime + 1, attempt)).toBe('refused')
       await scene.under.store.finishTasks(runtime, [
-        { ...KEY, iid: scene.iid, attempt, end: { kind: 'release', delayMs: 0 } },
+        { ...KEY, iid: scene.iid, token: 7, attempt, end: { kind: 'release', delayMs: 0 } },
       ])
       expect(await asTask(scene, unreached, runtime, attempt)).toBe('refused')
       expect(await scene.entries()).toEqual([])

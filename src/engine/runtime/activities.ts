@@ -1,8 +1,8 @@
 import type { Delivery } from '../../store/inbox.ts'
 import type { NewTask, TaskKey } from '../../store/tasks.ts'
 import { ActivityCall, type Called, type CallHost } from './activity-call.ts'
-import { type ActivityWork, deadlineOf, newTask } from './activity-work.ts'
-import type { Copy } from './copy.ts'
+import { type ActivityWork, deadlineOf, newTask, newTaskToken } from './activity-work.ts'
+import { type Copy, lastTurnOf } from './copy.ts'
 import { logAttempt } from './log-attempt.ts'
 import { type AttemptEnd, type AttemptHost, runAttempt } from './run-attempt.ts'
 import type { Slots } from './slots.ts'
@@ -99,7 +99,8 @@ export class Activities {
   /** Told to stop and completed all the same: whoever has the instance now need not do it again. */
   #finishedLate({ copy, key }: LocalCall, end: AttemptEnd): void {
     if (!copy.overruled || end.kind !== 'completed') return
-    this.#host.handOver({ ...key, kind: 'completed', payload: end.payload })
+    const known = lastTurnOf(copy)
+    this.#host.handOver({ ...key, kind: 'completed', payload: end.payload, known })
   }
 }
 
@@ -110,6 +111,7 @@ export class LocalCall extends ActivityCall {
   readonly work: ActivityWork
   /** Whether it is a task by now, held by this runtime; `gone` when somebody took that away. */
   task: 'none' | 'held' | 'gone' = 'none'
+  #token: number | undefined
 
   constructor(host: CallHost, copy: Copy, command: number, work: ActivityWork, attempt: number) {
     super(host, calledBy(work), attempt)
@@ -135,6 +137,11 @@ export class LocalCall extends ActivityCall {
     return { iid: this.copy.iid, execution: this.copy.generation, command: this.command }
   }
 
+  /** Of the task that it is, or may become. */
+  get token(): number {
+    return (this.#token ??= newTaskToken())
+  }
+
   get idempotencyKey(): string {
     return idempotencyKey(this.copy, this.command)
   }
@@ -147,11 +154,11 @@ export class LocalCall extends ActivityCall {
 }
 
 /** An activity of an owned instance, as a task. */
-export function taskFor(copy: Copy, command: number, work: ActivityWork): NewTask {
+export function taskFor(copy: Copy, command: number, work: ActivityWork, token?: number): NewTask {
   const attempts = copy.attempts.get(command)?.attempts ?? 0
   const event = copy.run.open.get(command)?.event
   const route = event?.type === 'activity' ? event : work.options
-  return newTask(work, route, command, idempotencyKey(copy, command), attempts)
+  return newTask(work, route, command, idempotencyKey(copy, command), attempts, token)
 }
 
 /** Known to every attempt of one call, whoever makes it. */

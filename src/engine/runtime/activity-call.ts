@@ -77,6 +77,8 @@ export abstract class ActivityCall implements ActivityContext, Attempt {
   abstract get workflow(): string
   abstract get idempotencyKey(): string
   abstract get key(): TaskKey
+  /** Of its task; of a call that is none, of the one that it may become. */
+  abstract get token(): number | null
   abstract get lastHeartbeat(): unknown
 
   get info(): ActivityContext['info'] {

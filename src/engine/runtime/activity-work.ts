@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+
 import { describe } from '../../base/describe.ts'
 import type { NewTask, TaskLimit } from '../../store/tasks.ts'
 import type { ActivityOptions, ResolvedActivityOptions } from '../activity-options.ts'
@@ -5,6 +7,9 @@ import type { ActivityContext } from '../context/activity-context.ts'
 import type { ActivityDefinition } from '../definitions.ts'
 import type { ResolvedRetry } from '../retry.ts'
 import { parseNow } from '../schema.ts'
+
+// As large as randomInt() can draw.
+const MAX_TOKEN = 2 ** 48 - 1
 
 /** What is needed to carry out an `activity` or `step` command. */
 export interface ActivityWork {
@@ -85,6 +90,11 @@ export interface TaskOptions {
   readonly givenAt?: number
 }
 
+/** A token for a task: like no other one, also in a database that gives out its numbers again. */
+export function newTaskToken(): number {
+  return randomInt(1, MAX_TOKEN)
+}
+
 /** An activity as a task. */
 export function newTask(
   work: ActivityWork,
@@ -92,6 +102,7 @@ export function newTask(
   command: number,
   idempotencyKey: string,
   attempts: number,
+  token = newTaskToken(),
 ): NewTask {
   const { retry, timeoutMs, heartbeatTimeoutMs } = work.options
   const [deadline, startBy] = [deadlineOf(work), startByOf(work)]
@@ -106,6 +117,7 @@ export function newTask(
   }
   return {
     command,
+    token,
     activity: work.name,
     input: work.input!,
     tag,

@@ -146,16 +146,17 @@ function isUntold(call: ActivityCall): call is LocalCall {
 
 function toBeat(call: ActivityCall, details: string | undefined): Beat {
   const { heartbeatTimeoutMs } = call.called
-  const { key, attempt } = call
+  const { key, token, attempt } = call
   return {
     ...key,
+    token,
     attempt,
     details: details ?? null,
     // The runtime itself keeps the limit. The store only sees what is written once in a while, and has
     // to notice when nobody writes any more.
     silentMs: heartbeatTimeoutMs === undefined ? null : heartbeatTimeoutMs + 2 * PACE_MS,
     local: isUntold(call)
-      ? { epoch: call.copy.epoch, task: taskFor(call.copy, call.command, call.work) }
+      ? { epoch: call.copy.epoch, task: taskFor(call.copy, call.command, call.work, call.token) }
       : null,
   }
 }

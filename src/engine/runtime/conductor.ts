@@ -277,6 +277,7 @@ export class Conductor {
     copy.state = 'resting'
     if (turn !== null) {
       copy.turn = turn.turn
+      copy.turnAt = turn.at
       copy.seq = turn.first + turn.count - 1
       this.departures.noLongerCareful(copy)
       this.copies.grow(copy, turn.events.length)

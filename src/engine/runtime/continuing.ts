@@ -80,6 +80,7 @@ export function nextCopy(
     seq: 1,
     startedAt: at,
     at,
+    turnAt: at,
     past: [{ at, events: [started] }],
     reopened: true,
   }

@@ -57,6 +57,8 @@ export interface Copy {
   epoch: number
   /** Last recorded turn; 0 before the first. */
   turn: number
+  /** When that turn was taken. */
+  turnAt: number
   /** Number of the last recorded event. */
   seq: number
   /** When the execution was started, by the store's clock. */
@@ -131,6 +133,11 @@ export function waitsForMail({ tasks }: Copy, { type, command }: CommandEvent): 
   return type === 'receive' || type === 'child' || tasks?.has(command) === true
 }
 
+/** The last turn of its execution that is recorded, by which a store knows whether it has it. */
+export function lastTurnOf({ turn, turnAt }: Copy): { readonly turn: number; readonly at: number } {
+  return { turn, at: turnAt }
+}
+
 /** What a load says about tasks of an instance takes the place of what was known. */
 export function tasksOf({ tasks }: Loaded): Copy['tasks'] {
   return tasks.length === 0 ? undefined : new Map(tasks.map((task) => [task.command, task]))
@@ -152,6 +159,7 @@ export function copyOf(
     seq: last === undefined ? 0 : last.first + last.count - 1,
     startedAt: loaded.history[0]?.at ?? 0,
     at: last?.at ?? 0,
+    turnAt: last?.at ?? 0,
     handedBytes: loaded.history.reduce((sum, { events }) => sum + events.length, 0),
     past,
     tasks: tasksOf(loaded),
@@ -183,6 +191,7 @@ export function newCopy({
     seq: 0,
     startedAt: 0,
     at: 0,
+    turnAt: 0,
     state: 'resting',
     past: undefined,
     arrivals: [],

@@ -169,6 +169,7 @@ describe('what is told', () => {
     const task = {
       command: 1,
       activity: 'ship',
+      token: 1,
       input: '',
       tag: '',
       session: '',

@@ -54,6 +54,10 @@ export class TaskCall extends ActivityCall {
     return { iid, execution, command }
   }
 
+  get token(): number | null {
+    return this.#task.token
+  }
+
   get lastHeartbeat(): unknown {
     const { beat } = this.#task
     return beat === null ? undefined : this.host.values.value(beat)

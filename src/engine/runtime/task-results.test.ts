@@ -41,7 +41,7 @@ function openResults() {
 
 function resultOf(command: number, payload: string): TaskResult {
   const end = { kind: 'completed', payload } as const
-  return { iid: 1, execution: 1, command, attempt: 1, end }
+  return { iid: 1, execution: 1, command, token: 1, attempt: 1, end }
 }
 
 describe('results of tasks', () => {

@@ -164,11 +164,12 @@ export class TaskRunner {
 
   /** Nobody waits for it, and nobody is to run it again: it is removed as if it had failed. */
   discard(call: LocalCall): void {
-    const { key, attempt } = call
+    const { key, token, attempt } = call
     this.abort([{ ...key, attempt }])
     const payload = this.#host.values.encodeError(new CancelledError(NOT_WANTED))
     this.results.add(this.#host.runtimeNumber(), {
       ...key,
+      token,
       attempt,
       end: { kind: 'failed', payload },
     })
@@ -207,7 +208,7 @@ export class TaskRunner {
       // It waits for a slot, and will get none any more.
       if (call.slots !== undefined || call.begun) continue
       this.#held.delete(nameOf(call.key))
-      this.#giveBack(runtime, { ...call.key, attempt: call.attempt }, 0)
+      this.#giveBack(runtime, attemptOf(call), 0)
     }
     let late = false
     const timer = this.#host.clock.after(drainMs, () => {
@@ -235,7 +236,7 @@ export class TaskRunner {
     // Told to stop, by this runtime's death or its close: that says nothing about the task.
     const told = aborted && !this.#isOut(call) ? ({ kind: 'release', delayMs: 0 } as const) : end
     if (told === end) logAttempt(this.#host, call, end)
-    this.results.add(held.runtime, { ...call.key, attempt: call.attempt, end: told })
+    this.results.add(held.runtime, { ...attemptOf(call), end: told })
   }
 
   /** The number it was begun under is dead; whoever took the task over may be slower. */
@@ -243,7 +244,7 @@ export class TaskRunner {
     const runtime = this.#lost.get(call)
     this.#lost.delete(call)
     if (runtime === undefined || end.kind !== 'completed') return
-    this.results.add(runtime, { ...call.key, attempt: call.attempt, end })
+    this.results.add(runtime, { ...attemptOf(call), end })
   }
 
   async perform(call: ActivityCall): Promise<void> {
@@ -290,7 +291,7 @@ export class TaskRunner {
     // What ended meanwhile may not have been heard of by the store when it looked.
     const known = new Set([...before, ...this.#knownNames()])
     const unknown = held.filter((key) => !known.has(nameOf(key)))
-    const releases = unknown.map((task) => releaseOf(task))
+    const releases = unknown.map((task) => releaseOf({ ...task, token: null }))
     if (releases.length > 0) await store.finishTasks(runtime, releases)
   }
 
@@ -389,10 +390,15 @@ interface HeldCall {
 }
 
 /** A task, and which attempt at it. */
-type HeldKey = TaskKey & { readonly attempt: number }
+type HeldKey = Omit<TaskResult, 'end'>
 
-function releaseOf({ iid, execution, command, attempt }: HeldKey, delayMs = 0): TaskResult {
-  return { iid, execution, command, attempt, end: { kind: 'release', delayMs } }
+function attemptOf({ key, token, attempt }: ActivityCall): HeldKey {
+  return { ...key, token, attempt }
+}
+
+function releaseOf(task: HeldKey, delayMs = 0): TaskResult {
+  const { iid, execution, command, token, attempt } = task
+  return { iid, execution, command, token, attempt, end: { kind: 'release', delayMs } }
 }
 
 function keysOf({ id, workflow, execution, activity, attempt }: HeldTask): object {

@@ -193,8 +193,8 @@ export class Workforce {
     const { store } = this.#host
     const by =
       call instanceof LocalCall && call.task === 'none'
-        ? { epoch: call.copy.epoch }
-        : { attempt: call.attempt }
+        ? { epoch: call.copy.epoch, turn: call.copy.turn }
+        : { attempt: call.attempt, token: call.token }
     const runtime = this.#host.runtimeNumber()
     // The store lets one in at a time. Whoever was before may have brought the result, and the owner may
     // have taken it since: then this attempt is not wanted any more, and only this process knows.

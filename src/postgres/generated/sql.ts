@@ -399,6 +399,28 @@ drop function if exists wake_tasks;
 drop function if exists claim;
 `,
   },
+  {
+    name: 'migrations/0008_task_tokens',
+    checksum: '2e5e2f4c6c77c1af',
+    worksWith: '0007',
+    sql: `-- Results name the task they belong to. Numbers of instances, executions and commands are used again
+-- after a failover that lost the latest writes; tokens are random, and are not.
+-- Works with 0007.
+
+-- Null for what a version made that does not know of them.
+alter table tasks add column token bigint;
+
+-- These take or answer more from now on.
+drop function if exists finish_tasks;
+drop function if exists held_tasks;
+drop function if exists are_held;
+drop function if exists beat_tasks;
+drop function if exists begin_transaction;
+drop function if exists finish_transaction;
+drop function if exists may_transact;
+drop function if exists send;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -551,14 +573,16 @@ $$;
   },
   {
     name: 'procedures/are_held',
-    checksum: 'a3be16ba5efb64ad',
+    checksum: 'b9824795509c47f2',
     sql: `-- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
 create or replace function are_held(
   p_runtime integer,
   p_iids bigint[],
   p_executions integer[],
   p_commands integer[],
-  p_attempts integer[]
+  p_attempts integer[],
+  -- Of the tasks that are meant; a null is not compared.
+  p_tokens bigint[] default null
 )
   returns text
   language plpgsql
@@ -573,16 +597,22 @@ begin
   return (
     select coalesce(
       string_agg(
-        case when t.held_by = p_runtime and t.attempts = g.attempt then 't' else 'f' end,
+        case
+          when t.held_by = p_runtime
+            and t.attempts = g.attempt
+            and (g.token is null or t.token = g.token)
+            then 't'
+          else 'f'
+        end,
         '' order by g.place
       ),
       ''
     )
-    from unnest(p_iids, p_executions, p_commands, p_attempts) with ordinality
-      as g (iid, execution, command, attempt, place)
+    from unnest(p_iids, p_executions, p_commands, p_attempts, p_tokens) with ordinality
+      as g (iid, execution, command, attempt, token, place)
     -- By the key alone: with more conditions, another index may be planned, and read through.
     left join lateral (
-      select t.held_by, t.attempts
+      select t.held_by, t.attempts, t.token
       from tasks as t
       where t.iid = g.iid
         and t.execution = g.execution
@@ -614,7 +644,7 @@ $$;
   },
   {
     name: 'procedures/beat_tasks',
-    checksum: '1e15372a3ed47837',
+    checksum: 'ec103f13f8926c41',
     sql: `-- Records signs of life. One letter for each, t or f: whether the attempt is still wanted, and this
 -- runtime's.
 --
@@ -632,6 +662,8 @@ create or replace function beat_tasks(
   p_details text,
   p_epochs integer[],
   p_locals text,
+  -- Null from versions that do not know of them; a null is not compared.
+  p_tokens bigint[] default null,
   out wanted text
 )
   language plpgsql
@@ -659,7 +691,7 @@ begin
   perform be_durable();
 
   if p_locals <> '' then
-    v_known := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts);
+    v_known := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
     v_strange := array(
       select g.place
       from unnest(p_iids, p_epochs) with ordinality as g (iid, epoch, place)
@@ -672,7 +704,7 @@ begin
         and r.iid is null
         and substr(v_known, g.place::integer, 1) = 'f'
     );
-    v_locals := split_lists(p_locals, 15);
+    v_locals := split_lists(p_locals, case when p_tokens is null then 15 else 16 end);
     perform insert_tasks(
       array(select distinct l.iid from unnest(v_locals[1]::bigint[]) as l (iid)),
       v_locals,
@@ -684,11 +716,12 @@ begin
     select t.iid, t.execution, t.command, g.silent_ms, g.told, g.details
     from unnest(
       p_iids, p_executions, p_commands, p_attempts, p_silent_ms, p_told,
-      split_texts(p_details, v_size)
-    ) with ordinality as g (iid, execution, command, attempt, silent_ms, told, details, place)
+      split_texts(p_details, v_size), p_tokens
+    ) with ordinality
+      as g (iid, execution, command, attempt, silent_ms, told, details, token, place)
     -- By the key alone: with more conditions, another index may be planned, and read through.
     cross join lateral (
-      select t.iid, t.execution, t.command, t.held_by, t.attempts
+      select t.iid, t.execution, t.command, t.held_by, t.attempts, t.token
       from tasks as t
       where t.iid = g.iid
         and t.execution = g.execution
@@ -699,6 +732,7 @@ begin
     ) as t
     where t.held_by = p_runtime
       and t.attempts = g.attempt
+      and (g.token is null or t.token = g.token)
       and g.place <> all (v_strange)
   ),
   written as (
@@ -718,7 +752,7 @@ begin
     perform touch_sessions(p_runtime, v_sessions, v_clock);
   end if;
 
-  wanted := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts);
+  wanted := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
   if cardinality(v_strange) > 0 then
     wanted := (
       select string_agg(
@@ -734,7 +768,7 @@ $$;
   },
   {
     name: 'procedures/begin_transaction',
-    checksum: '01fa2895a70bce95',
+    checksum: 'a899db06232a6f3c',
     sql: `-- The first statement of a transaction in which the code of a user runs. Answers with the number of
 -- the transaction, by which finish_transaction() knows it again; null when the code must not run.
 --
@@ -751,6 +785,9 @@ create or replace function begin_transaction(
   p_attempt integer,
   -- How long the code may let the connection wait between two statements.
   p_idle_ms integer,
+  -- As may_transact() takes them; null from versions that do not know of them.
+  p_turn integer default null,
+  p_token bigint default null,
   out xid text
 )
   language plpgsql
@@ -766,7 +803,9 @@ begin
   perform pg_advisory_xact_lock(hashtextextended(v_key, 0));
   perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
   -- A new statement, and so a new snapshot: it sees what the lock waited for.
-  if may_transact(p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt) then
+  if may_transact(
+    p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt, p_turn, p_token
+  ) then
     xid := pg_current_xact_id();
   end if;
 end
@@ -825,10 +864,11 @@ $$;
   },
   {
     name: 'procedures/change_tasks',
-    checksum: '554f51b72cb7339b',
+    checksum: 'f64188e1a949eb22',
     sql: `-- Adds the tasks that turns ask for, and removes those that nobody waits for any more, whoever
 -- holds them: for the instances that are in p_done. p_tasks are lists: those of insert_tasks(),
--- and then instances, executions (null for the current one) and commands of what is dropped.
+-- and then instances, executions (null for the current one) and commands of what is dropped; last
+-- come the tokens of the tasks, which older versions do not send.
 create or replace function change_tasks(p_done bigint[], p_tasks text)
   returns void
   language plpgsql
@@ -838,13 +878,15 @@ create or replace function change_tasks(p_done bigint[], p_tasks text)
   set enable_seqscan to off
 as $$
 declare
-  v_lists text[] := split_lists(p_tasks, 18);
+  v_lists text[] := split_lists(
+    p_tasks, case when cardinality(string_to_array(p_tasks, e'\\x02')) = 18 then 18 else 19 end
+  );
   v_iids bigint[];
   v_executions integer[];
   v_commands integer[];
 begin
   if v_lists[1] <> '{}' then
-    perform insert_tasks(p_done, v_lists[1:15], null);
+    perform insert_tasks(p_done, v_lists[1:15] || v_lists[19], null);
   end if;
 
   -- Last, since a turn may drop what it asked for.
@@ -2719,12 +2761,12 @@ $$;
   },
   {
     name: 'procedures/finish_tasks',
-    checksum: 'dfdaed8c3515c8f7',
+    checksum: 'ada6e979e7bcd9f6',
     sql: `-- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
 -- the owners of the instances.
 --
--- A result that completes a task is taken from anybody; anything else only from the attempt that is
--- under way, at a runtime that is alive.
+-- A result that completes a task is taken from anybody who names the token of the task; anything else
+-- only from the attempt that is under way, at a runtime that is alive.
 create or replace function finish_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -2735,6 +2777,8 @@ create or replace function finish_tasks(
   p_ends smallint[],
   p_delays bigint[],
   p_payloads text,
+  -- Null from versions that do not know of them: then they are not compared.
+  p_tokens bigint[] default null,
   out verdicts text,
   out owners integer[]
 )
@@ -2763,13 +2807,13 @@ begin
     from (
       -- In one order, so that two who finish the same tasks cannot block each other.
       select *
-      from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends) with ordinality
-        as g (iid, execution, command, attempt, ending, place)
+      from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends, p_tokens) with ordinality
+        as g (iid, execution, command, attempt, ending, token, place)
       order by g.iid, g.execution, g.command
     ) as g
     -- By the key alone: with more conditions, another index may be planned, and read through.
     cross join lateral (
-      select t.number, t.session, t.held_by, t.attempts
+      select t.number, t.session, t.held_by, t.attempts, t.token
       from tasks as t
       where t.iid = g.iid
         and t.execution = g.execution
@@ -2777,8 +2821,14 @@ begin
       limit 1
       for update
     ) as t
-    where g.ending = 1
-      or v_alive and t.held_by = p_runtime and t.attempts = g.attempt
+    where case
+      when g.ending = 1 then p_tokens is null or t.token is not distinct from g.token
+      else
+        v_alive
+        and t.held_by = p_runtime
+        and t.attempts = g.attempt
+        and (g.token is null or t.token = g.token)
+    end
   )
   select array_agg(l.place), array_agg(l.session)
   into v_done, v_sessions
@@ -2859,7 +2909,7 @@ $$;
   },
   {
     name: 'procedures/finish_transaction',
-    checksum: 'c250d965ba6c412f',
+    checksum: '0de6f6b2953cd85a',
     sql: `-- The last statement of a transaction in which the code of a user ran: puts its result into the inbox.
 -- Answers d (done), r (refused: to be rolled back), or e (this is not the transaction any more that
 -- begin_transaction() began: the code has ended it).
@@ -2882,6 +2932,9 @@ create or replace function finish_transaction(
   p_epoch integer,
   p_attempt integer,
   p_payload text,
+  -- As may_transact() takes them; null from versions that do not know of them.
+  p_turn integer default null,
+  p_token bigint default null,
   out verdict text
 )
   language plpgsql
@@ -2898,7 +2951,9 @@ begin
     return;
   end if;
   verdict := 'r';
-  if not may_transact(p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt) then
+  if not may_transact(
+    p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt, p_turn, p_token
+  ) then
     return;
   end if;
   perform be_durable();
@@ -3065,7 +3120,7 @@ $$;
   },
   {
     name: 'procedures/held_tasks',
-    checksum: 'f31f71435165c055',
+    checksum: 'f01e635ecb21cfb5',
     sql: `-- Tasks that a runtime has been given, with all it needs to run them; oldest first.
 create or replace function held_tasks(
   p_runtime integer,
@@ -3086,7 +3141,8 @@ create or replace function held_tasks(
     options text,
     attempt integer,
     deaths smallint,
-    beat text
+    beat text,
+    token bigint
   )
   language plpgsql
   stable
@@ -3101,7 +3157,7 @@ begin
   return query
   select
     t.iid, t.execution, t.command, i.id, w.name, t.activity, t.input, t.tag,
-    coalesce(t.session, ''), t.options, t.attempts, t.deaths, t.beat
+    coalesce(t.session, ''), t.options, t.attempts, t.deaths, t.beat, t.token
   from unnest(p_iids, p_executions, p_commands) as g (iid, execution, command)
   -- By the key alone: with more conditions, another index may be planned, and read through.
   cross join lateral (
@@ -3645,11 +3701,11 @@ $$;
   },
   {
     name: 'procedures/insert_tasks',
-    checksum: '2c2502c2ef063824',
+    checksum: '47750c06a0c0dd88',
     sql: `-- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
 -- current execution. A second task of a command is dropped, and one that has its result. p_lists are
 -- the columns of \`new\`, in their order; an execution of null stands for the current one, and a
--- limit's key follows a "=".
+-- limit's key follows a "=". Versions before the tokens leave these out.
 --
 -- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
 -- the epochs given.
@@ -3677,10 +3733,10 @@ begin
       split_texts(p_lists[7], v_size), split_texts(p_lists[8], v_size),
       p_lists[9]::integer[], p_lists[10]::bigint[], split_texts(p_lists[11], v_size),
       p_lists[12]::integer[], p_lists[13]::integer[], p_lists[14]::bigint[],
-      p_lists[15]::integer[]
+      p_lists[15]::integer[], p_lists[16]::bigint[]
     ) as n (
       iid, execution, command, activity, input, tag, session, options, attempts, start_by,
-      limit_key, concurrency, rate_count, rate_ms, epoch
+      limit_key, concurrency, rate_count, rate_ms, epoch, token
     )
     cross join lateral (
       select i.execution
@@ -3703,12 +3759,12 @@ begin
   added as (
     insert into tasks (
       iid, execution, command, activity, input, tag, session, options, attempts, start_by,
-      limit_key, concurrency, rate_count, rate_ms, held_by, lane
+      limit_key, concurrency, rate_count, rate_ms, held_by, lane, token
     )
     select
       n.iid, n.current, n.command, n.activity, n.input, n.tag, nullif(n.session, ''), n.options,
       n.attempts, n.start_by, nullif(n.limit_key, ''), n.concurrency, n.rate_count, n.rate_ms,
-      p_held_by, task_lane(nullif(n.session, ''), nullif(n.limit_key, ''), 0)
+      p_held_by, task_lane(nullif(n.session, ''), nullif(n.limit_key, ''), 0), n.token
     from new as n
     order by n.iid, n.current, n.command
     on conflict do nothing
@@ -4260,7 +4316,7 @@ $$;
   },
   {
     name: 'procedures/may_transact',
-    checksum: '8915f0da55ccb447',
+    checksum: '9dab514a0771fb98',
     sql: `-- Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
 -- holds the task at this attempt, and there is no result yet. Locks nothing.
 create or replace function may_transact(
@@ -4269,7 +4325,10 @@ create or replace function may_transact(
   p_execution integer,
   p_command integer,
   p_epoch integer,
-  p_attempt integer
+  p_attempt integer,
+  -- The last turn that the owner knows of, and the token of the task. A null is not compared.
+  p_turn integer,
+  p_token bigint
 )
   returns boolean
   language plpgsql
@@ -4296,6 +4355,17 @@ begin
         and r.owner = p_runtime
         and r.epoch = p_epoch
         and not r.held
+    )
+    -- A server that lost the latest writes may not know of what the code follows from.
+    and (
+      p_turn is null
+      or exists (
+        select
+        from history as h
+        where h.iid = p_iid
+          and h.execution = p_execution
+          and h.turn = p_turn
+      )
     );
   end if;
   return exists (
@@ -4307,6 +4377,7 @@ begin
       -- Not by "=": the plan would go through all that the runtime holds.
       and t.held_by is not distinct from p_runtime
       and t.attempts = p_attempt
+      and (p_token is null or t.token = p_token)
   );
 end
 $$;
@@ -5658,16 +5729,20 @@ $$;
   },
   {
     name: 'procedures/send',
-    checksum: '3450d21001fd9d0c',
+    checksum: '33cfb5f761748608',
     sql: `-- Puts results into inboxes. Only inserts: an instance is claimable because it has mail, so there
 -- is no flag to set and no row to lock. A second result for a command is dropped, and so is what
--- comes for an instance that has ended.
+-- comes for an instance that has ended, or from somebody who knows of a turn that history does not
+-- have: that one followed from what a failover lost.
 create or replace function send(
   p_iids bigint[],
   p_kinds smallint[],
   p_executions integer[],
   p_commands integer[],
-  p_payloads text
+  p_payloads text,
+  -- The last turns that the senders know of, and their times; a null is not compared.
+  p_turns integer[] default null,
+  p_ats bigint[] default null
 )
   returns void
   language plpgsql
@@ -5681,9 +5756,18 @@ begin
   insert into inbox (iid, kind, execution, command, payload)
   select g.iid, g.kind, g.execution, g.command, g.payload
   from unnest(
-    p_iids, p_kinds, p_executions, p_commands, split_texts(p_payloads, cardinality(p_iids))
-  ) with ordinality as g (iid, kind, execution, command, payload, place)
+    p_iids, p_kinds, p_executions, p_commands, split_texts(p_payloads, cardinality(p_iids)),
+    p_turns, p_ats
+  ) with ordinality as g (iid, kind, execution, command, payload, turn, at, place)
   join runs as r on r.iid = g.iid
+  where g.turn is null
+    or g.at = (
+      select h.at
+      from history as h
+      where h.iid = g.iid
+        and h.execution = g.execution
+        and h.turn = g.turn
+    )
   -- By instance, so that two senders meet in one order; within one, as they were sent.
   order by g.iid, g.place
   on conflict do nothing;

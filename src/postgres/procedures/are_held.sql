@@ -4,7 +4,9 @@ create or replace function are_held(
   p_iids bigint[],
   p_executions integer[],
   p_commands integer[],
-  p_attempts integer[]
+  p_attempts integer[],
+  -- Of the tasks that are meant; a null is not compared.
+  p_tokens bigint[] default null
 )
   returns text
   language plpgsql
@@ -19,16 +21,22 @@ begin
   return (
     select coalesce(
       string_agg(
-        case when t.held_by = p_runtime and t.attempts = g.attempt then 't' else 'f' end,
+        case
+          when t.held_by = p_runtime
+            and t.attempts = g.attempt
+            and (g.token is null or t.token = g.token)
+            then 't'
+          else 'f'
+        end,
         '' order by g.place
       ),
       ''
     )
-    from unnest(p_iids, p_executions, p_commands, p_attempts) with ordinality
-      as g (iid, execution, command, attempt, place)
+    from unnest(p_iids, p_executions, p_commands, p_attempts, p_tokens) with ordinality
+      as g (iid, execution, command, attempt, token, place)
     -- By the key alone: with more conditions, another index may be planned, and read through.
     left join lateral (
-      select t.held_by, t.attempts
+      select t.held_by, t.attempts, t.token
       from tasks as t
       where t.iid = g.iid
         and t.execution = g.execution

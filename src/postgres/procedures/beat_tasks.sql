@@ -15,6 +15,8 @@ create or replace function beat_tasks(
   p_details text,
   p_epochs integer[],
   p_locals text,
+  -- Null from versions that do not know of them; a null is not compared.
+  p_tokens bigint[] default null,
   out wanted text
 )
   language plpgsql
@@ -42,7 +44,7 @@ begin
   perform be_durable();
 
   if p_locals <> '' then
-    v_known := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts);
+    v_known := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
     v_strange := array(
       select g.place
       from unnest(p_iids, p_epochs) with ordinality as g (iid, epoch, place)
@@ -55,7 +57,7 @@ begin
         and r.iid is null
         and substr(v_known, g.place::integer, 1) = 'f'
     );
-    v_locals := split_lists(p_locals, 15);
+    v_locals := split_lists(p_locals, case when p_tokens is null then 15 else 16 end);
     perform insert_tasks(
       array(select distinct l.iid from unnest(v_locals[1]::bigint[]) as l (iid)),
       v_locals,
@@ -67,11 +69,12 @@ begin
     select t.iid, t.execution, t.command, g.silent_ms, g.told, g.details
     from unnest(
       p_iids, p_executions, p_commands, p_attempts, p_silent_ms, p_told,
-      split_texts(p_details, v_size)
-    ) with ordinality as g (iid, execution, command, attempt, silent_ms, told, details, place)
+      split_texts(p_details, v_size), p_tokens
+    ) with ordinality
+      as g (iid, execution, command, attempt, silent_ms, told, details, token, place)
     -- By the key alone: with more conditions, another index may be planned, and read through.
     cross join lateral (
-      select t.iid, t.execution, t.command, t.held_by, t.attempts
+      select t.iid, t.execution, t.command, t.held_by, t.attempts, t.token
       from tasks as t
       where t.iid = g.iid
         and t.execution = g.execution
@@ -82,6 +85,7 @@ begin
     ) as t
     where t.held_by = p_runtime
       and t.attempts = g.attempt
+      and (g.token is null or t.token = g.token)
       and g.place <> all (v_strange)
   ),
   written as (
@@ -101,7 +105,7 @@ begin
     perform touch_sessions(p_runtime, v_sessions, v_clock);
   end if;
 
-  wanted := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts);
+  wanted := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
   if cardinality(v_strange) > 0 then
     wanted := (
       select string_agg(

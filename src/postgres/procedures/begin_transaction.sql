@@ -14,6 +14,9 @@ create or replace function begin_transaction(
   p_attempt integer,
   -- How long the code may let the connection wait between two statements.
   p_idle_ms integer,
+  -- As may_transact() takes them; null from versions that do not know of them.
+  p_turn integer default null,
+  p_token bigint default null,
   out xid text
 )
   language plpgsql
@@ -29,7 +32,9 @@ begin
   perform pg_advisory_xact_lock(hashtextextended(v_key, 0));
   perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
   -- A new statement, and so a new snapshot: it sees what the lock waited for.
-  if may_transact(p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt) then
+  if may_transact(
+    p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt, p_turn, p_token
+  ) then
     xid := pg_current_xact_id();
   end if;
 end

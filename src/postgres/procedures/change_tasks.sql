@@ -1,6 +1,7 @@
 -- Adds the tasks that turns ask for, and removes those that nobody waits for any more, whoever
 -- holds them: for the instances that are in p_done. p_tasks are lists: those of insert_tasks(),
--- and then instances, executions (null for the current one) and commands of what is dropped.
+-- and then instances, executions (null for the current one) and commands of what is dropped; last
+-- come the tokens of the tasks, which older versions do not send.
 create or replace function change_tasks(p_done bigint[], p_tasks text)
   returns void
   language plpgsql
@@ -10,13 +11,15 @@ create or replace function change_tasks(p_done bigint[], p_tasks text)
   set enable_seqscan to off
 as $$
 declare
-  v_lists text[] := split_lists(p_tasks, 18);
+  v_lists text[] := split_lists(
+    p_tasks, case when cardinality(string_to_array(p_tasks, e'\x02')) = 18 then 18 else 19 end
+  );
   v_iids bigint[];
   v_executions integer[];
   v_commands integer[];
 begin
   if v_lists[1] <> '{}' then
-    perform insert_tasks(p_done, v_lists[1:15], null);
+    perform insert_tasks(p_done, v_lists[1:15] || v_lists[19], null);
   end if;
 
   -- Last, since a turn may drop what it asked for.

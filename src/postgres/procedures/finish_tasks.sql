@@ -1,8 +1,8 @@
 -- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
 -- the owners of the instances.
 --
--- A result that completes a task is taken from anybody; anything else only from the attempt that is
--- under way, at a runtime that is alive.
+-- A result that completes a task is taken from anybody who names the token of the task; anything else
+-- only from the attempt that is under way, at a runtime that is alive.
 create or replace function finish_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -13,6 +13,8 @@ create or replace function finish_tasks(
   p_ends smallint[],
   p_delays bigint[],
   p_payloads text,
+  -- Null from versions that do not know of them: then they are not compared.
+  p_tokens bigint[] default null,
   out verdicts text,
   out owners integer[]
 )
@@ -41,13 +43,13 @@ begin
     from (
       -- In one order, so that two who finish the same tasks cannot block each other.
       select *
-      from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends) with ordinality
-        as g (iid, execution, command, attempt, ending, place)
+      from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends, p_tokens) with ordinality
+        as g (iid, execution, command, attempt, ending, token, place)
       order by g.iid, g.execution, g.command
     ) as g
     -- By the key alone: with more conditions, another index may be planned, and read through.
     cross join lateral (
-      select t.number, t.session, t.held_by, t.attempts
+      select t.number, t.session, t.held_by, t.attempts, t.token
       from tasks as t
       where t.iid = g.iid
         and t.execution = g.execution
@@ -55,8 +57,14 @@ begin
       limit 1
       for update
     ) as t
-    where g.ending = 1
-      or v_alive and t.held_by = p_runtime and t.attempts = g.attempt
+    where case
+      when g.ending = 1 then p_tokens is null or t.token is not distinct from g.token
+      else
+        v_alive
+        and t.held_by = p_runtime
+        and t.attempts = g.attempt
+        and (g.token is null or t.token = g.token)
+    end
   )
   select array_agg(l.place), array_agg(l.session)
   into v_done, v_sessions

@@ -20,6 +20,9 @@ create or replace function finish_transaction(
   p_epoch integer,
   p_attempt integer,
   p_payload text,
+  -- As may_transact() takes them; null from versions that do not know of them.
+  p_turn integer default null,
+  p_token bigint default null,
   out verdict text
 )
   language plpgsql
@@ -36,7 +39,9 @@ begin
     return;
   end if;
   verdict := 'r';
-  if not may_transact(p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt) then
+  if not may_transact(
+    p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt, p_turn, p_token
+  ) then
     return;
   end if;
   perform be_durable();

@@ -18,7 +18,8 @@ create or replace function held_tasks(
     options text,
     attempt integer,
     deaths smallint,
-    beat text
+    beat text,
+    token bigint
   )
   language plpgsql
   stable
@@ -33,7 +34,7 @@ begin
   return query
   select
     t.iid, t.execution, t.command, i.id, w.name, t.activity, t.input, t.tag,
-    coalesce(t.session, ''), t.options, t.attempts, t.deaths, t.beat
+    coalesce(t.session, ''), t.options, t.attempts, t.deaths, t.beat, t.token
   from unnest(p_iids, p_executions, p_commands) as g (iid, execution, command)
   -- By the key alone: with more conditions, another index may be planned, and read through.
   cross join lateral (

@@ -1,7 +1,7 @@
 -- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
 -- current execution. A second task of a command is dropped, and one that has its result. p_lists are
 -- the columns of `new`, in their order; an execution of null stands for the current one, and a
--- limit's key follows a "=".
+-- limit's key follows a "=". Versions before the tokens leave these out.
 --
 -- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
 -- the epochs given.
@@ -29,10 +29,10 @@ begin
       split_texts(p_lists[7], v_size), split_texts(p_lists[8], v_size),
       p_lists[9]::integer[], p_lists[10]::bigint[], split_texts(p_lists[11], v_size),
       p_lists[12]::integer[], p_lists[13]::integer[], p_lists[14]::bigint[],
-      p_lists[15]::integer[]
+      p_lists[15]::integer[], p_lists[16]::bigint[]
     ) as n (
       iid, execution, command, activity, input, tag, session, options, attempts, start_by,
-      limit_key, concurrency, rate_count, rate_ms, epoch
+      limit_key, concurrency, rate_count, rate_ms, epoch, token
     )
     cross join lateral (
       select i.execution
@@ -55,12 +55,12 @@ begin
   added as (
     insert into tasks (
       iid, execution, command, activity, input, tag, session, options, attempts, start_by,
-      limit_key, concurrency, rate_count, rate_ms, held_by, lane
+      limit_key, concurrency, rate_count, rate_ms, held_by, lane, token
     )
     select
       n.iid, n.current, n.command, n.activity, n.input, n.tag, nullif(n.session, ''), n.options,
       n.attempts, n.start_by, nullif(n.limit_key, ''), n.concurrency, n.rate_count, n.rate_ms,
-      p_held_by, task_lane(nullif(n.session, ''), nullif(n.limit_key, ''), 0)
+      p_held_by, task_lane(nullif(n.session, ''), nullif(n.limit_key, ''), 0), n.token
     from new as n
     order by n.iid, n.current, n.command
     on conflict do nothing

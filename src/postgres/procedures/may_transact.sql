@@ -6,7 +6,10 @@ create or replace function may_transact(
   p_execution integer,
   p_command integer,
   p_epoch integer,
-  p_attempt integer
+  p_attempt integer,
+  -- The last turn that the owner knows of, and the token of the task. A null is not compared.
+  p_turn integer,
+  p_token bigint
 )
   returns boolean
   language plpgsql
@@ -33,6 +36,17 @@ begin
         and r.owner = p_runtime
         and r.epoch = p_epoch
         and not r.held
+    )
+    -- A server that lost the latest writes may not know of what the code follows from.
+    and (
+      p_turn is null
+      or exists (
+        select
+        from history as h
+        where h.iid = p_iid
+          and h.execution = p_execution
+          and h.turn = p_turn
+      )
     );
   end if;
   return exists (
@@ -44,6 +58,7 @@ begin
       -- Not by "=": the plan would go through all that the runtime holds.
       and t.held_by is not distinct from p_runtime
       and t.attempts = p_attempt
+      and (p_token is null or t.token = p_token)
   );
 end
 $$;

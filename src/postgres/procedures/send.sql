@@ -1,12 +1,16 @@
 -- Puts results into inboxes. Only inserts: an instance is claimable because it has mail, so there
 -- is no flag to set and no row to lock. A second result for a command is dropped, and so is what
--- comes for an instance that has ended.
+-- comes for an instance that has ended, or from somebody who knows of a turn that history does not
+-- have: that one followed from what a failover lost.
 create or replace function send(
   p_iids bigint[],
   p_kinds smallint[],
   p_executions integer[],
   p_commands integer[],
-  p_payloads text
+  p_payloads text,
+  -- The last turns that the senders know of, and their times; a null is not compared.
+  p_turns integer[] default null,
+  p_ats bigint[] default null
 )
   returns void
   language plpgsql
@@ -20,9 +24,18 @@ begin
   insert into inbox (iid, kind, execution, command, payload)
   select g.iid, g.kind, g.execution, g.command, g.payload
   from unnest(
-    p_iids, p_kinds, p_executions, p_commands, split_texts(p_payloads, cardinality(p_iids))
-  ) with ordinality as g (iid, kind, execution, command, payload, place)
+    p_iids, p_kinds, p_executions, p_commands, split_texts(p_payloads, cardinality(p_iids)),
+    p_turns, p_ats
+  ) with ordinality as g (iid, kind, execution, command, payload, turn, at, place)
   join runs as r on r.iid = g.iid
+  where g.turn is null
+    or g.at = (
+      select h.at
+      from history as h
+      where h.iid = g.iid
+        and h.execution = g.execution
+        and h.turn = g.turn
+    )
   -- By instance, so that two senders meet in one order; within one, as they were sent.
   order by g.iid, g.place
   on conflict do nothing;

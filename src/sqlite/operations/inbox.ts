@@ -39,7 +39,21 @@ on conflict do nothing`
 
 /** Puts results into inboxes; a second one for a command is dropped. */
 export function send(tx: Transaction, deliveries: readonly Delivery[]): void {
-  for (const { iid, kind, execution, command, payload } of deliveries) {
+  for (const { iid, kind, execution, command, payload, known } of deliveries) {
+    if (known !== undefined && !hasTurn(tx, iid, execution, known)) continue
     tx.sql(SEND).run(kind, execution, command, payload, tx.now, iid)
   }
+}
+
+const TURN_AT = 'select at from history where iid = ? and execution = ? and turn = ?'
+
+/** Whether history has the turn that the sender of a result knows of. */
+function hasTurn(
+  tx: Transaction,
+  iid: Iid,
+  execution: number,
+  { turn, at }: NonNullable<Delivery['known']>,
+): boolean {
+  const row = tx.sql(TURN_AT).get(iid, execution, turn) as { at: number } | undefined
+  return row?.at === at
 }

@@ -22,7 +22,7 @@ function beatOne(tx: Transaction, runtime: number, item: Beat): boolean {
     touchSession(tx, local.task.session, runtime)
     return true
   }
-  if (!isHeldBy(task, runtime, attempt)) return false
+  if (!isHeldBy(task, runtime, item)) return false
   tx.sql(NOTE).run(details, beatUntil, task.number)
   touchSession(tx, task.session, runtime)
   return true

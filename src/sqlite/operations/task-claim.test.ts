@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { TaskDatabase } from '../../../test/support/task-database.ts'
 import { type ModelTask, TaskModel } from '../../../test/support/task-model.ts'
 import type { TaskRequest } from '../../store/tasks.ts'
+import { newTask } from '../../testing/contract/task-items.ts'
 import { beat } from './task-beats.ts'
 import { claimTasks } from './task-claim.ts'
 import { freeTasksOf } from './task-holders.ts'
@@ -288,7 +289,7 @@ class World implements Disposable {
   }
 
   #attempt({ command, attempts }: ModelTask) {
-    return { ...this.#database.key(command), attempt: attempts }
+    return { ...this.#database.key(command), token: newTask(command).token, attempt: attempts }
   }
 }
 

@@ -61,7 +61,7 @@ update tasks
 set held_by = ?, attempts = attempts + 1, visible_at = null, beat_until = null
 where number = ?
 returning iid, execution, command, activity, input, tag, session, options, attempts as attempt,
-  deaths, beat`
+  deaths, beat, token`
 
 const INSTANCE = `
 select id, name as workflow

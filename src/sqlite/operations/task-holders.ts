@@ -47,5 +47,5 @@ export function wantedOf(
   runtime: number,
   held: readonly (TaskKey & { readonly attempt: number })[],
 ): readonly boolean[] {
-  return held.map((item) => isHeldBy(findTask(tx, item), runtime, item.attempt))
+  return held.map((item) => isHeldBy(findTask(tx, item), runtime, { ...item, token: null }))
 }

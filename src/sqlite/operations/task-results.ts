@@ -29,11 +29,12 @@ update tasks set held_by = null, beat_until = null, visible_at = ?, attempts = m
 where number = ?`
 
 function finishOne(tx: Transaction, runtime: number, alive: boolean, result: TaskResult): boolean {
-  const { iid, execution, command, attempt, end } = result
+  const { iid, execution, command, token, end } = result
   const task = findTask(tx, result)
   if (task === undefined) return false
   // What has been done is not undone by doing it again: the first result counts, whoever has it.
-  const isWanted = end.kind === 'completed' || (alive && isHeldBy(task, runtime, attempt))
+  const isWanted =
+    end.kind === 'completed' ? task.token === token : alive && isHeldBy(task, runtime, result)
   if (!isWanted) return false
   switch (end.kind) {
     case 'completed':

@@ -19,9 +19,9 @@ const NOBODY: Holder = { runtime: null, beat: null, beatUntil: null }
 const INSERT = `
 insert into tasks (
   iid, execution, command, activity, tag, session, pin, input, options, attempts, start_by,
-  limit_key, concurrency, rate_count, rate_ms, held_by, beat, beat_until
+  limit_key, concurrency, rate_count, rate_ms, held_by, beat, beat_until, token
 )
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing`
 
 const HAS_RESULT = `
@@ -42,7 +42,7 @@ export function insertTask(
   const pin = pinOf(tx, session)
   const what = [iid, execution, command, activity, tag, session, pin, input, options]
   const how = [attempts, startBy, ...limitColumns(limit)]
-  tx.sql(INSERT).run(...what, ...how, runtime, beat, beatUntil)
+  tx.sql(INSERT).run(...what, ...how, runtime, beat, beatUntil, task.token)
 }
 
 const DROP = 'delete from tasks where iid = ? and execution = ? and command = ?'
@@ -86,10 +86,11 @@ export interface TaskRow {
   readonly heldBy: number | null
   readonly attempts: number
   readonly session: string
+  readonly token: number | null
 }
 
 const FIND = `
-select number, held_by as heldBy, attempts, session
+select number, held_by as heldBy, attempts, session, token
 from tasks
 where iid = ? and execution = ? and command = ?`
 
@@ -98,11 +99,12 @@ export function findTask(tx: Transaction, key: TaskKey): TaskRow | undefined {
   return tx.sql(FIND).get(key.iid, key.execution, key.command) as TaskRow | undefined
 }
 
-/** Whether this is the attempt that is under way, at this runtime. */
+/** Whether this is the attempt that is under way, at this runtime; without a token, of any task. */
 export function isHeldBy(
   task: TaskRow | undefined,
   runtime: number,
-  attempt: number,
+  { attempt, token }: { readonly attempt: number; readonly token: number | null },
 ): task is TaskRow {
-  return task !== undefined && task.heldBy === runtime && task.attempts === attempt
+  if (task === undefined || (token !== null && token !== task.token)) return false
+  return task.heldBy === runtime && task.attempts === attempt
 }

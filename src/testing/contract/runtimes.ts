@@ -199,7 +199,7 @@ const CALLS: Readonly<
       iid,
       execution: 1,
       command: 1,
-      by: { epoch: 1 },
+      by: { epoch: 1, turn: 1 },
       code: () => '"never run"',
     }),
   claimTasks: (store) => store.claimTasks(taskRequest(1)),

@@ -23,6 +23,7 @@ export const SESSION_IDLE_MS = 60_000
 export function newTask(command: number, given: Partial<NewTask> = {}): NewTask {
   return {
     command,
+    token: tokenOf(command),
     activity: 'charge',
     input: `"input ${command}"`,
     tag: '',
@@ -33,6 +34,11 @@ export function newTask(command: number, given: Partial<NewTask> = {}): NewTask 
     limit: null,
     ...given,
   }
+}
+
+/** The token of the tasks of a command here. */
+function tokenOf(command: number): number {
+  return 1_000_000 + command
 }
 
 /** Tasks of the commands 1, 2, … that are alike. */
@@ -99,11 +105,11 @@ export async function commandsOf(runtime: Actor, given?: Partial<TaskRequest>): 
 }
 
 /** What an attempt is known by. */
-export type Attempt = TaskKey & Pick<HeldTask, 'attempt'>
+export type Attempt = TaskKey & Pick<HeldTask, 'attempt' | 'token'>
 
 /** The task of a command of the first execution, as who holds it for the first time knows it. */
 export function attemptAt(iid: Iid, command: number, given: Partial<Attempt> = {}): Attempt {
-  return { iid, execution: 1, command, attempt: 1, ...given }
+  return { iid, execution: 1, command, token: tokenOf(command), attempt: 1, ...given }
 }
 
 export function completed(task: Attempt, payload = '"charged"'): TaskResult {
@@ -122,8 +128,9 @@ export function released(task: Attempt, delayMs = 0): TaskResult {
   return ended(task, { kind: 'release', delayMs })
 }
 
-function ended({ iid, execution, command, attempt }: Attempt, end: TaskEnd): TaskResult {
-  return { iid, execution, command, attempt, end }
+function ended(task: Attempt, end: TaskEnd): TaskResult {
+  const { iid, execution, command, token, attempt } = task
+  return { iid, execution, command, token, attempt, end }
 }
 
 /** Says what became of tasks, and returns the verdicts. */
@@ -137,8 +144,9 @@ export async function finish(
 
 /** A sign of life that tells nothing and asks for no limit, unless told otherwise. */
 export function beatOf(task: Attempt, given: Partial<Beat> = {}): Beat {
-  const { iid, execution, command, attempt } = task
-  return { iid, execution, command, attempt, details: null, silentMs: null, local: null, ...given }
+  const { iid, execution, command, token, attempt } = task
+  const key = { iid, execution, command, token }
+  return { ...key, attempt, details: null, silentMs: null, local: null, ...given }
 }
 
 /** Sends signs of life, and returns whether each attempt is still wanted. */

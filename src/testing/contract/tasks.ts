@@ -51,6 +51,7 @@ function describeAsking({ test, expect, open }: Contract): void {
         iid,
         execution: 1,
         command: 7,
+        token: asked.token,
         id: 'order-7',
         workflow: 'order',
         activity: asked.activity,
