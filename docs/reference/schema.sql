@@ -164,7 +164,8 @@ create table tasks (
   limit_key text collate "C",
   input text not null,
   options text not null,
-  beat text
+  beat text,
+  token bigint
 ) with (fillfactor=80);
 create index tasks_careful on tasks (held_by) where ((held_by is not null) AND (deaths > 1));
 create index tasks_delayed on tasks (activity, visible_at) where (visible_at is not null);
@@ -207,16 +208,16 @@ create function about_to(p_runtime integer, p_iid bigint, p_epoch integer, p_doi
 create function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
   returns void;
 
-create function are_held(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[])
+create function are_held(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_tokens bigint[] DEFAULT NULL::bigint[])
   returns text;
 
 create function be_durable()
   returns void;
 
-create function beat_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_silent_ms bigint[], p_told boolean[], p_details text, p_epochs integer[], p_locals text, OUT wanted text)
+create function beat_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_silent_ms bigint[], p_told boolean[], p_details text, p_epochs integer[], p_locals text, p_tokens bigint[] DEFAULT NULL::bigint[], OUT wanted text)
   returns text;
 
-create function begin_transaction(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_idle_ms integer, OUT xid text)
+create function begin_transaction(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_idle_ms integer, p_turn integer DEFAULT NULL::integer, p_token bigint DEFAULT NULL::bigint, OUT xid text)
   returns text;
 
 create function bury_expired(p_clock bigint)
@@ -291,10 +292,10 @@ create function enter_within(p_token text, OUT isolation text)
 create function find(p_ids text, p_count integer)
   returns TABLE(place bigint, iid bigint, id text, name text, version text, execution integer, status smallint, held boolean, scheduled boolean, wake_at bigint, created_at bigint, updated_at bigint, finished_at bigint, output text, report text, parent_iid bigint, parent_id text, parent_execution integer, parent_command integer, on_close smallint, labels text, progress text, mail bigint);
 
-create function finish_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_ends smallint[], p_delays bigint[], p_payloads text, OUT verdicts text, OUT owners integer[])
+create function finish_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_ends smallint[], p_delays bigint[], p_payloads text, p_tokens bigint[] DEFAULT NULL::bigint[], OUT verdicts text, OUT owners integer[])
   returns record;
 
-create function finish_transaction(p_xid text, p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_payload text, OUT verdict text)
+create function finish_transaction(p_xid text, p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_payload text, p_turn integer DEFAULT NULL::integer, p_token bigint DEFAULT NULL::bigint, OUT verdict text)
   returns text;
 
 create function free_forgotten_tasks()
@@ -307,7 +308,7 @@ create function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void;
 
 create function held_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[])
-  returns TABLE(iid bigint, execution integer, command integer, id text, workflow text, activity text, input text, tag text, session text, options text, attempt integer, deaths smallint, beat text);
+  returns TABLE(iid bigint, execution integer, command integer, id text, workflow text, activity text, input text, tag text, session text, options text, attempt integer, deaths smallint, beat text, token bigint);
 
 create function helped_activities(p_runtime integer, p_activities text[], p_clock bigint)
   returns text[];
@@ -366,7 +367,7 @@ create function lock_space()
 create function may_be_careful(p_runtime integer)
   returns boolean;
 
-create function may_transact(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer)
+create function may_transact(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_turn integer, p_token bigint)
   returns boolean;
 
 create function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
@@ -438,7 +439,7 @@ create function resolve_versions(p_runtime integer, p_iids bigint[], p_workflows
 create function resume(p_ids text, p_count integer, OUT resumed bigint)
   returns bigint;
 
-create function send(p_iids bigint[], p_kinds smallint[], p_executions integer[], p_commands integer[], p_payloads text)
+create function send(p_iids bigint[], p_kinds smallint[], p_executions integer[], p_commands integer[], p_payloads text, p_turns integer[] DEFAULT NULL::integer[], p_ats bigint[] DEFAULT NULL::bigint[])
   returns void;
 
 create function server_identity()

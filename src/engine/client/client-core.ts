@@ -36,13 +36,18 @@ export class ClientCore implements Past {
     this.setup = setup
     this.waits = new Waits(clock)
     this.#hearing = runtime ? undefined : new ClientHearing({ clock, log, hints: store.hints })
-    this.iids = new IidPool(store)
+    this.iids = runtime?.iids ?? new IidPool(store)
     this.posts = new Posts({ store, clock, runtime, tell: (news) => this.tell(news) })
     this.newId = uuidMaker(() => setup.clock.date().getTime())
     this.#starts = new Batcher((items) => store.start(items))
     this.#looks = new Batcher((iids) => store.look(iids))
     this.#finds = new Batcher((ids) => store.find(ids))
     this.#replies = new Batcher((to) => store.replies(to))
+    // The server may have lost numbers that it gave out, and give them to others.
+    store.onPromotion?.(() => {
+      this.iids.forget()
+      this.#numbers.clear()
+    })
   }
 
   /** Connects, if that has not happened yet. */
@@ -90,8 +95,10 @@ export class ClientCore implements Past {
     return momentAfter(runtime?.storeNow() ?? (await store.now()), delayMs)
   }
 
-  look(iid: Iid): Promise<InstanceRow | undefined> {
-    return this.#looks.call(iid)
+  /** An instance by its number, unless it is gone: after a failover another one may have that number. */
+  async look({ id, iid }: Pick<InstanceRow, 'id' | 'iid'>): Promise<InstanceRow | undefined> {
+    const row = await this.#looks.call(iid)
+    return row?.id === id ? row : undefined
   }
 
   /** An instance by id, also an `absent` one. */

@@ -5,6 +5,7 @@ import type { Iid } from '../../store/instances.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Registry } from '../registry.ts'
 import type { Endings } from '../runtime/endings.ts'
+import type { IidPool } from '../runtime/iid-pool.ts'
 import type { Started } from '../runtime/starts.ts'
 import type { NewInstance } from '../runtime/start-item.ts'
 import type { Values } from '../values.ts'
@@ -28,6 +29,8 @@ export interface LocalRuntime {
   /** Whether the instance is in this process now. */
   owns(iid: Iid): boolean
   readonly endings: Endings
+  /** Numbers for new instances. */
+  readonly iids: IidPool
   /** Who waits in this process for which answer. */
   readonly replied?: { wait(to: string, told: () => void): () => void }
   /** The store's clock, as far as it is known. */

@@ -118,7 +118,7 @@ async function restore(core: ClientCore, verb: string, wanted: Restored): Promis
       return { id, iid }
     }
     if (verdict !== 'refused') break
-    core.iids.forget()
+    core.iids.forget(iid)
   }
   throw new ConflictError(`${verb}: id "${id}" is taken`, id)
 }

@@ -169,7 +169,7 @@ async function start(
         iid = (await numberOf(inside, id)) || iid
         break
       case 'refused':
-        core.iids.forget()
+        core.iids.forget(iid)
         ;({ iid, workflow } = await numbers(core, inside, workflowName))
     }
   }

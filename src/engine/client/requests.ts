@@ -88,10 +88,10 @@ async function answer(core: ClientCore, asked: Asked, signal: AbortSignal): Prom
 }
 
 async function lookForReply(core: ClientCore, asked: Asked): Promise<string | undefined> {
-  const { id, iid, name, address } = asked
+  const { id, name, address } = asked
   const reply = await core.reply(address)
   if (reply !== undefined) return reply
-  const row = await core.look(iid)
+  const row = await core.look(asked)
   if (row !== undefined && !hasEnded(row)) return undefined
   // It may have answered between the two looks, and then ended.
   const last = await core.reply(address)

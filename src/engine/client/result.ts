@@ -19,6 +19,12 @@ interface Sought {
   readonly workflow?: WorkflowDefinition | undefined
 }
 
+/** An instance whose number is known. */
+interface Found {
+  readonly id: string
+  readonly iid: Iid
+}
+
 /**
  * The result of an instance; throws the error it ended with. One that is set aside may go on when it
  * is resumed, and is waited for: who waits is told so, by a line in the log and when the time is up.
@@ -34,7 +40,7 @@ export async function result(
   const standstill = new Standstill(core, sought)
   const find = async (signal: AbortSignal): Promise<Ending> => {
     const iid = sought.iid ?? (await numberOf(core, id, workflow))
-    return ending(core, iid, standstill, signal)
+    return ending(core, { id, iid }, standstill, signal)
   }
   const end = await core.waits
     .within(`result: instance "${id}"`, wait, find)
@@ -72,11 +78,12 @@ async function numberOf(
 
 async function ending(
   core: ClientCore,
-  iid: Iid,
+  sought: Found,
   standstill: Standstill,
   signal: AbortSignal,
 ): Promise<Ending> {
   const { clock, runtime } = core.setup
+  const { iid } = sought
   const news = new PermitNotify()
   let ended: Ending | undefined
   const isHere = (): boolean => runtime?.owns(iid) === true
@@ -90,7 +97,7 @@ async function ending(
   const look = async (): Promise<Ending | undefined> => {
     if (ended !== undefined || isHere()) return ended
     stopElsewhere ??= core.elsewhere.wait(iid, () => news.notifyOne())
-    return lookForEnd(core, iid, standstill)
+    return lookForEnd(core, sought, standstill)
   }
   const isHintedAt = (): boolean => core.elsewhere.areTold
   try {
@@ -104,11 +111,13 @@ async function ending(
 /** The end of an instance as the store has it. */
 async function lookForEnd(
   core: ClientCore,
-  iid: Iid,
+  sought: Found,
   standstill: Standstill,
 ): Promise<Ending | undefined> {
-  const row = await core.look(iid)
-  if (row === undefined) throw new Error('result: the instance was deleted')
+  const row = await core.look(sought)
+  if (row === undefined) {
+    throw new Error('result: the instance was deleted, or a failover of the database lost it')
+  }
   standstill.saw(row)
   const { status, output } = row
   if (!hasEnded(row) || output === null) return undefined

@@ -49,7 +49,7 @@ export async function start(
       // Recorded, and taken over by another runtime since.
       if (row?.iid === iid) return { id, iid }
       // The number was given out twice, by a server that lost its latest writes.
-      core.iids.forget()
+      core.iids.forget(iid)
     }
     absent = row?.status === 'absent' ? row.iid : undefined
     if (row === undefined || absent !== undefined) continue

@@ -54,7 +54,7 @@ async function* changesOf(
     stops.push(runtime?.endings.wait(iid, told), core.elsewhere.wait(iid, told))
     // Wrapped, because a deleted instance is found, too: as nothing.
     const look = async (): Promise<{ row: InstanceRow | undefined } | undefined> => {
-      const row = await core.look(iid)
+      const row = await core.look(seen)
       return row !== undefined && isSame(row, seen) ? undefined : { row }
     }
     const isHintedAt = (): boolean => core.elsewhere.areTold

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { openStore } from '../../../test/support/sqlite.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { IidPool } from './iid-pool.ts'
 
 describe('numbers for instances', () => {
@@ -47,4 +48,17 @@ describe('numbers for instances', () => {
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(await pool.take()).toBeGreaterThan(0)
   })
+})
+
+test('a number that was taken has the rest of its own block left unused, and of no later one', async () => {
+  const blocks: number[] = []
+  const store = { reserve: async (count: number) => 1 + blocks.push(count) * 1_000 }
+  const pool = new IidPool(store as unknown as WorkflowStore)
+  const [first, second] = [await pool.take(), await pool.take()]
+
+  pool.forget(second)
+  const third = await pool.take()
+  pool.forget(first)
+
+  expect([first, second, third, await pool.take()]).toEqual([1_001, 1_002, 2_001, 2_002])
 })

@@ -19,9 +19,13 @@ export class IidPool {
     return this.#next++
   }
 
-  /** Leaves what is left of the block unused. */
-  forget(): void {
-    this.#next = this.#end
+  /**
+   * Leaves what is left of the block unused: a server that lost its latest writes gives out the same
+   * numbers again. Given a number that turned out to be taken, only of the block it came from.
+   */
+  forget(taken?: Iid): void {
+    const isFromBlock = taken === undefined || (taken > this.#end - 1 - BLOCK && taken < this.#end)
+    if (isFromBlock) this.#next = this.#end
   }
 
   async #fill(): Promise<void> {

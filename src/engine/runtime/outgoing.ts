@@ -28,6 +28,7 @@ import { parse } from '../schema.ts'
 import type { Values } from '../values.ts'
 import type { Attempt } from './activity-call.ts'
 import type { Copy, TurnResult } from './copy.ts'
+import type { IidPool } from './iid-pool.ts'
 import type { Started } from './starts.ts'
 import { type NewInstance, newSeed } from './start-item.ts'
 
@@ -40,7 +41,8 @@ export interface OutgoingHost {
   readonly log: Logger
   readonly values: Values
   readonly random: () => number
-  newIid(): Promise<Iid>
+  /** Numbers for new instances. */
+  readonly iids: IidPool
   start(start: NewInstance): Promise<Started>
   /** The code of a version, if it is registered here. */
   workflow(name: string, version: string): WorkflowDefinition | undefined
@@ -161,6 +163,10 @@ export class Outgoing {
       const { iid, verdict } = await this.#host.start({ ...wanted, iid: absent })
       if (verdict === 'done' && absent === undefined) return this.#found(copy, event, iid)
       const [row] = await store.find([id])
+      if (verdict === 'refused' && absent === undefined && (await this.#isTaken(iid, id))) {
+        this.#host.iids.forget(iid)
+        continue
+      }
       // Somebody else owns the parent by now, and decides what becomes of its commands.
       if (verdict === 'refused' && (row === undefined || row.status === 'absent')) {
         return this.#host.recall(copy)
@@ -179,6 +185,12 @@ export class Outgoing {
       }
       throw conflict(event, row)
     }
+  }
+
+  /** Whether a number is another instance's: a server that lost its latest writes gave it out again. */
+  async #isTaken(iid: Iid, id: string): Promise<boolean> {
+    const [row] = await this.#host.store.look([iid])
+    return row !== undefined && row.id !== id
   }
 
   /** Whether a child has ended, though its id is somebody else's by now. */
@@ -255,7 +267,7 @@ export class Outgoing {
       replyTo: '',
       dedupeKey: key,
       capacity,
-      iid: await this.#host.newIid(),
+      iid: await this.#host.iids.take(),
     }))
     return verdict
   }

@@ -82,13 +82,13 @@ export interface RuntimeHealth {
 
 /** The engine of one process. */
 export class EngineRuntime implements LocalRuntime {
+  readonly iids: IidPool
   /** Who waits in this process for which answer. */
   readonly replied = new Waiters<string, void>()
   readonly #setup: RuntimeSetup
   readonly #pulse: Pulse
   readonly #time: StoreClock
   readonly #alarms: Alarms
-  readonly #iids: IidPool
   readonly #numbers: WorkflowNumbers
   readonly #life: Life
   readonly #committer: Committer
@@ -183,7 +183,7 @@ export class EngineRuntime implements LocalRuntime {
       random,
       completed,
       failed,
-      newIid: () => iids.take(),
+      iids,
       start: (start) => this.start(start),
       workflow: (name, version) => registry.workflow({ name, version }),
       recall: (copy) => departures.recall(copy),
@@ -250,7 +250,7 @@ export class EngineRuntime implements LocalRuntime {
     this.#pulse = pulse
     this.#time = time
     this.#alarms = alarms
-    this.#iids = iids
+    this.iids = iids
     this.#numbers = numbers
     this.#life = life
     this.#committer = committer
@@ -410,14 +410,14 @@ export class EngineRuntime implements LocalRuntime {
         this.#committer.forgetAll()
         this.#conductor.copies.forgetReleased()
         this.#workforce.tasks.lost('the database may have lost it')
-        this.#iids.forget()
+        this.iids.forget()
       },
       owned: () => this.#conductor.copies.owned,
       goOn: () => this.#lookout.goOn(),
       dropUnknown: (runtime) => this.#ownership.dropUnknown(runtime),
       serverChanged: () => {
         // A server that lost its tail may hand out the same numbers again.
-        this.#iids.forget()
+        this.iids.forget()
         this.#lookout.claimer.reconcile()
       },
       isClosing: () => this.#closing,

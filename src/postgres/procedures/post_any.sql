@@ -38,6 +38,7 @@ declare
   v_keyed integer := 0;
   v_kept_iids bigint[];
   v_kept_keys text[];
+  v_is_taken boolean := false;
 begin
   loop
     v_targets := iids_of(p_ids, v_size);
@@ -51,12 +52,22 @@ begin
         and g.capacity is distinct from 0
     );
     exit when cardinality(v_early) = 0 and keep_absent(v_targets, p_clock);
-    -- Then look again: in a new statement, which sees whoever was first.
+    -- Then look again: in a new statement, which sees whoever was first. Whoever is still not there
+    -- has a number that is taken: it was given out before a failover that lost the latest writes. One
+    -- from the sequence may come out of a block that is just being reserved; who finds that one taken
+    -- takes another in turn.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-    select distinct on (id) p_iids[e.place], v_ids[e.place] as id, 0, 0, 0, p_clock, p_clock
-    from unnest(v_early) as e (place)
-    order by id, e.place
-    on conflict (id) do nothing;
+    select
+      case when v_is_taken then nextval('instance_numbers') else p_iids[n.place] end,
+      n.id, 0, 0, 0, p_clock, p_clock
+    from (
+      select distinct on (id) e.place, v_ids[e.place] as id
+      from unnest(v_early) as e (place)
+      order by id, e.place
+    ) as n
+    order by n.id
+    on conflict do nothing;
+    v_is_taken := cardinality(v_early) > 0;
   end loop;
 
   -- One after the other: whether there is room for one depends on those before it.
