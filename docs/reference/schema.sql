@@ -394,6 +394,12 @@ create function post(p_ids text, p_kinds smallint[], p_names text, p_payloads te
 create function post_any(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], p_clock bigint, OUT verdicts text, OUT iids bigint[], OUT owners integer[])
   returns record;
 
+create function post_nowait(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], OUT verdicts text, OUT iids bigint[], OUT owners integer[])
+  returns record;
+
+create function post_skip_locked(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], OUT verdicts text, OUT iids bigint[], OUT owners integer[])
+  returns record;
+
 create function post_within(p_token text, p_ids text, p_kinds text, p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities text, p_iids text, p_tell text, OUT answer text)
   returns text;
 
@@ -465,6 +471,12 @@ create function split_texts(p_texts text, p_count integer)
 
 create function start_batch(p_starts text, p_effects text, p_tasks text DEFAULT ''::text, OUT starts text)
   returns text;
+
+create function start_nowait(p_starts text, p_effects text, p_tasks text, OUT starts text)
+  returns text;
+
+create function start_skip_locked(p_runtime integer, p_server text, p_starts text[], p_effects text[], p_tasks text[], OUT state text, OUT clock bigint, OUT server text, OUT starts text)
+  returns record;
 
 create function start_within(p_token text, p_starts text, p_effects text, p_tell text, OUT answer text)
   returns text;

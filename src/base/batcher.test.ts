@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
-import { Batcher } from './batcher.ts'
+import { Batcher, type BatchLimits } from './batcher.ts'
 
 /** A batcher whose batches end when they are told to. */
-function held(most?: number): {
+function held(limits?: BatchLimits<number>): {
   readonly batcher: Batcher<number, number>
   readonly batches: number[][]
   readonly finish: (error?: Error) => Promise<void>
@@ -15,7 +15,7 @@ function held(most?: number): {
     return new Promise((resolve, reject) => {
       ends.push((error) => (error ? reject(error) : resolve(items.map((item) => item * 2))))
     })
-  }, most)
+  }, limits)
   return {
     batcher,
     batches,
@@ -54,7 +54,7 @@ describe('a batcher', () => {
   })
 
   test('a batch is no longer than allowed', async () => {
-    const { batcher, batches, finish } = held(2)
+    const { batcher, batches, finish } = held({ maxItems: 2 })
     const results = Promise.all([1, 2, 3, 4, 5].map((n) => batcher.call(n)))
     await soon()
     for (let i = 0; i < 3; i++) await finish()

@@ -1,3 +1,12 @@
+/** How much goes into one batch. */
+export interface BatchLimits<T> {
+  /** How many items at the most. @default 500 */
+  readonly maxItems?: number
+  /** A batch is closed when its items are this large together. One that is larger goes alone. */
+  readonly maxBytes?: number
+  readonly bytesOf?: (item: T) => number
+}
+
 /**
  * Gathers single calls into batches: while one batch is under way, the next one fills.
  *
@@ -5,14 +14,14 @@
  */
 export class Batcher<T, R> {
   readonly #run: (items: readonly T[]) => Promise<readonly R[]>
-  readonly #most: number
+  readonly #limits: BatchLimits<T>
   #waiting: { item: T; resolve: (result: R) => void; reject: (error: unknown) => void }[] = []
   #running = false
 
   /** `run` answers one result for each item, in order. A batch that fails, fails all its calls. */
-  constructor(run: (items: readonly T[]) => Promise<readonly R[]>, most = 500) {
+  constructor(run: (items: readonly T[]) => Promise<readonly R[]>, limits: BatchLimits<T> = {}) {
     this.#run = run
-    this.#most = most
+    this.#limits = limits
   }
 
   call(item: T): Promise<R> {
@@ -28,7 +37,8 @@ export class Batcher<T, R> {
 
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#most)
+      const count = countWithin(this.#waiting, this.#limits, ({ item }) => item)
+      const batch = this.#waiting.splice(0, count)
       try {
         const results = await this.#run(batch.map(({ item }) => item))
         batch.forEach(({ resolve }, i) => resolve(results[i]!))
@@ -38,4 +48,20 @@ export class Batcher<T, R> {
     }
     this.#running = false
   }
+}
+
+/** How many from the first one on fit into a batch: at least one. */
+export function countWithin<E, T>(
+  entries: readonly E[],
+  { maxItems = 500, maxBytes = Infinity, bytesOf }: BatchLimits<T>,
+  itemOf: (entry: E) => T,
+): number {
+  const most = Math.min(entries.length, maxItems)
+  if (bytesOf === undefined) return most
+  let bytes = 0
+  for (let count = 0; count < most; count++) {
+    bytes += bytesOf(itemOf(entries[count]!))
+    if (bytes > maxBytes) return Math.max(count, 1)
+  }
+  return most
 }

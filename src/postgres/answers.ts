@@ -15,6 +15,7 @@ const VERDICTS: Readonly<Record<string, Verdict>> = {
   r: 'refused',
   e: 'exists',
   a: 'absent',
+  l: 'locked',
 }
 
 const POST_VERDICTS: Readonly<Record<string, PostVerdict>> = {
@@ -23,6 +24,7 @@ const POST_VERDICTS: Readonly<Record<string, PostVerdict>> = {
   f: 'full',
   e: 'ended',
   u: 'unknown',
+  l: 'locked',
 }
 
 /** One letter per item. */

@@ -1,13 +1,7 @@
 import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 
-import {
-  openStore,
-  start,
-  ticking,
-  waitForLock,
-  type TestStore,
-} from '../../test/support/postgres-store.ts'
+import { openStore, start, ticking, type TestStore } from '../../test/support/postgres-store.ts'
 import type { StartItem, Verdict } from '../store/commits.ts'
 import type { Post } from '../store/inbox.ts'
 import { postValues } from './post-values.ts'
@@ -16,17 +10,17 @@ import { startsValue } from './start-values.ts'
 // A start against messages that come early: both meet on the unique id, in whatever order they
 // commit, and no message is left where nobody looks.
 
-test('a start waits for an early message under way, and says under which number it waits', async () => {
+test('a start is locked by an early message under way, and then told under which number it waits', async () => {
   await using opened = await openStore()
   const { store } = opened
   const { first, second } = await twoNumbers(opened)
   const posting = await midPost(opened, [message(first, 'early')])
 
-  const starting = store.start([await unowned(opened, second)])
-  await waitForLock(opened.database, 'transactionid')
+  const item = await unowned(opened, second)
+  expect(await store.start([item])).toEqual(['locked'])
   await posting.query('commit')
 
-  expect(await starting).toEqual(['absent'])
+  expect(await store.start([item])).toEqual(['absent'])
   const [found] = await store.find(['order-1'])
   expect(found).toMatchObject({ iid: first, status: 'absent', mail: 1 })
   expect(await store.start([await unowned(opened, found!.iid)])).toEqual(['done'])
@@ -38,24 +32,25 @@ test('a start goes ahead when the early message is taken back', async () => {
   const { first, second } = await twoNumbers(opened)
   const posting = await midPost(opened, [message(first, 'early')])
 
-  const starting = opened.store.start([await unowned(opened, second)])
-  await waitForLock(opened.database, 'transactionid')
+  const item = await unowned(opened, second)
+  expect(await opened.store.start([item])).toEqual(['locked'])
   await posting.query('rollback')
 
-  expect(await starting).toEqual(['done'])
+  expect(await opened.store.start([item])).toEqual(['done'])
   expect(await payloadsOf(opened, second)).toEqual([])
 })
 
-test('a message that comes while the start is under way waits for it, and arrives there', async () => {
+test('a message that comes while the start is under way is locked, and then arrives there', async () => {
   await using opened = await openStore()
   const { first, second } = await twoNumbers(opened)
   const starting = await midStart(opened, await unowned(opened, first))
 
-  const posting = opened.store.post([message(second, 'a'), message(second, 'b')])
-  await waitForLock(opened.database, 'transactionid')
+  const posts = [message(second, 'a'), message(second, 'b')]
+  const locked = { verdict: 'locked', iid: 0, owner: null }
+  expect(await opened.store.post(posts)).toEqual([locked, locked])
   await starting.query('commit')
 
-  expect(await posting).toEqual([
+  expect(await opened.store.post(posts, { wereLocked: true })).toEqual([
     { verdict: 'sent', iid: first, owner: null },
     { verdict: 'sent', iid: first, owner: null },
   ])
@@ -77,7 +72,7 @@ test('a message that comes while the start takes over its number waits for nobod
   expect(await store.find(['order-1'])).toMatchObject([{ status: 'running', mail: 2 }])
 })
 
-test('a start that is sent again while the first is under way waits, and is recognised', async () => {
+test('a start that is sent again while the first is under way is locked, and then recognised', async () => {
   await using opened = await openStore()
   const { store } = opened
   const { first } = await twoNumbers(opened)
@@ -85,11 +80,10 @@ test('a start that is sent again while the first is under way waits, and is reco
   const item = await unowned(opened, first)
   const starting = await midStart(opened, item)
 
-  const again = store.start([item])
-  await waitForLock(opened.database, 'transactionid')
+  expect(await store.start([item])).toEqual(['locked'])
   await starting.query('commit')
 
-  expect(await again).toEqual(['done'])
+  expect(await store.start([item], { wereLocked: true })).toEqual(['done'])
   expect(await store.history(first, 1)).toHaveLength(1)
 })
 

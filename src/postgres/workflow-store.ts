@@ -1,13 +1,10 @@
 import type { WorkflowName } from '../store/instances.ts'
-import { StoreError } from '../store/store-error.ts'
 import type { WorkflowStore } from '../store/workflow-store.ts'
 import {
   toClaim,
   toClaimAnswer,
-  toCommitAnswer,
   toInstances,
   toLoaded,
-  toPostAnswers,
   toTickAnswer,
   toTruths,
   toTurn,
@@ -15,8 +12,8 @@ import {
   toVerdicts,
 } from './answers.ts'
 import { callerOf } from './call.ts'
-import { commitValues, rowValues } from './commit-values.ts'
-import { effectsValue } from './effect-values.ts'
+import { commitBatch, startInstances } from './commit.ts'
+import { rowValues } from './commit-values.ts'
 import { answered, connectionsFor } from './connections.ts'
 import { Expiry } from './expiry.ts'
 import { keepLease } from './lease-thread.ts'
@@ -24,13 +21,12 @@ import { migrate } from './migrate.ts'
 import { postgresHints } from './notifier/postgres-hints.ts'
 import type { SharedNotifier } from './notifier/shared-notifier.ts'
 import type { PostgresSettings } from './options.ts'
-import { postValues } from './post-values.ts'
+import { postMessages } from './post.ts'
 import { KIND_NUMBERS } from './numbers.ts'
 import { ServerWatch, wasPromoted } from './server-watch.ts'
 import { checkSettings } from './settings.ts'
-import { startsValue } from './start-values.ts'
 import { postgresTaskStore } from './task-store.ts'
-import { attemptLists, interestValues, tasksValue } from './task-values.ts'
+import { attemptLists, interestValues } from './task-values.ts'
 import { transactorOf } from './transact.ts'
 import { joinTexts, listOf, text, whole, wholes } from './wire.ts'
 import { withinTransaction } from './within.ts'
@@ -127,24 +123,10 @@ export function postgresWorkflowStore(
       return wholes(row!, 'numbers')
     },
 
-    async start(items) {
-      const owned = items.find((item) => item.owned)
-      if (owned !== undefined) {
-        const words = `a client owns nothing, but the item for "${owned.id}" says owned`
-        throw new StoreError('rejected', 'start', words)
-      }
-      const batch = { starts: items, turns: [] }
-      const [row] = await call('start_batch', [
-        startsValue(items),
-        effectsValue(batch),
-        tasksValue(batch),
-      ])
-      return toVerdicts(row!['starts'])
-    },
+    start: (items, options) => startInstances(call, items, options),
 
     async commit(batch) {
-      const [row] = await call('commit_batch', commitValues(batch), 'commit')
-      const answer = toCommitAnswer(row!)
+      const answer = await commitBatch(call, batch)
       if (answer.state === 'verify' && watch.sawServer(answer.server)) throw wasPromoted('commit')
       return answer
     },
@@ -183,29 +165,7 @@ export function postgresWorkflowStore(
       ])
     },
 
-    async post(posts, { tells = false } = {}) {
-      const values = postValues(posts)
-      if (!tells || hints === undefined) {
-        const [row] = await call('post', values)
-        return toPostAnswers(row!)
-      }
-      let over!: (isDone: boolean) => void
-      const isTold = new Promise<boolean>((resolve) => (over = resolve))
-      const [ids] = values as [string]
-      const [row] = await call('post', values, 'other', {
-        procedure: 'tell_mail',
-        values: [ids, posts.length],
-        over,
-      })
-      const answers = toPostAnswers(row!)
-      // A duplicate may be one whose first answer was lost, and nobody told.
-      const waiting = answers.filter(({ verdict }) => verdict === 'sent' || verdict === 'duplicate')
-      hints.tellMailUnless(
-        isTold,
-        waiting.map(({ iid }) => iid),
-      )
-      return answers.map((answer) => ({ ...answer, isTold: true }))
-    },
+    post: (posts, options) => postMessages(call, hints, posts, options),
 
     async tick({ runtime, leaseMs, workflows, tasks, unknown, held, idle }) {
       const [row] = await call('tick', [

@@ -1,6 +1,13 @@
 import type { ImportItem, Termination } from '../store/admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from '../store/claims.ts'
-import type { CommitAnswer, CommitBatch, StartItem, TurnRow, Verdict } from '../store/commits.ts'
+import type {
+  CommitAnswer,
+  CommitBatch,
+  StartBatchOptions,
+  StartItem,
+  TurnRow,
+  Verdict,
+} from '../store/commits.ts'
 import type { HintStore } from '../store/hints.ts'
 import type { Delivery, Post, PostAnswer } from '../store/inbox.ts'
 import type { Iid, InstanceRow, WorkflowName } from '../store/instances.ts'
@@ -85,8 +92,11 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('workflowNumbers', workflows)
   }
 
-  start(items: readonly StartItem[]): Promise<readonly Verdict[]> {
-    return this.#call('start', items)
+  start(
+    items: readonly StartItem[],
+    { runtime }: StartBatchOptions = {},
+  ): Promise<readonly Verdict[]> {
+    return this.#call('start', items, runtime)
   }
 
   commit(batch: CommitBatch): Promise<CommitAnswer> {

@@ -118,9 +118,18 @@ export interface CommitBatch {
  * `exists`: the id is taken by another instance. `absent`: messages came for the id before, under
  * another number; the start has to be sent again with that one (`find` tells it). `refused`: not, or
  * no longer, the owner, also of the unfinished parent of a start; of a start that was to be owned and
- * is sent again, that it is recorded, but was taken over since.
+ * is sent again, that it is recorded, but was taken over since. `locked`: of a start, another
+ * transaction has locked its id. Nothing was done: it is sent again later, apart from others.
  */
-export type Verdict = 'done' | 'refused' | 'exists' | 'absent'
+export type Verdict = 'done' | 'refused' | 'exists' | 'absent' | 'locked'
+
+/** How starts are sent that are not part of a commit. */
+export interface StartBatchOptions {
+  /** The runtime whose instances the parents of these are. A parent that is somebody else's refuses. */
+  readonly runtime?: number
+  /** They were locked before, and may still be. */
+  readonly wereLocked?: boolean
+}
 
 /** What became of a batch. */
 export type CommitAnswer =

@@ -62,9 +62,22 @@ export const MOST_EARLY = 10_000
 /**
  * `full`: the channel holds as many messages as it may, or the instance was never started and
  * `MOST_EARLY` wait for that. `ended`: nobody will read it. `unknown`: there is no such instance; a
- * message is kept for it (`sent`), anything else is not.
+ * message is kept for it (`sent`), anything else is not. `locked`: another transaction has locked the
+ * id or the key. Nothing was done, nor about what comes behind it for the same instance: it is sent
+ * again later, apart from others.
  */
-export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown'
+export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown' | 'locked'
+
+/** How posts are sent. */
+export interface PostBatchOptions {
+  /**
+   * For a client: the store may tell the owners by itself where that is quicker than a hint
+   * afterwards, and says so in its answer.
+   */
+  readonly tells?: boolean
+  /** They were locked before, and may still be. */
+  readonly wereLocked?: boolean
+}
 
 /** What became of a post, and who should be told. */
 export interface PostAnswer {

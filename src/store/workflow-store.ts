@@ -1,6 +1,7 @@
 // The port between the engine and a database: durable state of workflow instances.
 //
-//   P1. One method is one transaction, and one small answer. Histories are read by `load` only.
+//   P1. One method is one transaction, and one small answer, except that starts which others have
+//       locked may be answered by a second one. Histories are read by `load` only.
 //   P2. What an owner writes is judged item by item on (runtime, epoch), in the same transaction.
 //       An item that fails the judgement has no effect at all; its neighbours are untouched.
 //   P3. Sending the same batch again is safe: what was done before is recognised and answered as
@@ -13,9 +14,16 @@
 
 import type { ImportItem, Termination } from './admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from './claims.ts'
-import type { CommitAnswer, CommitBatch, StartItem, TurnRow, Verdict } from './commits.ts'
+import type {
+  CommitAnswer,
+  CommitBatch,
+  StartBatchOptions,
+  StartItem,
+  TurnRow,
+  Verdict,
+} from './commits.ts'
 import type { HintStore } from './hints.ts'
-import type { Delivery, Post, PostAnswer } from './inbox.ts'
+import type { Delivery, Post, PostAnswer, PostBatchOptions } from './inbox.ts'
 import type { Iid, InstanceRow, WorkflowName } from './instances.ts'
 import type { LeaseKeeper, LeaseRequest } from './lease.ts'
 import type { Registered, Registration, TickAnswer, TickRequest } from './runtimes.ts'
@@ -59,7 +67,7 @@ export interface WorkflowStore extends TaskStore {
   workflowNumbers(workflows: readonly WorkflowName[]): Promise<readonly number[]>
 
   /** Starts instances for a client that owns nothing: `owned` must be false. `at` is the store's. */
-  start(items: readonly StartItem[]): Promise<readonly Verdict[]>
+  start(items: readonly StartItem[], options?: StartBatchOptions): Promise<readonly Verdict[]>
   /** Applies what a runtime decided. See P2, P3, P4. */
   commit(batch: CommitBatch): Promise<CommitAnswer>
   /**
@@ -93,15 +101,10 @@ export interface WorkflowStore extends TaskStore {
   /** Puts results into inboxes. A second one for a command is dropped. Never waits for an owner. */
   send(deliveries: readonly Delivery[]): Promise<void>
   /**
-   * Puts messages into inboxes, in the order given. Never waits for an owner.
-   *
-   * With `tells`, for a client, a store may tell the owners by itself where that is quicker than a
-   * hint afterwards, and says so in its answer.
+   * Puts messages into inboxes, in the order given. Never waits for an owner, nor for long for a
+   * transaction that has locked an id.
    */
-  post(
-    posts: readonly Post[],
-    options?: { readonly tells?: boolean },
-  ): Promise<readonly PostAnswer[]>
+  post(posts: readonly Post[], options?: PostBatchOptions): Promise<readonly PostAnswer[]>
   /** Renews the lease, declares runtimes dead whose lease ended, and says what there is to do. */
   tick(request: TickRequest): Promise<TickAnswer>
   /**

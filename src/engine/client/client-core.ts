@@ -3,6 +3,9 @@ import { uuidMaker } from '../../base/ids.ts'
 import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { News } from '../../store/hints.ts'
 import type { Iid, InstanceRow, WorkflowName } from '../../store/instances.ts'
+import { bytesOfStart, MAX_CALL_BYTES } from '../../store/sizes.ts'
+import { StoreError } from '../../store/store-error.ts'
+import { Blocked } from '../blocked.ts'
 import { momentAfter } from '../context/moments.ts'
 import { IidPool } from '../runtime/iid-pool.ts'
 import { ClientHearing } from './client-hearing.ts'
@@ -16,6 +19,12 @@ export interface Past {
   history(iid: Iid, execution: number): Promise<readonly TurnRow[]>
 }
 
+/** An instance that is about to be started, and who may take that back. */
+interface Starting {
+  readonly item: StartItem
+  readonly signal: AbortSignal | undefined
+}
+
 /** What all verbs of a client share: single calls, gathered into batches for the store. */
 export class ClientCore implements Past {
   readonly setup: ClientSetup
@@ -23,7 +32,8 @@ export class ClientCore implements Past {
   readonly posts: Posts
   readonly newId: () => string
   readonly waits: Waits
-  readonly #starts: Batcher<StartItem, Verdict>
+  readonly #starts: Batcher<Starting, { readonly verdict: Verdict | Promise<Verdict> }>
+  readonly #blocked: Blocked<StartItem, Verdict>
   readonly #looks: Batcher<Iid, InstanceRow | undefined>
   readonly #finds: Batcher<string, InstanceRow | undefined>
   readonly #replies: Batcher<string, string | undefined>
@@ -37,9 +47,25 @@ export class ClientCore implements Past {
     this.waits = new Waits(clock)
     this.#hearing = runtime ? undefined : new ClientHearing({ clock, log, hints: store.hints })
     this.iids = runtime?.iids ?? new IidPool(store)
-    this.posts = new Posts({ store, clock, runtime, tell: (news) => this.tell(news) })
+    this.posts = new Posts({ store, clock, log, runtime, tell: (news) => this.tell(news) })
     this.newId = uuidMaker(() => setup.clock.date().getTime())
-    this.#starts = new Batcher((items) => store.start(items))
+    this.#starts = new Batcher((items) => this.#startAll(items), {
+      maxBytes: MAX_CALL_BYTES,
+      bytesOf: ({ item }) => bytesOfStart(item),
+    })
+    this.#blocked = new Blocked(
+      {
+        clock,
+        log,
+        what: 'start',
+        random: Math.random,
+        idOf: ({ id }) => id,
+        bytesOf: bytesOfStart,
+        send: (items) => store.start(items, { wereLocked: true }),
+        isLocked: (verdict) => verdict === 'locked',
+      },
+      MAX_CALL_BYTES,
+    )
     this.#looks = new Batcher((iids) => store.look(iids))
     this.#finds = new Batcher((ids) => store.find(ids))
     this.#replies = new Batcher((to) => store.replies(to))
@@ -80,12 +106,31 @@ export class ClientCore implements Past {
   /** Ends all waits and all connections. */
   async close(): Promise<void> {
     this.waits.close()
+    const closed = new StoreError('closed', 'client', 'the client was closed')
+    this.#blocked.close(closed)
+    this.posts.close(closed)
     await this.#hearing?.close()
     await this.setup.store.close()
   }
 
-  start(item: StartItem): Promise<Verdict> {
-    return this.#starts.call(item)
+  /** Starts an instance, waiting for as long as another transaction has locked its id. */
+  async start(item: StartItem, signal?: AbortSignal): Promise<Verdict> {
+    const { verdict } = await this.#starts.call({ item, signal })
+    return verdict
+  }
+
+  async #startAll(
+    starts: readonly Starting[],
+  ): Promise<readonly { readonly verdict: Verdict | Promise<Verdict> }[]> {
+    const free = starts.filter(({ item }) => !this.#blocked.has(item.id))
+    const verdicts =
+      free.length === 0 ? [] : await this.setup.store.start(free.map(({ item }) => item))
+    const byStart = new Map(free.map((start, i) => [start, verdicts[i]!]))
+    return starts.map((start) => {
+      const verdict = byStart.get(start) ?? 'locked'
+      if (verdict !== 'locked') return { verdict }
+      return { verdict: this.#blocked.wait(start.item, start.signal) }
+    })
   }
 
   /** The moment so long from now, by the store's clock; 0 for now. */

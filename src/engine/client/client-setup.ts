@@ -24,8 +24,11 @@ export interface ClientSetup {
 
 /** What a client uses of the runtime of its own process. */
 export interface LocalRuntime {
-  /** Starts an instance; resolves when it is recorded, or when its id turns out to be taken. */
-  start(start: NewInstance): Promise<Started>
+  /**
+   * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
+   * takes back a start that another transaction blocks.
+   */
+  start(start: NewInstance, signal?: AbortSignal): Promise<Started>
   /** Whether the instance is in this process now. */
   owns(iid: Iid): boolean
   readonly endings: Endings

@@ -75,7 +75,12 @@ export class EngineClient implements Client {
       ...START_OPTIONS,
       ...WAIT_OPTIONS,
     })
-    const found = await start(this.core, checkWorkflow('run', workflow), input, options)
+    const definition = checkWorkflow('run', workflow)
+    const found = await this.core.waits.within(
+      `run: the start of workflow "${definition.name}"`,
+      options,
+      (signal) => start(this.core, definition, input, options, signal),
+    )
     return result(this.core, found, options)
   }
 

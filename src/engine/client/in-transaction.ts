@@ -22,7 +22,15 @@ import { checkWorkflow } from './check-workflow.ts'
 import { type ClientCore, noInstance, type Past } from './client-core.ts'
 import type { Hint } from './client-setup.ts'
 import type { SendOptions, StartOptions } from './instance.ts'
-import { encodeMessage, full, gone, type Message, messagePost, SEND_OPTIONS } from './send.ts'
+import {
+  encodeMessage,
+  full,
+  gone,
+  type Message,
+  messagePost,
+  SEND_OPTIONS,
+  stillLocked,
+} from './send.ts'
 import { type ResolvedStart, START_OPTIONS } from './start-options.ts'
 import { checkSameWorkflow, newInstance, seedOf, warnOfInput } from './starter.ts'
 
@@ -171,6 +179,9 @@ async function start(
       case 'refused':
         core.iids.forget(iid)
         ;({ iid, workflow } = await numbers(core, inside, workflowName))
+        break
+      case 'locked':
+        throw stillLocked('start', id)
     }
   }
   throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)
@@ -237,6 +248,8 @@ async function deliver(
     case 'ended':
     case 'unknown':
       throw await gone(pastOf(core, inside), verb, id)
+    case 'locked':
+      throw stillLocked(verb, id)
   }
 }
 

@@ -4,6 +4,7 @@ import { virtualClock } from '../../base/virtual-clock.ts'
 import type { News } from '../../store/hints.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { memoryLog } from '../../../test/support/workers.ts'
 import { Posts } from './posts.ts'
 
 test('a client tells of what the store does not tell by itself', async () => {
@@ -11,7 +12,7 @@ test('a client tells of what the store does not tell by itself', async () => {
 
   await Promise.all([posts.post('a', message('a', 1)), posts.post('b', message('b', 2))])
 
-  expect(asked).toEqual([{ tells: true }])
+  expect(asked).toEqual([{ tells: true, wereLocked: false }])
   expect(told).toEqual([{ kind: 'mail', iids: [2] }])
 })
 
@@ -32,7 +33,7 @@ test('a runtime tells by itself: it knows who has to be told', async () => {
 
   await posts.post('a', message('a', 1))
 
-  expect(asked).toEqual([{ tells: false }])
+  expect(asked).toEqual([{ tells: false, wereLocked: false }])
   expect(hinted).toEqual([1])
   expect(told).toEqual([])
 })
@@ -53,6 +54,7 @@ function scene(
   const posts = new Posts({
     store: store as WorkflowStore,
     clock: virtualClock(),
+    log: memoryLog(),
     runtime,
     tell: (news) => void told.push(news),
   })

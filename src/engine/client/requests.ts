@@ -6,7 +6,7 @@ import { WorkflowError } from '../errors.ts'
 import { decodeReply, replyAddress } from '../replies.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import type { SendOptions, Wait } from './instance.ts'
-import { full, gone, keyIn, type Message, post, SEND_OPTIONS } from './send.ts'
+import { full, gone, keyIn, type Message, post, SEND_OPTIONS, stillLocked } from './send.ts'
 import { lookUntil, WAIT_OPTIONS } from './wait.ts'
 
 /** Sends a request and waits for its answer. */
@@ -37,7 +37,7 @@ export async function request(
     wait,
     async (signal) => {
       signal.throwIfAborted()
-      const { verdict, iid } = await post(core, id, message)
+      const { verdict, iid } = await post(core, id, message, signal)
       switch (verdict) {
         case 'sent':
         case 'duplicate': {
@@ -49,6 +49,8 @@ export async function request(
         case 'ended':
         case 'unknown':
           throw await gone(core, 'request', id)
+        case 'locked':
+          throw stillLocked('request', id)
       }
     },
   )

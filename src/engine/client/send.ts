@@ -1,6 +1,7 @@
 import { option, resolveOptions } from '../../base/options.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
+import { StoreError } from '../../store/store-error.ts'
 import { channelFull } from '../channel-full.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../names.ts'
@@ -69,16 +70,24 @@ export async function deliver(
     case 'ended':
     case 'unknown':
       throw await gone(core, verb, id)
+    case 'locked':
+      throw stillLocked(verb, id)
   }
 }
 
 /** Posts a message, whatever the answer. */
-export function post(core: ClientCore, id: string, message: Message): Promise<PostAnswer> {
-  return core.posts.post(id, async (): Promise<Post> => {
+export function post(
+  core: ClientCore,
+  id: string,
+  message: Message,
+  signal?: AbortSignal,
+): Promise<PostAnswer> {
+  const prepare = async (): Promise<Post> => {
     await core.open()
     const payload = await message.payload()
     return messagePost(id, message, payload, await core.iids.take())
-  })
+  }
+  return core.posts.post(id, prepare, signal)
 }
 
 /** A message as the store takes it. */
@@ -107,6 +116,15 @@ export async function full(
   { channel, capacity }: Pick<Message, 'channel' | 'capacity'>,
 ): Promise<ChannelFullError> {
   return channelFull(verb, { id, channel, capacity }, await past.find(id))
+}
+
+/** The error for a store that says `locked` where that is waited for before. */
+export function stillLocked(verb: string, id: string): StoreError {
+  return new StoreError(
+    'locked',
+    verb,
+    `another transaction has locked id "${id}"; try again later`,
+  )
 }
 
 /** The error for an instance that receives nothing any more. */

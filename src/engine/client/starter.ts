@@ -29,19 +29,23 @@ export interface Found {
   readonly iid: Iid
 }
 
-/** Starts an instance, or finds the one that has its id, as the options say. */
+/**
+ * Starts an instance, or finds the one that has its id, as the options say. The signal takes back what
+ * another transaction blocks.
+ */
 export async function start(
   core: ClientCore,
   given: WorkflowDefinition,
   value: unknown,
   options: ResolvedStart,
+  signal?: AbortSignal,
 ): Promise<Found> {
   await core.open()
   const wanted = await newInstance(core, given, value, options)
   const { id } = wanted
   let absent: Iid | undefined
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
-    const { iid, verdict } = await send(core, { ...wanted, iid: absent })
+    const { iid, verdict } = await send(core, { ...wanted, iid: absent }, signal)
     const isOurs = verdict === 'done' && (absent === undefined || (await isBy(core, iid, wanted)))
     if (isOurs) return { id, iid }
     const row = await core.find(id)
@@ -109,14 +113,18 @@ async function letters(
 }
 
 /** Sends a start, again when the answer was lost: the store recognises it. */
-async function send(core: ClientCore, wanted: NewInstance): Promise<Started> {
+async function send(
+  core: ClientCore,
+  wanted: NewInstance,
+  signal: AbortSignal | undefined,
+): Promise<Started> {
   const { clock, runtime } = core.setup
-  if (runtime !== undefined) return runtime.start(wanted)
+  if (runtime !== undefined) return runtime.start(wanted, signal)
   const iid = wanted.iid ?? (await core.iids.take())
   const workflow = await core.workflowNumber(unownedWorkflow(wanted))
   const wakeAt = await core.momentAfter(wanted.delayMs)
   const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
-  const verdict: Verdict = await resend(clock, () => core.start(item))
+  const verdict: Verdict = await resend(clock, () => core.start(item, signal))
   if (verdict === 'done') core.tell({ kind: 'due', iids: [iid] })
   return { iid, verdict }
 }

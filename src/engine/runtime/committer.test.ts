@@ -195,27 +195,19 @@ describe('the committer', () => {
     expect(await other).toEqual(['done'])
   })
 
-  test('a start that is locked keeps nobody waiting but itself, and is tried again', async () => {
-    let held: Iid | undefined
+  test('whoever is locked is told so, and is not sent again from here', async () => {
+    let batches = 0
     await using opened = await openCommitter((commit) => async (batch) => {
-      if (!batch.starts.some(({ iid }) => iid === held)) return commit(batch)
-      throw new StoreError('locked', 'commit', 'lock not available')
+      batches++
+      const answer = await commit(batch)
+      return { ...answer, starts: ['locked', 'done'] } as CommitAnswer
     })
-    const { committer, first, send, starts } = opened
-    await starts(2)
-    held = first + 5
+    const { committer, first, send } = opened
 
-    const locked = send([{ start: startItem(held) }])
-    const others = [2, 3, 4, 6, 7].map((i) => ({ start: startItem(first + i) }))
-    const turns = [0, 1].map((i) => ({ turn: turnItem(first + i) }))
-    expect(await send([...others, ...turns])).toEqual(
-      others.map(() => 'done').concat(['done', 'done']),
-    )
-    expect(committer.size).toBe(1)
-    held = undefined
-
-    expect(await locked).toEqual(['done'])
+    const starts = [0, 1].map((i) => ({ start: startItem(first + i) }))
+    expect(await send(starts)).toEqual(['locked', 'done'])
     expect(committer.size).toBe(0)
+    expect(batches).toBe(1)
   })
 
   test('one who throws when told keeps nobody else from being told', async () => {

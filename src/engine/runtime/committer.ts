@@ -4,14 +4,14 @@
 //   G2. An instance has at most one item in all this: it waits for its verdict before the next turn.
 //   G3. A batch whose outcome is unknown is sent again, unchanged; the store recognises it.
 //   G4. A batch that the store rejects is halved until the bad item is alone; the others go through.
-//   G5. A start whose id a transaction of a user has locked keeps nobody waiting but itself: it is
-//       found in the same way, and tried again alone, now and then.
 
-import type { Clock, Timer } from '../../base/clock.ts'
+import { countWithin } from '../../base/batcher.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { type Notify, notify } from '../../base/notify.ts'
 import type { CommitAnswer, StartItem, TurnItem, Verdict } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
+import { bytesOfStart, bytesOfTurn, MAX_CALL_BYTES } from '../../store/sizes.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { type Directive, idle, proceed } from '../../workers/directive.ts'
@@ -49,14 +49,11 @@ export interface CommitHost {
 }
 
 const MOST_ITEMS = 500
-const MOST_BYTES = 1 << 20
+const LIMITS = { maxItems: MOST_ITEMS, maxBytes: MAX_CALL_BYTES, bytesOf }
 // How many batches one pass of the loop sends at the most.
 const MOST_BATCHES = 100
 // Fewer are not worth a batch of their own while more are about to come.
 const FEWEST_AHEAD = 16
-// When a start that is locked is tried again: each try may hold up all others for a second.
-const FIRST_AGAIN_MS = 1_000
-const LATEST_AGAIN_MS = 30_000
 /** Beyond this many waiting items, new work is held back. */
 const CROWDED = 4 * MOST_ITEMS
 
@@ -67,11 +64,6 @@ export class Committer {
   readonly #room: Notify = notify()
   #queue: Entry[] = []
   #batch: readonly Entry[] = []
-  /** Starts that are locked (G5), until they are tried again. */
-  readonly #locked = new Map<Entry, Timer>()
-  readonly #tries = new WeakMap<Entry, number>()
-  /** Those whose time has come. */
-  #due: Entry[] = []
   #lastSize = 0
   #woken = false
   #closed = false
@@ -82,7 +74,7 @@ export class Committer {
 
   /** Items that wait or are under way. */
   get size(): number {
-    return this.#queue.length + this.#batch.length + this.#locked.size + this.#due.length
+    return this.#queue.length + this.#batch.length
   }
 
   get crowded(): boolean {
@@ -123,12 +115,10 @@ export class Committer {
    * they follow from may not be there any more.
    */
   forgetAll(): void {
-    const all = [...this.#batch, ...this.#queue, ...this.#due, ...this.#locked.keys()]
+    const all = [...this.#batch, ...this.#queue]
     const gone = all.filter((entry) => !hasOwnCause(entry))
     this.#batch = this.#batch.filter(hasOwnCause)
     this.#queue = this.#queue.filter(hasOwnCause)
-    this.#due = this.#due.filter(hasOwnCause)
-    for (const entry of gone) this.#forgetLocked(entry)
     this.#tell(
       gone.filter(({ start }) => start !== undefined),
       closedError,
@@ -138,9 +128,8 @@ export class Committer {
   /** Tells everybody who still waits that nothing is sent any more. */
   close(): void {
     this.#closed = true
-    const left = [...this.#batch, ...this.#queue, ...this.#due, ...this.#locked.keys()]
-    this.#batch = this.#queue = this.#due = []
-    for (const entry of left) this.#forgetLocked(entry)
+    const left = [...this.#batch, ...this.#queue]
+    this.#batch = this.#queue = []
     this.#room.notifyAll()
     for (const entry of left) entry.settle(closedError())
   }
@@ -177,13 +166,7 @@ export class Committer {
   }
 
   #take(): readonly Entry[] {
-    if (this.#due.length > 0) return [this.#due.shift()!]
-    let bytes = 0
-    let count = 0
-    while (count < this.#queue.length && count < MOST_ITEMS && bytes < MOST_BYTES) {
-      bytes += sizeOf(this.#queue[count]!)
-      count++
-    }
+    const count = countWithin(this.#queue, LIMITS, (entry) => entry)
     if (count === this.#queue.length) {
       const all = this.#queue
       this.#queue = []
@@ -205,7 +188,6 @@ export class Committer {
         turns: turns.map((entry) => entry.turn!),
       })
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'locked') return this.#part(entries, error)
       if (!(error instanceof StoreError) || error.retryable) throw error
       return this.#halve(entries, error)
     }
@@ -243,44 +225,6 @@ export class Committer {
     if (entries.length > 0) await this.#send(entries)
   }
 
-  /** Looks for the start that is locked. What an owner writes, nobody else keeps locked. */
-  async #part(entries: readonly Entry[], error: StoreError): Promise<void> {
-    const turns = entries.filter((entry) => entry.turn !== undefined)
-    const starts = entries.filter((entry) => entry.start !== undefined)
-    if (starts.length === 0) throw error
-    if (turns.length > 0) await this.#send(turns)
-    if (starts.length === 1) return this.#tryLater(starts[0]!)
-    const middle = starts.length >> 1
-    await this.#send(starts.slice(0, middle))
-    await this.#send(starts.slice(middle))
-  }
-
-  #tryLater(entry: Entry): void {
-    const { clock, log } = this.#host
-    const tries = (this.#tries.get(entry) ?? 0) + 1
-    this.#tries.set(entry, tries)
-    if (tries === 1) {
-      const { id } = entry.start!
-      log.warn(
-        { instanceId: id },
-        'a transaction elsewhere holds this id; its start waits for the end of that',
-      )
-    }
-    this.#batch = this.#batch.filter((one) => one !== entry)
-    const ms = Math.min(FIRST_AGAIN_MS * 2 ** (tries - 1), LATEST_AGAIN_MS)
-    const again = (): void => {
-      this.#locked.delete(entry)
-      this.#due.push(entry)
-      this.#wake.notifyOne()
-    }
-    this.#locked.set(entry, clock.after(ms, again))
-  }
-
-  #forgetLocked(entry: Entry): void {
-    this.#locked.get(entry)?.cancel()
-    this.#locked.delete(entry)
-  }
-
   async #halve(entries: readonly Entry[], error: StoreError): Promise<void> {
     if (entries.length === 1) return this.#settle(entries, () => error)
     const middle = entries.length >> 1
@@ -316,11 +260,8 @@ function hasOwnCause({ start }: Entry): boolean {
   return start !== undefined && start.parent === null
 }
 
-function sizeOf(entry: Entry): number {
-  const { start, turn } = entry
-  if (start !== undefined) return 200 + start.turn.events.length + (start.end?.output.length ?? 0)
-  const end = turn!.next.kind === 'end' ? turn!.next.end.output.length : 0
-  return 100 + (turn!.turn?.events.length ?? 0) + end
+function bytesOf({ start, turn }: Entry): number {
+  return start === undefined ? bytesOfTurn(turn!) : bytesOfStart(start)
 }
 
 function closedError(): StoreError {

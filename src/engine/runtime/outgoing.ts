@@ -17,6 +17,7 @@ import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { channelFull } from '../channel-full.ts'
 import type { Hint } from '../client/client-setup.ts'
 import { Posts } from '../client/posts.ts'
+import { stillLocked } from '../client/send.ts'
 import type { StartWork } from '../context/instances.ts'
 import type { SendWork } from '../context/messages.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
@@ -43,7 +44,7 @@ export interface OutgoingHost {
   readonly random: () => number
   /** Numbers for new instances. */
   readonly iids: IidPool
-  start(start: NewInstance): Promise<Started>
+  start(start: NewInstance, signal: AbortSignal): Promise<Started>
   /** The code of a version, if it is registered here. */
   workflow(name: string, version: string): WorkflowDefinition | undefined
   completed(copy: Copy, command: number, value: string): void
@@ -63,7 +64,7 @@ type StartEvent = Extract<CommandEvent, { type: 'child' | 'start' }>
 export class Errand implements Attempt {
   /** Settles when it is over: done, failed, or given up. */
   readonly over: Promise<void>
-  #wanted = true
+  readonly #aborter = new AbortController()
 
   constructor(run: (errand: Errand) => Promise<void>) {
     this.over = run(this)
@@ -71,11 +72,16 @@ export class Errand implements Attempt {
 
   /** Whether somebody still waits for what it brings. */
   get wanted(): boolean {
-    return this.#wanted
+    return !this.#aborter.signal.aborted
+  }
+
+  /** Aborts when nobody waits for it any more. */
+  get signal(): AbortSignal {
+    return this.#aborter.signal
   }
 
   abort(): void {
-    this.#wanted = false
+    this.#aborter.abort()
   }
 }
 
@@ -86,8 +92,13 @@ export class Outgoing {
 
   constructor(host: OutgoingHost) {
     this.#host = host
-    const { store, clock } = host
-    this.#posts = new Posts({ store, clock, runtime: host, setBacks: () => host.setBacks() })
+    const { store, clock, log } = host
+    this.#posts = new Posts({ store, clock, log, runtime: host, setBacks: () => host.setBacks() })
+  }
+
+  /** Gives up what another transaction blocks: whoever takes the instances over sends it again. */
+  close(): void {
+    this.#posts.close(new StoreError('closed', 'send', 'the runtime is closed'))
   }
 
   /** Carries out a command. */
@@ -108,6 +119,7 @@ export class Outgoing {
       try {
         return await this.#carryOut(copy, given, errand)
       } catch (error) {
+        if (!errand.wanted) return
         if (!(error instanceof StoreError)) {
           // Said here, since the code may not wait for it.
           const call = describeCommand(given.event)
@@ -160,7 +172,7 @@ export class Outgoing {
     }
     let absent: Iid | undefined
     while (errand.wanted) {
-      const { iid, verdict } = await this.#host.start({ ...wanted, iid: absent })
+      const { iid, verdict } = await this.#host.start({ ...wanted, iid: absent }, errand.signal)
       if (verdict === 'done' && absent === undefined) return this.#found(copy, event, iid)
       const [row] = await store.find([id])
       if (verdict === 'refused' && absent === undefined && (await this.#isTaken(iid, id))) {
@@ -251,6 +263,8 @@ export class Outgoing {
       case 'ended':
       case 'unknown':
         throw new ConflictError(`send: instance "${id}" has ended`, id)
+      case 'locked':
+        throw stillLocked('send', id)
     }
   }
 

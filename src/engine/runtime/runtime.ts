@@ -184,7 +184,7 @@ export class EngineRuntime implements LocalRuntime {
       completed,
       failed,
       iids,
-      start: (start) => this.start(start),
+      start: (start, signal) => this.start(start, signal),
       workflow: (name, version) => registry.workflow({ name, version }),
       recall: (copy) => departures.recall(copy),
       startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
@@ -235,7 +235,11 @@ export class EngineRuntime implements LocalRuntime {
       isClosing,
     })
     this.#starts = new Starts({
+      store,
+      clock,
       log,
+      random,
+      runtimeNumber,
       time,
       iids,
       numbers,
@@ -290,8 +294,8 @@ export class EngineRuntime implements LocalRuntime {
     this.#client = client
   }
 
-  start(start: NewInstance): Promise<Started> {
-    return this.#starts.start(start)
+  start(start: NewInstance, signal?: AbortSignal): Promise<Started> {
+    return this.#starts.start(start, signal)
   }
 
   owns(iid: Iid): boolean {
@@ -338,6 +342,8 @@ export class EngineRuntime implements LocalRuntime {
     const stopAtMs = clock.now() + STOP_MS
     await this.#supervisor?.stop({ within: STOP_MS })
     this.#committer.close()
+    this.#starts.close()
+    this.#outgoing.close()
     this.#alarms.clear()
     for (const stop of this.#stopWatching) stop()
     await this.#pulse.stop()
@@ -373,6 +379,7 @@ export class EngineRuntime implements LocalRuntime {
 
   #isQuiet(): boolean {
     if (this.#workforce.tasks.busy || this.#committer.size > 0) return false
+    if (this.#starts.blocked > 0) return false
     return this.#conductor.isQuiet()
   }
 
@@ -408,6 +415,7 @@ export class EngineRuntime implements LocalRuntime {
       setBack: () => {
         this.#conductor.departures.setBackAll('the database may have lost its latest turns')
         this.#committer.forgetAll()
+        this.#starts.forgetChildren()
         this.#conductor.copies.forgetReleased()
         this.#workforce.tasks.lost('the database may have lost it')
         this.iids.forget()

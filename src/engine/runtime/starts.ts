@@ -1,12 +1,19 @@
 // How a runtime starts instances. One whose code is here, that is due now and has room here is owned
 // from the beginning: it is recorded with its first turn. Any other is recorded as nobody's, and
 // claimed by whoever has its code, when it is due.
+//
+//   An id that another transaction has locked keeps nobody waiting but its own start: the copy and its
+//   first turn are dropped, and the start is sent again as nobody's, apart from all others.
 
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { Verdict } from '../../store/commits.ts'
+import type { StartItem, Verdict } from '../../store/commits.ts'
 import type { News } from '../../store/hints.ts'
 import { type Iid, NO_VERSION } from '../../store/instances.ts'
+import { bytesOfStart, MAX_CALL_BYTES } from '../../store/sizes.ts'
 import { StoreError } from '../../store/store-error.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { Blocked } from '../blocked.ts'
 import { momentAfter } from '../context/moments.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Committer } from './committer.ts'
@@ -25,12 +32,16 @@ export interface Started {
 
 /** What starts are made with. */
 export interface StartsHost {
+  readonly store: Pick<WorkflowStore, 'start'>
+  readonly clock: Clock
   readonly log: Logger
+  readonly random: () => number
   readonly time: StoreClock
   readonly iids: IidPool
   readonly numbers: WorkflowNumbers
   readonly committer: Committer
   readonly conductor: Conductor
+  runtimeNumber(): number
   /** How many more instances may be worked on. */
   freeInstances(): number
   isClosing(): boolean
@@ -45,13 +56,46 @@ export class Starts {
   readonly #host: StartsHost
   /** Workflows that were found not to be registered here. */
   readonly #warned = new Set<string>()
+  readonly #blocked: Blocked<StartItem, Verdict>
 
   constructor(host: StartsHost) {
+    const { clock, log, random } = host
     this.#host = host
+    this.#blocked = new Blocked(
+      {
+        clock,
+        log,
+        what: 'start',
+        random,
+        idOf: ({ id }) => id,
+        bytesOf: bytesOfStart,
+        send: (items) => this.#sendAgain(items),
+        isLocked: (verdict) => verdict === 'locked',
+      },
+      MAX_CALL_BYTES,
+    )
   }
 
-  /** Starts an instance; resolves when it is recorded, or when its id turns out to be taken. */
-  async start(start: NewInstance): Promise<Started> {
+  /** How many starts another transaction blocks. */
+  get blocked(): number {
+    return this.#blocked.size
+  }
+
+  /** Takes back what instances asked for: they may not be there any more. */
+  forgetChildren(): void {
+    this.#blocked.forget(({ parent }) => parent !== null, closedError)
+  }
+
+  /** Tells everybody who still waits that nothing is sent any more. */
+  close(): void {
+    this.#blocked.close(closedError())
+  }
+
+  /**
+   * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
+   * takes back a start that another transaction blocks.
+   */
+  async start(start: NewInstance, signal?: AbortSignal): Promise<Started> {
     const { committer, iids, numbers, conductor } = this.#host
     await committer.room()
     const iid = start.iid ?? (await iids.take())
@@ -59,21 +103,27 @@ export class Starts {
     const { definition, id, input, parent, delayMs } = start
     const isLater = start.iid !== undefined || delayMs > 0
     const hasCode = definition.run !== undefined && numbers.of(definition) !== undefined
-    if (isLater || !hasCode || this.#host.freeInstances() <= 0) {
-      return this.#startUnowned(start, iid)
+    const isElsewhere = !hasCode || this.#blocked.has(id)
+    if (isLater || isElsewhere || this.#host.freeInstances() <= 0) {
+      return this.#startUnowned(start, iid, signal)
     }
     const run = conductor.execution(definition, id)
     const started = firstEvent(start)
     const copy = newCopy({ iid, id, definition, run, input, started, parent })
-    return new Promise((resolve, reject) => {
-      copy.onStarted = (verdict) =>
-        verdict instanceof Error ? reject(verdict) : resolve({ iid, verdict })
+    const verdict = await new Promise<Verdict>((resolve, reject) => {
+      copy.onStarted = (verdict) => (verdict instanceof Error ? reject(verdict) : resolve(verdict))
       conductor.begin(copy, start)
     })
+    return verdict === 'locked' ? this.#startUnowned(start, iid, signal, true) : { iid, verdict }
   }
 
-  async #startUnowned(start: NewInstance, iid: Iid): Promise<Started> {
-    const { time, numbers, committer } = this.#host
+  async #startUnowned(
+    start: NewInstance,
+    iid: Iid,
+    signal: AbortSignal | undefined,
+    wasLocked = false,
+  ): Promise<Started> {
+    const { time, numbers } = this.#host
     const { delayMs } = start
     const definition = unownedWorkflow(start)
     const known = numbers.of(definition)
@@ -81,16 +131,38 @@ export class Starts {
     const workflow = known ?? (await numbers.ask(definition.name, definition.version))
     const at = time.now()
     const wakeAt = momentAfter(at, delayMs)
-    const verdict = await new Promise<Verdict>((resolve, reject) => {
+    const item = startItem(start, { iid, workflow, at, wakeAt })
+    let verdict: Verdict = 'locked'
+    if (!wasLocked && !this.#blocked.has(item.id)) verdict = await this.#commit(item)
+    if (verdict === 'locked') verdict = await this.#blocked.wait(item, signal)
+    if (known !== undefined) this.#host.claimAt(wakeAt)
+    if (verdict === 'done') this.#tellStart(iid, known !== undefined)
+    return { iid, verdict }
+  }
+
+  #commit(start: StartItem): Promise<Verdict> {
+    const { committer } = this.#host
+    return new Promise((resolve, reject) => {
       committer.add({
-        start: startItem(start, { iid, workflow, at, wakeAt }),
+        start,
         settle: (result) => (result instanceof Error ? reject(result) : resolve(result)),
       })
       committer.flush()
     })
-    if (known !== undefined) this.#host.claimAt(wakeAt)
-    if (verdict === 'done') this.#tellStart(iid, known !== undefined)
-    return { iid, verdict }
+  }
+
+  /** Who starts one for a workflow has to own that still. */
+  async #sendAgain(items: readonly StartItem[]): Promise<readonly Verdict[]> {
+    const { store, runtimeNumber } = this.#host
+    const verdicts = new Map<StartItem, Verdict>()
+    for (const hasParent of [false, true]) {
+      const some = items.filter(({ parent }) => (parent !== null) === hasParent)
+      if (some.length === 0) continue
+      const runtime = hasParent ? { runtime: runtimeNumber() } : {}
+      const answers = await store.start(some, { ...runtime, wereLocked: true })
+      some.forEach((item, i) => verdicts.set(item, answers[i]!))
+    }
+    return items.map((item) => verdicts.get(item)!)
   }
 
   /** An instance that nobody owns is for others, unless there is room for it here. */
@@ -106,4 +178,8 @@ export class Starts {
       'this workflow is not registered here: its instances wait for a runtime that registers it',
     )
   }
+}
+
+function closedError(): StoreError {
+  return new StoreError('closed', 'start', 'the runtime is closed')
 }

@@ -1451,7 +1451,7 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: 'fdc656d976861581',
+    checksum: '424c583057ff7bb8',
     sql: `-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
@@ -1529,9 +1529,12 @@ begin
   -- Before the turns: who closes all its children closes also those of this batch. And ids are met
   -- before inboxes, as in post(), so that neither can block the other.
   if p_starts <> '' then
+    -- Another transaction may have locked an id for long: see start_skip_locked().
+    perform set_config('lock_timeout', '5ms', true);
     select s.letters, s.born
     into starts, v_born
     from insert_starts(p_runtime, v_clock, p_starts) as s;
+    perform set_config('lock_timeout', '1s', true);
   end if;
 
   if v_size > 0 then
@@ -4980,6 +4983,108 @@ $$;
 `,
   },
   {
+    name: 'procedures/post_nowait',
+    checksum: '1262a105484516ec',
+    sql: `-- post() for a sender that waits for nobody: another transaction that has locked one of the ids, or a
+-- key of a message, makes it fail with 55P03 (lock_not_available), and nothing is done. Not
+-- immediately, since two who send at once are done with it in a moment.
+create or replace function post_nowait(
+  p_ids text,
+  p_kinds smallint[],
+  p_names text,
+  p_payloads text,
+  p_reply_tos text,
+  p_keys text,
+  p_capacities integer[],
+  p_iids bigint[],
+  out verdicts text,
+  out iids bigint[],
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '5ms'
+as $$
+begin
+  select p.verdicts, p.iids, p.owners
+  into verdicts, iids, owners
+  from post(p_ids, p_kinds, p_names, p_payloads, p_reply_tos, p_keys, p_capacities, p_iids) as p;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/post_skip_locked',
+    checksum: '8d49323033f6b7c1',
+    sql: `-- post() one by one, leaving out what another transaction has locked, and what comes behind it for the
+-- same instance: each is answered l, and nothing is done about it. For what post_nowait() could not do.
+--
+-- After 20 ms the rest is answered l without a try: its sender must not wait long for the sake of
+-- others, and sends these again.
+create or replace function post_skip_locked(
+  p_ids text,
+  p_kinds smallint[],
+  p_names text,
+  p_payloads text,
+  p_reply_tos text,
+  p_keys text,
+  p_capacities integer[],
+  p_iids bigint[],
+  out verdicts text,
+  out iids bigint[],
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '2ms'
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + interval '20 ms';
+  v_clock bigint := now_ms();
+  v_size integer := cardinality(p_iids);
+  v_ids text[] := split_texts(p_ids, v_size);
+  v_names text[] := split_texts(p_names, v_size);
+  v_payloads text[] := split_texts(p_payloads, v_size);
+  v_reply_tos text[] := split_texts(p_reply_tos, v_size);
+  v_keys text[] := split_texts(p_keys, v_size);
+  v_locked text[] := '{}';
+  v_one record;
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  verdicts := '';
+  for n in 1 .. v_size loop
+    if v_ids[n] <> all (v_locked) and clock_timestamp() < v_until then
+      begin
+        select a.*
+        into v_one
+        from post_any(
+          v_ids[n], p_kinds[n:n], v_names[n], v_payloads[n], v_reply_tos[n], v_keys[n],
+          p_capacities[n:n], p_iids[n:n], v_clock
+        ) as a;
+        verdicts := verdicts || v_one.verdicts;
+        iids := iids || v_one.iids;
+        owners := owners || v_one.owners;
+        continue;
+      exception
+        when lock_not_available then
+          null;
+      end;
+    end if;
+    v_locked := v_locked || v_ids[n];
+    verdicts := verdicts || 'l';
+    iids := iids || 0::bigint;
+    owners := owners || null::integer;
+  end loop;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/post_within',
     checksum: 'f5d989dcb1f69b80',
     sql: `-- post() in a transaction that the user commits; see start_within(). Its answer is JSON of texts.
@@ -5204,13 +5309,15 @@ $$;
   },
   {
     name: 'procedures/remove',
-    checksum: '40933cb7d85a617c',
+    checksum: 'ff6533e013d4b483',
     sql: `-- Removes instances that have ended, or were never started, with all there is of them; returns how
 -- many there were.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
   language plpgsql
   volatile
   set search_path from current
+  -- A transaction of a user may have locked one of them: then it is tried again.
+  set lock_timeout to '1s'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
@@ -5685,13 +5792,15 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: 'ca15e314507e87bb',
+    checksum: '7ccea160d0f1d7dd',
     sql: `-- Makes instances that were set aside claimable again, those that were never run from the time on
 -- that they were started for; returns how many there were.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
   volatile
   set search_path from current
+  -- A transaction of a user may have locked one of them: then it is tried again.
+  set lock_timeout to '1s'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
@@ -6028,6 +6137,108 @@ $$;
 `,
   },
   {
+    name: 'procedures/start_nowait',
+    checksum: 'eea278d9debe596e',
+    sql: `-- start_batch() for a client that waits for nobody: another transaction that has locked one of the
+-- ids makes it fail with 55P03 (lock_not_available), and nothing is done. Not immediately, since two
+-- who start the same id at once are done with it in a moment.
+create or replace function start_nowait(
+  p_starts text,
+  p_effects text,
+  p_tasks text,
+  out starts text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '5ms'
+as $$
+begin
+  starts := start_batch(p_starts, p_effects, p_tasks);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/start_skip_locked',
+    checksum: '866ac5553715c162',
+    sql: `-- Starts instances one by one, and leaves out those whose id another transaction has locked: each is
+-- answered l, and nothing is done about it. The other letters are those of insert_starts(). For what
+-- start_nowait() or commit_batch() could not do because of such an id.
+--
+-- After 20 ms the rest is answered l without a try: its sender must not wait long for the sake of
+-- others, and sends these again.
+create or replace function start_skip_locked(
+  -- Null for a client. Of a runtime, the instances may be owned, and have to be of its own parents.
+  p_runtime integer,
+  -- The server as last verified; null where that does not matter, since nothing is owned.
+  p_server text,
+  -- One entry for each instance: as insert_starts(), apply_effects() and change_tasks() take them.
+  p_starts text[],
+  p_effects text[],
+  p_tasks text[],
+  out state text,
+  out clock bigint,
+  out server text,
+  out starts text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '2ms'
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + interval '20 ms';
+  v_letter text;
+  v_born bigint[];
+begin
+  perform require_fresh_snapshots();
+  clock := now_ms();
+  server := server_identity();
+  starts := '';
+  if p_runtime is not null then
+    -- Its own lock is never held for long, but longer than those that are skipped here.
+    perform set_config('lock_timeout', '1s', true);
+    if not enter(p_runtime) then
+      state := 'dead';
+      return;
+    end if;
+    perform set_config('lock_timeout', '2ms', true);
+  end if;
+  if server <> p_server then
+    state := 'verify';
+    return;
+  end if;
+  perform be_durable();
+  state := 'ok';
+
+  for n in 1 .. cardinality(p_starts) loop
+    v_letter := 'l';
+    if clock_timestamp() < v_until then
+      begin
+        select s.letters, s.born
+        into v_letter, v_born
+        from insert_starts(p_runtime, clock, p_starts[n]) as s;
+        if p_effects[n] <> '' then
+          perform apply_effects(clock, v_born, p_effects[n]);
+        end if;
+        if p_tasks[n] <> '' then
+          perform change_tasks(v_born, p_tasks[n]);
+        end if;
+      exception
+        when lock_not_available then
+          v_letter := 'l';
+      end;
+    end if;
+    starts := starts || v_letter;
+  end loop;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/start_within',
     checksum: 'da7f3939ffae648b',
     sql: `-- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
@@ -6124,7 +6335,7 @@ $$;
   },
   {
     name: 'procedures/suspend',
-    checksum: '338bef70d6dc6da0',
+    checksum: '5590b624859f119a',
     sql: `-- Sets unfinished instances aside, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished.
 create or replace function suspend(
@@ -6136,6 +6347,8 @@ create or replace function suspend(
   language plpgsql
   volatile
   set search_path from current
+  -- A transaction of a user may have locked one of them: then it is tried again.
+  set lock_timeout to '1s'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
@@ -6684,7 +6897,7 @@ $$;
   },
   {
     name: 'procedures/terminate',
-    checksum: '6c1d090c4ed20996',
+    checksum: '343a9d9b7910a9e6',
     sql: `-- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished.
 create or replace function terminate(
@@ -6697,6 +6910,8 @@ create or replace function terminate(
   language plpgsql
   volatile
   set search_path from current
+  -- A transaction of a user may have locked one of them: then it is tried again.
+  set lock_timeout to '1s'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$

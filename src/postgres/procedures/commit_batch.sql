@@ -75,9 +75,12 @@ begin
   -- Before the turns: who closes all its children closes also those of this batch. And ids are met
   -- before inboxes, as in post(), so that neither can block the other.
   if p_starts <> '' then
+    -- Another transaction may have locked an id for long: see start_skip_locked().
+    perform set_config('lock_timeout', '5ms', true);
     select s.letters, s.born
     into starts, v_born
     from insert_starts(p_runtime, v_clock, p_starts) as s;
+    perform set_config('lock_timeout', '1s', true);
   end if;
 
   if v_size > 0 then

@@ -24,8 +24,12 @@ export function commit(tx: Transaction, packed: PackedBatch): CommitAnswer {
   }
 }
 
-/** Starts instances for a client, which owns nothing. */
-export function start(tx: Transaction, items: readonly StartItem[]): readonly Verdict[] {
+/** Starts instances for a client, which owns nothing, or for a runtime that owns their parents. */
+export function start(
+  tx: Transaction,
+  items: readonly StartItem[],
+  runtime?: number,
+): readonly Verdict[] {
   const owned = items.find((item) => item.owned)
   if (owned !== undefined) {
     throw new StoreError(
@@ -36,6 +40,6 @@ export function start(tx: Transaction, items: readonly StartItem[]): readonly Ve
   }
   // A client does not know the time here.
   return items.map((item) =>
-    startInstance(tx, { ...item, turn: { ...item.turn, at: tx.now } }, null),
+    startInstance(tx, { ...item, turn: { ...item.turn, at: tx.now } }, runtime ?? null),
   )
 }

@@ -29,6 +29,22 @@ function describeLinks({ test, expect, open }: Contract): void {
     expect(await scene.inboxOf(parent)).toEqual([])
   })
 
+  test('started apart from a commit, it is refused to who does not own its parent', async () => {
+    await using scene = await open()
+    const [owner, other] = [await scene.runtime(), await scene.runtime()]
+    const link = childOf(await owner.ownOne())
+    const [first, second] = await owner.reserve(2)
+    const item = (iid: number) => owner.startItem(iid, { parent: link, owned: false, wakeAt: 0 })
+
+    const starts = [
+      await scene.store.start([item(first!)], { runtime: other.runtime, wereLocked: true }),
+      await scene.store.start([item(second!)], { runtime: owner.runtime, wereLocked: true }),
+    ]
+
+    expect(starts).toEqual([['refused'], ['done']])
+    expect(await scene.store.find([idOf(first!)])).toEqual([undefined])
+  })
+
   test('one that nobody started from a workflow has no parent [test_delete_get_parent_id]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()

@@ -1,0 +1,27 @@
+-- post() for a sender that waits for nobody: another transaction that has locked one of the ids, or a
+-- key of a message, makes it fail with 55P03 (lock_not_available), and nothing is done. Not
+-- immediately, since two who send at once are done with it in a moment.
+create or replace function post_nowait(
+  p_ids text,
+  p_kinds smallint[],
+  p_names text,
+  p_payloads text,
+  p_reply_tos text,
+  p_keys text,
+  p_capacities integer[],
+  p_iids bigint[],
+  out verdicts text,
+  out iids bigint[],
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '5ms'
+as $$
+begin
+  select p.verdicts, p.iids, p.owners
+  into verdicts, iids, owners
+  from post(p_ids, p_kinds, p_names, p_payloads, p_reply_tos, p_keys, p_capacities, p_iids) as p;
+end
+$$;

@@ -1,0 +1,65 @@
+-- post() one by one, leaving out what another transaction has locked, and what comes behind it for the
+-- same instance: each is answered l, and nothing is done about it. For what post_nowait() could not do.
+--
+-- After 20 ms the rest is answered l without a try: its sender must not wait long for the sake of
+-- others, and sends these again.
+create or replace function post_skip_locked(
+  p_ids text,
+  p_kinds smallint[],
+  p_names text,
+  p_payloads text,
+  p_reply_tos text,
+  p_keys text,
+  p_capacities integer[],
+  p_iids bigint[],
+  out verdicts text,
+  out iids bigint[],
+  out owners integer[]
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '2ms'
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + interval '20 ms';
+  v_clock bigint := now_ms();
+  v_size integer := cardinality(p_iids);
+  v_ids text[] := split_texts(p_ids, v_size);
+  v_names text[] := split_texts(p_names, v_size);
+  v_payloads text[] := split_texts(p_payloads, v_size);
+  v_reply_tos text[] := split_texts(p_reply_tos, v_size);
+  v_keys text[] := split_texts(p_keys, v_size);
+  v_locked text[] := '{}';
+  v_one record;
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  verdicts := '';
+  for n in 1 .. v_size loop
+    if v_ids[n] <> all (v_locked) and clock_timestamp() < v_until then
+      begin
+        select a.*
+        into v_one
+        from post_any(
+          v_ids[n], p_kinds[n:n], v_names[n], v_payloads[n], v_reply_tos[n], v_keys[n],
+          p_capacities[n:n], p_iids[n:n], v_clock
+        ) as a;
+        verdicts := verdicts || v_one.verdicts;
+        iids := iids || v_one.iids;
+        owners := owners || v_one.owners;
+        continue;
+      exception
+        when lock_not_available then
+          null;
+      end;
+    end if;
+    v_locked := v_locked || v_ids[n];
+    verdicts := verdicts || 'l';
+    iids := iids || 0::bigint;
+    owners := owners || null::integer;
+  end loop;
+end
+$$;

@@ -1,0 +1,74 @@
+-- Starts instances one by one, and leaves out those whose id another transaction has locked: each is
+-- answered l, and nothing is done about it. The other letters are those of insert_starts(). For what
+-- start_nowait() or commit_batch() could not do because of such an id.
+--
+-- After 20 ms the rest is answered l without a try: its sender must not wait long for the sake of
+-- others, and sends these again.
+create or replace function start_skip_locked(
+  -- Null for a client. Of a runtime, the instances may be owned, and have to be of its own parents.
+  p_runtime integer,
+  -- The server as last verified; null where that does not matter, since nothing is owned.
+  p_server text,
+  -- One entry for each instance: as insert_starts(), apply_effects() and change_tasks() take them.
+  p_starts text[],
+  p_effects text[],
+  p_tasks text[],
+  out state text,
+  out clock bigint,
+  out server text,
+  out starts text
+)
+  language plpgsql
+  volatile
+  set search_path from current
+  set lock_timeout to '2ms'
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + interval '20 ms';
+  v_letter text;
+  v_born bigint[];
+begin
+  perform require_fresh_snapshots();
+  clock := now_ms();
+  server := server_identity();
+  starts := '';
+  if p_runtime is not null then
+    -- Its own lock is never held for long, but longer than those that are skipped here.
+    perform set_config('lock_timeout', '1s', true);
+    if not enter(p_runtime) then
+      state := 'dead';
+      return;
+    end if;
+    perform set_config('lock_timeout', '2ms', true);
+  end if;
+  if server <> p_server then
+    state := 'verify';
+    return;
+  end if;
+  perform be_durable();
+  state := 'ok';
+
+  for n in 1 .. cardinality(p_starts) loop
+    v_letter := 'l';
+    if clock_timestamp() < v_until then
+      begin
+        select s.letters, s.born
+        into v_letter, v_born
+        from insert_starts(p_runtime, clock, p_starts[n]) as s;
+        if p_effects[n] <> '' then
+          perform apply_effects(clock, v_born, p_effects[n]);
+        end if;
+        if p_tasks[n] <> '' then
+          perform change_tasks(v_born, p_tasks[n]);
+        end if;
+      exception
+        when lock_not_available then
+          v_letter := 'l';
+      end;
+    end if;
+    starts := starts || v_letter;
+  end loop;
+end
+$$;
