@@ -38,11 +38,14 @@ export function fdatasyncRate(folder: string, times: number): number {
 /** A log that is only appended to: no ids, no deliveries, nothing to find anything by. */
 export async function appendLog(folder: string): Promise<Peer> {
   const file = await openFile(join(folder, 'append-log'), 'a')
-  const batcher = new Batcher<string, void>(async (texts) => {
-    await file.write(`${texts.join('\n')}\n`)
-    await file.datasync()
-    return texts.map(() => undefined)
-  }, 100_000)
+  const batcher = new Batcher<string, void>(
+    async (texts) => {
+      await file.write(`${texts.join('\n')}\n`)
+      await file.datasync()
+      return texts.map(() => undefined)
+    },
+    { maxItems: 100_000 },
+  )
   return { name: BARE_LOG, push: (text) => batcher.call(text), close: () => file.close() }
 }
 
@@ -60,12 +63,15 @@ parentPort.on('message', (text) => {
 export function threadLog(folder: string): Peer {
   const path = join(folder, 'append-log-in-thread')
   const thread = new Worker(LOG_IN_THREAD, { eval: true, workerData: path })
-  const batcher = new Batcher<string, void>(async (texts) => {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
-    thread.postMessage(`${texts.join('\n')}\n`)
-    await once(thread, 'message')
-    return texts.map(() => undefined)
-  }, 100_000)
+  const batcher = new Batcher<string, void>(
+    async (texts) => {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
+      thread.postMessage(`${texts.join('\n')}\n`)
+      await once(thread, 'message')
+      return texts.map(() => undefined)
+    },
+    { maxItems: 100_000 },
+  )
   return {
     name: 'append log in a thread',
     push: (text) => batcher.call(text),
@@ -132,14 +138,17 @@ async function level({ ClassicLevel }: ClassicLevel, folder: string): Promise<Pe
   const store = new ClassicLevel(join(folder, 'classic-level'))
   await store.open()
   let id = 0
-  const batcher = new Batcher<string, void>(async (texts) => {
-    const puts = texts.map((value) => ({
-      type: 'put',
-      key: String(id++).padStart(16, '0'),
-      value,
-    }))
-    await store.batch(puts, { sync: true })
-    return texts.map(() => undefined)
-  }, 100_000)
+  const batcher = new Batcher<string, void>(
+    async (texts) => {
+      const puts = texts.map((value) => ({
+        type: 'put',
+        key: String(id++).padStart(16, '0'),
+        value,
+      }))
+      await store.batch(puts, { sync: true })
+      return texts.map(() => undefined)
+    },
+    { maxItems: 100_000 },
+  )
   return { name: 'classic-level', push: (text) => batcher.call(text), close: () => store.close() }
 }

@@ -94,7 +94,7 @@ export class Blocked<Item, Answer> {
 
   /** Takes back what is not wanted any more. What is under way may still be done. */
   forget(isUnwanted: (item: Item) => boolean, error: () => Error): void {
-    for (const { entries } of [...this.#lines.values()]) {
+    for (const { entries } of this.#lines.values()) {
       for (const entry of entries) if (isUnwanted(entry.item)) this.#settle(entry, error())
     }
   }

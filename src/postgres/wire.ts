@@ -25,7 +25,7 @@ export function listOf(values: readonly (number | boolean | null)[]): string {
 
 /** A list of texts as an array literal. Costs more than `joinTexts`: for lists that are seldom sent. */
 export function textArray(texts: readonly string[]): string {
-  return `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+  return `{${texts.map((one) => `"${one.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
 
 /** Many texts as one. Throws `rejected` when they are too long together. */

@@ -111,7 +111,7 @@ export class Starts {
     const started = firstEvent(start)
     const copy = newCopy({ iid, id, definition, run, input, started, parent })
     const verdict = await new Promise<Verdict>((resolve, reject) => {
-      copy.onStarted = (verdict) => (verdict instanceof Error ? reject(verdict) : resolve(verdict))
+      copy.onStarted = (end) => (end instanceof Error ? reject(end) : resolve(end))
       conductor.begin(copy, start)
     })
     return verdict === 'locked' ? this.#startUnowned(start, iid, signal, true) : { iid, verdict }
@@ -153,12 +153,12 @@ export class Starts {
 
   /** Who starts one for a workflow has to own that still. */
   async #sendAgain(items: readonly StartItem[]): Promise<readonly Verdict[]> {
-    const { store, runtimeNumber } = this.#host
+    const { store } = this.#host
     const verdicts = new Map<StartItem, Verdict>()
     for (const hasParent of [false, true]) {
       const some = items.filter(({ parent }) => (parent !== null) === hasParent)
       if (some.length === 0) continue
-      const runtime = hasParent ? { runtime: runtimeNumber() } : {}
+      const runtime = hasParent ? { runtime: this.#host.runtimeNumber() } : {}
       const answers = await store.start(some, { ...runtime, wereLocked: true })
       some.forEach((item, i) => verdicts.set(item, answers[i]!))
     }
