@@ -22,9 +22,8 @@ export function slowSqlite(path: string, ms: number): Store {
     [OPEN_WORKFLOW_STORE]: () =>
       new SqliteWorkflowStore(
         new SqliteThread(settings, (given) => {
-          const [entry, options] = threadEntry(given)
-          const script = `${prelude(ms)}\nimport(${JSON.stringify(String(entry))})`
-          return new Worker(script, { ...options, eval: true })
+          const [script, options] = threadEntry(given)
+          return new Worker(`${prelude(ms)}\n${script}`, options)
         }),
       ),
   }

@@ -1,25 +1,35 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { WorkerOptions } from 'node:worker_threads'
+import { moduleUrl } from './module-url.ts'
+
+// The code of a thread is one script, which the package holds as text: bundlers put files together and
+// leave others out, and none of them would know of a file that only a thread runs.
 
 // Not those of the process: loaders and instruments have no business here, and some options
 // (--input-type) would not let the thread start. Node 22 calls its SQLite experimental; that we use
 // it is our decision, not news for the user.
 const execArgv = ['--disable-warning=ExperimentalWarning']
 
-/**
- * What to start a thread with that runs the file `name` beside the calling one:
- * `new Worker(...threadEntry(import.meta.url, 'thread-main', data))`.
- */
+/** What the code of a thread is. */
+export interface ThreadCode {
+  /** The file that starts the thread: `import.meta.url`. */
+  readonly callerUrl: string | undefined
+  /** The file beside it that the thread runs, without `.ts`. */
+  readonly name: string
+  /** The script made of it, which the build has put in place; without it, the sources run. */
+  readonly script: string | undefined
+}
+
+/** What to start a thread with: `new Worker(...threadEntry(code, data))`. */
 export function threadEntry(
-  callerUrl: string,
-  name: string,
+  { callerUrl, name, script }: ThreadCode,
   workerData: unknown,
-): [entry: URL | string, options: WorkerOptions] {
-  if (callerUrl.endsWith('.ts')) {
-    return [fromSource(callerUrl, name), { workerData, execArgv, eval: true }]
-  }
-  return [new URL(`./${name}.js`, callerUrl), { workerData, execArgv }]
+): [script: string, options: WorkerOptions] {
+  const base = moduleUrl(callerUrl)
+  // Where the thread looks for packages: see PREAMBLE.
+  const argv = [base, process.argv[1] ?? '']
+  return [script ?? fromSource(base, name), { workerData, execArgv, argv, eval: true }]
 }
 
 const scripts = new Map<string, string>()
@@ -34,22 +44,29 @@ function fromSource(callerUrl: string, name: string): string {
   const entry = fileURLToPath(new URL(`./${name}.ts`, callerUrl))
   let script = scripts.get(entry)
   if (script === undefined) {
-    const require = createRequire(import.meta.url)
+    const require = createRequire(callerUrl)
     const esbuild = require('esbuild') as { buildSync(options: object): Built }
     const { outputFiles } = esbuild.buildSync({
       entryPoints: [entry],
-      bundle: true,
-      packages: 'external',
-      platform: 'node',
-      format: 'cjs',
-      define: { 'import.meta.url': JSON.stringify(callerUrl) },
+      ...THREAD_BUILD,
       sourcemap: 'inline',
-      write: false,
     })
     script = outputFiles[0]!.text
     scripts.set(entry, script)
   }
   return script
+}
+
+/** How a thread's script is made; `scripts/embed-threads.mjs` does the same. */
+const THREAD_BUILD = {
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'cjs',
+  // The script has no file of its own: packages are looked for from the one that started it.
+  define: { 'import.meta.url': 'HOLDFAST_CALLER' },
+  banner: { js: 'const HOLDFAST_CALLER = process.argv[2]; process.argv[1] = process.argv[3];' },
+  write: false,
 }
 
 interface Built {

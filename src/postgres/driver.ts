@@ -1,3 +1,5 @@
+import { moduleUrl } from '../base/module-url.ts'
+import { requireWith } from '../base/peer.ts'
 import { StoreError } from '../store/store-error.ts'
 
 // What is used of `pg`, written down here so that our declarations need none of its types.
@@ -58,16 +60,16 @@ export interface PgDriver {
 
 /** Loads `pg`, which users install beside this package. */
 export async function loadDriver(): Promise<PgDriver> {
+  const require = requireWith('pg', moduleUrl(import.meta.url))
   try {
-    // Its own types stay out of ours.
-    const name: string = 'pg'
-    const loaded = (await import(name)) as { default: PgDriver }
-    return loaded.default
+    if (require === undefined) throw new Error('it is not installed')
+    return require('pg') as PgDriver
   } catch (error) {
     throw new StoreError(
       'misconfigured',
       'open',
-      'the package "pg" is needed for PostgreSQL and cannot be loaded: run `npm install pg`',
+      'the package "pg" is needed for PostgreSQL and cannot be loaded: run `npm install pg`, and if you ' +
+        'use a bundler, keep it external',
       { cause: error },
     )
   }

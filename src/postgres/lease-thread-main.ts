@@ -4,6 +4,7 @@ import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../store/le
 import { toInstances, toTruths } from './answers.ts'
 import { callerOf } from './call.ts'
 import { ownConnections } from './connections.ts'
+import { loadDriver } from './driver.ts'
 import type { LeaseThreadData, LeaseThreadNews, LeaseThreadOrder } from './lease-thread.ts'
 import { postgresTaskStore } from './task-store.ts'
 import { joinTexts, listOf, text } from './wire.ts'
@@ -77,11 +78,13 @@ const store: LeaseStore = {
 const watch = new LeaseWatch(
   order,
   store,
-  processAround((trouble) => say({ trouble })),
+  processAround((trouble) => say({ trouble, isLasting: false })),
 )
 const timer = setInterval(() => void watch.check(), everyMs)
 
 port.on('message', hear)
+// A pool of the user's own may have come with a bundle that leaves this thread without the driver.
+loadDriver().catch((error: Error) => say({ trouble: error.message, isLasting: true }))
 
 function stop(): void {
   clearInterval(timer)

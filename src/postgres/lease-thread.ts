@@ -7,6 +7,7 @@ import {
   SharedPulse,
 } from '../store/lease.ts'
 import { addressOf, type LeaseAddress, type PasswordFunction } from './lease-address.ts'
+import { LEASE_THREAD_SCRIPT } from './lease-thread-script.ts'
 import type { PostgresSettings } from './options.ts'
 
 // The thread that looks after the lease of one runtime, as its runtime sees it.
@@ -28,7 +29,8 @@ export interface LeaseThreadData {
 
 /** What the thread says: why a renewal failed, or that a connection needs a password. */
 export type LeaseThreadNews =
-  { readonly trouble: string } | { readonly ask: number; readonly parameters: object }
+  | { readonly trouble: string; readonly isLasting: boolean }
+  | { readonly ask: number; readonly parameters: object }
 
 /** What it is told: to stop, or what came of a password that it asked for. */
 export type LeaseThreadOrder =
@@ -55,17 +57,22 @@ export function keepLease(
   }
   const { address, password } = to
   const data: LeaseThreadData = { order, address, asksPassword: password !== undefined, schema }
-  const [entry, options] = threadEntry(import.meta.url, 'lease-thread-main', data)
+  const code = {
+    callerUrl: import.meta.url,
+    name: 'lease-thread-main',
+    script: LEASE_THREAD_SCRIPT,
+  }
+  const [entry, options] = threadEntry(code, data)
   const worker = new Worker(entry, { ...options, resourceLimits: MEMORY })
   const tell = (told: LeaseThreadOrder): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
     worker.postMessage(told)
   }
   worker.on('message', (news: LeaseThreadNews) => {
-    if ('trouble' in news) onTrouble(news.trouble)
+    if ('trouble' in news) onTrouble(news.trouble, news.isLasting)
     else void ask(password!, news.parameters).then((answer) => tell({ asked: news.ask, ...answer }))
   })
-  worker.on('error', (error) => onTrouble(`its thread has ended: ${error.message}`))
+  worker.on('error', (error) => onTrouble(`its thread has ended: ${error.message}`, true))
   worker.unref()
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const pulse = new SharedPulse(order.memory)

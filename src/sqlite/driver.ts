@@ -1,5 +1,6 @@
-import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import { moduleUrl } from '../base/module-url.ts'
+import { requireWith } from '../base/peer.ts'
 import { StoreError } from '../store/store-error.ts'
 
 // The little of an SQLite driver that is used here, over the two that there are. Both are
@@ -55,7 +56,12 @@ export function openConnection(
 export function libraryOf(name: DriverName | undefined): string {
   const chosen = chooseDriver(name)
   if (chosen === 'node:sqlite') return chosen
-  return `${chosen} in ${dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))}`
+  const found = requireBetter()?.resolve('better-sqlite3/package.json')
+  return found === undefined ? chosen : `${chosen} in ${dirname(found)}`
+}
+
+function requireBetter(): NodeJS.Require | undefined {
+  return requireWith('better-sqlite3/package.json', moduleUrl(import.meta.url))
 }
 
 // Both are described by what is used of them: @types/node 20 does not know node:sqlite, and who
@@ -126,13 +132,11 @@ function overNodeSqlite(connection: NodeConnection): Driver {
 }
 
 function betterSqlite(): BetterSqlite {
-  const require = createRequire(import.meta.url)
-  let version: string
-  try {
-    ;({ version } = require('better-sqlite3/package.json') as { version: string })
-  } catch (cause) {
-    throw missing(`better-sqlite3 is not installed, and Node ${process.version} runs`, cause)
+  const require = requireBetter()
+  if (require === undefined) {
+    throw missing(`better-sqlite3 is not installed, and Node ${process.version} runs`)
   }
+  const { version } = require('better-sqlite3/package.json') as { version: string }
   // Version 13 ends the whole process there with a segmentation fault.
   if (Number.parseInt(version) > 12 && Number.parseInt(process.versions.node) < 22) {
     throw missing(`better-sqlite3 ${version} does not work on Node ${process.version}`)

@@ -1,7 +1,9 @@
 import type { WorkerOptions } from 'node:worker_threads'
-import { threadEntry as entryBeside } from '../base/thread-entry.ts'
+import { threadEntry as entryOf } from '../base/thread-entry.ts'
+import { THREAD_SCRIPT } from './thread-script.ts'
 
 /** What to start the thread of a file with: `new Worker(...threadEntry(…))`. */
-export function threadEntry(workerData: unknown): [entry: URL | string, options: WorkerOptions] {
-  return entryBeside(import.meta.url, 'thread-main', workerData)
+export function threadEntry(workerData: unknown): [script: string, options: WorkerOptions] {
+  const code = { callerUrl: import.meta.url, name: 'thread-main', script: THREAD_SCRIPT }
+  return entryOf(code, workerData)
 }

@@ -28,8 +28,8 @@ export interface LeaseOrder {
 
 /** What a runtime asks of its store. */
 export interface LeaseRequest extends LeaseOrder {
-  /** Told why the lease is not looked after, for good or for now. */
-  readonly onTrouble: (why: string) => void
+  /** Told why the lease is not looked after; `isLasting` when it never will be. */
+  readonly onTrouble: (why: string, isLasting?: boolean) => void
 }
 
 /** What looks after the lease of one runtime. */

@@ -59,8 +59,8 @@ parentPort.on('message', ({ port, settings }) => {
 })`
 
 function newThread(settings: SqliteSettings): Worker {
-  const [script, { execArgv }] = threadEntry(settings)
-  const thread = new Worker(BOOT, { eval: true, workerData: String(script), execArgv: execArgv! })
+  const [script, options] = threadEntry(settings)
+  const thread = new Worker(BOOT, { ...options, workerData: script })
   thread.unref()
   return thread
 }

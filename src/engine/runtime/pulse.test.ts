@@ -86,10 +86,12 @@ test('a debugger is seen as soon as it can be attached', async () => {
 test('why the lease is not looked after is logged', async () => {
   await using under = startedPulse()
 
-  under.request.onTrouble('no way')
+  under.request.onTrouble('not now')
+  under.request.onTrouble('no way', true)
 
   expect(under.log.lines).toMatchObject([
-    { level: 'info', data: { store: 'paper', why: 'no way' } },
+    { level: 'info', data: { store: 'paper', why: 'not now' } },
+    { level: 'warn', data: { store: 'paper', why: 'no way' } },
   ])
 })
 

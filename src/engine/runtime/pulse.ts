@@ -39,8 +39,11 @@ export class Pulse {
     beat()
     this.#timer = setInterval(beat, Math.min(BEAT_MS, giveUpMs / 10)).unref()
     const { memory } = this.shared
-    const onTrouble = (why: string): void =>
-      log.info({ store: store.kind, why }, 'the lease is not renewed while the event loop is busy')
+    const onTrouble = (why: string, isLasting = false): void =>
+      log[isLasting ? 'warn' : 'info'](
+        { store: store.kind, why },
+        'the lease is not renewed while the event loop is busy',
+      )
     this.#keeper = store.keepLease?.({ memory, leaseMs, giveUpMs, endsProcess, onTrouble })
   }
 
