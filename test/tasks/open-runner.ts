@@ -65,6 +65,7 @@ export function openRunner(
         identity.runtime++
         runner.lost('another runtime has taken over')
       },
+      foundTasks() {},
       tasksAt: (at) => due.push(at),
       becoming: () => [],
       beatsOver: () => undefined,

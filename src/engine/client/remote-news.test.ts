@@ -26,12 +26,13 @@ test('those who wait are announced together, each instance once', async () => {
   expect(told).toEqual([waiting(1, 2)])
 })
 
-test('a change wakes those who wait for it, each time, until they stop', () => {
-  const { news, waits, wait } = scene()
+test('a change wakes those who wait for it, each time, until they stop', async () => {
+  const { clock, news, waits, wait } = scene()
   const stop = wait(1)
   wait(2)
 
   news.hear({ kind: 'changed', iids: [1, 3] })
+  await clock.advance(5)
   news.hear({ kind: 'recalled', iids: [1] })
   news.changed(2)
   stop()
@@ -104,4 +105,60 @@ test('no change goes unnoticed because another one came just before', async () =
   await clock.advance('1s')
 
   expect(waits).toHaveLength(2)
+})
+
+test('what is said to change all the time is looked at ten times a second', async () => {
+  const { clock, news, waits, wait } = scene()
+  wait(1)
+
+  for (let ms = 0; ms < 10_000; ms++) {
+    news.hear({ kind: ms % 2 === 0 ? 'changed' : 'recalled', iids: [1] })
+    await clock.advance(1)
+  }
+
+  expect(waits.length).toBeGreaterThan(90)
+  expect(waits.length).toBeLessThan(110)
+})
+
+test('a change of what was quiet for a while is told at once', async () => {
+  const { clock, news, waits, wait } = scene()
+  wait(1)
+  for (let i = 0; i < 20; i++) {
+    news.hear({ kind: 'changed', iids: [1] })
+    await clock.advance(10)
+  }
+  await clock.advance('2s')
+  waits.length = 0
+
+  news.hear({ kind: 'changed', iids: [1] })
+
+  expect(waits).toEqual([1])
+})
+
+test('however many join, or say so, who waits is announced once a second', async () => {
+  const { clock, told, news, wait } = scene()
+  wait(1)
+  await clock.advance(0)
+
+  for (let ms = 0; ms < 10_000; ms++) {
+    news.hear({ kind: 'joined' })
+    await clock.advance(1)
+  }
+
+  expect(told.length).toBeLessThan(13)
+})
+
+test('who has left keeps no timer', async () => {
+  const { clock, news, wait } = scene()
+  const stops = [1, 2, 3].map(wait)
+  for (let i = 0; i < 3; i++) {
+    news.hear({ kind: 'changed', iids: [1, 2, 3] })
+    news.hear({ kind: 'changed', iids: [] })
+    news.hear({ kind: 'joined' })
+  }
+
+  for (const stop of stops) stop()
+  await clock.advance(0)
+
+  expect(clock.pending).toBe(0)
 })

@@ -2,8 +2,11 @@
 //
 //   Those who run them are told who waits, and tell them when something has changed. That they may
 //   forget, or never have heard it, costs time only: everybody who waits also looks now and then.
+//   And that anybody can say that something has changed, or that they have joined, costs little: what
+//   follows from it comes with pauses between.
 
 import type { Clock, Timer } from '../../base/clock.ts'
+import { Throttle } from '../../base/throttle.ts'
 import type { Hint, News } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 
@@ -12,6 +15,12 @@ const RENEW_MS = 30_000
 // When anything may have changed, all look: the more there are, the more seldom.
 const SOONEST_LOOK_MS = 5
 const LOOKS_PER_MS = 10
+// An instance that is said to change again and again is looked at with longer and longer pauses, until
+// it is quiet for a while.
+const LATEST_LOOK_MS = 100
+const QUIET_MS = 1_000
+// Those who join at the same time are told at once who waits.
+const JOIN_MS = 1_000
 
 /** What this needs. */
 export interface RemoteNewsHost {
@@ -21,17 +30,26 @@ export interface RemoteNewsHost {
   hears(): boolean
 }
 
+/** An instance whose changes are waited for. */
+interface Awaited {
+  readonly waiters: Set<() => void>
+  readonly hints: Throttle
+  pauseMs: number
+}
+
 /** Who waits in this process for changes of which instances. */
 export class RemoteNews {
   readonly #host: RemoteNewsHost
-  readonly #waiting = new Map<Iid, Set<() => void>>()
+  readonly #waiting = new Map<Iid, Awaited>()
   readonly #unannounced = new Set<Iid>()
+  readonly #looks: Throttle
+  readonly #joins: Throttle
   #renewal: Timer | undefined
-  #lookedMs = -Infinity
-  #look: Timer | undefined
 
   constructor(host: RemoteNewsHost) {
     this.#host = host
+    this.#looks = new Throttle(host.clock, () => this.#tell([...this.#waiting.keys()]))
+    this.#joins = new Throttle(host.clock, () => this.#announce(this.#waiting.keys()))
   }
 
   /** Whether changes are told of, so that looking often would be in vain. */
@@ -41,19 +59,29 @@ export class RemoteNews {
 
   /** Waits for changes of an instance, each of them. Call the result to stop. */
   wait(iid: Iid, told: () => void): () => void {
-    let all = this.#waiting.get(iid)
-    if (all === undefined) {
-      all = new Set()
-      this.#waiting.set(iid, all)
+    let awaited = this.#waiting.get(iid)
+    if (awaited === undefined) {
+      awaited = this.#await(iid)
       this.#announce([iid])
     }
-    const waiters = all
+    const { waiters, hints } = awaited
     waiters.add(told)
     return () => {
       if (!waiters.delete(told) || waiters.size > 0) return
+      hints.cancel()
       this.#waiting.delete(iid)
       if (this.#waiting.size === 0) this.close()
     }
+  }
+
+  #await(iid: Iid): Awaited {
+    const hints = new Throttle(this.#host.clock, () => {
+      awaited.pauseMs = Math.min(Math.max(2 * awaited.pauseMs, SOONEST_LOOK_MS), LATEST_LOOK_MS)
+      this.#tell([iid])
+    })
+    const awaited: Awaited = { waiters: new Set(), hints, pauseMs: 0 }
+    this.#waiting.set(iid, awaited)
+    return awaited
   }
 
   /** An instance of this process has changed. */
@@ -66,11 +94,12 @@ export class RemoteNews {
     switch (hint.kind) {
       case 'changed':
         if (hint.iids.length === 0) return this.#tellAllSoon()
-        return this.#tell(hint.iids)
+        return this.#tellSoon(hint.iids)
       case 'recalled':
-        return this.#tell(hint.iids)
+        return this.#tellSoon(hint.iids)
       case 'joined':
-        return this.#announce(this.#waiting.keys())
+        if (this.#waiting.size > 0) this.#joins.request(JOIN_MS)
+        return
       case 'work':
       case 'tasks':
       case 'dropped':
@@ -89,8 +118,9 @@ export class RemoteNews {
     this.#unannounced.clear()
     this.#renewal?.cancel()
     this.#renewal = undefined
-    this.#look?.cancel()
-    this.#look = undefined
+    this.#looks.cancel()
+    this.#joins.cancel()
+    for (const { hints } of this.#waiting.values()) hints.cancel()
   }
 
   /** Says who waits, together with all that is said in the same moment. */
@@ -113,18 +143,22 @@ export class RemoteNews {
 
   #tell(iids: readonly Iid[]): void {
     for (const iid of iids) {
-      for (const told of this.#waiting.get(iid) ?? []) told()
+      for (const told of this.#waiting.get(iid)?.waiters ?? []) told()
+    }
+  }
+
+  /** Somebody says that these have changed. */
+  #tellSoon(iids: readonly Iid[]): void {
+    for (const iid of iids) {
+      const awaited = this.#waiting.get(iid)
+      if (awaited === undefined) continue
+      if (awaited.hints.agoMs > QUIET_MS) awaited.pauseMs = 0
+      awaited.hints.request(awaited.pauseMs)
     }
   }
 
   #tellAllSoon(): void {
-    if (this.#look !== undefined || this.#waiting.size === 0) return
-    const { clock } = this.#host
-    const pauseMs = SOONEST_LOOK_MS + this.#waiting.size / LOOKS_PER_MS
-    this.#look = clock.after(Math.max(0, this.#lookedMs + pauseMs - clock.now()), () => {
-      this.#look = undefined
-      this.#lookedMs = clock.now()
-      this.#tell([...this.#waiting.keys()])
-    })
+    if (this.#waiting.size === 0) return
+    this.#looks.request(SOONEST_LOOK_MS + this.#waiting.size / LOOKS_PER_MS)
   }
 }

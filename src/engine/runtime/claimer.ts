@@ -11,6 +11,7 @@ import { worker, type Worker } from '../../workers/worker.ts'
 const MOST_AT_ONCE = 64
 // What is due and cannot be had, because somebody has it locked, is tried for so often at the most.
 const IN_VAIN_MS = 1_000
+const MAX_HINTED = 10_000
 
 /** What the claimer needs of its runtime. */
 export interface ClaimHost {
@@ -65,7 +66,10 @@ export class Claimer {
 
   /** These may be there to be claimed. */
   hint(iids: readonly Iid[]): void {
-    for (const iid of iids) this.#hinted.add(iid)
+    // Who has no workflows claims nothing, and would keep them for ever.
+    if (this.#host.workflowNumbers().length === 0) return
+    // While there is no room they pile up. The tick finds those that are left out.
+    for (const iid of iids) if (this.#hinted.size < MAX_HINTED) this.#hinted.add(iid)
     this.#wake.notifyOne()
   }
 

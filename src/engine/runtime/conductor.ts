@@ -351,7 +351,7 @@ export class Conductor {
     logEnd(this.#setup.log, this.#setup.values, copy, end)
     this.departures.leave(copy, 'the workflow has ended')
     this.endings.tell(copy.iid, end)
-    this.#setup.changed(copy.iid)
+    this.#setup.ended(copy.iid)
     if (copy.parent !== null && copy.parent.onClose !== 'independent') {
       this.#setup.look([copy.parent.iid])
     }

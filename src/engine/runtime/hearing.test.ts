@@ -18,6 +18,8 @@ function scene() {
     (what: string) =>
     (given: unknown): void =>
       void asked.push(`${what} ${JSON.stringify(given)}`)
+  const check = (what: string) => async (given: unknown) =>
+    asked.push(`${what} ${JSON.stringify(given)}`)
   const hearing = new Hearing(
     {
       clock,
@@ -25,14 +27,14 @@ function scene() {
       runtimeNumber: () => 7,
       workflowNumbers: () => [3],
       taskInterest: () => ({ activities: ['ship'], served: { untagged: true, tags: [] } }),
-      heldTasks: () => [],
+      heldTasks: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
       freeInstances: () => state.free,
       owns: (iid) => state.owned.has(iid),
       look: note('look'),
       claimAt: note('claimAt'),
       tasksAt: note('tasksAt'),
-      abortTasks: note('abortTasks'),
-      recall: note('recall'),
+      abortUnwanted: check('abortUnwanted'),
+      dropChanged: check('dropChanged'),
       async ask() {
         asked.push('ask')
         await new Promise<void>((done) => clock.after(10, done))
@@ -68,11 +70,13 @@ describe('what is heard', () => {
     [{ kind: 'tasks', activities: ['mail', 'ship'], at: 0 }, ['tasksAt 0']],
     [{ kind: 'tasks', activities: ['mail'], at: 0 }, []],
     [{ kind: 'tasks', activities: [], at: 9 }, ['tasksAt 9']],
-    [{ kind: 'recalled', iids: [1] }, ['recall [1]']],
+    [{ kind: 'recalled', iids: [1] }, ['dropChanged [1]']],
+    [{ kind: 'recalled', iids: [2] }, []],
     [
       { kind: 'dropped', tasks: [{ iid: 1, execution: 1, command: 2 }] },
-      ['abortTasks [{"iid":1,"execution":1,"command":2}]'],
+      ['abortUnwanted [{"iid":1,"execution":1,"command":2}]'],
     ],
+    [{ kind: 'dropped', tasks: [{ iid: 1, execution: 1, command: 3 }] }, []],
     [{ kind: 'joined' }, []],
   ])('%j', (hint, expected) => {
     const { asked, hear } = scene()

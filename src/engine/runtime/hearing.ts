@@ -1,7 +1,8 @@
 // The ears and the mouth of a runtime: hints of other processes become calls of its parts, and what
 // it does that concerns others is told to them.
 //
-//   E1. A hint is a reason to ask the store, never a fact: whatever it says, the store decides.
+//   E1. A hint is a reason to ask the store, never a fact: whatever it says, the store decides. Anybody
+//       who may connect to a database can send one; what that may cost is bounded by the gate.
 //   E2. A hint about an instance that is not owned here is a reason to claim it, never to ignore it.
 //   E3. What one hint sets off never tells the same to somebody else without an end: who is full
 //       asks everybody once in a while, and nobody passes that on.
@@ -19,6 +20,7 @@ import type {
 import type { Iid } from '../../store/instances.ts'
 import type { NewTask, TaskInterest, TaskKey } from '../../store/tasks.ts'
 import { RemoteNews } from '../client/remote-news.ts'
+import { HintGate, type WorkHint } from './hint-gate.ts'
 import { WaitersElsewhere } from './waiters-elsewhere.ts'
 
 // How often a runtime without room asks all others to look.
@@ -38,8 +40,10 @@ export interface HearingHost {
   look(iids: readonly Iid[]): void
   claimAt(at: number): void
   tasksAt(at: number): void
-  abortTasks(keys: readonly TaskKey[]): void
-  recall(iids: readonly Iid[]): void
+  /** Stops those of these tasks that the store says nobody waits for; answers how many. */
+  abortUnwanted(keys: readonly TaskKey[]): Promise<number>
+  /** Drops those of these copies that the store says are of no use any more; answers how many. */
+  dropChanged(iids: readonly Iid[]): Promise<number>
   /** Asks the store for everything there is to do; answers whether there was nothing. */
   ask(): Promise<boolean>
   /** Has it asked as soon as the store answers again. */
@@ -53,6 +57,7 @@ export class Hearing {
   readonly #host: HearingHost
   readonly #hints: HintStore | undefined
   readonly #elsewhere: WaitersElsewhere
+  readonly #gate: HintGate
   #listening: Listening | undefined
   #asking: Promise<boolean> | undefined
   #asksAgain = false
@@ -69,6 +74,7 @@ export class Hearing {
       hears: () => this.#listening?.hears === true,
     })
     this.#elsewhere = new WaitersElsewhere(clock, (news) => this.tell(news))
+    this.#gate = new HintGate(clock, (hint) => this.#follow(hint))
   }
 
   /** Begins to listen. */
@@ -109,8 +115,14 @@ export class Hearing {
     return this.#listening?.health() ?? { state: 'off', interruptions: 0 }
   }
 
+  /** What a hint may have led to brought so much. */
+  found(count: number): void {
+    this.#gate.found(count)
+  }
+
   async close(): Promise<void> {
     this.news.close()
+    this.#gate.close()
     await this.#listening?.close()
   }
 
@@ -142,6 +154,12 @@ export class Hearing {
     if (this.#hints !== undefined) this.#elsewhere.changed(iid)
   }
 
+  /** This instance has ended, which is its last change. */
+  ended(iid: Iid): void {
+    this.news.changed(iid)
+    if (this.#hints !== undefined) this.#elsewhere.ended(iid)
+  }
+
   /** There is work for which there is no room here. */
   overflow(): void {
     const { clock } = this.#host
@@ -151,21 +169,63 @@ export class Hearing {
   }
 
   #hear(hint: Hint): void {
-    const host = this.#host
     this.news.hear(hint)
     switch (hint.kind) {
       case 'work':
-        return this.#hearOfWork(hint.iids, hint.at)
       case 'tasks':
-        return this.#hearOfTasks(hint.activities, hint.at)
       case 'dropped':
-        return host.abortTasks(hint.tasks)
       case 'recalled':
-        return host.recall(hint.iids)
+        if (this.#concerns(hint)) this.#gate.hear(hint)
+        return
       case 'waiting':
         return this.#elsewhere.wait(hint.to, hint.iids)
       case 'changed':
       case 'joined':
+    }
+  }
+
+  /** Whether it is about anything here, as far as can be told without asking. */
+  #concerns(hint: WorkHint): boolean {
+    const host = this.#host
+    switch (hint.kind) {
+      case 'work':
+        return hint.iids.length === 0 || this.#couldHave(hint.iids)
+      case 'tasks': {
+        const own = host.taskInterest()?.activities ?? []
+        const { activities } = hint
+        return activities.length === 0 || activities.some((name) => own.includes(name))
+      }
+      case 'dropped':
+        return host.heldTasks().some((held) => hint.tasks.some((task) => isSameTask(task, held)))
+      case 'recalled':
+        return hint.iids.some((iid) => host.owns(iid))
+    }
+  }
+
+  #couldHave(iids: readonly Iid[]): boolean {
+    return this.#host.workflowNumbers().length > 0 || iids.some((iid) => this.#host.owns(iid))
+  }
+
+  #follow(hint: WorkHint): void {
+    const host = this.#host
+    switch (hint.kind) {
+      case 'work':
+        return this.#hearOfWork(hint.iids, hint.at)
+      case 'tasks':
+        return host.tasksAt(hint.at)
+      case 'dropped':
+        return void this.#check(() => host.abortUnwanted(hint.tasks))
+      case 'recalled':
+        return void this.#check(() => host.dropChanged(hint.iids))
+    }
+  }
+
+  /** Asks the store whether it is as a hint says. What cannot be asked now is found by the tick. */
+  async #check(ask: () => Promise<number>): Promise<void> {
+    try {
+      this.found(await ask())
+    } catch (error) {
+      this.#host.log.debug({ err: error }, 'a hint could not be checked')
     }
   }
 
@@ -175,13 +235,6 @@ export class Hearing {
     if (iids.length === 0) return void this.#ask()
     host.look(iids)
     if (host.freeInstances() <= 0 && !iids.every((iid) => host.owns(iid))) this.overflow()
-  }
-
-  #hearOfTasks(activities: readonly string[], at: number): void {
-    const own = this.#host.taskInterest()?.activities ?? []
-    if (activities.length === 0 || activities.some((name) => own.includes(name))) {
-      this.#host.tasksAt(at)
-    }
   }
 
   /** Asks the store; answers whether there was anything. However often it is wanted, one at a time. */
@@ -204,11 +257,17 @@ export class Hearing {
 
   async #askOnce(): Promise<boolean> {
     try {
-      return !(await this.#host.ask())
+      const found = !(await this.#host.ask())
+      if (found) this.found(1)
+      return found
     } catch (error) {
       this.#host.log.debug({ err: error }, 'the store could not be asked')
       this.#host.tick()
       return false
     }
   }
+}
+
+function isSameTask(a: TaskKey, b: TaskKey): boolean {
+  return a.iid === b.iid && a.execution === b.execution && a.command === b.command
 }

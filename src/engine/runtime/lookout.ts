@@ -8,12 +8,14 @@ import type { Iid } from '../../store/instances.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Worker } from '../../workers/worker.ts'
 import type { Hint } from '../client/client-setup.ts'
+import { abortUnwanted } from './abort-unwanted.ts'
 import type { Alarms } from './alarms.ts'
 import { Claimer } from './claimer.ts'
 import type { Conductor } from './conductor.ts'
 import { Hearing, type HearingHost } from './hearing.ts'
 import type { Life } from './life.ts'
 import { MailReader } from './mail-reader.ts'
+import { hasNews } from './next-at-rest.ts'
 import type { Ownership } from './ownership.ts'
 import type { Pulse } from './pulse.ts'
 import type { StoreClock } from './store-clock.ts'
@@ -75,7 +77,10 @@ export class Lookout {
       ...shared,
       held: () => ownership.held(),
       dropLost: (held, owned) => ownership.dropLost(held, owned),
-      takeOn: (runtime, claims) => ownership.takeOn(runtime, claims),
+      takeOn: (runtime, claims) => {
+        this.hearing.found(claims.length)
+        return ownership.takeOn(runtime, claims)
+      },
       passOn: (iids) => this.hearing.tell({ kind: 'due', iids }),
       askWhatIsNext: () => this.ticker.wake(),
     })
@@ -98,14 +103,17 @@ export class Lookout {
       log,
       copy: (iid) => copies.get(iid),
       load: (wanted) => store.load(wanted),
-      deliver: (copy, loaded) => conductor.deliver(copy, loaded),
+      deliver: (copy, loaded) => {
+        conductor.deliver(copy, loaded)
+        if (hasNews(copy)) this.hearing.found(1)
+      },
       claim: (iids) => this.claimer.hint(iids),
     })
     const hearing: HearingHost = {
       ...shared,
       look: (iids) => this.mail.look(iids),
-      abortTasks: (keys) => tasks.abort(keys),
-      recall: (iids) => conductor.departures.recallAll(iids),
+      abortUnwanted: (keys) => abortUnwanted(store, life.identity.runtime, tasks, keys),
+      dropChanged: (iids) => ownership.dropChanged(life.identity.runtime, iids),
       ask: async () => {
         const due = await this.ticker.ask()
         return !due.work && !due.tasks

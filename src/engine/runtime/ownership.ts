@@ -77,6 +77,30 @@ export class Ownership {
     }
   }
 
+  /**
+   * Somebody says that these were changed from outside: drops those of which the store says so, too,
+   * and answers how many. One that is being committed is told by the answer to that.
+   */
+  async dropChanged(runtime: number, iids: readonly Iid[]): Promise<number> {
+    const { store, conductor } = this.#host
+    const standings = iids.flatMap((iid) => {
+      const copy = conductor.copies.get(iid)
+      if (copy === undefined || copy.turn === 0) return []
+      const { epoch, generation: execution, turn } = copy
+      return [{ iid, epoch, execution, turn }]
+    })
+    if (standings.length === 0) return 0
+    const { same } = await store.verify(runtime, standings)
+    let dropped = 0
+    for (const [i, { iid, epoch }] of standings.entries()) {
+      const copy = conductor.copies.get(iid)
+      if (same[i] || copy?.epoch !== epoch || copy.state === 'committing') continue
+      conductor.departures.recall(copy)
+      dropped++
+    }
+    return dropped
+  }
+
   /** Drops what a server that restarted, or took the place of another, does not have. */
   async dropUnknown(runtime: number): Promise<Compared> {
     const { store, conductor } = this.#host

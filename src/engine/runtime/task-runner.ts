@@ -62,6 +62,8 @@ export interface TaskHost extends AttemptHost {
   onDead(runtime: number): Promise<void>
   /** Wakes this at a moment of store time. */
   tasksAt(at: number): void
+  /** So many were handed out at once. */
+  foundTasks(count: number): void
   /** What was in the way of others is over: instances and tasks may be had that could not before. */
   carefulOver(): void
   /** Activities that are being made tasks, held by this runtime. */
@@ -317,6 +319,7 @@ export class TaskRunner {
       await host.onDead(runtime)
       return undefined
     }
+    host.foundTasks(answer.tasks.length)
     for (const task of answer.tasks) this.#begin(runtime, task)
     if (answer.nextDue !== null) host.tasksAt(answer.nextDue)
     return answer.tasks.length

@@ -15,6 +15,8 @@ export interface OthersHost {
   replied(to: readonly string[]): void
   /** Something of an instance has changed that is waited for, perhaps in other processes. */
   changed(iid: Iid): void
+  /** An instance has ended, which is its last change. */
+  ended(iid: Iid): void
 }
 
 /** What a recorded turn meant for others: attempts that are not wanted, children, those who asked. */

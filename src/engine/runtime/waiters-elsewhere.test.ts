@@ -49,3 +49,40 @@ test('who does not say it again is forgotten; who does, is not', async () => {
 
   expect(told).toEqual([changed('a', 1)])
 })
+
+test('who waited for an instance that has ended is forgotten with it', () => {
+  const { told, waiters } = scene()
+  for (let iid = 1; iid <= 1_000; iid++) waiters.wait('a', [iid])
+
+  for (let iid = 1; iid <= 1_000; iid++) waiters.ended(iid)
+
+  expect(told).toHaveLength(1_000)
+  expect(waiters.size).toBe(0)
+})
+
+test('however much is said to be waited for, what is remembered is bounded', () => {
+  const { told, waiters } = scene()
+  const LOT = 400
+
+  for (let iid = 1; iid <= 1_000_000; iid += LOT) {
+    waiters.wait(
+      `listener${iid}`,
+      Array.from({ length: LOT }, (_, i) => iid + i),
+    )
+  }
+  waiters.changed(1_000_000)
+
+  expect(waiters.size).toBeLessThanOrEqual(200_000)
+  expect(told).toHaveLength(1)
+})
+
+test('any number may wait for one instance, and each is told once', () => {
+  const { told, waiters } = scene()
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 1_000; i++) waiters.wait(`listener${i}`, [1])
+  }
+
+  waiters.changed(1)
+
+  expect(told).toHaveLength(1_000)
+})

@@ -44,6 +44,8 @@ export interface WorkforceHost {
   /** Resolves when it is certain that this runtime may start something. */
   mayStart(): Promise<void> | undefined
   onDead(runtime: number): Promise<void>
+  /** So many tasks were handed out at once. */
+  foundTasks(count: number): void
   hint(targets: readonly Hint[]): void
   completed(copy: Copy, command: number, value: string): void
   failed(copy: Copy, command: number, error: string): void
@@ -120,6 +122,7 @@ export class Workforce {
         sawTime: (ms, askedMs) => time.saw(ms, askedMs),
         onDead: (runtime) => host.onDead(runtime),
         tasksAt: (at) => this.tasksAt(at),
+        foundTasks: (count) => host.foundTasks(count),
         becoming: () => this.#beats.becoming(),
         beatsOver: (call, isFollowed) => this.#beats.over(call, isFollowed),
         carefulOver: () => host.carefulOver(),

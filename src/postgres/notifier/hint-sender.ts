@@ -7,6 +7,7 @@
 //       would hear it. Who joins says so, and is asked to look if something was kept back just then.
 
 import type { Clock } from '../../base/clock.ts'
+import { Throttle } from '../../base/throttle.ts'
 import type { News, Teller, ToldTasks } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { type Letter, lettersFor, type PlainNews } from './payload.ts'
@@ -15,6 +16,8 @@ const PAUSE_MS = 1
 const ALONE_MS = 10_000
 // Somebody who joins looks at everything; what was kept back before that, the look has found.
 const KEPT_BACK_MS = 1_000
+// However often somebody joins, others are told to look so often at the most.
+const JOIN_MS = 250
 
 /** All that is told at once. */
 export interface Parcel {
@@ -39,6 +42,7 @@ export interface SenderSetup {
 /** Gathers hints and sends them. */
 export class HintSender {
   readonly #setup: SenderSetup
+  readonly #joins: Throttle
   readonly #mail = new Set<Iid>()
   readonly #due = new Set<Iid>()
   readonly #tasks = new Map<string, ToldTasks>()
@@ -53,6 +57,7 @@ export class HintSender {
 
   constructor(setup: SenderSetup) {
     this.#setup = setup
+    this.#joins = new Throttle(setup.clock, () => this.#afterJoin())
   }
 
   tell(news: News, teller: Teller): void {
@@ -83,8 +88,12 @@ export class HintSender {
     this.#start()
   }
 
-  /** A runtime has begun to listen. */
+  /** A runtime has begun to listen, or somebody says so. */
   joined(): void {
+    this.#joins.request(JOIN_MS)
+  }
+
+  #afterJoin(): void {
     this.#aloneUntilMs = -Infinity
     if (this.#setup.clock.now() - this.#keptBackMs > KEPT_BACK_MS) return
     this.#write({ kind: 'freed' })

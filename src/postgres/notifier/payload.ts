@@ -1,5 +1,5 @@
 // What travels through NOTIFY, as JSON. Some of it is written by the server: see `tell_work.sql`
-// and `tell_tasks.sql`.
+// and `tell_tasks.sql`. Anybody who may connect can send some: what could not be ours means nothing.
 
 import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
@@ -98,7 +98,7 @@ function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefi
   switch (kind) {
     case 'work': {
       const iids = numbersOf(given['iids'])
-      return iids && { kind, iids, at: isNumber(at) && at > 0 ? at : 0 }
+      return iids && { kind, iids, at: isWhole(at) ? at : 0 }
     }
     case 'tasks': {
       const activities = given['activities']
@@ -112,7 +112,7 @@ function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefi
     }
     case 'waiting': {
       const iids = numbersOf(given['iids'])
-      return iids && typeof to === 'string' ? { kind, iids, to } : undefined
+      return iids && isListener(to) ? { kind, iids, to } : undefined
     }
     case 'recalled':
     case 'changed': {
@@ -137,9 +137,15 @@ function keysOf(numbers: readonly number[]): TaskKey[] {
 }
 
 function numbersOf(value: unknown): readonly Iid[] | undefined {
-  return Array.isArray(value) && value.every(isNumber) ? value : undefined
+  return Array.isArray(value) && value.every(isWhole) ? value : undefined
 }
 
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number'
+/** Another one would make the server refuse what it is asked for. */
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** Names of listeners are short; a long one would be no name of a channel. */
+function isListener(value: unknown): value is string {
+  return typeof value === 'string' && /^\w{1,32}$/.test(value)
 }
