@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -18,9 +19,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
 const CONSUMERS = join(import.meta.dirname, 'consumer')
-const MANIFEST: { name: string; exports: Record<string, unknown> } = JSON.parse(
-  readFileSync(join(ROOT, 'package.json'), 'utf8'),
-)
+const MANIFEST: Manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 /** `holdfast`, `holdfast/workers`, … and for each the file that uses it, `index.ts`, `workers.ts`. */
 const ENTRIES = Object.keys(MANIFEST.exports)
@@ -66,34 +65,41 @@ describe('the tarball', () => {
     )
   })
 
-  test('it holds no tests, and nothing but the build, its sources and what is there to read', () => {
+  test('it holds no tests, and nothing but the build and what is there to read', () => {
     const others = files().filter(
       (file) =>
-        /\.test(-d)?\./.test(file) || !/^(dist\/|src\/|docs\/|examples\/|[^/]+$)/.test(file),
+        /\.test(-d)?\./.test(file) ||
+        !/^(dist\/.*\.(js|d\.ts)|docs\/(guide|reference)\/.*|[^/]+)$/.test(file),
     )
 
     expect(others).toEqual([])
   })
 
-  test('it holds what its readme links to', () => {
+  test('it is no larger than what a user needs', () => {
+    const bytes = files().reduce((sum, file) => sum + statSync(join(installed, file)).size, 0)
+
+    expect(files().length).toBeLessThan(1_000)
+    expect(bytes).toBeLessThan(3.5e6)
+    expect(statSync(tarball()).size).toBeLessThan(0.9e6)
+  })
+
+  test('it holds the guide and the reference that its readme links to', () => {
     const readme = readFileSync(join(installed, 'README.md'), 'utf8')
-    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link!)
+    const links = [...readme.matchAll(/\]\((docs\/(?:guide|reference)\/[^)#]+)/g)]
+      .map(([, link]) => link!)
+      // Of our own use.
+      .filter((link) => !link.endsWith('contract-coverage.md'))
 
     expect(links.length).toBeGreaterThan(0)
     expect(links.filter((link) => !existsSync(join(installed, link)))).toEqual([])
   })
 
-  test('it holds exactly the sources that its maps name', () => {
-    const named = files()
-      .filter((file) => file.endsWith('.map'))
-      .flatMap((file) => {
-        const map: MapFile = JSON.parse(readFileSync(join(installed, file), 'utf8'))
-        return map.sources.map((source) => posix.join(posix.dirname(file), source))
-      })
+  test('it promises nothing that it does not hold', () => {
+    const { description, keywords } = MANIFEST
 
-    expect(files().filter((file) => file.startsWith('src/'))).toEqual(
-      [...new Set(named)].toSorted(),
-    )
+    expect(`${description} ${keywords.join(' ')}`).not.toMatch(/outbox|dashboard|command line/i)
+    const readme = readFileSync(join(installed, 'README.md'), 'utf8')
+    expect(readme.slice(0, readme.indexOf('##'))).not.toMatch(/outbox|dashboard|command line/i)
   })
 })
 
@@ -168,8 +174,11 @@ describe('the installed package', () => {
   })
 })
 
-interface MapFile {
-  sources: string[]
+interface Manifest {
+  readonly name: string
+  readonly description: string
+  readonly keywords: readonly string[]
+  readonly exports: Readonly<Record<string, unknown>>
 }
 
 function tarball(): string {
