@@ -38,6 +38,30 @@ test('a lease that a thread renewed holds, however long the loop stood still', a
   expect(ticker.leaseHolds()).toBeDefined()
 })
 
+test.each([
+  ['while the machine was suspended', 3_600_000],
+  ['when it was set forward', 60_000],
+  ['when it was set back', -3_600_000],
+])('a calendar that went its own way %s lets nothing start before a renewal', async (_, byMs) => {
+  const clock = virtualClock()
+  let aheadMs = 0
+  const dated = { ...clock, date: () => new Date(clock.date().getTime() + aheadMs) }
+  // The thread's clock stood still as well.
+  const ticker = new Ticker(hostOn(dated, { isKept: true, renewed() {} }))
+  await clock.advance(500)
+  expect(ticker.leaseHolds()).toBeUndefined()
+  aheadMs = byMs
+
+  let mayStart = false
+  const waiting = ticker.leaseHolds()!.then(() => (mayStart = true))
+  await clock.advance(1)
+  expect(mayStart).toBe(false)
+  ticker.renewedAt(clock.now())
+  await waiting
+
+  expect(ticker.leaseHolds()).toBeUndefined()
+})
+
 test('messages that nobody will receive are counted over all ticks, and told of', async () => {
   const clock = virtualClock()
   const log = memoryLog()

@@ -10,6 +10,8 @@ import { worker, type Worker } from '../../workers/worker.ts'
 import type { Pulse } from './pulse.ts'
 
 const TICK_MS = 10_000
+// Further apart than this, the calendar and the process's clock have not seen the same time pass.
+const MAX_DISAGREEMENT_MS = 1_000
 
 /** What the ticker needs of its runtime. */
 export interface TickHost {
@@ -63,12 +65,15 @@ export class Ticker {
   readonly #wake = notify()
   readonly #renewed = notify()
   #renewedMs: number
+  /** What the calendar showed then. */
+  #renewedDateMs: number
   #mismatched = false
   #undelivered: Undelivered = { late: 0, early: 0 }
 
   constructor(host: TickHost) {
     this.#host = host
     this.#renewedMs = host.clock.now()
+    this.#renewedDateMs = host.clock.date().getTime()
   }
 
   /** Messages that its ticks have removed so far, because nobody will receive them. */
@@ -85,6 +90,7 @@ export class Ticker {
   renewedAt(ms: number): void {
     const { clock, pulse } = this.#host
     this.#renewedMs = ms
+    this.#renewedDateMs = clock.date().getTime() - (clock.now() - ms)
     pulse.renewed(clock.now() - ms)
     this.#renewed.notifyAll()
   }
@@ -96,10 +102,24 @@ export class Ticker {
 
   #holds(): boolean {
     const { clock, leaseMs, pulse } = this.#host
+    if (this.#mayHaveBeenSuspended()) return false
     return clock.now() - this.#renewedMs <= leaseMs || pulse.isKept
   }
 
+  /**
+   * The process's clock stands still while its machine is suspended, and so does that of the thread.
+   * The calendar goes on. Where the two disagree, somebody may also have set the calendar; nobody can
+   * tell, so the store is asked.
+   */
+  #mayHaveBeenSuspended(): boolean {
+    const { clock, leaseMs } = this.#host
+    const passedMs = clock.now() - this.#renewedMs
+    const shownMs = clock.date().getTime() - this.#renewedDateMs
+    return Math.abs(shownMs - passedMs) > Math.min(MAX_DISAGREEMENT_MS, leaseMs / 10)
+  }
+
   async #untilItHolds(): Promise<void> {
+    this.wake()
     // The answer to a tick from before the process was frozen renews nothing.
     do await this.#renewed.wait()
     while (!this.#holds())
