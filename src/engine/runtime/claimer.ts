@@ -45,6 +45,8 @@ export class Claimer {
   readonly #wake = notify()
   readonly #hinted = new Set<Iid>()
   #reconcile = false
+  /** What left since the store was asked what is owned: the answer may be older than that. */
+  #leftMeanwhile: Set<Iid> | undefined
   #full = false
   #isDue = false
   #inVainMs = -Infinity
@@ -74,7 +76,8 @@ export class Claimer {
   }
 
   /** An instance has left: there is room for another one. */
-  roomFreed(): void {
+  left(iid: Iid): void {
+    this.#leftMeanwhile?.add(iid)
     if (this.#full) this.#wake.notifyOne()
   }
 
@@ -109,11 +112,13 @@ export class Claimer {
       // Here, and not in the tick, because no claim is under way now that could look lost.
       const number = host.runtimeNumber()
       const held = host.held()
+      const leftMeanwhile = (this.#leftMeanwhile = new Set())
       const owned = await host.store.owned(number)
+      this.#leftMeanwhile = undefined
       host.dropLost(held, owned)
       await host.takeOn(
         number,
-        owned.filter(({ iid }) => !host.owns(iid)),
+        owned.filter(({ iid }) => !host.owns(iid) && !leftMeanwhile.has(iid)),
       )
       this.#reconcile = false
     }

@@ -21,7 +21,7 @@ export interface DeparturesHost {
   /** Hands results over that an owner who lost the instance still has. */
   handOver(deliveries: readonly Delivery[]): void
   /** An instance is no longer owned here. */
-  left(): void
+  left(iid: Iid): void
   /** What owners died with comes one at a time, and this one is over. */
   carefulOver(): void
 }
@@ -50,7 +50,7 @@ export class Departures {
     copy.running.clear()
     copy.run.drop()
     this.#copies.remove(copy)
-    this.#notifyLeft()
+    this.#notifyLeft(copy.iid)
   }
 
   /** Its instance was given back. The copy is kept for a while, in case it is claimed here again. */
@@ -59,7 +59,7 @@ export class Departures {
     this.noLongerCareful(copy)
     copy.state = 'released'
     this.#copies.release(copy)
-    this.#notifyLeft()
+    this.#notifyLeft(copy.iid)
     this.#endings.tell(copy.iid, undefined)
   }
 
@@ -130,8 +130,8 @@ export class Departures {
     timer.cancel()
   }
 
-  #notifyLeft(): void {
+  #notifyLeft(iid: Iid): void {
     this.#left.notifyOne()
-    this.#host.left()
+    this.#host.left(iid)
   }
 }

@@ -155,7 +155,7 @@ export class EngineRuntime implements LocalRuntime {
       replied: (to) => to.forEach((address) => this.replied.tell(address)),
       handOver: (deliveries) => void this.#handOver(deliveries),
       claimAt: (at) => this.#lookout.claimAt(at),
-      left: () => this.#lookout.claimer.roomFreed(),
+      left: (iid) => this.#lookout.claimer.left(iid),
       aboutTo: (copy, doing) => noteBefore(notes, copy, doing),
       carefulOver: () => this.#carefulOver(),
       tasksMade: (tasks) => {
