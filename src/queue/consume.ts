@@ -1,6 +1,7 @@
 import { backoffMs, resolveBackoff } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
 import { PermitNotify } from '../base/notify.ts'
+import { onAbort } from '../base/on-abort.ts'
 import { number, option, resolveOptions } from '../base/options.ts'
 import { StoreError } from '../store/store-error.ts'
 import { Rest } from '../workers/rest.ts'
@@ -93,10 +94,9 @@ async function pause(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const resting = new Rest(clock, notifies, ms)
-  const stop = (): void => resting.stop()
-  signal?.addEventListener('abort', stop, { once: true })
+  const stopListening = signal && onAbort(signal, () => resting.stop())
   await resting.ended
-  signal?.removeEventListener('abort', stop)
+  stopListening?.()
 }
 
 /** The deliveries of one loop that nobody has settled and whose leases last. */

@@ -1,6 +1,7 @@
 import { backoffMs } from '../base/backoff.ts'
 import { describe } from '../base/describe.ts'
 import { TimeoutError } from '../base/errors.ts'
+import { onAbort } from '../base/on-abort.ts'
 import { number, resolveOptions } from '../base/options.ts'
 import type { ChangeVerdict, Standing } from '../store/queue-store.ts'
 import type { Supervisor } from '../workers/supervisor.ts'
@@ -168,12 +169,13 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
       limit.abort(new TimeoutError(message, timeoutMs!))
     }
     const timer = timeoutMs === undefined ? undefined : this.#setup.clock.after(timeoutMs, giveUp)
+    // Not AbortSignal.any: the caller's signal would remember every call.
+    const stopListening = signal && onAbort(signal, () => limit.abort(signal.reason))
     try {
-      await this.#core.drained(
-        signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
-      )
+      await this.#core.drained(limit.signal)
     } finally {
       timer?.cancel()
+      stopListening?.()
     }
   }
 

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import { onAbort } from '../base/on-abort.ts'
 import { having, option, resolveOptions } from '../base/options.ts'
 import { type Place, Waiters } from '../base/waiters.ts'
 import type { Wait } from './queue.ts'
@@ -80,11 +81,7 @@ export class MemoryQueue<T> {
       const end = (): void => {
         this.#waiters.remove(place)
         timer.cancel()
-        signal?.removeEventListener('abort', stop)
-      }
-      const stop = (): void => {
-        end()
-        reject(signal!.reason as Error)
+        stopListening?.()
       }
       const timer = this.#clock.after(ms, () => {
         end()
@@ -94,7 +91,12 @@ export class MemoryQueue<T> {
         end()
         resolve(item)
       })
-      signal?.addEventListener('abort', stop, { once: true })
+      const stopListening =
+        signal &&
+        onAbort(signal, () => {
+          end()
+          reject(signal.reason as Error)
+        })
     })
   }
 }

@@ -1,8 +1,9 @@
 import type { Clock, Timer } from '../base/clock.ts'
+import { onAbort } from '../base/on-abort.ts'
 import type { Place } from '../base/waiters.ts'
 import type { ResolvedWait } from './wait-options.ts'
 
-// One object and no closures: there is one for nearly every message.
+// One object, and few closures: there is one for nearly every message.
 
 /** What a taker wants, and how it is told. */
 export interface TakerSetup<D> extends ResolvedWait {
@@ -21,6 +22,7 @@ export class Taker<D> {
   place: Place<Taker<D>> | undefined
   readonly #setup: TakerSetup<D>
   #timer: Timer | undefined
+  #stopListening: (() => void) | undefined
 
   constructor(setup: TakerSetup<D>) {
     this.#setup = setup
@@ -47,7 +49,7 @@ export class Taker<D> {
     if (this.isPatient && timeoutMs !== Infinity) {
       this.#timer = clock.after(timeoutMs!, () => this.give([]))
     }
-    signal?.addEventListener('abort', this, { once: true })
+    this.#stopListening = signal && onAbort(signal, () => this.fail(signal.reason))
   }
 
   /** Ends the wait with messages, or without any. */
@@ -61,14 +63,9 @@ export class Taker<D> {
     this.#setup.reject(error)
   }
 
-  /** Its signal aborts. */
-  handleEvent(): void {
-    this.fail(this.#setup.signal!.reason)
-  }
-
   #end(): void {
     this.#setup.leave(this)
     this.#timer?.cancel()
-    this.#setup.signal?.removeEventListener('abort', this)
+    this.#stopListening?.()
   }
 }

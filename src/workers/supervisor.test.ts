@@ -185,6 +185,43 @@ describe('bad input', () => {
     expect(() => group.add(second)).toThrow('supervise: there is a worker named "mailer" already')
   })
 
+  test('the name of a worker that has ended is free again', async () => {
+    await using world = openWorkers()
+    const group = superviseIdle(world, 'mailer', 'other')
+    const first = world.start('first', {}, async () => idle())
+    group.add(first)
+    await first.stop()
+
+    group.add(world.start('first', {}, async () => idle()))
+
+    expect(group.health()).toMatchObject([
+      { name: 'mailer', state: 'idle' },
+      { name: 'other', state: 'idle' },
+      { name: 'first', state: 'idle' },
+    ])
+  })
+
+  test('of workers that have ended it keeps the latest hundred', async () => {
+    await using world = openWorkers()
+    const group = superviseIdle(world, 'stays')
+    let isOver = false
+    void group.done.then(() => (isOver = true))
+
+    for (let i = 0; i < 150; i++) {
+      const it = world.start(`brief ${i}`, {}, async () => idle())
+      group.add(it)
+      await it.stop()
+    }
+
+    expect(namesIn(group)).toEqual([
+      'stays',
+      ...Array.from({ length: 100 }, (_, i) => `brief ${i + 50}`),
+    ])
+    expect(isOver).toBe(false)
+    await group.stop()
+    await group.done
+  })
+
   test.each<[string, (other: Worker, mine: Worker) => unknown]>([
     ['is given twice', (_, mine) => mine],
     ['is no worker', () => ({})],

@@ -36,9 +36,15 @@ export interface Supervisor extends AsyncDisposable {
    * good.
    */
   readonly done: Promise<void>
-  /** Takes on another worker. Its name must be new here, and no other supervisor may have it. */
+  /**
+   * Takes on another worker. No other that runs here may have its name, and no other supervisor may
+   * have it.
+   */
   add(worker: Worker): void
-  /** How every worker is doing, in the order they were added. */
+  /**
+   * How every worker is doing, in the order they were added. Of those that have ended, the latest
+   * hundred are there.
+   */
   health(): readonly Health[]
   /** Stops all workers at once, in phases; names those who did not end in time. */
   stop(options?: StopOptions): Promise<StopReport>
@@ -63,10 +69,15 @@ export function supervise(
   return group
 }
 
+/** So many workers that have ended are kept for `health()`. */
+const MAX_ENDED = 100
+
 class WorkerGroup implements Supervisor {
   readonly done: Promise<void>
   readonly #workers = new Map<string, WorkerLoop>()
-  readonly #deaths = new Map<WorkerLoop, number[]>()
+  /** Those of them that have ended, in the order they did. */
+  readonly #ended = new Set<WorkerLoop>()
+  readonly #deaths = new WeakMap<WorkerLoop, number[]>()
   readonly #restart: 'never' | 'one' | 'escalate'
   readonly #max: number
   readonly #perMs: number
@@ -104,17 +115,21 @@ class WorkerGroup implements Supervisor {
     const added = new Map<string, WorkerLoop>()
     for (const worker of workers) {
       const loop = this.#check(worker)
-      if (this.#workers.has(loop.name) || added.has(loop.name)) {
+      const namesake = this.#workers.get(loop.name)
+      const isTaken = namesake !== undefined && !this.#ended.has(namesake)
+      if (isTaken || added.has(loop.name)) {
         throw new Error(`supervise: there is a worker named "${loop.name}" already`)
       }
       added.set(loop.name, loop)
     }
     for (const [name, loop] of added) {
       loop.watchDeath(this.#onWorkerDeath)
+      const namesake = this.#workers.get(name)
+      if (namesake !== undefined) this.#forget(namesake)
       this.#workers.set(name, loop)
       loop.done.then(
-        () => this.#onWorkerEnd(() => this.#settle.resolve()),
-        (error: unknown) => this.#onWorkerEnd(() => this.#settle.reject(error)),
+        () => this.#onWorkerEnd(loop, () => this.#settle.resolve()),
+        (error: unknown) => this.#onWorkerEnd(loop, () => this.#settle.reject(error)),
       )
     }
   }
@@ -174,9 +189,19 @@ class WorkerGroup implements Supervisor {
   }
 
   /** When this was the last worker, how it ended is how the whole ended. */
-  #onWorkerEnd(settle: () => void): void {
+  #onWorkerEnd(worker: WorkerLoop, settle: () => void): void {
+    this.#ended.add(worker)
     // A stop settles by itself: a worker that dies of it does not make it fail.
-    if (!this.#stopped && this.health().every(hasEnded)) settle()
+    if (!this.#stopped && this.#ended.size === this.#workers.size) settle()
+    // Those of a stop are as many as there were.
+    if (this.#stopped || this.#ended.size <= MAX_ENDED) return
+    const [oldest] = this.#ended
+    this.#forget(oldest!)
+  }
+
+  #forget(worker: WorkerLoop): void {
+    this.#workers.delete(worker.name)
+    this.#ended.delete(worker)
   }
 
   #tellOfDeath(worker: WorkerLoop, error: unknown): void {

@@ -15,6 +15,7 @@ import type { Logger } from '../base/log.ts'
 import { PermitNotify } from '../base/notify.ts'
 import { onAbort } from '../base/on-abort.ts'
 import { duration, resolveOptions } from '../base/options.ts'
+import { MAX_REASON, shorten } from '../base/shorten.ts'
 import { checkDirective, type Directive } from './directive.ts'
 import { LazySignal } from '../base/lazy-signal.ts'
 import { Pace } from './pacing.ts'
@@ -350,7 +351,8 @@ function passContext(abort: LazySignal, stopping: LazySignal, log: Logger): Pass
 /** What an error says. Never throws: what cannot even be read has to be told of all the same. */
 function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    return shorten(text, MAX_REASON)
   } catch {
     return describe(error)
   }

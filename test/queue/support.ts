@@ -45,8 +45,8 @@ export function queueFile() {
 }
 
 /** While it lasts the machine's own time stands still, so that only the test moves that of a store. */
-export function stillTime(): Disposable {
-  vi.useFakeTimers({ toFake: ['Date'] })
+export function stillTime(what: 'Date' | 'performance' = 'Date'): Disposable {
+  vi.useFakeTimers({ toFake: [what] })
   return { [Symbol.dispose]: () => void vi.useRealTimers() }
 }
 

@@ -1,6 +1,8 @@
 // Many who want messages at once, and how old what they are told may be.
 
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
+import { MemoryQueue } from '../../src/queue/index.ts'
 import { queueInTime } from './support.ts'
 
 describe('taking', () => {
@@ -14,6 +16,28 @@ describe('taking', () => {
 
     expect(got.map((delivery) => delivery?.data)).toEqual(items)
     expect(await queue.take()).toBeUndefined()
+  })
+
+  test('any number of waits listen to one signal once, and leave nothing on it', async () => {
+    await using under = await queueInTime<number>()
+    const { queue } = under
+    await queue.push(1, { delay: '1h' })
+    const memory = new MemoryQueue<number>()
+    const controller = new AbortController()
+    const { signal } = controller
+    const waits = Array.from({ length: 20 }, () => [
+      queue.take({ timeout: '1h', signal }),
+      queue.drain({ signal }),
+      memory.poll({ timeout: '1h', signal }),
+    ]).flat()
+    const settled = Promise.allSettled(waits)
+    await under.pass(10)
+
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    controller.abort(new Error('enough'))
+
+    for (const { status } of await settled) expect(status).toBe('rejected')
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   test('gives at most a thousand at once', async () => {

@@ -96,6 +96,7 @@ class KnownDisk {
   }
 }
 
+/** By path, for as long as this thread has a queue open there. */
 const known = new Map<string, KnownDisk>()
 
 /** What a batch that takes so much room may do in this file. */
@@ -105,6 +106,17 @@ export function leaveOf(tx: Transaction, bytes: number): Leave {
   let disk = known.get(file)
   if (disk === undefined) known.set(file, (disk = new KnownDisk(file)))
   return disk.leaveFor(tx, bytes)
+}
+
+/** Forgets the disk under a file. Whoever else has that open here looks at it again. */
+export function forgetDisk(tx: Transaction): void {
+  const file = fileOf(tx)
+  if (file !== undefined) known.delete(file)
+}
+
+/** How many disks are known, for tests. */
+export function knownDisks(): number {
+  return known.size
 }
 
 function pragma(tx: Transaction, name: 'page_size' | 'page_count' | 'freelist_count'): number {

@@ -2,12 +2,13 @@ import type { Standing } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { type Operation, read, write } from '../operations/operation.ts'
 import { changeAll } from './change.ts'
-import { leaveOf } from './disk-room.ts'
+import { forgetDisk, leaveOf } from './disk-room.ts'
 import { sweep } from './due.ts'
 import { scopeOf } from './messages.ts'
 import { packAnswer } from './packed-answer.ts'
 import { type PackedPart, unpackBatch } from './packed-batch.ts'
 import type { Packed } from './packing.ts'
+import { vanish } from './presence.ts'
 import { pushAll, refused } from './push.ts'
 import { findRecord, readPage } from './reads.ts'
 import { closeSession, muster, openSession } from './sessions.ts'
@@ -34,7 +35,8 @@ export const QUEUE_OPERATIONS = {
   queueEmptyWal: read(emptyWal),
   queueFind: read(findRecord),
   queuePage: read(readPage),
-  queueClose: lenient(closeSession),
+  queueClose: lenient(close),
+  queueVanish: read(vanishOnly),
 }
 
 /** A write that power loss may undo: what it says of users and their messages is over then anyway. */
@@ -83,6 +85,17 @@ function look(
 // Nothing is read before it, so that the transaction around it has not begun for SQLite.
 function emptyWal(tx: Transaction): void {
   tx.sql('pragma wal_checkpoint(passive)').get()
+}
+
+function close(tx: Transaction, session: Session): void {
+  closeSession(tx, session)
+  forgetDisk(tx)
+}
+
+/** What is left to do for a user whose end cannot be written down: his leases end by themselves. */
+function vanishOnly(tx: Transaction, { session }: Session): void {
+  vanish(tx, session)
+  forgetDisk(tx)
 }
 
 /** Whether a batch may change when something falls due. */

@@ -18,6 +18,7 @@ import { fileOf } from './file.ts'
 const TRUSTED_MS = 250
 
 const held = new Map<string, Driver>()
+/** When others were found to be there, the latest last; only as long as that is trusted. */
 const seenAtMs = new Map<string, number>()
 
 /** Holds the lock of a user, if this thread does not do so already. */
@@ -53,11 +54,27 @@ export function isPresent(tx: Transaction, session: number): boolean | undefined
   const lock = openLock(path)
   if (lock === 'failed') return undefined
   if (lock === 'busy') {
-    seenAtMs.set(path, performance.now())
+    remember(path)
     return true
   }
   lock.close()
   return false
+}
+
+/** How many locks are held, and how many others are known to be there, for tests. */
+export function presenceCounts(): { readonly held: number; readonly seen: number } {
+  return { held: held.size, seen: seenAtMs.size }
+}
+
+// Users come and go, and each has a number of its own: what is not trusted any more must go.
+function remember(path: string): void {
+  const nowMs = performance.now()
+  for (const [other, atMs] of seenAtMs) {
+    if (nowMs - atMs < TRUSTED_MS) break
+    seenAtMs.delete(other)
+  }
+  seenAtMs.delete(path)
+  seenAtMs.set(path, nowMs)
 }
 
 /** The lock; or `busy`, when somebody else has it, or `failed`, when there is no telling. */

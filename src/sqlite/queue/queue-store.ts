@@ -79,10 +79,19 @@ export class SqliteQueueStore implements QueueStore {
     const session = this.#session
     this.#session = undefined
     try {
-      if (session !== undefined)
-        await this.#thread.call('queueClose', [session], this.#clockOffsetMs)
+      if (session !== undefined) await this.#leave(session)
     } finally {
       await this.#thread.close()
+    }
+  }
+
+  async #leave(session: Session): Promise<void> {
+    try {
+      await this.#thread.call('queueClose', [session], this.#clockOffsetMs)
+    } catch (error) {
+      // The lock must not outlive the queue, also where the thread does.
+      await this.#thread.call('queueVanish', [session]).catch(() => {})
+      throw error
     }
   }
 

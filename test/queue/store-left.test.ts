@@ -1,0 +1,79 @@
+// What a queue leaves in its thread when it is closed: nothing.
+
+import { expect, test, vi } from 'vitest'
+import { openQueue } from '../../src/queue/index.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { Database } from '../../src/sqlite/database.ts'
+import { openDriver } from '../../src/sqlite/driver.ts'
+import { ownProcess } from '../../src/sqlite/process-place.ts'
+import { knownDisks } from '../../src/sqlite/queue/disk-room.ts'
+import { presenceCounts } from '../../src/sqlite/queue/presence.ts'
+import { SqliteQueueStore } from '../../src/sqlite/queue/queue-store.ts'
+import { StoreError } from '../../src/store/store-error.ts'
+import { tempFile } from '../support/sqlite.ts'
+import { openUser } from './store-support.ts'
+import { inlineThread, queueFileSettings, stillTime } from './support.ts'
+
+const OTHER_CONTAINER = ownProcess().replace(/pid:\[\d+\]/, 'pid:[1]')
+const THREADLESS = { thread: false, durability: 'os', log: silentLog } as const
+
+test('nothing is left of queues in files of their own', async () => {
+  using file = tempFile()
+  const before = { disks: knownDisks(), ...presenceCounts() }
+
+  for (let i = 0; i < 10; i++) {
+    const queue = await openQueue<string>(`${file.path}-${i}`, THREADLESS)
+    await queue.push('x')
+    expect(knownDisks()).toBe(before.disks + 1)
+    await queue.close()
+  }
+
+  expect({ disks: knownDisks(), ...presenceCounts() }).toEqual(before)
+})
+
+test('nothing is left of others who use a queue for a while', async () => {
+  using file = tempFile()
+  using _ = stillTime('performance')
+  const database = new Database(queueFileSettings(file.path))
+  const user = await openUser({ database })
+
+  for (let other = 100; other < 110; other++) {
+    // In another container, where only the lock of its file tells that it is there.
+    database
+      .sql('insert into sessions (session, queue, process) values (?, 1, ?)')
+      .run(other, OTHER_CONTAINER)
+    const lock = openDriver(`${file.path}-user-${other}`, undefined)
+    lock.exec('begin immediate')
+    expect(await user.store.look()).toMatchObject({ shared: true })
+    lock.close()
+    database.sql('delete from sessions where session = ?').run(other)
+    vi.advanceTimersByTime(1_000)
+  }
+
+  expect(presenceCounts()).toEqual({ held: 1, seen: 1 })
+  await user.store.close()
+  database.close()
+})
+
+test('the lock of a queue goes with it, also when its end cannot be written down', async () => {
+  using file = tempFile()
+  const database = new Database(queueFileSettings(file.path))
+  const thread = inlineThread(database)
+  const store = new SqliteQueueStore(
+    {
+      call: (operation, ...rest) =>
+        operation === 'queueClose'
+          ? Promise.reject(new StoreError('busy', 'sqlite queueClose', 'the file is busy'))
+          : thread.call(operation, ...rest),
+      close: () => thread.close(),
+    },
+    'default',
+  )
+  await store.open(Infinity)
+  expect(presenceCounts().held).toBe(1)
+
+  await expect(store.close()).rejects.toMatchObject({ code: 'busy' })
+
+  expect(presenceCounts().held).toBe(0)
+  database.close()
+})
