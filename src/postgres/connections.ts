@@ -10,6 +10,7 @@ import { dropsConnection, storeError } from './errors.ts'
 import { measured } from './metrics.ts'
 import type { PostgresSettings } from './options.ts'
 import { ServerWatch, wasPromoted } from './server-watch.ts'
+import { firstStatement, isDirect } from './session.ts'
 
 // Where connections come from, and what becomes of them when they break.
 //
@@ -21,6 +22,7 @@ import { ServerWatch, wasPromoted } from './server-watch.ts'
 //   N4. What is sent behind a statement is a transaction of its own, and its fate is nobody else's.
 //   N5. Closing waits a little for statements that are under way. Those whose answers stay out are
 //       given up: their connections are cut, and whoever waits for them is told that they are lost.
+//   N6. In a session that others may use as well, nothing stays: see `session.ts`.
 
 /** Which connections a statement may use. */
 export type Lane = 'commit' | 'other'
@@ -63,26 +65,6 @@ const KEEP_ALIVE_DELAY_MS = 10_000
 const ANSWER_TIMEOUT_MS = 60_000
 /** So long closing waits for what is under way. */
 export const CLOSE_TIMEOUT_MS = 3_000
-
-const TIMELINE = `case
-    when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8)
-  end as timeline`
-
-// Sent once on each connection of ours, rather than in its start-up packet, which PgBouncer refuses
-// when it holds settings. A process that was stopped, or is gone without a word, keeps nothing.
-export const SETTINGS: Statement = {
-  text: `select
-    set_config('idle_in_transaction_session_timeout', '60000', false),
-    set_config('tcp_keepalives_idle', '10', false),
-    set_config('tcp_keepalives_interval', '5', false),
-    set_config('tcp_keepalives_count', '4', false),
-    set_config('tcp_user_timeout', '30000', false),
-    set_config('default_transaction_isolation', 'read committed', false),
-    ${TIMELINE}`,
-}
-
-// The same for connections that are not ours to set up.
-const ASK_TIMELINE: Statement = { text: `select ${TIMELINE}` }
 
 /** The connections of a store, measured when that is wanted. */
 export function connectionsFor(
@@ -130,15 +112,12 @@ export function ownConnections(
     }
     return pool
   }
-  const prepare = async (client: PgClient): Promise<void> => {
-    if (!watch.knows(client)) watch.saw(client, await client.query(SETTINGS))
-  }
   const end = async (): Promise<void> => {
     const all = [...pools.values()]
     pools.clear()
     await Promise.all(all.map(async (pool) => (await pool).end()))
   }
-  return connectionsOf(poolOf, prepare, end, watch, options.answerWithinMs)
+  return connectionsOf(poolOf, true, end, watch, options.answerWithinMs)
 }
 
 /** Connections taken from a pool that stays the user's. */
@@ -146,9 +125,7 @@ export function lentConnections(pool: PgPool, watch = new ServerWatch()): Connec
   const unguard = guardPool(pool)
   return connectionsOf(
     async () => pool,
-    async (client) => {
-      if (!watch.knows(client)) watch.saw(client, await client.query(ASK_TIMELINE))
-    },
+    false,
     async () => unguard(),
     watch,
   )
@@ -211,7 +188,7 @@ type NewConnection = (event: 'connect', listener: (client: PgClient) => void) =>
 
 function connectionsOf(
   poolOf: (lane: Lane) => Promise<PgPool>,
-  prepare: (client: PgClient) => Promise<void>,
+  isOurs: boolean,
   end: () => Promise<void>,
   watch: ServerWatch,
   answerWithinMs = ANSWER_TIMEOUT_MS,
@@ -219,6 +196,15 @@ function connectionsOf(
   let closed: Promise<void> | undefined
   /** Statements under way, each to be given up. */
   const waiting = new Set<() => void>()
+
+  /** Connections in whose sessions statements may stay prepared. */
+  const direct = new WeakSet<PgClient>()
+  const prepare = async (client: PgClient): Promise<void> => {
+    if (watch.knows(client)) return
+    const answer = await client.query(firstStatement(client, isOurs))
+    if (isDirect(answer)) direct.add(client)
+    watch.saw(client, answer)
+  }
 
   const giveUp = (): void => waiting.forEach((each) => each())
   const close = (): Promise<void> => answered('close', end(), CLOSE_TIMEOUT_MS).catch(giveUp)
@@ -259,8 +245,10 @@ function connectionsOf(
     client: PgClient,
     operation: string,
     statement: Statement,
-  ): Promise<StatementResult> =>
-    answered(operation, client.query(statement), answerWithinMs, waiting)
+  ): Promise<StatementResult> => {
+    const sent = direct.has(client) ? statement : withoutName(statement)
+    return answered(operation, client.query(sent), answerWithinMs, waiting)
+  }
 
   /** Answers as soon as the first of the two is answered; gives the connection back after both. */
   const pair = (
@@ -335,6 +323,11 @@ export function answered<T>(
     waiting?.add(giveUp)
     answer.then(resolve, reject).finally(over)
   })
+}
+
+/** Not prepared beyond the transaction: see `session.ts`. */
+function withoutName({ name: _, ...statement }: Statement): Statement {
+  return statement
 }
 
 function ignore(): void {}

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 
 import { notify } from '../base/notify.ts'
-import { answered, type Connections, makePool, SETTINGS } from './connections.ts'
+import { answered, type Connections, makePool } from './connections.ts'
 import { storeError } from './errors.ts'
 import type { Finding } from './finding.ts'
 import { earsFrom, type OpenEar } from './notifier/ear.ts'
-import type { PostgresSource } from './options.ts'
+import type { ListenSource } from './options.ts'
 
 const ARRIVES_WITHIN_MS = 3_000
 
 /** Whether a notification that is sent reaches this process. */
 export async function checkHearing(
   connections: Connections,
-  listenTo: PostgresSource | undefined,
+  listenTo: ListenSource | undefined,
   isStandby: boolean,
 ): Promise<Finding> {
   if (listenTo === undefined) {
@@ -51,9 +51,13 @@ export async function checkHearing(
   }
 }
 
-async function hears(connections: Connections, listenTo: PostgresSource): Promise<boolean> {
+async function hears(connections: Connections, listenTo: ListenSource): Promise<boolean> {
   const own = 'pool' in listenTo ? undefined : await makePool(listenTo.url, 1)
-  const openEar = 'pool' in listenTo ? earsFrom(listenTo.pool) : earsFrom(own!, SETTINGS)
+  const { isForListening = false } = listenTo
+  const openEar =
+    'pool' in listenTo
+      ? earsFrom(listenTo.pool, { isOurs: false, isForListening })
+      : earsFrom(own!, { isOurs: true, isForListening })
   try {
     return await arrives(connections, openEar)
   } finally {

@@ -20,6 +20,8 @@ export interface StatementResult {
 
 /** A connection that was taken from a pool. */
 export interface PgClient {
+  /** The process of the server that serves it, as was told when connecting. */
+  readonly processID?: number | null
   /** Whether a statement is sent at once, though the one before it has no answer yet. */
   readonly pipeline?: boolean
   /** Where it leads to. */

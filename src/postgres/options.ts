@@ -50,13 +50,16 @@ export interface PostgresSettings {
   readonly source: PostgresSource
   readonly schema: string
   /** Where the connection that hears hints comes from; `undefined` when none is wanted. */
-  readonly listenTo?: PostgresSource | undefined
+  readonly listenTo?: ListenSource | undefined
   /** Harms nobody when it throws. */
   readonly metrics?: Metrics | undefined
 }
 
 /** Where connections come from. */
 export type PostgresSource = { readonly url: string | undefined } | { readonly pool: PgPool }
+
+/** The same for the connection that hears hints, which `listenUrl` may have been given for. */
+export type ListenSource = PostgresSource & { readonly isForListening?: true }
 
 /** What is known, for whoever takes these options beside some of its own. */
 export const POSTGRES_OPTIONS = {
@@ -86,7 +89,8 @@ export function settingsOf(
   }
   if (pool !== undefined && notify === 'auto' && listenUrl === undefined) checkRoom(owner, pool)
   const source = pool === undefined ? { url } : { pool }
-  const ears = listenUrl === undefined ? source : { url: listenUrl }
+  const ears: ListenSource =
+    listenUrl === undefined ? source : { url: listenUrl, isForListening: true }
   return {
     source,
     schema,

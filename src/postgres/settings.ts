@@ -26,7 +26,9 @@ const REQUIRED: readonly {
     name: 'default_transaction_isolation',
     allowed: ['read committed', 'read uncommitted'],
     why: 'a stale owner could be taken for the rightful one',
-    fix: 'set it for this role: alter role … set default_transaction_isolation = "read committed"',
+    fix:
+      'give Holdfast a role of its own, and set it for that: alter role … set ' +
+      'default_transaction_isolation = "read committed"',
   },
   {
     name: 'server_encoding',

@@ -117,8 +117,10 @@ function cut(prefix: string): string {
 /** Drops a schema that `testSchemaName` named, if it is there; see T1. */
 export async function dropSchema(client: Queries, name: string, waitMs = 10_000): Promise<void> {
   if (!NAME.test(name)) throw new RangeError(`testSchema: "${name}" is no schema of a test`)
-  await client.query({ text: `set lock_timeout to ${waitMs}` })
-  await client.query({ text: `drop schema if exists ${quoted(name)} cascade` })
+  // Together, as one transaction: the setting is not to stay.
+  await client.query({
+    text: `set local lock_timeout to ${waitMs}; drop schema if exists ${quoted(name)} cascade`,
+  })
 }
 
 /** When a name was made up, by the server's clock; `NaN` when it is none of ours. */

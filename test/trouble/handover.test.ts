@@ -97,7 +97,7 @@ test('a connection for hints that is cut while it is handed over is lost, no mor
   await using server = await cuttingServer()
   const pool = await makePool(server.url, 1)
 
-  const opened = earsFrom(pool, { text: 'select 1' })({ heard() {}, lost() {} })
+  const opened = earsFrom(pool, { isOurs: true, isForListening: false })({ heard() {}, lost() {} })
 
   await expect(opened).rejects.toThrow('onnection')
   await pool.end()
@@ -125,7 +125,7 @@ test('so is one for hints', async () => {
   const time = hurry()
   const pool = await makePool(server.url, 1)
 
-  const opened = earsFrom(pool, { text: 'select 1' })({ heard() {}, lost() {} })
+  const opened = earsFrom(pool, { isOurs: true, isForListening: false })({ heard() {}, lost() {} })
   const failed = opened.catch((error: unknown) => error)
   await server.wasAsked
   time.pass(10_000)

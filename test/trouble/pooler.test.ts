@@ -1,6 +1,7 @@
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { channel, connect, open, workflow } from '../../src/index.ts'
-import { doctor, postgres } from '../../src/postgres/index.ts'
+import { doctor, postgres, transaction } from '../../src/postgres/index.ts'
 import { memoryLog } from '../support/workers.ts'
 import { countedWork } from './line.ts'
 import { type OwnServer, ownServer } from './own-server.ts'
@@ -12,6 +13,39 @@ const INSTANCES = 30
 
 const note = channel<number>('note')
 const reader = workflow('reader', async (_: null, ctx) => ctx.receive(note))
+
+const pay = transaction('pay', async (cents: number, { tx }) => {
+  await tx.query('select $1::integer', [cents])
+  return cents
+})
+const rich = workflow('rich', async (_: null, ctx) => {
+  const cents = await ctx.run(pay, 5)
+  await ctx.sleep(5)
+  return cents + (await ctx.receive(note))
+})
+
+/**
+ * What is found in a session of the server by whoever gets it next. Settings of PL/pgSQL are there as
+ * soon as anybody calls a function in it.
+ */
+const SESSION = `select
+  pg_backend_pid() as process,
+  (select json_object_agg(name, setting) from pg_settings where name not like 'plpgsql.%') as settings,
+  array(select name from pg_prepared_statements) as prepared,
+  array(select pg_listening_channels()) as listening,
+  array(select relname from pg_class where relpersistence = 't') as temporary,
+  array(select objid from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks`
+
+async function sessionThrough(url: string): Promise<unknown> {
+  // PgBouncer gives each its own name, but leaves those who have none with that of the last.
+  const client = new Client({ connectionString: url, application_name: 'another application' })
+  await client.connect()
+  try {
+    return (await client.query(SESSION)).rows[0]
+  } finally {
+    await client.end()
+  }
+}
 
 describe.skipIf(!hasPooler)('behind PgBouncer in transaction mode (where it is installed)', () => {
   let server: OwnServer
@@ -57,4 +91,47 @@ describe.skipIf(!hasPooler)('behind PgBouncer in transaction mode (where it is i
     },
     LIMIT_MS,
   )
+
+  test(
+    'nothing of ours stays in the session of another application',
+    async () => {
+      await using narrow = await startPooler(server.url, 1)
+      const { url } = narrow
+      const before = await sessionThrough(url)
+
+      const store = postgres({ url, schema: 'guest' })
+      const runtime = await open(store, { register: [rich], log: memoryLog() })
+      await until(() => runtime.health().hints.state === 'deaf')
+      const instance = await runtime.start(rich, null)
+      await until(async () => (await instance.info())!.waitingFor.join().includes('note'))
+      const during = await sessionThrough(url)
+      await instance.send(note, 2)
+      const result = await instance.result()
+      await doctor({ url, schema: 'guest' })
+      await runtime.close()
+      const after = await sessionThrough(url)
+
+      expect(result).toBe(7)
+      expect(during).toEqual(before)
+      expect(after).toEqual(before)
+    },
+    LIMIT_MS,
+  )
+
+  test('a role whose transactions are serializable is told to give Holdfast another one', async () => {
+    const admin = new Client(server.url)
+    await admin.connect()
+    const role = new URL(server.url).username
+    await admin.query(`alter role ${role} set default_transaction_isolation to serializable`)
+    await using fresh = await startPooler(server.url, 1)
+
+    const opened = open(postgres({ url: fresh.url, schema: 'strict' }), {
+      register: [reader],
+      log: memoryLog(),
+    })
+
+    await expect(opened).rejects.toThrow('give Holdfast a role of its own')
+    await admin.query(`alter role ${role} reset default_transaction_isolation`)
+    await admin.end()
+  })
 })

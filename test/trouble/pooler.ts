@@ -22,8 +22,8 @@ export interface Pooler extends AsyncDisposable {
   readonly url: string
 }
 
-/** Starts a pooler before the server at `url`, with fewer connections to it than a store wants. */
-export async function startPooler(url: string): Promise<Pooler> {
+/** Starts a pooler before the server at `url`, with fewer sessions of it than a store wants. */
+export async function startPooler(url: string, sessions = 3): Promise<Pooler> {
   const { port: serverPort, username, pathname } = new URL(url)
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-pooler-'))
   // It refuses to run as root, and then reads its settings as somebody else.
@@ -40,7 +40,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
-default_pool_size = 3
+default_pool_size = ${sessions}
 `,
   )
   const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : []

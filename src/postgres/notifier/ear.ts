@@ -1,6 +1,7 @@
 import { answered, CONNECT_TIMEOUT_MS } from '../connections.ts'
-import type { PgClient, PgPool, Statement } from '../driver.ts'
+import type { PgClient, PgPool } from '../driver.ts'
 import { quoted } from '../schema-name.ts'
+import { firstStatement, isDirect } from '../session.ts'
 
 /** Is told what comes through an ear. */
 export interface EarHost {
@@ -32,11 +33,22 @@ interface Notification {
   readonly payload?: string
 }
 
-/**
- * Ears that take a connection of a pool and keep it: LISTEN belongs to one session. `settings` are
- * sent first, on connections that are ours.
- */
-export function earsFrom(pool: PgPool, settings?: Statement): OpenEar {
+/** Which connections ears are made of. */
+export interface EarOptions {
+  /** Whether they are ours, and set up as such. */
+  readonly isOurs: boolean
+  /**
+   * Whether the address was given for listening: then a pooler on the way is one that keeps sessions
+   * apart.
+   */
+  readonly isForListening: boolean
+}
+
+/** Hears nothing: what to listen through is a session that is not ours alone, see `session.ts`. */
+const DEAF: Ear = { listen: async () => {}, unlisten: async () => {}, close() {} }
+
+/** Ears that take a connection of a pool and keep it: LISTEN belongs to one session. */
+export function earsFrom(pool: PgPool, { isOurs, isForListening }: EarOptions): OpenEar {
   return async (host) => {
     const client = (await pool.connect()) as ListeningClient
     let open = true
@@ -61,8 +73,11 @@ export function earsFrom(pool: PgPool, settings?: Statement): OpenEar {
       await client.query({ text })
     }
     try {
-      if (settings !== undefined) {
-        await answered('listen', client.query(settings), CONNECT_TIMEOUT_MS)
+      const first = client.query(firstStatement(client, isOurs))
+      const answer = await answered('listen', first, CONNECT_TIMEOUT_MS)
+      if (!isForListening && !isDirect(answer)) {
+        end()
+        return DEAF
       }
     } catch (error) {
       end()

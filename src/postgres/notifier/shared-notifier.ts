@@ -1,7 +1,7 @@
 import type { HintListener, Listening } from '../../store/hints.ts'
-import { answered, CLOSE_TIMEOUT_MS, makePool, SETTINGS } from '../connections.ts'
+import { answered, CLOSE_TIMEOUT_MS, makePool } from '../connections.ts'
 import type { PgPool } from '../driver.ts'
-import type { PostgresSource } from '../options.ts'
+import type { ListenSource } from '../options.ts'
 import { earsFrom, type OpenEar } from './ear.ts'
 import { Notifier, type Server } from './notifier.ts'
 
@@ -16,11 +16,11 @@ interface Running {
  * it, from the first that listens to the last.
  */
 export class SharedNotifier {
-  readonly #source: PostgresSource
+  readonly #source: ListenSource
   #running: Running | undefined
   #users = 0
 
-  constructor(source: PostgresSource) {
+  constructor(source: ListenSource) {
     this.#source = source
   }
 
@@ -68,13 +68,19 @@ export class SharedNotifier {
 }
 
 /** How connections for hints are opened, and what is to be ended after the last. */
-function ears(source: PostgresSource): { openEar: OpenEar; end: () => Promise<void> } {
-  if ('pool' in source) return { openEar: earsFrom(source.pool), end: async () => {} }
+function ears(source: ListenSource): { openEar: OpenEar; end: () => Promise<void> } {
+  const { isForListening = false } = source
+  if ('pool' in source) {
+    return {
+      openEar: earsFrom(source.pool, { isOurs: false, isForListening }),
+      end: async () => {},
+    }
+  }
   let made: Promise<PgPool> | undefined
   return {
     openEar: async (host) => {
       made ??= makePool(source.url, 1, { applicationName: 'holdfast hints' })
-      return earsFrom(await made, SETTINGS)(host)
+      return earsFrom(await made, { isOurs: true, isForListening })(host)
     },
     // One that is being opened on a network that swallows everything is not waited for.
     end: async () => {

@@ -10,12 +10,6 @@ export interface PoolFaults {
   losesHint(): boolean
 }
 
-/** A connection as `pg` has it. */
-interface DriverClient extends PgClient {
-  /** The process of the server that serves it. */
-  readonly processID?: number
-}
-
 /** A pool whose statements may fail, and which knows who listens. */
 export interface FaultyPool extends PgPool {
   /** The processes of the server that serve connections which listen. */
@@ -24,9 +18,10 @@ export interface FaultyPool extends PgPool {
 
 /** Puts faults between a store and its pool. */
 export function faultyPool(pool: () => Promise<PgPool>, faults: PoolFaults): FaultyPool {
-  const listening = new Set<DriverClient>()
+  const listening = new Set<PgClient>()
 
-  const lend = (client: DriverClient): PgClient => ({
+  const lend = (client: PgClient): PgClient => ({
+    processID: client.processID ?? null,
     async query(statement) {
       const name = statementName(statement.text)
       if (name === 'listen') listening.add(client)
