@@ -2,6 +2,7 @@ import { backoffMs, resolveBackoff } from '../base/backoff.ts'
 import { systemClock, sleep } from '../base/clock.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Session } from './connections.ts'
+import { settingsSql } from './procedure-settings.ts'
 import { quoted } from './schema-name.ts'
 import { FILES, readApplied, type SchemaFiles, schemaState } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
@@ -92,6 +93,7 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
   await session.query({ text: NOTES })
   // In one text: there are many, and each would be a round trip.
   await session.query({ text: left.map(({ sql }) => sql).join('\n;\n') })
+  await session.query({ text: settingsSql(files.procedures) })
   await session.query({
     text: `insert into holdfast_migrations (name, checksum, works_with, version)
       select *, $4 from unnest($1::text[], $2::text[], $3::text[])

@@ -1,5 +1,6 @@
 import { option, resolveOptions } from '../base/options.ts'
 import { NOTES } from './migrate.ts'
+import { settingsSql } from './procedure-settings.ts'
 import { checkSchemaName, quoted } from './schema-name.ts'
 import { FILES, type SchemaFiles } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
@@ -37,6 +38,7 @@ export function sqlFor(schema: string, { migrations, procedures, version }: Sche
     strangersRefusal(schema, [...migrations, ...procedures]),
     ...migrations.map((file) => once(file, version)),
     ...procedures.flatMap((file) => [ended(file.sql), noted(file, version)]),
+    settingsSql(procedures),
     'commit;',
     '',
   ].join('\n\n')

@@ -1,0 +1,120 @@
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+
+import { testSchema, type TestSchema } from '../../test/support/postgres.ts'
+import { startPostgres } from '../../test/support/postgres-server.ts'
+import { batch, start, ticking } from '../../test/support/postgres-store.ts'
+import { stockBinaries, testWith } from '../../test/support/stock.ts'
+import { migrate } from './migrate.ts'
+import { migrationSql } from './migration-sql.ts'
+import { postgresWorkflowStore } from './workflow-store.ts'
+
+/** Those that only others call, and those that are too small to be worth compiling on any server. */
+const WITHOUT_SETTINGS = [
+  'apply_effects',
+  'be_durable',
+  'close_children',
+  'end_instances',
+  'enter',
+  'insert_starts',
+  'lock_space',
+  'note_ended',
+  'now_ms',
+  'post_any',
+  'require_fresh_snapshots',
+  'server_identity',
+  'server_since',
+  'split_lists',
+  'split_texts',
+  'tell_parents',
+]
+
+async function compilable({ query, schema }: TestSchema): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    `select proname as name
+    from pg_proc
+    where pronamespace = $1::regnamespace
+      and ('jit=off' = any (proconfig)) is not true
+    order by proname`,
+    [schema],
+  )
+  return rows.map(({ name }) => name)
+}
+
+test('every procedure is called without compiling, however the schema was made', async () => {
+  await using opened = await testSchema()
+  await using printed = await testSchema()
+
+  await migrate(await opened.connect(), opened.schema)
+  await printed.query(migrationSql({ schema: printed.schema }))
+
+  expect(await compilable(opened)).toEqual(WITHOUT_SETTINGS)
+  expect(await compilable(printed)).toEqual(WITHOUT_SETTINGS)
+})
+
+test('a function of somebody else keeps its settings', async () => {
+  await using database = await testSchema()
+  await database.query(`create schema "${database.schema}"`)
+  await database.query(
+    `create function theirs() returns int language sql set work_mem to '1MB' as 'select 1'`,
+  )
+
+  await migrate(await database.connect(), database.schema)
+
+  const [{ proconfig }] = (await database.query(
+    `select proconfig from pg_proc where oid = 'theirs'::regproc`,
+  )) as [{ proconfig: string[] }]
+  expect(proconfig).toEqual(['work_mem=1MB'])
+})
+
+const [stock, why] = stockBinaries()
+testWith(stock, why)(
+  'a stock server that compiles everything it can compiles nothing of ours',
+  async () => {
+    // At this limit, each call of a procedure is worth compiling.
+    const server = await startPostgres(
+      [
+        'jit=on',
+        'jit_above_cost=0.2',
+        'shared_preload_libraries=pg_stat_statements',
+        'pg_stat_statements.track=all',
+      ],
+      undefined,
+      stock,
+    )
+    const client = new Client(server.url)
+    const compiled = async (): Promise<string[]> => {
+      const { rows } = await client.query<{ query: string }>(
+        'select query from pg_stat_statements where jit_functions > 0',
+      )
+      return rows.map(({ query }) => query)
+    }
+    try {
+      await client.connect()
+      await client.query('create extension pg_stat_statements')
+      const store = postgresWorkflowStore({ source: { url: server.url }, schema: 'ours' })
+      await store.open()
+      const runtime = await store.register({
+        leaseMs: 60_000,
+        info: '',
+        workflows: [{ name: 'order', version: '1' }],
+      })
+      await client.query('select pg_stat_statements_reset()')
+
+      const tasks = { activities: ['pay'], served: { untagged: true, tags: ['gpu'] } }
+      await store.tick(ticking(runtime, { tasks, idle: true }))
+      await store.renewLease(runtime.runtime, 60_000)
+      await store.claim({ ...runtime, limit: 10, hinted: [1] })
+      await store.commit(batch(runtime, { starts: [start(runtime, 1)] }))
+      await store.find(['order-1'])
+      await store.close()
+
+      const theirs = 'select count(*) from pg_class where relname > $1'
+      await client.query(theirs, ['a'])
+      expect(await compiled()).toEqual([theirs])
+    } finally {
+      await client.end()
+      await server.remove()
+    }
+  },
+)
