@@ -220,7 +220,7 @@ create function beat_tasks(p_runtime integer, p_iids bigint[], p_executions inte
 create function begin_transaction(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_idle_ms integer, p_turn integer DEFAULT NULL::integer, p_token bigint DEFAULT NULL::bigint, OUT xid text)
   returns text;
 
-create function bury_expired(p_clock bigint)
+create function bury_expired(p_clock bigint, p_self integer)
   returns void;
 
 create function change_tasks(p_done bigint[], p_tasks text)
@@ -427,8 +427,8 @@ create function remove_tasks(p_iids bigint[], p_executions integer[])
 create function remove_undelivered()
   returns bigint;
 
-create function renew_lease(p_runtime integer, p_lease_ms bigint, OUT is_alive boolean)
-  returns boolean;
+create function renew_lease(p_runtime integer, p_lease_ms bigint, OUT is_alive boolean, OUT clock bigint)
+  returns record;
 
 create function replies_to(p_tos text, p_count integer)
   returns TABLE(place bigint, value text);

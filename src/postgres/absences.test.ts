@@ -61,7 +61,7 @@ test('without that lock, it would stay behind where nobody looks', async () => {
 test('a message that comes during the removal waits for it, and is the first again', async () => {
   await using opened = await openStore()
   const { expired, anew, runtime } = await expiredOne(opened)
-  const removing = await midTick(opened.database, runtime, 30_000)
+  const removing = await midTick(opened.database, runtime)
 
   const sending = opened.store.post([message(anew, 'late')])
   await waitForLock(opened.database, 'transactionid')
@@ -78,7 +78,7 @@ test('a message that comes during the removal waits for it, and is the first aga
 test('a message joins the others when the removal is taken back', async () => {
   await using opened = await openStore()
   const { expired, anew, runtime } = await expiredOne(opened)
-  const removing = await midTick(opened.database, runtime, 30_000)
+  const removing = await midTick(opened.database, runtime)
 
   const sending = opened.store.post([message(anew, 'late')])
   await waitForLock(opened.database, 'transactionid')
@@ -93,7 +93,7 @@ test.each(['the number that messages waited under', 'a number of its own'] as co
   async (under) => {
     await using opened = await openStore()
     const { expired, anew, runtime } = await expiredOne(opened)
-    const removing = await midTick(opened.database, runtime, 30_000)
+    const removing = await midTick(opened.database, runtime)
     const iid = under === 'a number of its own' ? anew : expired
 
     const starting = opened.store.start([startOf(runtime, iid)])
@@ -184,7 +184,7 @@ test('of all who send, start and remove at once, nobody is told a lie', async ()
         return i % 3 === 0 ? store.start([{ ...startOf(runtime, iid), id }]) : ['absent']
       }),
     ),
-    ...Array.from({ length: 4 }, () => store.tick(ticking(runtime, 30_000))),
+    ...Array.from({ length: 4 }, () => store.tick(ticking(runtime))),
   ])
 
   const rows = await store.find(ids)
@@ -218,7 +218,7 @@ test('many go in several ticks, and those that are young are not looked at', asy
   await forbidVacuum(database, tables)
   const runtime = await store.register({ leaseMs: 3_600_000, info: '', workflows: [] })
   // Plans are made while tables are empty, and kept.
-  await store.tick(ticking(runtime, 3_600_000))
+  await store.tick(ticking(runtime))
   await database.query(
     `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select i, 'absent-' || i, 0, 0, 0, 0, 0 from generate_series(1, 50000) as i`,
@@ -232,12 +232,10 @@ test('many go in several ticks, and those that are young are not looked at', asy
     select i, 3, 'notes', 'x', 0, true from generate_series(1, 1200) as i`,
   )
 
-  const scans = await scansOf(pool, database.schema, tables, () =>
-    store.tick(ticking(runtime, 3_600_000)),
-  )
+  const scans = await scansOf(pool, database.schema, tables, () => store.tick(ticking(runtime)))
   const removed: number[] = []
   for (let i = 0; i < 4; i++) {
-    const answer = await store.tick(ticking(runtime, 3_600_000))
+    const answer = await store.tick(ticking(runtime))
     if (answer.state === 'ok') removed.push(answer.undelivered.early)
   }
   await store.close()
@@ -264,7 +262,7 @@ async function expiredOne(
 
 /** How many messages a tick removes that nobody started an instance for. */
 async function tick({ store }: TestStore, runtime: Registered): Promise<number> {
-  const answer = await store.tick(ticking(runtime, 30_000))
+  const answer = await store.tick(ticking(runtime))
   if (answer.state !== 'ok') throw new Error(`the tick was answered with ${answer.state}`)
   return answer.undelivered.early
 }

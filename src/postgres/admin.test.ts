@@ -159,7 +159,7 @@ test.each([
   )
   await database.query(`insert into posted (iid, key) values ($1, 'once')`, [iid])
 
-  await store.tick(ticking(owner, 1000))
+  await store.tick(ticking(owner))
 
   expect(await database.query('select iid from inbox')).toEqual([])
   expect(await database.query('select key from posted')).toEqual(keys.map((key) => ({ key })))

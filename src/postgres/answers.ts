@@ -90,7 +90,6 @@ export function toTickAnswer(row: Row): TickAnswer {
     clock,
     server: text(row, 'server'),
     mail: wholes(row, 'mail'),
-    owned: whole(row, 'owned'),
     claimable: text(row, 'claimable') === 't',
     nextDue: wholeOrNull(row, 'next_due'),
     nextTask: wholeOrNull(row, 'next_task'),

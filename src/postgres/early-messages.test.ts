@@ -98,7 +98,7 @@ test('a message that comes while those before it are removed goes with them', as
 
   const answers = await store.post([message(second, 'late')])
   await removing.query('commit')
-  await store.tick(ticking(await opened.runtime(), 1000))
+  await store.tick(ticking(await opened.runtime()))
 
   expect(answers).toMatchObject([{ verdict: 'sent', iid: first }])
   expect(await store.find(['order-1'])).toEqual([undefined])

@@ -5,6 +5,7 @@ import {
   commitTurns,
   item,
   midCommit,
+  midRenewal,
   midTick,
   openStore,
   startOwned,
@@ -22,15 +23,15 @@ test('a runtime whose lease ended is dead for ever, and what it owned is free', 
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
 
-  const tick = await opened.store.tick(ticking(young, LEASE_MS))
+  const tick = await opened.store.tick(ticking(young))
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
 
-  expect(tick).toMatchObject({ state: 'ok', claimable: true, owned: 0 })
+  expect(tick).toMatchObject({ state: 'ok', claimable: true })
   expect(new Set(claims.map(({ iid }) => iid))).toEqual(new Set(iids))
   expect(claims.every(({ epoch, attempts }) => epoch === 2 && attempts === 1)).toBe(true)
   const late = batch(old, { turns: [item(iids[0]!, { turn: turn(2) })] })
   expect((await opened.store.commit(late)).state).toBe('dead')
-  expect((await opened.store.tick(ticking(old, LEASE_MS))).state).toBe('dead')
+  expect((await opened.store.tick(ticking(old))).state).toBe('dead')
   const claim = await opened.store.claim({ ...old, limit: 1, hinted: iids })
   expect(claim).toMatchObject({ state: 'dead', claims: [] })
 })
@@ -44,7 +45,7 @@ test('a lease that ended while the server was away counts against nobody', async
       returns bigint language sql stable as 'select ${10_000 + LEASE_MS}::bigint'`,
   )
 
-  await opened.store.tick(ticking(young, LEASE_MS))
+  await opened.store.tick(ticking(young))
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
 
   expect(new Set(claims.map(({ iid }) => iid))).toEqual(new Set(iids))
@@ -57,9 +58,9 @@ test('a runtime in the middle of a commit is not declared dead, and its commit s
   const committing = await midCommit(opened.database, old, iids[0]!)
   await opened.setClock(10_000 + LEASE_MS)
 
-  const during = await opened.store.tick(ticking(young, LEASE_MS))
+  const during = await opened.store.tick(ticking(young))
   await committing.query('commit')
-  const after = await opened.store.tick(ticking(young, LEASE_MS))
+  const after = await opened.store.tick(ticking(young))
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
 
   expect(during).toMatchObject({ claimable: false })
@@ -72,7 +73,7 @@ test('a commit that comes while its runtime is being declared dead waits, and is
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
   // The taker, seen from the server: the death is written, and not yet committed.
-  const taker = await midTick(opened.database, young, LEASE_MS)
+  const taker = await midTick(opened.database, young)
 
   const stale = opened.store.commit(batch(old, { turns: [item(iids[0]!, { turn: turn(2) })] }))
   await waitForLock(opened.database, 'advisory')
@@ -87,7 +88,7 @@ test('a claim that comes while its runtime is being declared dead takes nothing'
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
-  const taker = await midTick(opened.database, young, LEASE_MS)
+  const taker = await midTick(opened.database, young)
 
   const stale = opened.store.claim({ ...old, limit: 10, hinted: iids })
   await waitForLock(opened.database, 'advisory')
@@ -102,10 +103,10 @@ test('a lease renewed at the last moment saves the runtime', async () => {
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
   // The renewal is written, and not yet committed: the taker passes it by.
-  const renewing = await midTick(opened.database, old, LEASE_MS)
+  const renewing = await midRenewal(opened.database, old, LEASE_MS)
 
   // It buries nobody; a third one does not wait for a lock either.
-  const tick = await opened.store.tick(ticking(young, LEASE_MS))
+  const tick = await opened.store.tick(ticking(young))
   await renewing.query('commit')
 
   expect(tick).toMatchObject({ state: 'ok', claimable: false })
@@ -141,7 +142,7 @@ test('a sender waits for nobody who holds the instance', async () => {
   await opened.store.send([{ iid, kind: 'completed', execution: 1, command: 1, payload: 'x' }])
   await holding.query('rollback')
 
-  const tick = await opened.store.tick(ticking(old, LEASE_MS))
+  const tick = await opened.store.tick(ticking(old))
   expect(tick).toMatchObject({ mail: [iid] })
 })
 

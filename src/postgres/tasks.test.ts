@@ -46,10 +46,10 @@ test('a task that a transaction of a user keeps locked holds up nobody who drops
       },
     }),
   ])
-  await store.tick(ticking(runtime, LEASE_MS))
+  await store.tick(ticking(runtime))
   const during = await rowsOf(opened)
   await user.query('rollback')
-  await store.tick(ticking(runtime, LEASE_MS))
+  await store.tick(ticking(runtime))
 
   expect(verdicts).toEqual(['done', 'done', 'done'])
   expect(during).toEqual({ tasks: 3, unwanted: 3 })
@@ -84,7 +84,7 @@ test('what takes the place of a task that was dropped is not dropped with it', a
   const asks = { turn: turn(3), effects: effects({ tasks: [newTask(1)] }) }
   await commitTurns(store, runtime, [item(iid!, asks)])
 
-  await store.tick(ticking(runtime, LEASE_MS))
+  await store.tick(ticking(runtime))
 
   expect(await rowsOf(opened)).toEqual({ tasks: 1, unwanted: 0 })
 })
@@ -110,10 +110,10 @@ test.each([
       returns bigint language sql stable as 'select ${since}::bigint'`,
     )
 
-    await store.tick(ticking(young, 10 * LEASE_MS))
+    await store.tick(ticking(young))
     const first = await store.claimTasks(request(young))
     await user.query('rollback')
-    await store.tick(ticking(young, 10 * LEASE_MS))
+    await store.tick(ticking(young))
     const second = await store.claimTasks(request(young))
 
     // The one before may still be at it, so that theirs are attempts of their own.

@@ -167,10 +167,17 @@ export function postgresWorkflowStore(
 
     post: (posts, options) => postMessages(call, hints, posts, options),
 
-    async tick({ runtime, leaseMs, workflows, tasks, unknown, held, idle }) {
+    async renewLease(runtime, leaseMs) {
+      const [row] = await call('renew_lease', [runtime, leaseMs])
+      const isAlive = text(row!, 'is_alive') === 't'
+      return { state: isAlive ? 'ok' : 'dead', clock: whole(row!, 'clock') }
+    },
+
+    async tick({ runtime, workflows, tasks, unknown, held, idle }) {
       const [row] = await call('tick', [
         runtime,
-        leaseMs,
+        // The lease is renewed by itself.
+        null,
         listOf(workflows),
         ...interestValues('tick', tasks ?? NO_TASKS),
         ...attemptLists(held),

@@ -142,7 +142,7 @@ describe('claiming', () => {
     await under.store.send([result(under.first, 1)])
 
     expect((await under.claim(10, [under.first])).claims).toEqual([])
-    expect(await under.tick()).toMatchObject({ claimable: false, nextDue: null, owned: 0 })
+    expect(await under.tick()).toMatchObject({ claimable: false, nextDue: null })
     const id = `order-${under.first}`
     expect(await under.store.find([id, 'nobody'])).toMatchObject([
       { status: 'suspended', report: 'code changed', wakeAt: null },
@@ -206,7 +206,6 @@ describe('mail', () => {
 
     expect(await under.tick()).toMatchObject({
       mail: [owned],
-      owned: 1,
       claimable: false,
       nextDue: clock + 60_000,
     })

@@ -12,7 +12,13 @@ import type { HintStore } from '../store/hints.ts'
 import type { Delivery, Post, PostAnswer } from '../store/inbox.ts'
 import type { Iid, InstanceRow, WorkflowName } from '../store/instances.ts'
 import type { LeaseKeeper, LeaseRequest } from '../store/lease.ts'
-import type { Registered, Registration, TickAnswer, TickRequest } from '../store/runtimes.ts'
+import type {
+  LeaseAnswer,
+  Registered,
+  Registration,
+  TickAnswer,
+  TickRequest,
+} from '../store/runtimes.ts'
 import { StoreError } from '../store/store-error.ts'
 import type {
   Beat,
@@ -145,6 +151,10 @@ export class SqliteWorkflowStore implements WorkflowStore {
 
   post(posts: readonly Post[]): Promise<readonly PostAnswer[]> {
     return this.#call('post', posts)
+  }
+
+  renewLease(runtime: number, leaseMs: number): Promise<LeaseAnswer> {
+    return this.#call('renewLease', runtime, leaseMs)
   }
 
   tick(request: TickRequest): Promise<TickAnswer> {

@@ -24,10 +24,16 @@ export interface Registered {
   readonly workflows: readonly number[]
 }
 
+/** What became of a lease that was to be renewed. */
+export interface LeaseAnswer {
+  /** `dead`: the runtime was declared dead, was closed, or is unknown. */
+  readonly state: 'ok' | 'dead'
+  readonly clock: number
+}
+
 /** What a runtime says every few seconds. */
 export interface TickRequest {
   readonly runtime: number
-  readonly leaseMs: number
   readonly workflows: readonly number[]
   /** What it can run; `null` when it runs no tasks. */
   readonly tasks: TaskInterest | null
@@ -55,8 +61,6 @@ export type TickAnswer =
       readonly server: string
       /** Own instances with messages. */
       readonly mail: readonly Iid[]
-      /** How many instances this runtime owns: more than it knows of means a lost answer. */
-      readonly owned: number
       /** Whether something of these workflows can be claimed now. */
       readonly claimable: boolean
       /** When the next one falls due, or `null`. */

@@ -26,7 +26,7 @@ import type { HintStore } from './hints.ts'
 import type { Delivery, Post, PostAnswer, PostBatchOptions } from './inbox.ts'
 import type { Iid, InstanceRow, WorkflowName } from './instances.ts'
 import type { LeaseKeeper, LeaseRequest } from './lease.ts'
-import type { Registered, Registration, TickAnswer, TickRequest } from './runtimes.ts'
+import type { LeaseAnswer, Registered, Registration, TickAnswer, TickRequest } from './runtimes.ts'
 import type { TaskStore } from './tasks.ts'
 import type { StoreInTransaction, Transact } from './transactions.ts'
 
@@ -105,7 +105,15 @@ export interface WorkflowStore extends TaskStore {
    * transaction that has locked an id.
    */
   post(posts: readonly Post[], options?: PostBatchOptions): Promise<readonly PostAnswer[]>
-  /** Renews the lease, declares runtimes dead whose lease ended, and says what there is to do. */
+  /**
+   * Makes the lease of a runtime end `leaseMs` from now. Apart from everything else, so that nothing
+   * else can make it fail.
+   */
+  renewLease(runtime: number, leaseMs: number): Promise<LeaseAnswer>
+  /**
+   * Declares other runtimes dead whose lease ended, and says what there is to do. Costs the same
+   * however many instances wait.
+   */
   tick(request: TickRequest): Promise<TickAnswer>
   /**
    * Which of these copies the store still has: the owner and epoch are the same, and the turn is

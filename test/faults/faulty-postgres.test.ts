@@ -309,7 +309,7 @@ test('a runtime that cannot renew its lease is taken over, and what it recorded 
   const instance = await scene.embark(holdfast, id)
   await eventually(async () => (await instance.info())!.waitingFor.join().includes('go'))
 
-  const silent = store.inject({ of: ['tick', 'commit_batch'], sqlState: '57P01' })
+  const silent = store.inject({ of: ['renew_lease', 'tick', 'commit_batch'], sqlState: '57P01' })
   const other = await scene.another({ lease: '6s' })
   const same = other.holdfast.get(id)
   await same.send(go, 'go')

@@ -21,7 +21,6 @@ const NOTHING: Extract<TickAnswer, { state: 'ok' }> = {
   state: 'ok',
   clock: NOW,
   server: '',
-  owned: 0,
   mail: [],
   claimable: false,
   nextDue: null,

@@ -92,15 +92,15 @@ describeRace('[F4] a start whose answer was lost for longer than the lease', (op
   })
 })
 
-/** Ways of a runtime to learn what it owns. The first draft had none. */
-type Count = 'counted' | 'not counted'
+/** Whether a runtime can learn what it owns. In the first draft it could not. */
+type Owned = 'answered' | 'not answered'
 
 describeRace('[F5] a claim whose answer was lost', (openStore) => {
-  async function lostClaim(count: Count) {
+  async function lostClaim(owned: Owned) {
     await using under = await openStore()
     const flow = workflow('flow', async (who: string) => `hello ${who}`)
     const losing = losingStore(await under.another())
-    const counting = countingTicks(losing, count)
+    const counting = countingTicks(losing, owned)
     await using runtime = await engineOn(counting.store, flow, { lease: '1s' })
     const lost = losing.loseNext('claim')
     const client = connectTo(await under.another())
@@ -110,27 +110,26 @@ describeRace('[F5] a claim whose answer was lost', (openStore) => {
     const enough = counting.ticks() + 6
     return await eventually(async () => {
       const info = await runtime.get('lost').info()
-      const owned = await ownedRows(under)
       const isOver = info!.status === 'completed' || counting.ticks() > enough
-      return isOver && { status: info!.status, owned }
+      return isOver && { status: info!.status, owned: await ownedRows(under) }
     })
   }
 
   test('[F5] the runtime finds what it owns without knowing', async () => {
-    expect(await lostClaim('counted')).toEqual({ status: 'completed', owned: 0 })
+    expect(await lostClaim('answered')).toEqual({ status: 'completed', owned: 0 })
   })
 
-  test('[F5] where nobody counts, it is owned for ever by one who does not know', async () => {
-    expect(await lostClaim('not counted')).toEqual({ status: 'running', owned: 1 })
+  test('[F5] where nobody asks, it is owned for ever by one who does not know', async () => {
+    expect(await lostClaim('not answered')).toEqual({ status: 'running', owned: 1 })
   })
 })
 
 describeRace('[F5] a copy that was dropped while its row stayed', (openStore) => {
-  async function droppedCopy(count: Count) {
+  async function droppedCopy(owned: Owned) {
     await using under = await openStore()
     const { three, calls } = threeSteps()
     const losing = losingStore(await under.another())
-    const counting = countingTicks(refusingResends(losing), count)
+    const counting = countingTicks(refusingResends(losing), owned)
     await using runtime = await engineOn(counting.store, three.workflow, { lease: '1s' })
     const instance = await three.start(runtime)
     const lost = losing.loseNext('commit')
@@ -145,16 +144,16 @@ describeRace('[F5] a copy that was dropped while its row stayed', (openStore) =>
     })
   }
 
-  test('[F5] the tick counts it, and it is read again and goes on', async () => {
-    expect(await droppedCopy('counted')).toEqual({
+  test('[F5] the runtime asks what it owns, and it is read again and goes on', async () => {
+    expect(await droppedCopy('answered')).toEqual({
       status: 'completed',
       calls: [1, 2, 3],
       owned: 0,
     })
   })
 
-  test('[F5] where nobody counts, it stands still', async () => {
-    expect(await droppedCopy('not counted')).toEqual({ status: 'running', calls: [1], owned: 1 })
+  test('[F5] where nobody asks, it stands still', async () => {
+    expect(await droppedCopy('not answered')).toEqual({ status: 'running', calls: [1], owned: 1 })
   })
 })
 
@@ -302,16 +301,15 @@ async function ownedRows(under: OpenedStore): Promise<number> {
 }
 
 /** The ticks of a store are counted; if told so, it does not say what a runtime owns. */
-function countingTicks(inner: WorkflowStore, count: Count) {
+function countingTicks(inner: WorkflowStore, owned: Owned) {
   let ticks = 0
   const store = withMethods(inner, {
     async tick(request) {
       const answer = await inner.tick(request)
       ticks++
-      // When the answer is lost the runtime knows of none.
-      return answer.state === 'ok' && count === 'not counted' ? { ...answer, owned: 0 } : answer
+      return answer
     },
-    ...(count === 'not counted' && { owned: async () => [] }),
+    ...(owned === 'not answered' && { owned: async () => [] }),
   })
   return { store, ticks: () => ticks }
 }

@@ -147,24 +147,34 @@ export async function midCommit(
 /** What a runtime says that runs no tasks, unless told otherwise. */
 export function ticking(
   { runtime, workflows }: Registered,
-  leaseMs: number,
   more: Partial<TickRequest> = {},
 ): TickRequest {
-  return { runtime, leaseMs, workflows, tasks: null, unknown: [], held: [], idle: false, ...more }
+  return { runtime, workflows, tasks: null, unknown: [], held: [], idle: false, ...more }
 }
 
 /** A tick, as far as it gets before its transaction ends. */
 export async function midTick(
   database: TestSchema,
   { runtime, workflows }: Registered,
-  leaseMs: number,
 ): Promise<Client> {
   const client = await database.connect()
   await client.query('begin')
   await client.query(
-    `select * from tick($1, $2, $3, '', 0, '', 0, false, '{}', '{}', '{}', '{}', false, '', 0)`,
-    [runtime, leaseMs, workflows],
+    `select * from tick($1, null, $2, '', 0, '', 0, false, '{}', '{}', '{}', '{}', false, '', 0)`,
+    [runtime, workflows],
   )
+  return client
+}
+
+/** A lease that is renewed, as far as that gets before its transaction ends. */
+export async function midRenewal(
+  database: TestSchema,
+  { runtime }: Registered,
+  leaseMs: number,
+): Promise<Client> {
+  const client = await database.connect()
+  await client.query('begin')
+  await client.query('select * from renew_lease($1, $2)', [runtime, leaseMs])
   return client
 }
 

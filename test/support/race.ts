@@ -126,8 +126,9 @@ export function countingStore(inner: WorkflowStore): CountingStore {
   let [ticks, claims] = [0, 0]
   const store = withMethods(inner, {
     register: (registration) => inner.register({ ...registration, leaseMs: GRANTED_LEASE_MS }),
+    renewLease: (runtime) => inner.renewLease(runtime, GRANTED_LEASE_MS),
     async tick(request) {
-      const answer = await inner.tick({ ...request, leaseMs: GRANTED_LEASE_MS })
+      const answer = await inner.tick(request)
       ticks++
       return answer
     },

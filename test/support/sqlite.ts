@@ -51,7 +51,6 @@ export async function openStore(path = ':memory:') {
     tick: () =>
       store.tick({
         runtime: registered.runtime,
-        leaseMs: 30_000,
         workflows: registered.workflows,
         tasks: null,
         held: [],

@@ -27,6 +27,7 @@ const METHODS: readonly Method[] = [
   'load',
   'send',
   'post',
+  'renewLease',
   'tick',
   'verify',
   'suspend',

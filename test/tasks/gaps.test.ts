@@ -42,7 +42,8 @@ test('a database that fails for a moment stops no activity [gap_10]', async () =
   let down = false
   let asked = 0
   const store = failingStore((method) => {
-    if (!down || !['tick', 'beat', 'commit', 'claimTasks'].includes(method)) return undefined
+    if (!down || !['renewLease', 'tick', 'beat', 'commit', 'claimTasks'].includes(method))
+      return undefined
     asked++
     return 'before'
   })

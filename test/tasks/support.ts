@@ -69,7 +69,7 @@ export interface Frozen {
   answers(method: keyof WorkflowStore): number
 }
 
-const QUIET: Omit<TickRequest, 'runtime' | 'leaseMs'> = {
+const QUIET: Omit<TickRequest, 'runtime'> = {
   workflows: [],
   tasks: null,
   held: [],
@@ -123,10 +123,10 @@ export function freezable(space: Space): Frozen {
     die() {
       freeze()
       return look(space, async (other) => {
-        await other.tick({ ...QUIET, runtime, leaseMs: 1 })
+        await other.renewLease(runtime, 1)
         await passTime(5)
         const undertaker = await other.register({ leaseMs: 60_000, workflows: [], info: 'test' })
-        await other.tick({ ...QUIET, runtime: undertaker.runtime, leaseMs: 60_000 })
+        await other.tick({ ...QUIET, runtime: undertaker.runtime })
         await other.unregister(undertaker.runtime)
       })
     },

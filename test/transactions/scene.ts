@@ -75,7 +75,7 @@ export async function openScene(open: () => Promise<OpenedStore>): Promise<Scene
       await under.kill(owner.runtime)
       const other = await register()
       const { runtime, workflows: numbers } = other
-      const request = { runtime, leaseMs: 30_000, workflows: numbers }
+      const request = { runtime, workflows: numbers }
       await store.tick({ ...request, tasks: null, unknown: [], held: [], idle: false })
       const claimed = await store.claim({ runtime, workflows: numbers, limit: 1, hinted: [iid] })
       return { ...other, epoch: claimed.claims[0]!.epoch }

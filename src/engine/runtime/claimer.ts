@@ -12,6 +12,10 @@ const MOST_AT_ONCE = 64
 // What is due and cannot be had, because somebody has it locked, is tried for so often at the most.
 const IN_VAIN_MS = 1_000
 const MAX_HINTED = 10_000
+// What is owned is compared with the store at the next beat after something was in doubt, then after
+// so long, and after twice as long each time. It reads all unfinished instances: see owned.sql.
+const SOONEST_COMPARISON_MS = 10_000
+const LATEST_COMPARISON_MS = 3_600_000
 
 /** What the claimer needs of its runtime. */
 export interface ClaimHost {
@@ -47,12 +51,15 @@ export class Claimer {
   #reconcile = false
   /** What left since the store was asked what is owned: the answer may be older than that. */
   #leftMeanwhile: Set<Iid> | undefined
+  #comparesEveryMs = LATEST_COMPARISON_MS
+  #comparedMs: number
   #full = false
   #isDue = false
   #inVainMs = -Infinity
 
   constructor(host: ClaimHost) {
     this.#host = host
+    this.#comparedMs = host.clock.now()
   }
 
   /** Something may be there to be claimed. */
@@ -81,10 +88,23 @@ export class Claimer {
     if (this.#full) this.#wake.notifyOne()
   }
 
-  /** The store says that this runtime owns something it does not know of. */
+  /** This runtime may own something it does not know of. */
   reconcile(): void {
     this.#reconcile = true
     this.#wake.notifyOne()
+  }
+
+  /**
+   * The same, but it is not known yet, or not for long: what was sent over a connection that is gone
+   * may still reach the store.
+   */
+  doubt(): void {
+    this.#comparesEveryMs = 0
+  }
+
+  /** Called every few seconds. */
+  beat(): void {
+    if (this.#host.clock.now() - this.#comparedMs >= this.#comparesEveryMs) this.reconcile()
   }
 
   work(): Worker {
@@ -100,28 +120,17 @@ export class Claimer {
     try {
       return await this.#claim()
     } catch (error) {
-      // Something may have been claimed all the same.
+      // Something may have been claimed all the same, or will be.
       this.#reconcile = true
+      this.doubt()
       throw error
     }
   }
 
   async #claim(): Promise<Directive> {
     const host = this.#host
-    if (this.#reconcile) {
-      // Here, and not in the tick, because no claim is under way now that could look lost.
-      const number = host.runtimeNumber()
-      const held = host.held()
-      const leftMeanwhile = (this.#leftMeanwhile = new Set())
-      const owned = await host.store.owned(number)
-      this.#leftMeanwhile = undefined
-      host.dropLost(held, owned)
-      await host.takeOn(
-        number,
-        owned.filter(({ iid }) => !host.owns(iid) && !leftMeanwhile.has(iid)),
-      )
-      this.#reconcile = false
-    }
+    if (this.#reconcile)
+      await this.#compare().catch((error: unknown) => this.#comparedInVain(error))
     const limit = Math.min(host.freeInstances(), MOST_AT_ONCE)
     const workflows = host.workflowNumbers()
     this.#full = limit <= 0
@@ -148,6 +157,36 @@ export class Claimer {
     await host.takeOn(runtime, answer.claims)
     host.askWhatIsNext()
     return answer.claims.length + passed.length === limit ? proceed() : idle()
+  }
+
+  /** Here, and not in the tick, because no claim is under way now that could look lost. */
+  async #compare(): Promise<void> {
+    const host = this.#host
+    const number = host.runtimeNumber()
+    const held = host.held()
+    const leftMeanwhile = (this.#leftMeanwhile = new Set())
+    const owned = await host.store.owned(number)
+    this.#leftMeanwhile = undefined
+    host.dropLost(held, owned)
+    await host.takeOn(
+      number,
+      owned.filter(({ iid }) => !host.owns(iid) && !leftMeanwhile.has(iid)),
+    )
+    this.#compared()
+  }
+
+  /** What can be claimed does not wait for it: reading a large table may take longer than a role may. */
+  #comparedInVain(error: unknown): void {
+    this.#host.log.warn({ err: error }, 'could not read which instances are owned; trying again')
+    this.doubt()
+    this.#compared()
+  }
+
+  #compared(): void {
+    this.#reconcile = false
+    this.#comparedMs = this.#host.clock.now()
+    const nextMs = Math.max(2 * this.#comparesEveryMs, SOONEST_COMPARISON_MS)
+    this.#comparesEveryMs = Math.min(nextMs, LATEST_COMPARISON_MS)
   }
 
   /** What was due was ended, or is somebody else's by now: nobody knows any more what comes next. */

@@ -28,13 +28,6 @@ export class Copies {
     return this.#owned.size
   }
 
-  /** Owned ones that the store knows of: new ones are not recorded yet. */
-  get recorded(): number {
-    let count = 0
-    for (const copy of this.#owned.values()) if (copy.turn > 0) count++
-    return count
-  }
-
   /** An owned copy. */
   get(iid: Iid): Copy | undefined {
     return this.#owned.get(iid)

@@ -22,6 +22,8 @@ export interface DeparturesHost {
   handOver(deliveries: readonly Delivery[]): void
   /** An instance is no longer owned here. */
   left(iid: Iid): void
+  /** A copy was thrown away: the store may still say that its instance is owned here. */
+  dropped(): void
   /** What owners died with comes one at a time, and this one is over. */
   carefulOver(): void
 }
@@ -68,6 +70,7 @@ export class Departures {
     copy.onStarted?.(new StoreError('closed', 'start', reason))
     this.leave(copy, reason)
     this.#endings.tell(copy.iid, undefined)
+    this.#host.dropped()
   }
 
   /** The instance was changed from outside, or taken over: whatever this copy sends is refused. */

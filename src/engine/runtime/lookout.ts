@@ -88,7 +88,6 @@ export class Lookout {
       ...shared,
       leaseMs,
       pulse,
-      ownedCount: () => copies.recorded,
       unknownActivities: () => conductor.unknownActivities,
       stranded: (iids) => this.claimer.hint(iids),
       isIdle: () => !host.isClosing() && workforce.slots.idle,
@@ -96,7 +95,10 @@ export class Lookout {
       helpedWith: (activities) => workforce.helpedWith(activities),
       onLapse: () => ownership.dropTaken(life.identity.runtime),
       readMail: (iids) => this.mail.look(iids),
-      reconcile: () => this.claimer.reconcile(),
+      compare: () => {
+        this.claimer.beat()
+        return ownership.dropLostOfSome(life.identity.runtime)
+      },
     })
     this.mail = new MailReader({
       clock,

@@ -15,6 +15,9 @@ export interface OwnershipHost {
   isDead(runtime: number): boolean
 }
 
+// Enough for all that a process usually has, and a few milliseconds of the database's time.
+const MOST_COMPARED = 1_000
+
 /** What a comparison with another server found. */
 export interface Compared {
   readonly server: string
@@ -26,6 +29,8 @@ export interface Compared {
 /** Takes on what was claimed, and drops what is owned no longer. */
 export class Ownership {
   readonly #host: OwnershipHost
+  #heldBefore: ReadonlyMap<Iid, Pick<Standing, 'epoch' | 'turn'>> = new Map()
+  #nextQuiet = 0
 
   constructor(host: OwnershipHost) {
     this.#host = host
@@ -44,6 +49,32 @@ export class Ownership {
     for (const { iid, epoch } of held) {
       const copy = conductor.copies.get(iid)
       if (copy === undefined || copy.epoch !== epoch || epochs.get(iid) === epoch) continue
+      // One that is being committed is told by the answer.
+      if (copy.state === 'resting') conductor.departures.recall(copy)
+    }
+  }
+
+  /**
+   * Drops copies that are owned no longer, of those to which nothing has happened since it was last
+   * asked: the others find out by what they write. Of very many, some at a time.
+   */
+  async dropLostOfSome(runtime: number): Promise<void> {
+    const { store, conductor } = this.#host
+    const held = this.held()
+    const before = this.#heldBefore
+    this.#heldBefore = new Map(held.map(({ iid, epoch, turn }) => [iid, { epoch, turn }]))
+    const quiet = held.filter(({ iid, epoch, turn }) => {
+      const known = before.get(iid)
+      return known?.epoch === epoch && known.turn === turn
+    })
+    if (quiet.length === 0) return
+    const from = this.#nextQuiet < quiet.length ? this.#nextQuiet : 0
+    const some = quiet.slice(from, from + MOST_COMPARED)
+    this.#nextQuiet = from + some.length
+    const { same } = await store.verify(runtime, some)
+    for (const [i, { iid, epoch }] of some.entries()) {
+      const copy = conductor.copies.get(iid)
+      if (same[i] || copy?.epoch !== epoch) continue
       // One that is being committed is told by the answer.
       if (copy.state === 'resting') conductor.departures.recall(copy)
     }

@@ -157,6 +157,7 @@ export class EngineRuntime implements LocalRuntime {
       claimAt: (at) => this.#lookout.claimAt(at),
       left: (iid) => this.#lookout.claimer.left(iid),
       aboutTo: (copy, doing) => noteBefore(notes, copy, doing),
+      dropped: () => this.#lookout.claimer.doubt(),
       carefulOver: () => this.#carefulOver(),
       tasksMade: (tasks) => {
         this.#workforce.tasks.wake()

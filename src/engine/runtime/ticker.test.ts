@@ -92,7 +92,6 @@ const NOTHING_TO_DO: Omit<Extract<TickAnswer, { state: 'ok' }>, 'undelivered'> =
   clock: 0,
   server: '',
   mail: [],
-  owned: 0,
   claimable: false,
   nextDue: null,
   nextTask: null,
@@ -106,12 +105,53 @@ function idleHost(): Partial<TickHost> {
   return {
     runtimeNumber: () => 1,
     workflowNumbers: () => [],
-    ownedCount: () => 0,
     taskInterest: () => null,
     unknownActivities: () => [],
     heldTasks: () => [],
     isIdle: () => true,
     helpedWith() {},
     sawTime() {},
+    compare: async () => {},
   }
 }
+
+test('a lease is renewed by itself, also while every tick fails', async () => {
+  const clock = virtualClock()
+  const renewed: number[] = []
+  const store = {
+    async renewLease() {
+      renewed.push(clock.now())
+      return { state: 'ok', clock: 0 }
+    },
+    tick: () => Promise.reject(new Error('canceling statement due to statement timeout')),
+  }
+  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), store } as unknown as TickHost)
+
+  for (let n = 0; n < 12; n++) {
+    await clock.advance(500)
+    await expect(ticker.ask()).rejects.toThrow('timeout')
+    expect(ticker.leaseHolds()).toBeUndefined()
+  }
+
+  expect(renewed.length).toBeGreaterThan(10)
+})
+
+test('ticks that come early renew nothing', async () => {
+  const clock = virtualClock()
+  let renewals = 0
+  const store = {
+    async renewLease() {
+      renewals++
+      return { state: 'ok', clock: 0 }
+    },
+    tick: async () => ({ ...NOTHING_TO_DO, undelivered: { late: 0, early: 0 } }),
+  }
+  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), store } as unknown as TickHost)
+
+  for (let n = 0; n < 10; n++) await ticker.ask()
+  expect(renewals).toBe(0)
+
+  await clock.advance(1_000)
+  for (let n = 0; n < 10; n++) await ticker.ask()
+  expect(renewals).toBe(1)
+})

@@ -22,7 +22,6 @@ export interface TickHost {
   readonly pulse: Pick<Pulse, 'renewed' | 'isKept'>
   runtimeNumber(): number
   workflowNumbers(): readonly number[]
-  ownedCount(): number
   /** What it runs of the store's tasks. */
   taskInterest(): TaskInterest | null
   /** Activities that its workflows call and that it has no code for. */
@@ -47,8 +46,8 @@ export interface TickHost {
   readMail(iids: readonly Iid[]): void
   /** There is work to be claimed, now or at a moment of store time. */
   claimAt(at: number): void
-  /** The store counts other instances as owned than this process knows of. */
-  reconcile(): void
+  /** Once for each renewal: compares what is owned here with what the store says. */
+  compare(): Promise<void>
 }
 
 /** What a tick found for this runtime. */
@@ -59,6 +58,9 @@ export interface Due {
   readonly tasks: boolean
 }
 
+/** What somebody who has to begin anew may find. */
+const EVERYTHING: Due = { work: true, tasks: true }
+
 /** Renews the lease and asks what any lost hint would have told. */
 export class Ticker {
   readonly #host: TickHost
@@ -67,13 +69,14 @@ export class Ticker {
   #renewedMs: number
   /** What the calendar showed then. */
   #renewedDateMs: number
-  #mismatched = false
+  readonly #everyMs: number
   #undelivered: Undelivered = { late: 0, early: 0 }
 
   constructor(host: TickHost) {
     this.#host = host
     this.#renewedMs = host.clock.now()
     this.#renewedDateMs = host.clock.date().getTime()
+    this.#everyMs = Math.max(1, Math.min(TICK_MS, host.leaseMs / 3))
   }
 
   /** Messages that its ticks have removed so far, because nobody will receive them. */
@@ -127,7 +130,7 @@ export class Ticker {
 
   work(): Worker {
     const { clock, log, leaseMs } = this.#host
-    const every = Math.max(1, Math.min(TICK_MS, leaseMs / 3))
+    const every = this.#everyMs
     const backoff = { initial: 100, max: Math.max(100, Math.min(2_000, leaseMs / 4)) }
     return worker('ticks', { wakeOn: [this.#wake], every, clock, log, backoff }, () => this.#pass())
   }
@@ -137,15 +140,17 @@ export class Ticker {
     return idle()
   }
 
-  /** Renews the lease, takes up what there is to do, and answers what that is. */
+  /** Renews the lease if it is time to, takes up what there is to do, and answers what that is. */
   async ask(): Promise<Due> {
     const host = this.#host
+    const renews = host.clock.now() - this.#renewedMs >= this.#everyMs / 2 || !this.#holds()
+    // By itself, and first: whatever becomes of the rest, the lease is renewed.
+    if (renews && !(await this.#renew())) return EVERYTHING
     const begunMs = host.clock.now()
     const runtime = host.runtimeNumber()
     const held = host.heldTasks()
     const answer = await host.store.tick({
       runtime,
-      leaseMs: host.leaseMs,
       workflows: host.workflowNumbers(),
       tasks: host.taskInterest(),
       unknown: host.unknownActivities(),
@@ -155,11 +160,8 @@ export class Ticker {
     host.sawTime(answer.clock, begunMs)
     if (answer.state === 'dead') {
       await host.onDead(runtime)
-      return { work: true, tasks: true }
+      return EVERYTHING
     }
-    // Others may have set instances aside and taken them over while this process stood still.
-    if (!this.#holds()) await host.onLapse()
-    this.renewedAt(begunMs)
     if (answer.mail.length > 0) host.readMail(answer.mail)
     if (answer.claimable) host.claimAt(answer.clock)
     else if (answer.nextDue !== null) host.claimAt(answer.nextDue)
@@ -169,14 +171,28 @@ export class Ticker {
     host.helpedWith(answer.helped)
     if (answer.stranded.length > 0) host.stranded(answer.stranded)
     this.#count(answer.undelivered)
-    // Items under way make the counts differ for a moment; only twice in a row means something.
-    const differs = answer.owned !== host.ownedCount()
-    if (differs && this.#mismatched) host.reconcile()
-    this.#mismatched = differs
+    if (renews) await host.compare()
     return {
       work: answer.mail.length > 0 || answer.claimable,
       tasks: answer.nextTask !== null && answer.nextTask <= answer.clock,
     }
+  }
+
+  /** Whether this runtime is alive, and has its lease. */
+  async #renew(): Promise<boolean> {
+    const host = this.#host
+    const begunMs = host.clock.now()
+    const runtime = host.runtimeNumber()
+    const { state, clock } = await host.store.renewLease(runtime, host.leaseMs)
+    host.sawTime(clock, begunMs)
+    if (state === 'dead') {
+      await host.onDead(runtime)
+      return false
+    }
+    // Others may have set instances aside and taken them over while this process stood still.
+    if (!this.#holds()) await host.onLapse()
+    this.renewedAt(begunMs)
+    return true
   }
 
   #count({ late, early }: Undelivered): void {

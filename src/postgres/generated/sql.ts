@@ -421,6 +421,19 @@ drop function if exists may_transact;
 drop function if exists send;
 `,
   },
+  {
+    name: 'migrations/0009_leases',
+    checksum: 'df10f2ff8b3d189c',
+    worksWith: '0004',
+    sql: `-- A lease is renewed by a statement of its own, and no tick counts what a runtime owns.
+-- Works with 0004.
+
+-- Answers more from now on. Those who do not know of it leave it out.
+drop function if exists renew_lease;
+-- Takes more.
+drop function if exists bury_expired;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -814,11 +827,11 @@ $$;
   },
   {
     name: 'procedures/bury_expired',
-    checksum: 'd1e3138c3d38d48b',
-    sql: `-- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held. One
+    checksum: 'dd9b5bafd1027313',
+    sql: `-- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
 -- whose lease ended while the server was away could not renew it: that says nothing of the instances
 -- and tasks it had, and does not count against them.
-create or replace function bury_expired(p_clock bigint)
+create or replace function bury_expired(p_clock bigint, p_self integer)
   returns void
   language plpgsql
   volatile
@@ -836,6 +849,7 @@ begin
     from runtimes as r
     where r.state = 1
       and r.lease_until <= p_clock
+      and r.runtime <> p_self
     order by r.runtime
     for update skip locked
   loop
@@ -5620,13 +5634,14 @@ $$;
   },
   {
     name: 'procedures/renew_lease',
-    checksum: '6be0dabf0f10954e',
-    sql: `-- Makes the lease of a runtime end p_lease_ms from now, and nothing else: what the event loop of a
--- runtime cannot do while it stands still. False when the runtime is not alive any more.
+    checksum: 'd8c305be87658c8b',
+    sql: `-- Makes the lease of a runtime end p_lease_ms from now, and does nothing else: a statement by itself
+-- cannot fail, or wait, for anything that a tick does. False when the runtime is not alive any more.
 create or replace function renew_lease(
   p_runtime integer,
   p_lease_ms bigint,
-  out is_alive boolean
+  out is_alive boolean,
+  out clock bigint
 )
   language plpgsql
   volatile
@@ -5634,8 +5649,9 @@ create or replace function renew_lease(
 as $$
 begin
   perform require_fresh_snapshots();
+  clock := now_ms();
   update runtimes
-  set lease_until = now_ms() + p_lease_ms
+  set lease_until = clock + p_lease_ms
   where runtime = p_runtime
     and state = 1;
   is_alive := found;
@@ -6962,11 +6978,13 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: '6a5d56e3c31199d2',
-    sql: `-- Renews the lease of a runtime, buries others whose lease ended, and tells all that a lost hint
--- would have told.
+    checksum: '8882b73c2c376fec',
+    sql: `-- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
+-- not depend on how many instances wait: nothing is counted, and nothing read through.
 create or replace function tick(
   p_runtime integer,
+  -- Null from those who renew their lease by itself. Otherwise it is renewed here, and what the
+  -- runtime owns is counted, which older versions ask for.
   p_lease_ms bigint,
   p_workflows integer[],
   -- The tasks that it serves, as ready_lanes() takes it; no activities when it runs no tasks.
@@ -7010,23 +7028,27 @@ declare
   v_clock bigint := now_ms();
   v_activities text[] := split_texts(p_activities, p_activity_count);
   v_tags text[] := split_texts(p_tags, p_tag_count);
+  -- What it can run for others.
+  v_offered text[];
 begin
   perform require_fresh_snapshots();
   clock := v_clock;
   server := server_identity();
 
-  update runtimes
-  set lease_until = v_clock + p_lease_ms,
-      idle = p_idle,
-      activities = case when '' = any (v_tags) then v_activities else '{}' end
-  where runtime = p_runtime
-    and state = 1;
+  if p_lease_ms is null then
+    perform from runtimes as r where r.runtime = p_runtime and r.state = 1;
+  else
+    update runtimes
+    set lease_until = v_clock + p_lease_ms
+    where runtime = p_runtime
+      and state = 1;
+  end if;
   if not found then
     state := 'dead';
     return;
   end if;
   state := 'ok';
-  perform bury_expired(v_clock);
+  perform bury_expired(v_clock, p_runtime);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
   late_messages := remove_undelivered();
@@ -7047,7 +7069,9 @@ begin
       limit 1
     ) as next
   );
-  owned := (select count(*) from runs as r where r.owner = p_runtime);
+  if p_lease_ms is not null then
+    owned := (select count(*) from runs as r where r.owner = p_runtime);
+  end if;
 
   wanted := are_held(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
@@ -7063,6 +7087,15 @@ begin
     end;
     helped := array_to_string(helped_activities(p_runtime, v_activities, v_clock), e'\\x01');
   end if;
+
+  -- Last, because renewing the lease waits for this row; and only where something has changed.
+  v_offered := case when '' = any (v_tags) then v_activities else '{}' end;
+  update runtimes
+  set idle = p_idle,
+      activities = v_offered
+  where runtime = p_runtime
+    and state = 1
+    and (idle <> p_idle or activities <> v_offered);
 end
 $$;
 `,

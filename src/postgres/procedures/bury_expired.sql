@@ -1,7 +1,7 @@
--- Declares dead, for ever, every runtime whose lease ended, and frees what it owned and held. One
+-- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
 -- whose lease ended while the server was away could not renew it: that says nothing of the instances
 -- and tasks it had, and does not count against them.
-create or replace function bury_expired(p_clock bigint)
+create or replace function bury_expired(p_clock bigint, p_self integer)
   returns void
   language plpgsql
   volatile
@@ -19,6 +19,7 @@ begin
     from runtimes as r
     where r.state = 1
       and r.lease_until <= p_clock
+      and r.runtime <> p_self
     order by r.runtime
     for update skip locked
   loop

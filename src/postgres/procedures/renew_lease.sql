@@ -1,9 +1,10 @@
--- Makes the lease of a runtime end p_lease_ms from now, and nothing else: what the event loop of a
--- runtime cannot do while it stands still. False when the runtime is not alive any more.
+-- Makes the lease of a runtime end p_lease_ms from now, and does nothing else: a statement by itself
+-- cannot fail, or wait, for anything that a tick does. False when the runtime is not alive any more.
 create or replace function renew_lease(
   p_runtime integer,
   p_lease_ms bigint,
-  out is_alive boolean
+  out is_alive boolean,
+  out clock bigint
 )
   language plpgsql
   volatile
@@ -11,8 +12,9 @@ create or replace function renew_lease(
 as $$
 begin
   perform require_fresh_snapshots();
+  clock := now_ms();
   update runtimes
-  set lease_until = now_ms() + p_lease_ms
+  set lease_until = clock + p_lease_ms
   where runtime = p_runtime
     and state = 1;
   is_alive := found;

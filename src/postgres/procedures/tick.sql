@@ -1,7 +1,9 @@
--- Renews the lease of a runtime, buries others whose lease ended, and tells all that a lost hint
--- would have told.
+-- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
+-- not depend on how many instances wait: nothing is counted, and nothing read through.
 create or replace function tick(
   p_runtime integer,
+  -- Null from those who renew their lease by itself. Otherwise it is renewed here, and what the
+  -- runtime owns is counted, which older versions ask for.
   p_lease_ms bigint,
   p_workflows integer[],
   -- The tasks that it serves, as ready_lanes() takes it; no activities when it runs no tasks.
@@ -45,23 +47,27 @@ declare
   v_clock bigint := now_ms();
   v_activities text[] := split_texts(p_activities, p_activity_count);
   v_tags text[] := split_texts(p_tags, p_tag_count);
+  -- What it can run for others.
+  v_offered text[];
 begin
   perform require_fresh_snapshots();
   clock := v_clock;
   server := server_identity();
 
-  update runtimes
-  set lease_until = v_clock + p_lease_ms,
-      idle = p_idle,
-      activities = case when '' = any (v_tags) then v_activities else '{}' end
-  where runtime = p_runtime
-    and state = 1;
+  if p_lease_ms is null then
+    perform from runtimes as r where r.runtime = p_runtime and r.state = 1;
+  else
+    update runtimes
+    set lease_until = v_clock + p_lease_ms
+    where runtime = p_runtime
+      and state = 1;
+  end if;
   if not found then
     state := 'dead';
     return;
   end if;
   state := 'ok';
-  perform bury_expired(v_clock);
+  perform bury_expired(v_clock, p_runtime);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
   late_messages := remove_undelivered();
@@ -82,7 +88,9 @@ begin
       limit 1
     ) as next
   );
-  owned := (select count(*) from runs as r where r.owner = p_runtime);
+  if p_lease_ms is not null then
+    owned := (select count(*) from runs as r where r.owner = p_runtime);
+  end if;
 
   wanted := are_held(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
@@ -98,5 +106,14 @@ begin
     end;
     helped := array_to_string(helped_activities(p_runtime, v_activities, v_clock), e'\x01');
   end if;
+
+  -- Last, because renewing the lease waits for this row; and only where something has changed.
+  v_offered := case when '' = any (v_tags) then v_activities else '{}' end;
+  update runtimes
+  set idle = p_idle,
+      activities = v_offered
+  where runtime = p_runtime
+    and state = 1
+    and (idle <> p_idle or activities <> v_offered);
 end
 $$;

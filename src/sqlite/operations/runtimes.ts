@@ -1,5 +1,5 @@
 import type { WorkflowName } from '../../store/instances.ts'
-import type { Registered, Registration } from '../../store/runtimes.ts'
+import type { LeaseAnswer, Registered, Registration } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
 import { ownProcess } from '../process-place.ts'
 import { freeTasksOf } from './task-holders.ts'
@@ -35,6 +35,14 @@ export function register(tx: Transaction, registration: Registration): Registere
     tx.sql(RETAIN).run(retentionMs, workflows[i]!, retentionMs)
   }
   return { runtime, server: tx.server, clock: tx.now, workflows }
+}
+
+const RENEW = `update runtimes set lease_until = ? where runtime = ? and state = 'alive'`
+
+/** Makes a lease end `leaseMs` from now. */
+export function renewLease(tx: Transaction, runtime: number, leaseMs: number): LeaseAnswer {
+  const isAlive = tx.sql(RENEW).run(tx.now + leaseMs, runtime) > 0
+  return { state: isAlive ? 'ok' : 'dead', clock: tx.now }
 }
 
 /** Ends a runtime. What it had is due at once, for anybody. */

@@ -16,7 +16,7 @@ import { load, owned, verify } from './reads.ts'
 import { remove } from './remove.ts'
 import { removeExpired } from './remove-expired.ts'
 import { replies } from './replies.ts'
-import { register, reserve, unregister, workflowNumbers } from './runtimes.ts'
+import { register, renewLease, reserve, unregister, workflowNumbers } from './runtimes.ts'
 import { readState } from './state.ts'
 import { resume, suspend } from './suspend.ts'
 import { beat } from './task-beats.ts'
@@ -44,6 +44,7 @@ export const OPERATIONS = {
   holding: read(holding),
   send: write(send),
   post: write(post),
+  renewLease: fleeting(renewLease),
   tick: fleeting(tick),
   news: read(news),
   verify: read(verify),

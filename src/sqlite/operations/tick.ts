@@ -13,30 +13,29 @@ import { nextTaskAt } from './task-lanes.ts'
 import { removeUnusedLimits } from './task-limits.ts'
 import { removeOldSessions } from './task-sessions.ts'
 
-const RENEW = 'update runtimes set lease_until = ?, idle = ?, activities = ? where runtime = ?'
+// Nothing is written where nothing has changed.
+const NOTE = `
+update runtimes set idle = ?, activities = ?
+where runtime = ? and (idle <> ? or activities <> ?)`
 
-/** Renews a lease, declares dead who is gone or silent, and says what there is to do. */
+/** Declares others dead who are gone or silent, and says what there is to do. */
 export function tick(tx: Transaction, request: TickRequest): TickAnswer {
-  const { runtime, leaseMs, workflows, tasks, unknown, held, idle } = request
+  const { runtime, workflows, tasks, unknown, held, idle } = request
   const { now } = tx
   if (!isAlive(tx, runtime)) return { state: 'dead', clock: now }
-  // Own lease first: one that ended and that nobody noticed is simply renewed.
-  tx.sql(RENEW).run(now + leaseMs, idle ? 1 : 0, offeredActivities(tasks), runtime)
-  buryOthers(tx)
+  const noted = [idle ? 1 : 0, offeredActivities(tasks)] as const
+  tx.sql(NOTE).run(...noted, runtime, ...noted)
+  buryOthers(tx, runtime)
   removeOldReplies(tx)
   removeOldSessions(tx)
   removeUnusedLimits(tx)
   const early = removeAbsent(tx)
 
-  const { owned } = tx.sql('select count(*) as owned from runs where owner = ?').get(runtime) as {
-    owned: number
-  }
   return {
     state: 'ok',
     clock: now,
     server: tx.server,
     mail: ownMail(tx, runtime),
-    owned,
     ...outlook(tx, runtime, workflows),
     nextTask: tasks === null ? null : nextTaskAt(tx, tasks),
     stranded: tasks === null ? [] : stranded(tx, workflows, [...tasks.activities, ...unknown]),
@@ -60,12 +59,13 @@ export function ownMail(tx: Transaction, runtime: number): readonly Iid[] {
 // A dead owner may have died of the instance: unlike one that closed, it counts.
 const FREE = 'update runs set owner = null, wake_at = ?, attempts = attempts + 1 where owner = ?'
 
-function buryOthers(tx: Transaction): void {
+function buryOthers(tx: Transaction, self: number): void {
   const alive = tx
     .sql(`select runtime, lease_until as leaseUntil, process from runtimes where state = 'alive'`)
     .all() as { runtime: number; leaseUntil: number; process: string }[]
   for (const { runtime, leaseUntil, process } of alive) {
-    if (leaseUntil > tx.now && !isGone(process)) continue
+    // Its own lease may have ended, and nobody noticed.
+    if (runtime === self || (leaseUntil > tx.now && !isGone(process))) continue
     tx.sql(`update runtimes set state = 'dead' where runtime = ?`).run(runtime)
     tx.sql(FREE).run(tx.now, runtime)
     freeTasksOf(tx, runtime, true)

@@ -180,7 +180,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     await scene.store.send([result(iid, 1)])
     await scene.under.advance(PAST_LEASE_MS)
 
-    expect(await other.tick()).toMatchObject({ claimable: false, nextDue: null, owned: 0 })
+    expect(await other.tickAndCount()).toMatchObject({ claimable: false, nextDue: null, owned: 0 })
     expect(await other.claimed({ hinted: [iid] })).toEqual([])
     expect(await scene.look(iid)).toMatchObject({ status: 'suspended', report: '"why"' })
     expect((await scene.inboxOf(iid)).length).toBe(1)

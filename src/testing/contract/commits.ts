@@ -104,7 +104,7 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
 
       expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, history: 2, inbox: 0 })
       expect(await scene.under.attempts(iid)).toBe(undefined)
-      expect(await runtime.tick()).toMatchObject({ owned: 0, mail: [], claimable: false })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 0, mail: [], claimable: false })
       await scene.under.advance(PAST_LEASE_MS)
       expect(await runtime.claimed({ hinted: [iid] })).toEqual([])
     })

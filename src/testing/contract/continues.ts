@@ -55,7 +55,7 @@ function describeSteps({ test, expect, open }: Contract): void {
 
     await runtime.turns(turnItem(iid, { turn: turnRow(2), next }))
 
-    expect(await runtime.tick()).toMatchObject({ owned: 0, claimable: true })
+    expect(await runtime.tickAndCount()).toMatchObject({ owned: 0, claimable: true })
     expect((await other.claim()).claims).toEqual([
       { iid, epoch: 2, execution: 2, turn: 1, attempts: 0, doing: '' },
     ])

@@ -32,7 +32,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
       expect(row).toMatchObject({ status: 'running', labels: '{"from":"elsewhere"}', output: null })
       expect(row.createdAt).toBeGreaterThanOrEqual(clock)
       expect(await scene.stateOf(iid!, 'a', 'b')).toEqual(['1', ''])
-      expect(await runtime.tick()).toMatchObject({ owned: 0, claimable: true })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 0, claimable: true })
     })
 
     test('whoever claims it goes on after its last turn', async () => {

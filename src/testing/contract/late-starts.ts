@@ -33,7 +33,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect((await scene.look(iid)).createdAt).toBeGreaterThanOrEqual(clock)
       expect((await scene.load(iid)).history).toEqual([turnRow(1)])
       expect(await scene.waitingFor(iid)).toEqual(['message: 1', 'message: 2', 'message: 3'])
-      expect(await runtime.tick()).toMatchObject({ owned: 2, mail: [iid] })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 2, mail: [iid] })
       expect(await runtime.turns(turnItem(iid, { turn: turnRow(2) }))).toEqual(['done'])
     })
 
@@ -82,7 +82,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect((await scene.state([iid], [])).rows).toEqual(before.rows)
       expect(await scene.store.look([mine!, clients!])).toEqual([undefined, undefined])
       expect(await scene.under.rows(mine!)).toMatchObject({ runs: 0, history: 0, inbox: 0 })
-      expect(await runtime.tick()).toMatchObject({ owned: 1, claimable: false })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 1, claimable: false })
     })
 
     test('who does not own its parent is refused, and its messages stay', async () => {

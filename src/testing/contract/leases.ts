@@ -28,7 +28,7 @@ function describeDeath({ test, expect, open }: Contract): void {
 
     const verdicts = await late.turns(turnItem(iid!, { turn: turnRow(2) }))
     const claim = await late.claim({ hinted: [next!] })
-    const tick = await late.tick()
+    const tick = await late.tickAndCount()
 
     expect(verdicts).toEqual(['done'])
     expect(claim.state).toBe('ok')
@@ -42,7 +42,7 @@ function describeDeath({ test, expect, open }: Contract): void {
     const iid = await old.ownOne()
 
     await scene.under.advance(LEASE_MS - 1_000)
-    await old.tick()
+    expect(await old.renew()).toMatchObject({ state: 'ok' })
     await scene.under.advance(LEASE_MS - 1_000)
 
     expect(await watcher.tick()).toMatchObject({ state: 'ok', claimable: false })
@@ -73,10 +73,9 @@ function describeDeath({ test, expect, open }: Contract): void {
     const iid = await dead.ownOne()
     await scene.takeOver(dead, taker)
 
-    const first = await dead.tick()
-    const second = await dead.tick()
+    const answers = [await dead.tick(), await dead.tick(), await dead.renew()]
 
-    expect([first.state, second.state]).toEqual(['dead', 'dead'])
+    expect(answers.map(({ state }) => state)).toEqual(['dead', 'dead', 'dead'])
     expect((await dead.claim()).state).toBe('dead')
     expect((await dead.commit({ turns: [turnItem(iid, { epoch: 2 })] })).state).toBe('dead')
     expect((await dead.commit({})).state).toBe('dead')
@@ -189,7 +188,7 @@ function describeTicks({ test, expect, open }: Contract): void {
     const runtime = await scene.runtime()
 
     const { server } = runtime
-    expect(await runtime.tick()).toMatchObject({
+    expect(await runtime.tickAndCount()).toMatchObject({
       state: 'ok',
       server,
       mail: [],
@@ -208,20 +207,26 @@ function describeTicks({ test, expect, open }: Contract): void {
 
     await other.store.send([result(mailed!, 1), result(mailed!, 2), result(elsewhere!, 1)])
 
-    expect(await owner.tick()).toMatchObject({ mail: [mailed], owned: 2, claimable: false })
-    expect(await other.tick()).toMatchObject({ mail: [elsewhere], owned: 1 })
+    expect(await owner.tickAndCount()).toMatchObject({ mail: [mailed], owned: 2, claimable: false })
+    expect(await other.tickAndCount()).toMatchObject({ mail: [elsewhere], owned: 1 })
     expect(alive(await owner.tick()).mail.includes(quiet!)).toBe(false)
   })
 
-  test('a tick counts what is owned, also when the runtime was never told', async () => {
+  test('a tick renews no lease, and declares no lease of its own ended', async () => {
     await using scene = await open()
-    const runtime = await scene.runtime()
-    await scene.sleeping(runtime.workflows[0]!, [0, 0, null])
-    await runtime.claim()
+    const late = await scene.runtime()
+    const watcher = await scene.otherRuntime()
+    const iid = await late.ownOne()
+    await scene.under.advance(PAST_LEASE_MS)
 
-    const { owned } = alive(await runtime.tick())
+    const own = await late.tick()
+    await watcher.renew()
+    const others = await watcher.tick()
 
-    expect(owned).toBe(2)
+    expect(own.state).toBe('ok')
+    expect(others).toMatchObject({ claimable: true })
+    expect((await late.tick()).state).toBe('dead')
+    expect(await watcher.claimed()).toEqual([iid])
   })
 
   test('a tick says whether something of these workflows can be claimed', async () => {

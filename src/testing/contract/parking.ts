@@ -113,7 +113,7 @@ export function describeParking({ describe, test, expect, open }: Contract): voi
       await runtime.claim()
 
       expect(await scene.inboxOf(iid)).toMatchObject([{ payload: 'a', parked: true }])
-      expect(await runtime.tick()).toMatchObject({ owned: 1, mail: [] })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 1, mail: [] })
     })
 
     test('a refused item parks nothing', async () => {

@@ -190,6 +190,7 @@ const CALLS: Readonly<
   load: (store, iid) => store.load([{ iid, after: 0 }]),
   send: (store, iid) => store.send([result(iid, 1)]),
   post: (store) => store.post([stop('nobody', 'cancel')]),
+  renewLease: (store) => store.renewLease(1, LEASE_MS),
   tick: (store, _, workflow) => store.tick(tickRequest(1, [workflow])),
   holding: (store) => store.holding(1),
   aboutTo: (store, iid) => store.aboutTo(1, iid, 1, 'a step'),

@@ -9,7 +9,7 @@ import type {
 } from '../../store/commits.ts'
 import type { Delivery, InboxRow, Post, PostAnswer, PostVerdict } from '../../store/inbox.ts'
 import type { Ending, Iid, InstanceRow, ParentLink } from '../../store/instances.ts'
-import type { Registered, TickAnswer, TickRequest } from '../../store/runtimes.ts'
+import type { LeaseAnswer, Registered, TickAnswer, TickRequest } from '../../store/runtimes.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { RowCounts, StoreUnderTest, TestRunner } from './store-under-test.ts'
 
@@ -245,6 +245,17 @@ export class Actor {
   ): Promise<TickAnswer> {
     return this.store.tick({ ...tickRequest(this.runtime, workflows), ...given })
   }
+
+  /** Renews its lease. */
+  renew(): Promise<LeaseAnswer> {
+    return this.store.renewLease(this.runtime, LEASE_MS)
+  }
+
+  /** A tick, together with how many instances the store says that it owns. */
+  async tickAndCount(): Promise<TickAnswer & { readonly owned: number }> {
+    const answer = await this.tick()
+    return { ...answer, owned: (await this.store.owned(this.runtime)).length }
+  }
 }
 
 /** A title that carries several of the contract's names, each in brackets. */
@@ -254,7 +265,7 @@ export function named(title: string, ...names: readonly `[${string}]`[]): string
 
 /** What a runtime says that is neither idle nor busy with tasks. */
 export function tickRequest(runtime: number, workflows: readonly number[]): TickRequest {
-  return { runtime, leaseMs: LEASE_MS, workflows, tasks: null, unknown: [], held: [], idle: false }
+  return { runtime, workflows, tasks: null, unknown: [], held: [], idle: false }
 }
 
 /** A turn of the first execution, with one event that names it. */

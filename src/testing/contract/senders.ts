@@ -129,7 +129,7 @@ export function describeSenders({ describe, test, expect, open }: Contract): voi
 
       const rows = await scene.store.find(ids)
       expect(rows.map((row) => [row?.status, row?.mail])).toEqual(ids.map(() => ['running', 1]))
-      expect(await runtime.tick()).toMatchObject({ owned: 20 })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 20 })
     })
   })
 }

@@ -92,7 +92,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
         history: 1,
         inbox: 0,
       })
-      expect(await runtime.tick()).toMatchObject({ owned: 0, claimable: false })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 0, claimable: false })
     })
 
     test('an unowned start may end within its first turn as well', async () => {
@@ -151,7 +151,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
       expect([verdicts[1], verdicts[3]]).toEqual(['done', 'done'])
       const [row] = await scene.store.find(['same'])
       expect(row?.iid).toBe(verdicts[0] === 'done' ? iids[0] : iids[2])
-      expect(await runtime.tick()).toMatchObject({ owned: 3 })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 3 })
     })
 
     test('of two who start one id at once exactly one gets it', async () => {
@@ -171,7 +171,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
         expect(new Set([left[i], right[9 - i]])).toEqual(new Set(['done', 'exists']))
         expect(rows[i]?.iid).toBe(left[i] === 'done' ? first[i] : second[9 - i])
       }
-      const counts = [(await a.tick()) as { owned: number }, (await b.tick()) as { owned: number }]
+      const counts = [await a.tickAndCount(), await b.tickAndCount()]
       expect(counts[0]!.owned + counts[1]!.owned).toBe(10)
     })
 
@@ -211,7 +211,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
       const verdicts = await runtime.starts(...iids.map((iid) => runtime.startItem(iid)))
 
       expect(verdicts.filter((verdict) => verdict === 'done').length).toBe(1_000)
-      expect(await runtime.tick()).toMatchObject({ owned: 1_000 })
+      expect(await runtime.tickAndCount()).toMatchObject({ owned: 1_000 })
       const owned = await scene.store.owned(runtime.runtime)
       expect(sorted(owned.map(({ iid }) => iid))).toEqual(iids)
     })

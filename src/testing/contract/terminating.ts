@@ -79,7 +79,7 @@ function describeWhat({ test, expect, open }: Contract): void {
       state: 1,
     })
     expect((await scene.look(iid)).progress).toBe('"half"')
-    expect(await runtime.tick()).toMatchObject({ owned: 0, mail: [], claimable: false })
+    expect(await runtime.tickAndCount()).toMatchObject({ owned: 0, mail: [], claimable: false })
     expect(await runtime.claimed({ hinted: [iid] })).toEqual([])
     expect(await scene.post(message(idOf(iid), '2'))).toEqual(['ended'])
   })
