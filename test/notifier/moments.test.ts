@@ -56,6 +56,7 @@ function scene() {
   const ticker = new Ticker({
     ...parts,
     store: {
+      renewLease: async () => ({ state: 'ok', clock: time.now() }),
       async tick() {
         if (state.fails) throw new Error('no connection')
         go('tick')
@@ -64,7 +65,7 @@ function scene() {
     },
     leaseMs: 3 * TICK_MS,
     pulse: { renewed() {}, isKept: false },
-    ownedCount: () => 0,
+    compare: async () => {},
     unknownActivities: () => [],
     isIdle: () => true,
     helpedWith() {},

@@ -14,7 +14,7 @@ function scene() {
   const store = {
     async claim() {
       if (fails.claim) throw new Error('the answer was lost')
-      return { state: 'ok', clock: 0, claims: [] }
+      return { state: 'ok', clock: 0, claims: [], passed: [] }
     },
     async owned() {
       asked.push(clock.now() - begunMs)

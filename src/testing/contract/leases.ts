@@ -219,8 +219,8 @@ function describeTicks({ test, expect, open }: Contract): void {
     const iid = await late.ownOne()
     await scene.under.advance(PAST_LEASE_MS)
 
-    const own = await late.tick()
     await watcher.renew()
+    const own = await late.tick()
     const others = await watcher.tick()
 
     expect(own.state).toBe('ok')

@@ -34,7 +34,7 @@ export function describeParking({ describe, test, expect, open }: Contract): voi
       const parked = await posted(scene, iid, 'a')
 
       await runtime.turns(turnItem(iid, { effects: effects({ parked }) }))
-      const quiet = await runtime.tick()
+      const quiet = await runtime.tickAndCount()
       await scene.post(message(idOf(iid), 'b'))
 
       expect(quiet).toMatchObject({ mail: [], owned: 1 })
