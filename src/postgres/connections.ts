@@ -326,8 +326,8 @@ export function answered<T>(
 }
 
 /** Not prepared beyond the transaction: see `session.ts`. */
-function withoutName({ name: _, ...statement }: Statement): Statement {
-  return statement
+function withoutName({ text, values, types }: Statement): Statement {
+  return { text, ...(values && { values }), ...(types && { types }) }
 }
 
 function ignore(): void {}

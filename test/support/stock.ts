@@ -1,28 +1,19 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'vitest'
 
-// What is installed on the machine beside the packaged server: PostgreSQL as its distribution builds
-// it, with JIT. Tests that need it are skipped where it is missing, and say so.
-
-/** Where a program is, or why there is none. */
-export type Found = readonly [path: string, why: ''] | readonly [path: undefined, why: string]
+// PostgreSQL as the distribution of the machine builds it, with JIT, beside the packaged server, which
+// has none. Tests that need it are skipped where it is missing, and their name says so.
 
 const DEBIAN = '/usr/lib/postgresql'
 
 /** The folder of the newest PostgreSQL that the distribution has installed. */
-export function stockBinaries(): Found {
+export function stockBinaries(): string | undefined {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).map(Number) : []
-  const [newest] = versions
-    .filter((n) => existsSync(join(DEBIAN, String(n), 'bin', 'initdb')))
+  const newest = versions
     .toSorted((a, b) => b - a)
-  if (newest === undefined) return [undefined, `no PostgreSQL is installed in ${DEBIAN}`]
-  return [join(DEBIAN, String(newest), 'bin'), '']
+    .find((version) => existsSync(join(DEBIAN, String(version), 'bin', 'initdb')))
+  return newest === undefined ? undefined : join(DEBIAN, String(newest), 'bin')
 }
 
-/** `test` where something is installed; otherwise it is skipped, with the reason in its name. */
-export function testWith(path: string | undefined, why: string) {
-  return path === undefined
-    ? (name: string, run: () => Promise<void>) => test.skip(`${name} (skipped: ${why})`, run)
-    : test
-}
+/** For the names of tests. */
+export const ON_STOCK = `on a stock server (where ${DEBIAN} has one)`

@@ -41,8 +41,8 @@ const RENEW = `update runtimes set lease_until = ? where runtime = ? and state =
 
 /** Makes a lease end `leaseMs` from now. */
 export function renewLease(tx: Transaction, runtime: number, leaseMs: number): LeaseAnswer {
-  const isAlive = tx.sql(RENEW).run(tx.now + leaseMs, runtime) > 0
-  return { state: isAlive ? 'ok' : 'dead', clock: tx.now }
+  const changed = tx.sql(RENEW).run(tx.now + leaseMs, runtime)
+  return { state: changed > 0 ? 'ok' : 'dead', clock: tx.now }
 }
 
 /** Ends a runtime. What it had is due at once, for anybody. */
