@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { testSchema, type TestSchema } from '../../test/support/postgres.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { batch, start, ticking } from '../../test/support/postgres-store.ts'
-import { ON_STOCK, stockBinaries } from '../../test/support/stock.ts'
+import { stockBinaries } from '../../test/support/stock.ts'
 import { migrate } from './migrate.ts'
 import { migrationSql } from './migration-sql.ts'
 import { postgresWorkflowStore } from './workflow-store.ts'
@@ -68,7 +68,7 @@ test('a function of somebody else keeps its settings', async () => {
 
 const stock = stockBinaries()
 
-describe.skipIf(stock === undefined)(ON_STOCK, () => {
+describe.skipIf(stock === undefined)('on a stock server (where Debian’s is installed)', () => {
   test('nothing of ours is compiled, though the server compiles all it can', async () => {
     // At this limit, each call of a procedure is worth compiling.
     const server = await startPostgres(

@@ -14,6 +14,3 @@ export function stockBinaries(): string | undefined {
     .find((version) => existsSync(join(DEBIAN, String(version), 'bin', 'initdb')))
   return newest === undefined ? undefined : join(DEBIAN, String(newest), 'bin')
 }
-
-/** For the names of tests. */
-export const ON_STOCK = `on a stock server (where ${DEBIAN} has one)`
