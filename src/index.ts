@@ -130,6 +130,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       limits,
       tasks: { served: tags, mostSessions: sessions.most, sessionIdleMs: sessions.idle },
       guarded: process.env['NODE_ENV'] !== 'production',
+      failsForgotten: process.env['NODE_ENV'] === 'test',
       info: `${hostname()} ${process.pid} ${VERSION}`,
     })
     const client = new RuntimeClient({ ...setup, runtime, registry })

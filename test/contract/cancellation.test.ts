@@ -129,7 +129,7 @@ describeInPlaces('activities of what has ended', (place) => {
   test('a workflow returns before its activity does [orchestration_completes_before_activity_finishes]', async () => {
     const { definition, begun, aborted } = held('held-by-return')
     const returns = workflow('returns-early', async (_: undefined, ctx) => {
-      void ctx.run(definition)
+      void ctx.run(definition).catch(() => {})
       await ctx.receive(go)
       return 'returned'
     })
@@ -147,7 +147,7 @@ describeInPlaces('activities of what has ended', (place) => {
   test('a workflow fails before its activity ends [orchestration_fails_before_activity_finishes]', async () => {
     const { definition, begun, aborted } = held('held-by-failure')
     const throws = workflow('throws-early', async (_: undefined, ctx) => {
-      void ctx.run(definition)
+      void ctx.run(definition).catch(() => {})
       await ctx.receive(go)
       throw new Error('early')
     })

@@ -145,7 +145,7 @@ describeOnStores('children', (kind) => {
     async (onParentClose, status) => {
       await using space = await openSpace(kind)
       const leaves = workflow('leaves', async (_: undefined, ctx) => {
-        void ctx.run(waits, undefined, { id: 'left', onParentClose })
+        void ctx.run(waits, undefined, { id: 'left', onParentClose }).catch(() => {})
         await ctx.sleep(20)
         return 'left'
       })

@@ -162,7 +162,7 @@ describeOnStores('results', (kind) => {
       await ctx.step('first', () => 1)
       const timer = ctx.sleep('1d')
       await Promise.all([ctx.run(slow), ctx.step('look', () => release.promise)])
-      void timer
+      timer.cancel()
     })
     const holdfast = await space.open(waits)
     const before = Date.now()

@@ -3,7 +3,8 @@ import { CancelledError } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
 import { type Random, seededRandom } from '../../base/random.ts'
 import type { ActivityDefinition, WorkflowDefinition } from '../definitions.ts'
-import { cancellable, type CommandPromise, type NewCommand } from '../replay/execution.ts'
+import { cancellable, type CommandPromise } from '../replay/command-promise.ts'
+import type { NewCommand } from '../replay/execution.ts'
 import { Scope } from '../replay/scope.ts'
 import type { Copy } from '../runtime/copy.ts'
 import type { Values } from '../values.ts'
@@ -92,17 +93,17 @@ export class Frame {
     const scope = new Scope(this.innermost(outer), shielded)
     const promise = scopes.run(scope, async () => {
       try {
-        return await run(makeContext(scope))
+        const value = await run(makeContext(scope))
+        execution.returned(scope)
+        return value
       } finally {
         execution.cancelScope(scope, new CancelledError('the scope it was in has ended'))
         scope.leave()
       }
     })
-    return {
-      scope,
-      promise: cancellable(promise, (reason) =>
-        execution.cancelScope(scope, new CancelledError(reason)),
-      ),
-    }
+    scope.promise = cancellable(promise, (reason) =>
+      execution.cancelScope(scope, new CancelledError(reason)),
+    )
+    return { scope, promise: scope.promise }
   }
 }

@@ -8,7 +8,7 @@ import { type ActivityOptions, mergeActivityOptions } from '../activity-options.
 import type { ActivityDefinition, ChildOptions, WorkflowDefinition } from '../definitions.ts'
 import { instanceKeys } from '../log-keys.ts'
 import { checkName } from '../names.ts'
-import type { CommandPromise } from '../replay/execution.ts'
+import type { CommandPromise } from '../replay/command-promise.ts'
 import type { Scope } from '../replay/scope.ts'
 import { type ActivityWork, limitOf, unsetOptions } from '../runtime/activity-work.ts'
 import type { Copy } from '../runtime/copy.ts'

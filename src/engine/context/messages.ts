@@ -4,12 +4,8 @@ import { duration, resolveOptions } from '../../base/options.ts'
 import { encodeReply } from '../replies.ts'
 import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../names.ts'
-import {
-  cancellable,
-  type CommandPromise,
-  type ReceivedMessage,
-  seen,
-} from '../replay/execution.ts'
+import { cancellable, type CommandPromise, seen } from '../replay/command-promise.ts'
+import type { ReceivedMessage } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { Frame } from './frame.ts'
 import { momentAfter } from './moments.ts'
@@ -81,7 +77,7 @@ export function remote(frame: Frame, scope: Scope, id: string): Remote {
     readState(key) {
       const { name } = definitionOf('readState', 'state', key)
       const command = { type: 'read', command: 0, id, key: name } as const
-      return frame.give(scope, command, undefined) as DurablePromise<never>
+      return frame.give(scope, command, undefined) as Promise<unknown> as DurablePromise<never>
     },
   }
 }

@@ -6,7 +6,7 @@
 import { describe } from '../../base/describe.ts'
 import { CancelledError, TimeoutError } from '../../base/errors.ts'
 import { duration, number, resolveOptions } from '../../base/options.ts'
-import { cancellable, type CommandPromise } from '../replay/execution.ts'
+import { cancellable, type CommandPromise } from '../replay/command-promise.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { Frame } from './frame.ts'
 import { momentAfter } from './moments.ts'
@@ -145,7 +145,10 @@ function group(
     cancel(reason)
     await Promise.allSettled(promises)
   }
-  return cancellable(settle(end), cancel)
+  const own = promises.filter(({ isAwaited }) => !isAwaited)
+  const whole = cancellable(settle(end), cancel)
+  for (const promise of own) promise.partOf = whole
+  return whole
 }
 
 /** Runs code in a scope that is cancelled when its time is over. */
@@ -179,7 +182,9 @@ export function runTimed(
     if (end.status === 'rejected') throw end.reason
     return end.value
   }
-  return cancellable(settled(), (reason) => inner.promise.cancel(reason))
+  const whole = cancellable(settled(), (reason) => inner.promise.cancel(reason))
+  inner.promise.partOf = whole
+  return whole
 }
 
 function withCause(late: TimeoutError, end: PromiseSettledResult<unknown>): TimeoutError {

@@ -11,7 +11,9 @@
 
 import { CancelledError } from '../../base/errors.ts'
 import type { CancelledEvent, CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
+import { cancellable, CommandPromise, forever, never, seen } from './command-promise.ts'
 import { describeCommand, describeNote, type NewCommand } from './describe-command.ts'
+import { forgottenError, isForgotten } from './forgotten.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { Scope } from './scope.ts'
 import { inTurn, type InTurn } from './turn.ts'
@@ -47,11 +49,6 @@ export interface Decoder {
   error(text: string): Error
 }
 
-/** What workflow code waits for. */
-export interface CommandPromise extends Promise<unknown> {
-  cancel(reason?: string): void
-}
-
 /** A message as the code receives it. */
 export interface ReceivedMessage {
   readonly value: unknown
@@ -69,6 +66,7 @@ interface Waiting extends Given {
 // Code that catches its cancellation and goes on as before would never come to an end.
 const MOST_REFUSED = 10_000
 
+const NONE: readonly Given[] = []
 const NOTHING: Taken = { given: [], events: [] }
 const NO_IDS: ReadonlyMap<number, string> = new Map()
 const NO_CHANGES: ReadonlySet<string> = new Set()
@@ -80,6 +78,8 @@ export class Execution implements InTurn {
   readonly root = new Scope(undefined)
   /** Rejections that nobody has handled, by the promise that rejected. */
   readonly strays = new Map<Promise<unknown>, unknown>()
+  /** Whether a forgotten `await` fails the workflow. */
+  failsForgotten = false
   /** Called when the code did something outside its turn: it has to be set aside. */
   onBreak: (() => void) | undefined
   /** The time of the turn, for the code. */
@@ -110,6 +110,7 @@ export class Execution implements InTurn {
   #dropped = false
   #traced = false
   #refused = 0
+  #forgotten: Given[] | undefined
 
   constructor(label: string, decode: Decoder) {
     this.label = label
@@ -134,6 +135,11 @@ export class Execution implements InTurn {
   /** Why this execution cannot go on; it has to be set aside. */
   get broken(): Error | undefined {
     return this.#broken
+  }
+
+  /** Calls that code did not wait for before it returned, so that they were called off. */
+  get forgotten(): readonly Given[] {
+    return this.#forgotten ?? NONE
   }
 
   /** Number of the last command that was given. */
@@ -171,11 +177,11 @@ export class Execution implements InTurn {
     const stack = this.#traced ? new Error('here').stack : undefined
     let resolve!: Waiting['resolve']
     let reject!: Waiting['reject']
-    const promise = cancellable(
-      new Promise((onValue, onError) => {
+    const promise = new CommandPromise(
+      (onValue, onError) => {
         resolve = onValue
         reject = onError
-      }),
+      },
       (reason) => this.close([number], new CancelledError(reason)),
     )
     const waiting: Waiting = { event: command, work, stack, scope, promise, resolve, reject }
@@ -275,6 +281,18 @@ export class Execution implements InTurn {
     )
   }
 
+  /** The code of a scope has returned, and is about to be left with what is open in it. */
+  returned(scope: Scope): void {
+    if (scope.error !== undefined || this.#outcome !== undefined) return
+    for (const command of scope.openCommands()) this.#noteForgotten(this.#open.get(command), scope)
+  }
+
+  #noteForgotten(waiting: Waiting | undefined, scope: Scope): void {
+    if (waiting === undefined) return
+    const isNew = (): boolean => this.#given.includes(waiting)
+    if (isForgotten(waiting, scope, isNew)) (this.#forgotten ??= []).push(waiting)
+  }
+
   /** The code no longer waits for these commands; those that are settled are left alone. */
   close(commands: readonly number[], error: CancelledError): void {
     // What is left by then is carried out all the same.
@@ -341,13 +359,20 @@ export class Execution implements InTurn {
   #end(outcome: Outcome): void {
     if (this.#outcome !== undefined) return
     if (this.#open.size > 0) {
+      // Code that threw had no chance to wait, and one that is cancelled need not.
+      if (outcome.kind !== 'threw' && this.#cancelled === undefined) {
+        for (const waiting of this.#open.values()) this.#noteForgotten(waiting, this.root)
+      }
       const left = [...this.#open.values()].filter(({ event }) => !outlastsCode(event))
       this.close(
         left.map(({ event }) => event.command),
         new CancelledError('the workflow has ended'),
       )
     }
-    this.#outcome = outcome
+    this.#outcome =
+      this.failsForgotten && outcome.kind !== 'threw' && this.#forgotten !== undefined
+        ? { kind: 'threw', error: forgottenError(this.label, this.#forgotten) }
+        : outcome
   }
 
   #mustBeInTurn(did: () => string): void {
@@ -400,30 +425,6 @@ function settles({ type }: InputEvent, command: CommandEvent): boolean {
 /** Starts and sends are carried out also when the code does not wait for them. */
 export function outlastsCode({ type }: CommandEvent): boolean {
   return type === 'start' || type === 'send'
-}
-
-/** A promise that can be called off. */
-export function cancellable(
-  promise: Promise<unknown>,
-  cancel: (reason: string) => void,
-): CommandPromise {
-  const result = promise as CommandPromise
-  result.cancel = (reason = '') => cancel(reason)
-  return result
-}
-
-/** The code may never look at it, or look at it later: that is no stray rejection. */
-export function seen<T>(promise: Promise<T>): Promise<T> {
-  void promise.catch(() => {})
-  return promise
-}
-
-function never(): CommandPromise {
-  return cancellable(forever(), () => {})
-}
-
-function forever(): Promise<never> {
-  return new Promise(() => {})
 }
 
 function outsideTurn(execution: Execution, did: string): Error {

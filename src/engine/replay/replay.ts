@@ -13,6 +13,7 @@ import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/his
 import { describeCommand, describeNote } from './describe-command.ts'
 import type { Execution, Given } from './execution.ts'
 import { NondeterminismError } from './nondeterminism.ts'
+import { sourceLine } from './source-line.ts'
 import { drained, type Pausing } from './turn.ts'
 
 /** A recorded turn. */
@@ -310,14 +311,4 @@ function describeGiven(given: Given): string {
 
 function shorten(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
-}
-
-// The first line of the stack that is not the engine's own.
-function sourceLine(stack: string): string {
-  const own = /[\\/](engine[\\/](replay|context|runtime))[\\/]/
-  const line = stack
-    .split('\n')
-    .slice(1)
-    .find((frame) => !own.test(frame))
-  return line === undefined ? '' : line.trim()
 }

@@ -5,12 +5,17 @@
 //   S3. A scope is cancelled once; the first error stays.
 
 import type { CancelledError } from '../../base/errors.ts'
+import type { CommandPromise } from './command-promise.ts'
+
+const NONE: readonly number[] = []
 
 /** A part of an execution that is cancelled as one. */
 export class Scope {
   readonly parent: Scope | undefined
   /** True: what happens outside does not cancel it. */
   readonly shielded: boolean
+  /** What is waited for when its code is. */
+  promise: CommandPromise | undefined
   #commands: Set<number> | undefined
   #within: Set<Scope> | undefined
   #error: CancelledError | undefined
@@ -28,6 +33,14 @@ export class Scope {
   /** Open commands that were given in it, by number. */
   get commands(): Set<number> {
     return (this.#commands ??= new Set())
+  }
+
+  /** Numbers of the commands that are open in it, or in a scope within. */
+  openCommands(): readonly number[] {
+    if (this.#commands === undefined && this.#within === undefined) return NONE
+    const open = [...(this.#commands ?? NONE)]
+    for (const scope of this.#within ?? []) open.push(...scope.openCommands())
+    return open
   }
 
   /** Why it takes no further commands, if so. */

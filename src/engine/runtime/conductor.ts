@@ -11,6 +11,7 @@ import type { Claim, Loaded } from '../../store/claims.ts'
 import type { Next, TurnRow, Verdict } from '../../store/commits.ts'
 import type { Ending, Iid } from '../../store/instances.ts'
 import type { SharedPulse } from '../../store/lease.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { ContextHost } from '../context/make-context.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { Execution } from '../replay/execution.ts'
@@ -25,6 +26,7 @@ import { Copies } from './copies.ts'
 import { type Arrival, type Copy, tasksOf, type TurnResult } from './copy.ts'
 import { Departures, type DeparturesHost } from './departures.ts'
 import { Endings } from './endings.ts'
+import { ForgottenCalls } from './forgotten-calls.ts'
 import { instanceKeys } from '../log-keys.ts'
 import { logEnd, logSuspended } from './log-end.ts'
 import { hasNews } from './next-at-rest.ts'
@@ -50,6 +52,9 @@ export interface ConductorSetup extends ContinueHost, OthersHost, DeparturesHost
   readonly log: Logger
   readonly committer: Committer
   readonly context: ContextHost
+  readonly store: Pick<WorkflowStore, 'history'>
+  /** Whether a forgotten `await` fails the workflow. */
+  readonly failsForgotten: boolean
   /** Runs what turns asked for. */
   activities(): Activities
   /** Where activities wait for their turn. */
@@ -75,6 +80,7 @@ export class Conductor {
   readonly #carrier: Carrier
   readonly #scribe: Scribe
   readonly #aside: AsideHost
+  readonly #forgotten: ForgottenCalls
   #closing = false
 
   constructor(setup: ConductorSetup) {
@@ -117,11 +123,13 @@ export class Conductor {
       turn: (copy) => turns.take(copy),
       turnsTaken: () => committer.flush(),
     })
+    const execution = (copy: Copy): Execution => this.execution(copy.definition, copy.id)
+    this.#forgotten = new ForgottenCalls({ ...setup, call, execution })
     this.#aside = {
       values,
       scribe,
       call,
-      execution: ({ definition, id }) => this.execution(definition, id),
+      execution,
       silence: (copy) => carrier.silence(copy),
       drop: (copy, reason) => this.departures.drop(copy, reason),
       flush: () => committer.flush(),
@@ -136,7 +144,12 @@ export class Conductor {
   /** An execution for an instance. */
   execution(definition: WorkflowDefinition, id: string): Execution {
     const label = `instance "${id}" of workflow "${definition.name}" ${definition.version}`
-    return new Execution(label, this.#setup.values)
+    const execution = new Execution(label, this.#setup.values)
+    if (this.#setup.failsForgotten) {
+      execution.failsForgotten = true
+      execution.trace()
+    }
+    return execution
   }
 
   /** Takes a new instance through its first turn. Its row is recorded with that turn. */
@@ -316,6 +329,7 @@ export class Conductor {
 
   /** Goes on with the next execution of an instance. */
   #continued(copy: Copy, started: TurnRow, keep: boolean): void {
+    this.#forgotten.report(copy)
     this.departures.leave(copy, 'its next execution has begun')
     if (!keep) {
       this.endings.tell(copy.iid, undefined)
@@ -349,6 +363,7 @@ export class Conductor {
 
   #ended(copy: Copy, end: Ending): void {
     logEnd(this.#setup.log, this.#setup.values, copy, end)
+    this.#forgotten.report(copy)
     this.departures.leave(copy, 'the workflow has ended')
     this.endings.tell(copy.iid, end)
     this.#setup.ended(copy.iid)

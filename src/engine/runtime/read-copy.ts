@@ -29,7 +29,10 @@ export function readCopy(
 const NOTHING = { input: '', seed: '', parentId: '', state: '' }
 
 /** The events of a turn; an error says which turn it is. */
-function readTurn({ execution, turn, at, events }: TurnRow): { at: number; events: Event[] } {
+export function readTurn({ execution, turn, at, events }: TurnRow): {
+  at: number
+  events: Event[]
+} {
   try {
     return { at, events: readEvents(events) }
   } catch (error) {

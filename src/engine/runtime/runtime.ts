@@ -66,6 +66,8 @@ export interface RuntimeSetup {
   readonly limits: WorkflowLimits
   /** Whether calls that cannot be repeated fail inside a workflow. */
   readonly guarded: boolean
+  /** Whether a forgotten `await` fails the workflow, rather than being warned of. */
+  readonly failsForgotten: boolean
   /** For people: host, process id, version of the package. */
   readonly info: string
 }
@@ -125,6 +127,8 @@ export class EngineRuntime implements LocalRuntime {
       onServerChange: () => life.onServerChange(),
     })
     const conductor = new Conductor({
+      store,
+      failsForgotten: setup.failsForgotten,
       clock,
       time,
       alarms,

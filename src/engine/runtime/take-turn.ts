@@ -255,13 +255,20 @@ export async function locateMismatch(
   begin: Begin,
   error: NondeterminismError,
 ): Promise<NondeterminismError> {
+  try {
+    await retrace(copy, begin)
+    return error
+  } catch (again) {
+    return again instanceof NondeterminismError ? again : error
+  }
+}
+
+/** Repeats the past of a copy that nobody else has, noting where commands are given. */
+export async function retrace(copy: Copy, begin: Begin): Promise<void> {
   copy.run.trace()
   await beginTurn(copy.run)
   try {
     await untilDone(replay(copy.run, copy.past ?? [], copy.at, () => copy.run.begin(begin(copy))))
-    return error
-  } catch (again) {
-    return again instanceof NondeterminismError ? again : error
   } finally {
     endTurn()
   }

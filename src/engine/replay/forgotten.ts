@@ -1,0 +1,63 @@
+import type { CommandEvent } from '../../store/history.ts'
+import { type CommandPromise, isWaitedFor } from './command-promise.ts'
+import { describeCommand } from './describe-command.ts'
+import type { Given } from './execution.ts'
+import type { Scope } from './scope.ts'
+import { sourceLine } from './source-line.ts'
+
+/** A command that is open, with what tells whether anybody waits for it. */
+interface Open {
+  readonly event: CommandEvent
+  readonly scope: Scope
+  readonly promise: CommandPromise
+}
+
+/**
+ * Whether code that has returned forgot to wait for a command that is open: neither for its promise
+ * nor for that of a group or scope around it, up to `outermost`, whose code it is.
+ *
+ * Only what is lost then: starts and sends are carried out all the same, a message that nobody
+ * received stays where it is, and a child that outlives its parent does so unless it `isNew`: then it
+ * was never started.
+ */
+export function isForgotten(
+  { event, scope, promise }: Open,
+  outermost: Scope,
+  isNew: () => boolean,
+): boolean {
+  if (!LOST.has(event.type) || (isAbandoned(event) && !isNew())) return false
+  if (!isWaitedFor(promise)) return true
+  for (let one = scope; one !== outermost && one.parent !== undefined; one = one.parent) {
+    if (one.promise !== undefined && !isWaitedFor(one.promise)) return true
+  }
+  return false
+}
+
+/** Whether it is a child that goes on without its parent. */
+function isAbandoned(event: CommandEvent): boolean {
+  if (event.type !== 'child') return false
+  return (JSON.parse(event.options) as { onParentClose?: string }).onParentClose === 'abandon'
+}
+
+const LOST: ReadonlySet<CommandEvent['type']> = new Set(['activity', 'step', 'child', 'timer'])
+
+/** A forgotten call as people find it: what was called, and where if that is known. */
+export function describeForgotten({ event, stack }: Given): string {
+  const line = stack === undefined ? '' : sourceLine(stack)
+  return line === '' ? describeCommand(event) : `${describeCommand(event)} ${line}`
+}
+
+/** What fails a workflow whose code forgot to wait, where that is an error. */
+export function forgottenError(label: string, forgotten: readonly Given[]): Error {
+  const calls = forgotten.slice(0, MAX_NAMED).map((given) => describeForgotten(given))
+  const more = forgotten.length > MAX_NAMED ? `, and ${forgotten.length - MAX_NAMED} more` : ''
+  const error = new Error(
+    `${label} ended without awaiting ${calls.join(', ')}${more}, so that was cancelled and may ` +
+      'never have run; await it, or call cancel() on it if that is what you want',
+  )
+  error.name = 'ForgottenAwaitError'
+  return error
+}
+
+/** No more calls than this are named. */
+export const MAX_NAMED = 10

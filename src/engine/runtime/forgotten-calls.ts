@@ -1,0 +1,71 @@
+import type { Logger } from '../../base/log.ts'
+import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { instanceKeys } from '../log-keys.ts'
+import type { Execution, Given } from '../replay/execution.ts'
+import { describeForgotten, MAX_NAMED } from '../replay/forgotten.ts'
+import type { Copy } from './copy.ts'
+import { readTurn } from './read-copy.ts'
+import { type Begin, retrace } from './take-turn.ts'
+
+// From then on reports about a workflow name its calls without their lines: those are known by then.
+const MAX_LOCATED = 100
+
+/** What a report works with. */
+export interface ForgottenHost {
+  readonly log: Logger
+  readonly store: Pick<WorkflowStore, 'history'>
+  readonly call: Begin
+  /** A new execution of the same code. */
+  execution(copy: Copy): Execution
+}
+
+/**
+ * Warns of calls that nobody waited for before the workflow ended.
+ *
+ * To note for every call where it was made would cost more than the call. So the execution is read and
+ * repeated once it is over.
+ */
+export class ForgottenCalls {
+  readonly #host: ForgottenHost
+  /** How many executions of a workflow were repeated for it. */
+  readonly #located = new Map<string, number>()
+
+  constructor(host: ForgottenHost) {
+    this.#host = host
+  }
+
+  /** Call it when the end of the execution is recorded. */
+  report(copy: Copy): void {
+    if (copy.run.forgotten.length > 0) void this.#warn(copy, copy.run.forgotten)
+  }
+
+  async #warn(copy: Copy, forgotten: readonly Given[]): Promise<void> {
+    const { name, version } = copy.definition
+    const located = this.#located.get(`${name} ${version}`) ?? 0
+    this.#located.set(`${name} ${version}`, located + 1)
+    const found = located < MAX_LOCATED ? await this.#locate(copy) : undefined
+    const calls = (found ?? forgotten).slice(0, MAX_NAMED).map((given) => describeForgotten(given))
+    const total = forgotten.length
+    this.#host.log.warn(
+      { ...instanceKeys(copy), calls, ...(total > calls.length && { total }) },
+      'workflow ended without awaiting calls, so they were cancelled and may never have run; ' +
+        'await them, or call cancel() on them',
+    )
+  }
+
+  /** The same calls with their lines. Without those a warning is still better than none. */
+  async #locate(copy: Copy): Promise<readonly Given[] | undefined> {
+    const { store, call, log } = this.#host
+    const run = this.#host.execution(copy)
+    try {
+      const past = (await store.history(copy.iid, copy.generation)).map(readTurn)
+      await retrace({ ...copy, run, past, lines: [], arrivals: [] }, call)
+      return run.forgotten.length > 0 ? run.forgotten : undefined
+    } catch (err) {
+      log.debug({ ...instanceKeys(copy), err }, 'lines of calls without await not found')
+      return undefined
+    } finally {
+      run.drop()
+    }
+  }
+}
