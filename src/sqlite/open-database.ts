@@ -1,5 +1,6 @@
 import { Database } from './database.ts'
 import { openConnection, type Value } from './driver.ts'
+import { claimLibrary } from './library-of-file.ts'
 import { type SqliteOptions, sqliteSettings } from './options.ts'
 import { warnOnce } from './wal-reset-bug.ts'
 
@@ -38,6 +39,7 @@ export function openDatabase(options: SqliteOptions): SqliteDatabase {
   if (path === ':memory:') {
     throw new TypeError('openDatabase: a database in memory is seen by its own connection only')
   }
+  claimLibrary(settings)
   // Refuses what is no file of a store, and says why one cannot be opened.
   const database = new Database(settings)
   warnOnce(database.warning)

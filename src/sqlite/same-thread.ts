@@ -6,6 +6,7 @@
 
 import { StoreError } from '../store/store-error.ts'
 import { Database } from './database.ts'
+import { claimLibrary } from './library-of-file.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
 import { perform } from './perform.ts'
@@ -35,6 +36,7 @@ export class SameThread {
     }
     return this.#inTurn(name, () => {
       if (this.#database === undefined) {
+        claimLibrary(this.#settings)
         this.#database = new Database(this.#settings)
         warnOnce(this.#database.warning)
       }

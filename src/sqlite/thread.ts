@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { LeaseKeeper, LeaseOrder } from '../store/lease.ts'
 import { StoreError } from '../store/store-error.ts'
 import { HintHub } from './hints.ts'
+import { claimLibrary } from './library-of-file.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
 import { threadEntry } from './thread-entry.ts'
@@ -128,6 +129,7 @@ export class SqliteThread {
   }
 
   #start(): Worker {
+    claimLibrary(this.#settings)
     const worker = this.#startWorker(this.#settings)
     let failure: unknown
     worker.on('message', (response: Response) => this.#receive(worker, response))

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { connect, open, workflow } from '../../src/index.ts'
-import { openDatabase, sqlite, transaction } from '../../src/sqlite/index.ts'
+import { type DriverName, openDatabase, sqlite, transaction } from '../../src/sqlite/index.ts'
 import { openStore, startItem, tempFile } from '../support/sqlite.ts'
 import { foreignLibrary, HAS_FOREIGN } from './foreign-sqlite.ts'
 import type { SqliteHandle } from './sqlite-handle.ts'
@@ -156,6 +156,33 @@ describe("a handle of the store's own library", () => {
     [{ path: join(tmpdir(), 'no-such-folder', 'a.db') }, 'no-such-folder'],
   ])('is not to be had for %j', (options, message) => {
     expect(() => openDatabase(options)).toThrow(message)
+  })
+})
+
+describe('two drivers for one file in one process', () => {
+  const [own, other]: DriverName[] =
+    process.getBuiltinModule('node:sqlite') === undefined
+      ? ['better-sqlite3', 'node:sqlite']
+      : ['node:sqlite', 'better-sqlite3']
+
+  test('are refused, however the second one comes and whatever the path is called', async () => {
+    await using scene = await openScene()
+    const { path } = scene
+    const link = `${path}.link`
+    symlinkSync(path, link)
+    const refused = {
+      code: 'misconfigured',
+      message: expect.stringContaining('Give the same driver to every sqlite() and openDatabase()'),
+    }
+
+    for (const place of [path, link]) {
+      expect(() => openDatabase({ path: place, driver: other! })).toThrow(
+        expect.objectContaining(refused),
+      )
+      await using client = connect(sqlite({ path: place, driver: other! }))
+      await expect(client.get('a').info()).rejects.toMatchObject(refused)
+    }
+    openDatabase({ path: link, driver: own! }).close()
   })
 })
 
