@@ -23,6 +23,10 @@ export function writeWorkerProgram(folder: string): string {
   const program = join(folder, 'program')
   mkdirSync(program)
   for (const { path, text } of built.outputFiles) writeFileSync(join(program, basename(path)), text)
+  // Sources are asked for beside the code that starts the threads.
+  for (const name of ['thread-main', 'lease-thread-main']) {
+    writeFileSync(join(program, `${name}.ts`), `import './${name}.js'\n`)
+  }
   writeFileSync(join(program, 'package.json'), '{ "type": "module" }')
   symlinkSync(join(ROOT, 'node_modules'), join(program, 'node_modules'))
   return join(program, 'worker.js')
@@ -36,7 +40,6 @@ function build(): Built {
       stalls: join(import.meta.dirname, 'programs/stalls.ts'),
       poison: join(import.meta.dirname, 'programs/poison.ts'),
       hands: join(import.meta.dirname, 'programs/hands.ts'),
-      // Started by name, from beside the code that starts it.
       'thread-main': join(ROOT, 'src/sqlite/thread-main.ts'),
       'lease-thread-main': join(ROOT, 'src/postgres/lease-thread-main.ts'),
     },

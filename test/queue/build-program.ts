@@ -18,7 +18,6 @@ export function writeProgram(folder: string, name: string): string {
   const { outputFiles } = esbuild.buildSync({
     entryPoints: {
       [name]: join(import.meta.dirname, `programs/${name}.ts`),
-      // Started by name, from beside the code that starts it.
       'thread-main': join(ROOT, 'src/sqlite/thread-main.ts'),
     },
     outdir: 'program',
@@ -31,6 +30,8 @@ export function writeProgram(folder: string, name: string): string {
   const program = join(folder, 'program')
   mkdirSync(program)
   for (const { path, text } of outputFiles) writeFileSync(join(program, basename(path)), text)
+  // Sources are asked for beside the code that starts the thread.
+  writeFileSync(join(program, 'thread-main.ts'), "import './thread-main.js'\n")
   writeFileSync(join(program, 'package.json'), '{ "type": "module" }')
   symlinkSync(join(ROOT, 'node_modules'), join(program, 'node_modules'))
   return join(program, `${name}.js`)
