@@ -5,6 +5,7 @@ import { type Driver, openDriver, type Statement } from './driver.ts'
 import { checkPlace, openError } from './file-place.ts'
 import { checkFile, migrate } from './migrate.ts'
 import type { SqliteSettings } from './options.ts'
+import { openPrivately } from './private-file.ts'
 import { isDiskFull } from './sqlite-error.ts'
 import { WalFile } from './wal-file.ts'
 import { walResetWarning } from './wal-reset-bug.ts'
@@ -257,7 +258,9 @@ export class Database {
 
 function openAt({ path, driver, busyMs }: SqliteSettings): Driver {
   try {
-    return untilFree('sqlite open', busyMs, () => openDriver(path, driver))
+    return untilFree('sqlite open', busyMs, () =>
+      openPrivately(path, () => openDriver(path, driver)),
+    )
   } catch (error) {
     throw openError(path, error)
   }

@@ -11,6 +11,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import type { Transaction } from '../database.ts'
 import { type Driver, openDriver } from '../driver.ts'
+import { openPrivately } from '../private-file.ts'
 import { isBusy } from '../sqlite-error.ts'
 import { fileOf } from './file.ts'
 
@@ -25,7 +26,7 @@ const seenAtMs = new Map<string, number>()
 export function appear(tx: Transaction, session: number): void {
   const path = presencePath(tx, session)
   if (path === undefined || held.has(path)) return
-  const lock = openLock(path)
+  const lock = openPrivately(path, () => openLock(path), fileOf(tx))
   if (typeof lock === 'object') held.set(path, lock)
   // A file without a lock would say that its user has ended.
   else if (lock === 'failed') remove(path)
