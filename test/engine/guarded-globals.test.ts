@@ -1,35 +1,82 @@
-import { expect, test } from 'vitest'
-import { activity, open, workflow } from '../../src/index.ts'
+import { expect, test, vi } from 'vitest'
+import { activity, type Instance, type InstanceInfo, open, workflow } from '../../src/index.ts'
+import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
 
 const calls: Record<string, () => unknown> = {
   'Date.now()': () => Date.now(),
   'Math.random()': () => Math.random(),
-  'setTimeout()': () => setTimeout(() => {}, 0),
-  'setInterval()': () => setInterval(() => {}, 1_000),
-  'setImmediate()': () => setImmediate(() => {}),
+  'setTimeout()': () => setTimeout(fired, 0),
+  'setInterval()': () => setInterval(fired, 1),
+  'setImmediate()': () => setImmediate(fired),
   'fetch()': () => fetch('http://127.0.0.1:1/'),
 }
+const fired = vi.fn<() => void>()
 
-const careless = workflow(
-  'careless',
-  async ({ name, late }: { name: string; late: boolean }, ctx) => {
+function suspended(instance: Instance): Promise<InstanceInfo> {
+  return eventually(async () => {
+    const info = (await instance.info())!
+    return info.status === 'suspended' && info
+  })
+}
+
+describeOnStores('a global that cannot be repeated', (kind) => {
+  test('suspends the instance; nothing of that turn happens, and a corrected deploy goes on', async () => {
+    await using space = await openSpace(kind)
+    const ran: string[] = []
+    const did = (what: string): number => ran.push(what)
+    const act = activity('act', async (what: string) => did(what))
+    const order = (look: () => unknown) =>
+      workflow('order', async (_: undefined, ctx) => {
+        try {
+          return await ctx.saga(async (undo) => {
+            await ctx.run(act, 'reserve')
+            undo(() => ctx.run(act, 'release'))
+            look()
+            await ctx.run(act, 'charge')
+            return 'done'
+          })
+        } catch (error) {
+          did('caught')
+          throw error
+        } finally {
+          did('finally')
+        }
+      })
+    const careless = order(() => Date.now())
+    const first = await space.open(careless)
+
+    const instance = await first.start(careless, undefined, { id: 'o' })
+    const { error } = await suspended(instance)
+    const before = [...ran]
+    await first.close()
+    const second = await space.open(order(() => 'nothing'))
+    await second.get('o').resume()
+
+    expect(error!.message).toMatch(
+      /^instance "o" of workflow "order" 1\.0\.0: Date\.now\(\) is not the same when the code is repeated; use ctx\.now\(\), called at .*guarded-globals\.test\.ts:\d+:\d+\)?\. Fix the code/,
+    )
+    expect(before).toEqual(['reserve'])
+    expect(await second.get('o').result({ timeout: '10s' })).toBe('done')
+    expect(ran).toEqual(['reserve', 'charge', 'finally'])
+  })
+})
+
+test.each(Object.keys(calls))('%s says what to use, and has no effect', async (name) => {
+  await using space = await openSpace('memory')
+  const careless = workflow('careless', async (late: boolean, ctx) => {
     if (late) await ctx.sleep(1)
-    calls[name]!()
-  },
-)
+    await calls[name]!()
+    await ctx.sleep(1)
+  })
+  const runtime = await space.open(careless)
 
-test.each(Object.keys(calls))(
-  '%s inside a workflow fails it, and says what to use',
-  async (name) => {
-    await using runtime = await open('memory:', { register: careless })
-
-    for (const late of [false, true]) {
-      await expect(runtime.run(careless, { name, late })).rejects.toThrow(
-        `${name} is not the same when the code is repeated; use ctx.`,
-      )
-    }
-  },
-)
+  for (const late of [false, true]) {
+    const { error } = await suspended(await runtime.start(careless, late))
+    expect(error!.message).toContain(`${name} is not the same when the code is repeated; use ctx.`)
+  }
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(fired).not.toHaveBeenCalled()
+})
 
 test('activities, steps and everybody else use them as ever', async () => {
   const careful = activity('careful', async () => {
@@ -51,14 +98,13 @@ test('activities, steps and everybody else use them as ever', async () => {
 })
 
 test('in production nothing is guarded', async () => {
-  const before = process.env['NODE_ENV']
-  process.env['NODE_ENV'] = 'production'
+  vi.stubEnv('NODE_ENV', 'production')
   try {
+    const careless = workflow('careless', async () => Date.now() > 0)
     await using runtime = await open('memory:', { register: careless })
 
-    expect(await runtime.run(careless, { name: 'Date.now()', late: false })).toBeUndefined()
+    expect(await runtime.run(careless)).toBe(true)
   } finally {
-    if (before === undefined) delete process.env['NODE_ENV']
-    else process.env['NODE_ENV'] = before
+    vi.unstubAllEnvs()
   }
 })

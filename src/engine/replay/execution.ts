@@ -170,7 +170,8 @@ export class Execution implements InTurn {
   give(command: NewCommand, work: unknown, scope: Scope = this.root): CommandPromise {
     if (this.#dropped) return never()
     this.#mustBeInTurn(() => `called ${describeCommand(command)}`)
-    if (this.#outcome !== undefined) return never()
+    // What is broken is set aside, and its code stops here.
+    if (this.#outcome !== undefined || this.#broken !== undefined) return never()
     if (scope.error !== undefined) return this.#refuse(scope.error)
     command.command = ++this.#lastCommand
     const { command: number } = command

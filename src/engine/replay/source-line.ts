@@ -1,9 +1,13 @@
-/** The first line of a stack that is not the engine's own; empty when there is none. */
+/**
+ * The first line of a stack that is not the engine's own, and if possible not of another package;
+ * empty when there is none.
+ */
 export function sourceLine(stack: string): string {
   const own = /[\\/](engine[\\/](replay|context|runtime))[\\/]|\(?node:/
-  const line = stack
+  const lines = stack
     .split('\n')
-    .slice(1)
-    .find((frame) => !own.test(frame))
+    .filter((line) => /^\s+at /.test(line))
+    .filter((line) => !own.test(line))
+  const line = lines.find((one) => !/[\\/]node_modules[\\/]/.test(one)) ?? lines[0]
   return line === undefined ? '' : line.trim()
 }

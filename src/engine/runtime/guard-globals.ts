@@ -1,7 +1,14 @@
-// While code is developed, calls that can never be repeated fail inside a turn, with a pointer to the
-// call that can. In production they are let through: a guard costs a little on every call of anybody.
+// While code is developed, calls that can never be repeated suspend the instance whose code makes them,
+// with a pointer to the call that can. In production they are let through: a guard costs a little on
+// every call of anybody.
+//
+//   G1. Nothing is thrown: a mistake in the code is no error of the workflow, so no `catch`, no
+//       `finally` and no undo of a saga may run for it. The code goes on until it next asks its context
+//       for something, which never answers; its turn is not recorded.
+//   G2. What is called has no effect: no timer is set, nothing is fetched.
 
 import { inTurn } from '../replay/turn.ts'
+import { sourceLine } from '../replay/source-line.ts'
 import { currentExecution } from './strays.ts'
 
 type Call = (...args: never[]) => unknown
@@ -11,19 +18,40 @@ interface Guarded {
   readonly name: string
   readonly called: string
   readonly instead: string
+  /** What a call that is refused returns. */
+  readonly refused: (original: Call) => unknown
 }
 
 const GUARDED: readonly Guarded[] = [
-  guarded(Date, 'now', 'Date.now()', 'ctx.now()'),
-  guarded(Math, 'random', 'Math.random()', 'ctx.random() or ctx.uuid()'),
-  guarded(globalThis, 'setTimeout', 'setTimeout()', 'ctx.sleep()'),
-  guarded(globalThis, 'setInterval', 'setInterval()', 'ctx.sleep() in a loop'),
-  guarded(globalThis, 'setImmediate', 'setImmediate()', 'ctx.sleep(0)'),
-  guarded(globalThis, 'fetch', 'fetch()', 'ctx.step() or an activity'),
+  guarded(Date, 'now', 'Date.now()', 'ctx.now()', (now) => now()),
+  guarded(Math, 'random', 'Math.random()', 'ctx.random() or ctx.uuid()', (random) => random()),
+  guarded(globalThis, 'setTimeout', 'setTimeout()', 'ctx.sleep()', clearedTimer),
+  guarded(globalThis, 'setInterval', 'setInterval()', 'ctx.sleep() in a loop', clearedTimer),
+  guarded(globalThis, 'setImmediate', 'setImmediate()', 'ctx.sleep(0)', clearedImmediate),
+  guarded(globalThis, 'fetch', 'fetch()', 'ctx.step() or an activity', () => new Promise(() => {})),
 ]
 
-function guarded(on: object, name: string, called: string, instead: string): Guarded {
-  return { on: on as Record<string, unknown>, name, called, instead }
+function guarded(
+  on: object,
+  name: string,
+  called: string,
+  instead: string,
+  refused: Guarded['refused'],
+): Guarded {
+  return { on: on as Record<string, unknown>, name, called, instead, refused }
+}
+
+/** A timer that never fires. */
+function clearedTimer(set: Call): unknown {
+  const timer = (set as typeof setTimeout)(() => {}, 1)
+  clearTimeout(timer)
+  return timer
+}
+
+function clearedImmediate(set: Call): unknown {
+  const immediate = (set as typeof setImmediate)(() => {})
+  clearImmediate(immediate)
+  return immediate
 }
 
 let users = 0
@@ -40,14 +68,13 @@ export function guardGlobals(): () => void {
   }
 }
 
-function guard({ on, name, called, instead }: Guarded): () => void {
+function guard({ on, name, called, instead, refused }: Guarded): () => void {
   const original = on[name] as Call
   const replacement = function (this: unknown, ...args: never[]): unknown {
     const execution = currentExecution()
     if (execution !== undefined && inTurn() === execution) {
-      throw new Error(
-        `${execution.label}: ${called} is not the same when the code is repeated; use ${instead}`,
-      )
+      execution.break(misuse(execution.label, called, instead))
+      return refused(original)
     }
     return Reflect.apply(original, this, args)
   }
@@ -58,4 +85,14 @@ function guard({ on, name, called, instead }: Guarded): () => void {
     // Somebody else may have put theirs over ours since.
     if (on[name] === replacement) on[name] = original
   }
+}
+
+function misuse(label: string, called: string, instead: string): Error {
+  const error = new Error(called)
+  const line = sourceLine(error.stack ?? '')
+  const where = line === '' ? '' : `, called ${line}`
+  error.message =
+    `${label}: ${called} is not the same when the code is repeated; use ${instead}${where}. ` +
+    'Fix the code, then resume the instance'
+  return error
 }

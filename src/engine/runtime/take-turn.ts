@@ -33,6 +33,7 @@ export function* takeTurn(
   const turnOfAnother = beginTurn(run)
   if (turnOfAnother !== undefined) yield turnOfAnother
   pulse?.beginTurn(copy.iid)
+  let arrivals: readonly Arrival[] = []
   try {
     copy.at = Math.max(now, copy.at)
     if (copy.past !== undefined) yield* turn.repeat(copy.past, begin)
@@ -45,18 +46,22 @@ export function* takeTurn(
       yield* turn.advance()
     }
     if (copy.reopened) turn.reopen()
-    const arrivals = copy.arrivals
+    arrivals = copy.arrivals
     copy.arrivals = []
     // Before the timers: a message that is there has come in time.
     if (copy.mailbox.size > 0) yield* turn.deliver([...copy.mailbox.keys()])
     for (const arrival of arrivals) if (turn.arrive(arrival)) yield* turn.advance()
     turn.park()
+    if (run.broken !== undefined) throw run.broken
+    if (run.outcome === undefined && run.open.size === 0) throw nothingDurable(copy)
+  } catch (error) {
+    // Nothing of this turn is recorded: what finished is for whoever goes on once it is resumed.
+    copy.arrivals = [...arrivals, ...copy.arrivals]
+    throw error
   } finally {
     pulse?.endTurn()
     endTurn()
   }
-  if (run.broken !== undefined) throw run.broken
-  if (run.outcome === undefined && run.open.size === 0) throw nothingDurable(copy)
   return turn.result()
 }
 
