@@ -277,7 +277,13 @@ export {
   workflow,
   type WorkflowOptions,
 } from './engine/definitions.ts'
-export { ActivityError, ChannelFullError, ConflictError, WorkflowError } from './engine/errors.ts'
+export {
+  ActivityError,
+  ChannelFullError,
+  ConflictError,
+  NotFoundError,
+  WorkflowError,
+} from './engine/errors.ts'
 export type { ActivityOptions, Limit } from './engine/activity-options.ts'
 export type { Registrable } from './engine/registry.ts'
 export { NondeterminismError } from './engine/replay/nondeterminism.ts'

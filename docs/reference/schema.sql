@@ -292,6 +292,9 @@ create function enter_within(p_token text, OUT isolation text)
 create function find(p_ids text, p_count integer)
   returns TABLE(place bigint, iid bigint, id text, name text, version text, execution integer, status smallint, held boolean, scheduled boolean, wake_at bigint, created_at bigint, updated_at bigint, finished_at bigint, output text, report text, parent_iid bigint, parent_id text, parent_execution integer, parent_command integer, on_close smallint, labels text, progress text, mail bigint);
 
+create function find_within(p_id text, OUT answer text)
+  returns text;
+
 create function finish_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_ends smallint[], p_delays bigint[], p_payloads text, p_tokens bigint[] DEFAULT NULL::bigint[], OUT verdicts text, OUT owners integer[])
   returns record;
 
@@ -534,6 +537,9 @@ create function try_lock_name(p_table regclass, p_name text)
 
 create function turns_of(p_iid bigint, p_execution integer)
   returns TABLE(execution integer, number integer, at bigint, first integer, count integer, text text);
+
+create function turns_within(p_iid text, p_execution text, OUT answer text)
+  returns text;
 
 create function unregister(p_runtime integer)
   returns void;

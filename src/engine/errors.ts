@@ -60,6 +60,20 @@ export class ConflictError extends Error {
   }
 }
 
+/** There is no instance with this id: nothing was started under it, or it was removed since. */
+export class NotFoundError extends Error {
+  static {
+    registerErrorClass('NotFoundError', NotFoundError, ['instanceId'])
+  }
+
+  readonly instanceId: string
+
+  constructor(message: string, instanceId: string) {
+    super(message)
+    this.instanceId = instanceId
+  }
+}
+
 /** A channel holds as many messages as it may; nothing was sent. Try again when some are received. */
 export class ChannelFullError extends Error {
   static {

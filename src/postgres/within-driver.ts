@@ -61,7 +61,10 @@ function compiledQuery(sql: string, parameters: readonly string[]): object {
 
 /** Drizzle takes values only inside objects of its own; as text, a statement has to hold them. */
 function withLiterals(text: string, values: readonly string[]): string {
-  return text.replaceAll(/\$(\d+)/g, (_, place: string) => literal(values[Number(place) - 1]!))
+  // A quoted name may hold anything, also what looks like the place of a value.
+  return text.replaceAll(/"(?:[^"]|"")*"|\$(\d+)/g, (found, place?: string) =>
+    place === undefined ? found : literal(values[Number(place) - 1]!),
+  )
 }
 
 // With the E, backslashes mean the same whatever `standard_conforming_strings` says.

@@ -9,9 +9,10 @@
 //   W4. No setting of the transaction is changed, but that its commit waits for the disk.
 
 import { randomUUID } from 'node:crypto'
+import type { InstanceRow } from '../store/instances.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreInTransaction } from '../store/transactions.ts'
-import { toPostAnswers, toVerdicts } from './answers.ts'
+import { toInstances, toPostAnswers, toTurn, toVerdicts } from './answers.ts'
 import { effectsValue } from './effect-values.ts'
 import { storeError } from './errors.ts'
 import { postValues } from './post-values.ts'
@@ -26,6 +27,15 @@ export function withinTransaction(schema: string, tx: unknown, tells: boolean): 
   const inside = new Within(schema, sendThrough(tx))
   const tell = String(tells)
   return {
+    reads: {
+      find: async (ids) => {
+        const rows: (InstanceRow | undefined)[] = []
+        for (const id of ids) rows.push(...toInstances(await inside.read('find_within', [id]), 1))
+        return rows
+      },
+      history: async (iid, execution) =>
+        (await inside.read('turns_within', [String(iid), String(execution)])).map(toTurn),
+    },
     async start(items) {
       const effects = effectsValue({ starts: items, turns: [] })
       return toVerdicts(await inside.call('start_within', [startsValue(items), effects, tell]))
@@ -61,6 +71,12 @@ class Within {
       'in: there is no transaction: it has ended, or was never begun, and this would be committed ' +
         'by itself; give what the callback of transaction() or begin() gets, or a client after "begin"',
     )
+  }
+
+  /** Calls a procedure that only reads: what the transaction did before is visible to it. */
+  async read(procedure: string, values: readonly string[]): Promise<readonly Row[]> {
+    const answer = await this.#ask(procedure, values)
+    return answer === null ? [] : ([JSON.parse(answer)] as (Row | Row[])[]).flat()
   }
 
   async #enter(): Promise<void> {

@@ -25,8 +25,8 @@ export interface StoreInTransaction {
    * has none to give while this transaction is open; of no use any more when it is rolled back.
    */
   numbers?(workflow: WorkflowName | null): Promise<{ readonly iid: Iid; readonly workflow: number }>
-  /** Reads, only where the store itself may not answer while this transaction is open. */
-  readonly reads?: Pick<WorkflowStore, 'find' | 'history'>
+  /** Reads that see what this transaction did before, and never wait for its end. */
+  readonly reads: Pick<WorkflowStore, 'find' | 'history'>
   /** Resolves when the transaction has ended, either way. Only where that can be seen from here. */
   ended?(): Promise<void>
   /** As `WorkflowStore.start`. */

@@ -100,7 +100,7 @@ test.each([
     {
       status: 'running',
       waitingFor: [
-        'a runtime that registers workflow "waits" 1.0.0',
+        'a runtime that registers workflow "waits"',
         'its cancellation (cancelled: why)',
       ],
     },

@@ -158,7 +158,9 @@ describeOnStores('starts', (kind) => {
     await second.send(notes, 'done')
 
     expect(await second.result()).toBe('done')
-    await expect(first.result()).rejects.toThrow('result: the instance was deleted')
+    await expect(first.result()).rejects.toThrow(
+      'result: instance "x" was removed, or lost in a failover of the database',
+    )
     await expect(
       holdfast.start(one, '', { id: 'x', onConflict: 'restart' }),
     ).rejects.toBeInstanceOf(ConflictError)

@@ -246,7 +246,7 @@ describeOnStores('restarts', (kind) => {
       {
         level: 'warn',
         message: expect.stringContaining('is not registered here') as string,
-        data: { workflow: 'unknown', version: '1.0.0' },
+        data: { workflow: 'unknown' },
       },
     ])
     expect(await handle.info()).toMatchObject({ status: 'running' })

@@ -59,14 +59,21 @@ describeOnStores('instances that are set aside', (kind) => {
 
   test('resuming what was not set aside does nothing', async () => {
     await using space = await openSpace(kind)
-    const run = workflow('run', async (_, ctx) => ctx.step('one', () => 1))
+    const release = deferred()
+    const run = workflow('run', async (_, ctx) =>
+      ctx.step('one', async () => {
+        await release.promise
+        return 1
+      }),
+    )
     const holdfast = await space.open(run)
     const handle = await holdfast.start(run)
+
     await handle.resume()
 
+    expect(await handle.info()).toMatchObject({ status: 'running' })
+    release.resolve()
     expect(await handle.result()).toBe(1)
-    await handle.resume()
-    expect(await handle.info()).toMatchObject({ status: 'completed' })
   })
 
   test('who waits for its result is told that it is set aside, and gets the result after it went on', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { channel, stateKey, workflow } from '../../src/index.ts'
+import { channel, NotFoundError, stateKey, workflow } from '../../src/index.ts'
 import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
 
 const word = channel<string>('word')
@@ -25,7 +25,7 @@ describeOnStores('state', (kind) => {
     await instance.result()
     expect(await instance.readState(count)).toBe(2)
     expect(await instance.readState(when)).toBeUndefined()
-    expect(await runtime.get('nobody').readState(count)).toBeUndefined()
+    await expect(runtime.get('nobody').readState(count)).rejects.toThrow(NotFoundError)
   })
 
   test('code that reads, changes and writes sees what it saw, after any restart', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { connect, open, stateKey, workflow } from '../../src/index.ts'
+import { connect, NotFoundError, open, stateKey, workflow } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/store.ts'
 import { eventually } from '../support/engine.ts'
 import { testSchema } from '../support/postgres.ts'
@@ -29,7 +29,7 @@ test.each(['sqlite', 'postgres'])(
 
     await eventually(async () => (await client.get('gone').info()) === undefined)
     expect(await client.get('kept').info()).toMatchObject({ status: 'completed' })
-    expect(await client.get('gone').readState(total)).toBeUndefined()
+    await expect(client.get('gone').readState(total)).rejects.toThrow(NotFoundError)
     expect(await runtime.run(brief, 3, { id: 'gone' })).toBe(3)
   },
 )

@@ -176,7 +176,8 @@ export const recorded = {
       type: 'child',
       command,
       workflow: name,
-      version: '1.0.0',
+      // None is registered: whoever takes it up decides.
+      version: '',
       id,
       input: values.encode(input, 'input'),
       options: JSON.stringify({
@@ -189,7 +190,8 @@ export const recorded = {
       type: 'start',
       command,
       workflow: name,
-      version: '1.0.0',
+      // None is registered: whoever takes it up decides.
+      version: '',
       id,
       input: values.encode(input, 'input'),
       options: '{"onConflict":"return","delayMs":0}',

@@ -57,7 +57,8 @@ export const DRIVERS: readonly (readonly [name: string, open: () => Promise<Plac
 
 /** A place on PostgreSQL. */
 export async function onPostgres(open: (url: string) => Promise<Driver>): Promise<Place> {
-  const database = await testSchema('within')
+  // Its name holds what looks like places of values: no driver may put any there.
+  const database = await testSchema('within $1 $2')
   const { url, schema } = database
   const driver = await open(url)
   await database.query(`create schema "${schema}"`)

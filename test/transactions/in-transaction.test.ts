@@ -6,9 +6,11 @@ import {
   connect,
   type InTransaction,
   message,
+  NotFoundError,
   open as openRuntime,
   workflow,
 } from '../../src/index.ts'
+import { memoryLog } from '../support/workers.ts'
 import { DRIVERS, type Inside, type Place } from './drivers.ts'
 
 const notes = channel<string>('notes', { capacity: 2 })
@@ -134,11 +136,57 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
       { id: 'new' },
       { id: 'new' },
       new ConflictError('start: id "new" exists already (running)', 'new'),
-      new Error('cancel: there is no instance "nobody"'),
+      new NotFoundError('cancel: there is no instance "nobody"', 'nobody'),
     ])
     // None of them has ended the transaction.
     expect(await scene.entries()).toBe(1)
     expect(await scene.client.get('new').info()).toBeDefined()
+  })
+
+  test('an id that exists with another input, or in another workflow, is told of', async () => {
+    await using scene = await openScene(open)
+    const log = memoryLog()
+    const client = connect(scene.store, { log })
+    await client.start(greet, 'Kim', { id: 'before' })
+
+    const [before, same, other] = await scene.transaction(async ({ tx }) => {
+      const holdfast = client.in(tx)
+      await holdfast.start(greet, 'Kim', { id: 'inside' })
+      return [
+        await holdfast.start(greet, 'Ada', { id: 'before' }),
+        await holdfast.start(greet, 'Ada', { id: 'inside' }),
+        await holdfast.start(listen, 1, { id: 'inside' }).catch(thrown),
+      ]
+    })
+    await client.close()
+
+    expect([before, same]).toEqual([{ id: 'before' }, { id: 'inside' }])
+    const message = 'start: this id exists with another input'
+    expect(log.lines.filter(({ level }) => level === 'warn')).toEqual(
+      ['before', 'inside'].map((instanceId) => ({
+        level: 'warn',
+        message,
+        data: { instanceId, workflow: 'greet' },
+      })),
+    )
+    expect(other).toEqual(
+      new ConflictError(
+        'start: id "inside" belongs to workflow "greet", not to "listen"',
+        'inside',
+      ),
+    )
+  })
+
+  test('a start that names no version has none until it is taken up', async () => {
+    await using scene = await openScene(open)
+    await scene.commit((holdfast) => holdfast.start(greet, 'Kim', { id: 'greeter' }))
+    const latest = workflow('greet', { version: '2.0.0' }, async (name: string) => `hi ${name}`)
+
+    const before = await scene.client.get('greeter').info()
+    await using runtime = await openRuntime(scene.store, { register: [greet, latest] })
+
+    expect(before!.version).toBe('')
+    expect(await runtime.get(greet, 'greeter').result()).toBe('hi Kim')
   })
 
   test('a channel that is full refuses, and a key is taken once', async () => {

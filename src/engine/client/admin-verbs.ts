@@ -7,6 +7,7 @@ import { writeEvents } from '../../store/history.ts'
 import type { Post } from '../../store/inbox.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import type { InstanceKeys } from '../log-keys.ts'
+import { ConflictError } from '../errors.ts'
 import { terminatedError } from '../runtime/turn-row.ts'
 import { type ClientCore, hasEnded, noInstance } from './client-core.ts'
 import { resend } from './resend.ts'
@@ -86,7 +87,9 @@ export async function suspend(core: ClientCore, id: string, given: unknown): Pro
 /** Lets an instance that was set aside go on. */
 export async function resume(core: ClientCore, id: string): Promise<void> {
   const { store, clock, runtime } = core.setup
-  const { iid } = await core.existing('resume', id)
+  const row = await core.existing('resume', id)
+  if (hasEnded(row)) throw cannotResume(row)
+  const { iid } = row
   if ((await resend(clock, () => store.resume([id]))) > 0) core.changed(iid)
   runtime?.claimNow()
   core.tell({ kind: 'due', iids: [iid] })
@@ -95,6 +98,14 @@ export async function resume(core: ClientCore, id: string): Promise<void> {
 /** What log lines about an instance begin with. */
 function keysOf({ id, workflow, execution }: InstanceRow): InstanceKeys {
   return { instanceId: id, workflow: workflow.name, execution }
+}
+
+function cannotResume({ id, status }: InstanceRow): ConflictError {
+  return new ConflictError(
+    `resume: instance "${id}" has ended (${status}) and cannot go on; instance.fork({ at }) makes ` +
+      `a new one with its past, and start(…, { onConflict: 'restart' }) begins it anew`,
+    id,
+  )
 }
 
 function checkReason(verb: string, reason: unknown = ''): string {

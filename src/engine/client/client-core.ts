@@ -7,6 +7,7 @@ import { bytesOfStart, MAX_CALL_BYTES } from '../../store/sizes.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { Blocked } from '../blocked.ts'
 import { momentAfter } from '../context/moments.ts'
+import { NotFoundError } from '../errors.ts'
 import { IidPool } from '../runtime/iid-pool.ts'
 import { ClientHearing } from './client-hearing.ts'
 import type { ChangesElsewhere, ClientSetup } from './client-setup.ts'
@@ -182,8 +183,16 @@ export class ClientCore implements Past {
 }
 
 /** The error for an id that nothing was started under. */
-export function noInstance(verb: string, id: string): Error {
-  return new Error(`${verb}: there is no instance "${id}"`)
+export function noInstance(verb: string, id: string): NotFoundError {
+  return new NotFoundError(`${verb}: there is no instance "${id}"`, id)
+}
+
+/** The error for an instance that was removed while somebody waited for it. */
+export function removedInstance(verb: string, id: string): NotFoundError {
+  return new NotFoundError(
+    `${verb}: instance "${id}" was removed, or lost in a failover of the database`,
+    id,
+  )
 }
 
 /** Whether nothing more will happen to an instance. */

@@ -45,5 +45,8 @@ async function readState(core: ClientCore, id: string, given: unknown): Promise<
   const { name: key } = definitionOf('readState', 'state', given)
   await core.open()
   const [text] = await core.setup.store.readState([{ id, key }])
-  return text === undefined ? undefined : core.setup.values.value(text)
+  if (text !== undefined) return core.setup.values.value(text)
+  // A key without a value, or no instance at all?
+  await core.existing('readState', id)
+  return undefined
 }

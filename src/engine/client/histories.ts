@@ -10,6 +10,7 @@ import { ConflictError } from '../errors.ts'
 import type { ClientCore } from './client-core.ts'
 import { exportHistory, readExported } from './exported-history.ts'
 import { historyEvents } from './history-events.ts'
+import { plainErrors } from './plain-errors.ts'
 import type {
   ExportedHistory,
   ExportOptions,
@@ -30,7 +31,7 @@ export async function* history(
 ): AsyncGenerator<HistoryEvent, undefined> {
   const { execution } = resolveOptions('history', given, EXECUTION_OPTION)
   const { turns } = await turnsOfExecution(core, 'history', id, execution)
-  yield* historyEvents(turns, core.setup.values)
+  yield* historyEvents(turns, core.setup.values, plainErrors)
 }
 
 /** An execution as plain data. */

@@ -1,8 +1,8 @@
 // Starts, messages and cancellations in a transaction that the caller commits: they happen with it,
 // or not at all.
 //
-//   T1. What is decided about an instance is decided inside: only there is visible what the same
-//       transaction did before. What is read outside only explains.
+//   T1. What is decided about an instance is decided inside, and what explains it is read inside:
+//       only there is visible what the same transaction did before.
 //   T2. What is asked of one transaction is done in the order of the calls, one after the other.
 //   T3. When it is committed, if ever, only the caller knows. Where its end can be seen, the runtime of
 //       this process is told then; others find what there is to do by themselves.
@@ -164,7 +164,7 @@ async function start(
     switch (verdict!) {
       case 'done': {
         // Under a number that messages wait under, somebody else may have been first.
-        const seed = tries === 1 ? undefined : await seedOf(pastOf(core, inside), iid)
+        const seed = tries === 1 ? undefined : await seedOf(pastOf(inside), iid)
         if (seed === undefined || seed === wanted.seed) return { id }
         await keep(core, inside, wanted, options)
         return { id }
@@ -195,8 +195,8 @@ async function keep(
   { onConflict, send: letter }: ResolvedStart,
 ): Promise<void> {
   const { id, definition } = wanted
-  const past = pastOf(core, inside)
-  // Outside there is none when it was started in this very transaction.
+  const past = pastOf(inside)
+  // There is none only when somebody removed it just now.
   const row = await past.find(id)
   if (row !== undefined) checkSameWorkflow(row, definition)
   if (onConflict === 'error') {
@@ -244,18 +244,17 @@ async function deliver(
     case 'duplicate':
       return
     case 'full':
-      throw await full(pastOf(core, inside), verb, id, about)
+      throw await full(pastOf(inside), verb, id, about)
     case 'ended':
     case 'unknown':
-      throw await gone(pastOf(core, inside), verb, id)
+      throw await gone(pastOf(inside), verb, id)
     case 'locked':
       throw stillLocked(verb, id)
   }
 }
 
-/** Where to read what explains an answer: outside, unless that may wait for this transaction. */
-function pastOf(core: ClientCore, { reads }: StoreInTransaction): Past {
-  if (reads === undefined) return core
+/** Where to read what explains an answer: inside, where what the same transaction did is visible. */
+function pastOf({ reads }: StoreInTransaction): Past {
   return {
     find: async (id) => (await reads.find([id]))[0],
     history: (iid, execution) => reads.history(iid, execution),

@@ -81,15 +81,21 @@ export interface Instance<Out = unknown> {
   terminate(reason?: string): Promise<void>
   /** Sets it aside, whoever runs it, until `resume()`. Messages go on waiting for it. */
   suspend(reason?: string): Promise<void>
-  /** Lets an instance that was set aside go on, after a fix or a pause. Does nothing to others. */
+  /**
+   * Lets a suspended instance go on, after a fix or a pause. Does nothing to one that is not
+   * suspended; one that has ended is a `ConflictError`.
+   */
   resume(): Promise<void>
   /** How it is doing; `undefined` when there is no such instance. */
   info(): Promise<InstanceInfo | undefined>
   /** How it is doing now, and again at each change of status, progress or execution, to its end. */
   watch(options?: { signal?: AbortSignal }): AsyncIterable<InstanceInfo>
-  /** A value that the workflow keeps, also after its end. */
+  /** A value that the workflow keeps, also after its end; `undefined` when it keeps none. */
   readState<T>(key: StateKey<T>): Promise<T | undefined>
-  /** What happened in an execution, in order; by default in the latest. */
+  /**
+   * What happened in an execution, in order; by default in the latest. Errors in it are plain data:
+   * `name`, `message`, `stack`, `cause`, and what else they carry.
+   */
   history(options?: { execution?: number }): AsyncIterable<HistoryEvent>
   /**
    * A new instance with the same past up to an event of the latest execution, which then goes on

@@ -4,7 +4,7 @@ import type { Iid } from '../../store/instances.ts'
 import { DEFAULT_CAPACITY, definitionOf } from '../channels.ts'
 import { WorkflowError } from '../errors.ts'
 import { decodeReply, replyAddress } from '../replies.ts'
-import { type ClientCore, hasEnded } from './client-core.ts'
+import { type ClientCore, hasEnded, removedInstance } from './client-core.ts'
 import type { SendOptions, Wait } from './instance.ts'
 import { full, gone, keyIn, type Message, post, SEND_OPTIONS, stillLocked } from './send.ts'
 import { lookUntil, WAIT_OPTIONS } from './wait.ts'
@@ -98,11 +98,10 @@ async function lookForReply(core: ClientCore, asked: Asked): Promise<string | un
   // It may have answered between the two looks, and then ended.
   const last = await core.reply(address)
   if (last !== undefined) return last
-  const how = row === undefined ? 'was deleted' : `ended (${row.status})`
-  const workflow = row?.workflow.name ?? ''
-  throw new WorkflowError(`request: instance "${id}" ${how} without answering "${name}"`, {
-    instanceId: id,
-    workflow,
-    originalName: 'UnansweredError',
-  })
+  if (row === undefined) throw removedInstance('request', id)
+  const { status, workflow } = row
+  throw new WorkflowError(
+    `request: instance "${id}" ended (${status}) without answering "${name}"`,
+    { instanceId: id, workflow: workflow.name, originalName: 'UnansweredError' },
+  )
 }

@@ -4,7 +4,7 @@ import { resolveOptions } from '../../base/options.ts'
 import type { Ending, Iid, InstanceRow } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
-import { type ClientCore, hasEnded } from './client-core.ts'
+import { type ClientCore, hasEnded, removedInstance } from './client-core.ts'
 import { awaitedRuntime } from './describe-instance.ts'
 import { placeOf } from './info.ts'
 import type { Wait } from './instance.ts'
@@ -115,9 +115,7 @@ async function lookForEnd(
   standstill: Standstill,
 ): Promise<Ending | undefined> {
   const row = await core.look(sought)
-  if (row === undefined) {
-    throw new Error('result: the instance was deleted, or a failover of the database lost it')
-  }
+  if (row === undefined) throw removedInstance('result', standstill.id)
   standstill.saw(row)
   const { status, output } = row
   if (!hasEnded(row) || output === null) return undefined
@@ -127,13 +125,13 @@ async function lookForEnd(
 /** Why what is waited for did not move when somebody last looked. */
 class Standstill {
   readonly #core: ClientCore
-  readonly #id: string
+  readonly id: string
   #words: string | undefined
   #isTold = false
 
   constructor(core: ClientCore, { id }: Sought) {
     this.#core = core
-    this.#id = id
+    this.id = id
   }
 
   saw(row: InstanceRow): void {
@@ -146,7 +144,7 @@ class Standstill {
     if (this.#isTold) return
     this.#isTold = true
     log.warn(
-      { instanceId: this.#id, reason },
+      { instanceId: this.id, reason },
       'result: the instance is set aside, and waited for until it is resumed and ends',
     )
   }

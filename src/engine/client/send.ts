@@ -7,7 +7,7 @@ import { type ChannelDefinition, definitionOf } from '../channels.ts'
 import { checkId } from '../names.ts'
 import { type ChannelFullError, ConflictError } from '../errors.ts'
 import { parse } from '../schema.ts'
-import type { ClientCore, Past } from './client-core.ts'
+import { type ClientCore, type Past, removedInstance } from './client-core.ts'
 import type { SendOptions } from './instance.ts'
 
 /** The options of `SendOptions`. */
@@ -130,5 +130,6 @@ export function stillLocked(verb: string, id: string): StoreError {
 /** The error for an instance that receives nothing any more. */
 export async function gone(past: Past, verb: string, id: string): Promise<Error> {
   const row = await past.find(id)
-  return new ConflictError(`${verb}: instance "${id}" has ended (${row?.status ?? 'deleted'})`, id)
+  if (row === undefined) return removedInstance(verb, id)
+  return new ConflictError(`${verb}: instance "${id}" has ended (${row.status})`, id)
 }

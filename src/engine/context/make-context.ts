@@ -89,6 +89,7 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
       if (typeof code !== 'function') {
         throw new TypeError(`ctx.step "${name}": needs a function, got ${describe(code)}`)
       }
+      checkStepOptions(name, options)
       const work: ActivityWork = {
         name,
         options: mergeActivityOptions(`ctx.step "${name}"`, undefined, options),
@@ -151,6 +152,16 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
     },
   }
   return context as unknown as WorkflowContext
+}
+
+/** Refuses what could have no effect: a step runs where its workflow runs. */
+function checkStepOptions(name: string, options: ActivityOptions | undefined): void {
+  const route = (['tag', 'session'] as const).find((option) => options?.[option] !== undefined)
+  if (route === undefined) return
+  throw new TypeError(
+    `ctx.step "${name}": ${route} is not an option of a step, which always runs in the process of ` +
+      `its workflow; define an activity to run it elsewhere: ctx.run(activity, input, { ${route} })`,
+  )
 }
 
 function runActivity(

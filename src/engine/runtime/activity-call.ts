@@ -44,6 +44,11 @@ export interface Called {
   readonly deadline: number
 }
 
+/** What is called, for messages. */
+export function nameOfCall({ name, step }: Called): string {
+  return step === undefined ? `activity "${name}"` : `step "${name}"`
+}
+
 /** One attempt, and the context that its code is given. What is seldom asked for is made then. */
 export abstract class ActivityCall implements ActivityContext, Attempt {
   readonly called: Called
@@ -118,7 +123,7 @@ export abstract class ActivityCall implements ActivityContext, Attempt {
 
   #heartbeat(details: unknown): void {
     const { values } = this.host
-    const what = `activity "${this.called.name}": ctx.heartbeat`
+    const what = `${nameOfCall(this.called)}: ctx.heartbeat`
     const text = details === undefined ? undefined : values.encode(details, what)
     if (!this.wanted) return
     this.#watchSilence()
@@ -149,12 +154,13 @@ export abstract class ActivityCall implements ActivityContext, Attempt {
   }
 
   #watchSilence(): void {
-    const { heartbeatTimeoutMs: limitMs, name } = this.called
+    const { heartbeatTimeoutMs: limitMs } = this.called
+    const name = nameOfCall(this.called)
     const onSilence = this.#onSilence
     if (limitMs === undefined || onSilence === undefined) return
     this.#silence?.cancel()
     this.#silence = this.host.clock.after(limitMs, () => {
-      onSilence(new TimeoutError(`activity "${name}" gave no heartbeat for ${limitMs} ms`, limitMs))
+      onSilence(new TimeoutError(`${name} gave no heartbeat for ${limitMs} ms`, limitMs))
     })
   }
 

@@ -88,7 +88,7 @@ describe('an attempt', () => {
     expect(end.kind).toBe('failed')
     expect(errorOf(end)).toMatchObject({
       name: 'ActivityError',
-      message: 'activity "work" failed after 3 attempts: no',
+      message: 'step "work" failed after 3 attempts: no',
       activity: 'work',
       attempts: 3,
       originalName: 'RangeError',
@@ -135,7 +135,7 @@ describe('an attempt', () => {
 
     expect(end.kind).toBe('failed')
     expect(errorOf(end)).toMatchObject({
-      message: expect.stringMatching(/^activity "work" failed after 1 attempt: .*its result/),
+      message: expect.stringMatching(/^step "work" failed after 1 attempt: .*its result/),
     })
   })
 
@@ -181,7 +181,7 @@ describe('an attempt', () => {
       expect(end).toMatchObject({ kind: 'retry', delayMs: 1_000 })
       expect(reason).toMatchObject({
         name: 'TimeoutError',
-        message: 'activity "work" took longer than 250 ms',
+        message: 'step "work" took longer than 250 ms',
         afterMs: 250,
       })
       expect(clock.pending).toBe(0)
@@ -231,7 +231,7 @@ describe('an attempt', () => {
 
       expect(at).toBe(400)
       expect(errorOf(end)).toMatchObject({
-        cause: { message: 'activity "work" gave no heartbeat for 400 ms' },
+        cause: { message: 'step "work" gave no heartbeat for 400 ms' },
       })
       expect(call.signal.reason).toMatchObject({ name: 'TimeoutError', afterMs: 400 })
       expect(clock.pending).toBe(0)
@@ -272,7 +272,7 @@ describe('an attempt', () => {
     const { end } = await attempt((ctx) => ctx.heartbeat(() => 1), { number: 3 })
 
     expect(errorOf(end)).toMatchObject({
-      message: expect.stringContaining('activity "work": ctx.heartbeat'),
+      message: expect.stringContaining('step "work": ctx.heartbeat'),
     })
   })
 

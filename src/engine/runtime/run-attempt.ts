@@ -7,7 +7,7 @@ import { ActivityError } from '../errors.ts'
 import { retryDelayMs } from '../retry.ts'
 import { parse } from '../schema.ts'
 import { checkTransaction } from '../transactions.ts'
-import type { ActivityCall, CallHost } from './activity-call.ts'
+import { type ActivityCall, type Called, type CallHost, nameOfCall } from './activity-call.ts'
 
 /** How an attempt ended; values and errors are encoded. */
 export type AttemptEnd =
@@ -74,7 +74,7 @@ function failed(call: ActivityCall, host: AttemptHost, error: unknown): AttemptE
   try {
     return failedEnd(call, host, error)
   } catch (unreadable) {
-    const message = `what activity "${call.called.name}" threw cannot be read`
+    const message = `what ${nameOfCall(call.called)} threw cannot be read`
     return failedEnd(call, host, new Error(message, { cause: unreadable }))
   }
 }
@@ -116,7 +116,7 @@ function limited(
   run: () => unknown,
   late: 'is left' | 'is waited for' = 'is left',
 ): unknown {
-  const { name, timeoutMs, heartbeatTimeoutMs } = call.called
+  const { timeoutMs, heartbeatTimeoutMs } = call.called
   if (timeoutMs === undefined && heartbeatTimeoutMs === undefined) return run()
   let timer: Timer | undefined
   const outOfTime = new Promise<never>((_, reject) => {
@@ -129,7 +129,9 @@ function limited(
     call.watchSilence(end)
     if (timeoutMs === undefined) return
     timer = clock.after(timeoutMs, () =>
-      end(new TimeoutError(`activity "${name}" took longer than ${timeoutMs} ms`, timeoutMs)),
+      end(
+        new TimeoutError(`${nameOfCall(call.called)} took longer than ${timeoutMs} ms`, timeoutMs),
+      ),
     )
   })
   const running = (async () => run())()
@@ -165,7 +167,7 @@ function inputOf({ called }: ActivityCall, { values }: AttemptHost): unknown {
 
 function encode(value: unknown, { called }: ActivityCall, { values }: AttemptHost): string {
   try {
-    return values.encode(value, `activity "${called.name}": its result`)
+    return values.encode(value, `${nameOfCall(called)}: its result`)
   } catch (error) {
     throw new FinalError(error)
   }
@@ -180,7 +182,7 @@ function failedEnd(call: ActivityCall, host: AttemptHost, thrown: unknown): Atte
   const delayMs = final ? undefined : retryDelayMs(called.retry, attempt, error, random)
   // An attempt that could only begin when all is over is none.
   if (delayMs === undefined || host.now() + delayMs >= called.deadline) {
-    return { kind: 'failed', payload: values.encodeError(finalError(called.name, attempt, error)) }
+    return { kind: 'failed', payload: values.encodeError(finalError(called, attempt, error)) }
   }
   return { kind: 'retry', delayMs, error: values.encodeError(error) }
 }
@@ -193,12 +195,12 @@ class FinalError extends Error {
 }
 
 /** A failure crosses as itself; anything else is wrapped, with what was thrown as its cause. */
-function finalError(activity: string, attempts: number, error: unknown): unknown {
+function finalError(called: Called, attempts: number, error: unknown): unknown {
   if (isFailure(error)) return error
   const { name, message } = errorToData(error)
   return new ActivityError(
-    `activity "${activity}" failed after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${message}`,
-    { activity, attempts, originalName: name },
+    `${nameOfCall(called)} failed after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${message}`,
+    { activity: called.name, attempts, originalName: name },
     { cause: error },
   )
 }

@@ -2777,6 +2777,30 @@ $$;
 `,
   },
   {
+    name: 'procedures/find_within',
+    checksum: '5c247233071cc010',
+    sql: `-- find() of one id, as one text of JSON, for transactions of users: through their drivers, answers
+-- have one column of text. Sees what the same transaction did before.
+create or replace function find_within(p_id text, out answer text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  answer := (
+    select json_object_agg(
+      e.key,
+      -- As the wire has truths.
+      case when e.key in ('held', 'scheduled') then left(e.value, 1) else e.value end
+    )
+    from find(p_id, 1) as f
+    cross join lateral json_each_text(row_to_json(f)) as e
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/finish_tasks',
     checksum: 'ada6e979e7bcd9f6',
     sql: `-- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
@@ -7199,6 +7223,27 @@ begin
   where h.iid = p_iid
     and h.execution = p_execution
   order by h.turn;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/turns_within',
+    checksum: '4c250e73456a065b',
+    sql: `-- turns_of(), as one text of JSON: see find_within().
+create or replace function turns_within(p_iid text, p_execution text, out answer text)
+  language plpgsql
+  stable
+  set search_path from current
+as $$
+begin
+  answer := (
+    select json_agg(
+      (select json_object_agg(e.key, e.value) from json_each_text(row_to_json(t)) as e)
+      order by t.number
+    )
+    from turns_of(p_iid::bigint, p_execution::integer) as t
+  );
 end
 $$;
 `,
