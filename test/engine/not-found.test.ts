@@ -45,27 +45,6 @@ describeOnStores('an id that there is no instance of', (kind) => {
     expect(await client.get('nobody').info()).toBeUndefined()
   })
 
-  test('comes to be one while somebody waits for its result or its answer', async () => {
-    await using space = await openSpace(kind)
-    const client = space.connect()
-    await client.start(hello, 'Kim', { id: 'removed' })
-    const waiting = client.get('removed').result({ timeout: '10s' })
-    const asking = client.get('removed').request(ask, 'why?', { timeout: '10s' })
-    const both = Promise.all([waiting, asking].map((one) => one.catch((e: unknown) => e)))
-    await client.start(hello, 'Ada', { id: 'removed', onConflict: 'restart' })
-
-    const [result, answer] = await both
-
-    // Either it was seen to end, or it was gone by then.
-    const gone = new NotFoundError(
-      'result: instance "removed" was removed, or lost in a failover of the database',
-      'removed',
-    )
-    if (result instanceof NotFoundError) expect(result).toEqual(gone)
-    else expect(result).toMatchObject({ name: 'WorkflowError' })
-    expect([NotFoundError.name, 'WorkflowError']).toContain((answer as Error).name)
-  })
-
   test('is one for code in a workflow only where it asks for it by a client', async () => {
     await using space = await openSpace(kind)
     const looks = workflow('looks', async (_: undefined, ctx) => {

@@ -161,11 +161,10 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     await client.close()
 
     expect([before, same]).toEqual([{ id: 'before' }, { id: 'inside' }])
-    const message = 'start: this id exists with another input'
     expect(log.lines.filter(({ level }) => level === 'warn')).toEqual(
       ['before', 'inside'].map((instanceId) => ({
         level: 'warn',
-        message,
+        message: 'start: this id exists with another input',
         data: { instanceId, workflow: 'greet' },
       })),
     )

@@ -156,7 +156,7 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
 
 /** Refuses what could have no effect: a step runs where its workflow runs. */
 function checkStepOptions(name: string, options: ActivityOptions | undefined): void {
-  const route = (['tag', 'session'] as const).find((option) => options?.[option] !== undefined)
+  const route = (['tag', 'session'] as const).find((one) => options?.[one] !== undefined)
   if (route === undefined) return
   throw new TypeError(
     `ctx.step "${name}": ${route} is not an option of a step, which always runs in the process of ` +
