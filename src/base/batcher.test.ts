@@ -92,4 +92,35 @@ describe('a batcher', () => {
     expect(await second).toBe(4)
     expect(batches).toEqual([[1], [2]])
   })
+
+  test('a batch is bounded by bytes; an item that is larger goes alone', async () => {
+    const { batcher, batches, finish } = held({ maxBytes: 10, bytesOf: (n) => n })
+    const results = Promise.all([4, 6, 1, 50, 2, 3].map((n) => batcher.call(n)))
+    await soon()
+    for (let n = 0; n < 4; n++) await finish()
+
+    await results
+    expect(batches).toEqual([[4, 6], [1], [50], [2, 3]])
+  })
+
+  test('what is to blame fails alone, where a batch may be halved', async () => {
+    const poison = new Error('poison')
+    const batcher = new Batcher<number, number>(
+      async (items) => {
+        if (items.includes(3)) throw poison
+        return items
+      },
+      { splitsOn: (error) => error === poison },
+    )
+
+    const results = await Promise.allSettled([1, 2, 3, 4, 5].map((n) => batcher.call(n)))
+
+    expect(results.map((one) => (one.status === 'fulfilled' ? one.value : one.reason))).toEqual([
+      1,
+      2,
+      poison,
+      4,
+      5,
+    ])
+  })
 })

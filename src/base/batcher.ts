@@ -5,6 +5,17 @@ export interface BatchLimits<T> {
   /** A batch is closed when its items are this large together. One that is larger goes alone. */
   readonly maxBytes?: number
   readonly bytesOf?: (item: T) => number
+  /**
+   * Whether a batch that failed like this is run again in halves, so that what is to blame fails
+   * alone: only where nothing of the batch was done. @default never
+   */
+  readonly splitsOn?: (error: unknown) => boolean
+}
+
+interface Waiting<T, R> {
+  readonly item: T
+  readonly resolve: (result: R) => void
+  readonly reject: (error: unknown) => void
 }
 
 /**
@@ -15,7 +26,7 @@ export interface BatchLimits<T> {
 export class Batcher<T, R> {
   readonly #run: (items: readonly T[]) => Promise<readonly R[]>
   readonly #limits: BatchLimits<T>
-  #waiting: { item: T; resolve: (result: R) => void; reject: (error: unknown) => void }[] = []
+  #waiting: Waiting<T, R>[] = []
   #running = false
 
   /** `run` answers one result for each item, in order. A batch that fails, fails all its calls. */
@@ -38,15 +49,23 @@ export class Batcher<T, R> {
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
       const count = countWithin(this.#waiting, this.#limits, ({ item }) => item)
-      const batch = this.#waiting.splice(0, count)
-      try {
-        const results = await this.#run(batch.map(({ item }) => item))
-        batch.forEach(({ resolve }, i) => resolve(results[i]!))
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+      await this.#runBatch(this.#waiting.splice(0, count))
     }
     this.#running = false
+  }
+
+  async #runBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
+    try {
+      const results = await this.#run(batch.map(({ item }) => item))
+      batch.forEach(({ resolve }, i) => resolve(results[i]!))
+    } catch (error) {
+      if (batch.length > 1 && this.#limits.splitsOn?.(error) === true) {
+        const middle = batch.length >> 1
+        await this.#runBatch(batch.slice(0, middle))
+        return this.#runBatch(batch.slice(middle))
+      }
+      for (const { reject } of batch) reject(error)
+    }
   }
 }
 

@@ -158,7 +158,7 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
           command: whole(row, 'first'),
           name: text(row, 'name'),
           replyTo: text(row, 'reply_to'),
-          payload: text(row, 'text'),
+          payload: row['text'] ?? null,
           parked: text(row, 'parked') === 't',
         })
         break

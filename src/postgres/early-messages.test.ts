@@ -184,5 +184,5 @@ async function midCall(
 
 async function payloadsOf({ store }: TestStore, iid: number): Promise<string[]> {
   const [loaded] = await store.load([{ iid, after: 0 }])
-  return loaded!.inbox.map(({ payload }) => payload)
+  return loaded!.inbox.map(({ payload }) => payload!)
 }

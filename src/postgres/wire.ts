@@ -45,7 +45,8 @@ function joined(operation: string, texts: readonly string[], separator: string):
     throw new StoreError(
       'rejected',
       operation,
-      `texts of one call must not be longer than ${MAX_LENGTH} characters together, got ${length}`,
+      `this has ${length} characters, and PostgreSQL takes ${MAX_LENGTH} at once; keep what is so ` +
+        'large elsewhere, and pass on where it is',
     )
   }
   return texts.join(separator)

@@ -15,8 +15,12 @@ export interface InboxRow {
   readonly name: string
   /** Where the answer to a request goes; otherwise empty. */
   readonly replyTo: string
-  /** An encoded value, error, or reason. */
-  readonly payload: string
+  /**
+   * An encoded value, error, or reason. Of messages, those that come first in their channel have it,
+   * up to `MAX_MAIL_BYTES` of each channel and one at the least; `null` for those behind them, which
+   * are read when the ones before are gone.
+   */
+  readonly payload: string | null
   /** Nobody waited for it so far. */
   readonly parked: boolean
 }
@@ -55,6 +59,9 @@ export interface Post {
 
 /** How long messages are kept for an instance that was never started, after the newest of them. */
 export const EARLY_KEPT_MS = 7 * 24 * 3_600_000
+
+/** How much of what waits in a channel is read at once. */
+export const MAX_MAIL_BYTES = 1 << 20
 
 /** How many messages may wait for the start of an instance, in all its channels. */
 export const MOST_EARLY = 10_000

@@ -40,3 +40,8 @@ export class StoreError extends Error {
     return RETRYABLE[this.code]
   }
 }
+
+/** Whether something that was sent is to blame, and nothing was done. */
+export function isRejected(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'rejected'
+}

@@ -50,7 +50,7 @@ test('the code is handed the messages that history says it received, each once',
     }
     const handed = life.executions.flatMap(({ player }) => player.received)
 
-    expect(handed).toEqual(takenMessages(life).map(({ payload }) => values.value(payload)))
+    expect(handed).toEqual(takenMessages(life).map(({ payload }) => values.value(payload!)))
   })
 })
 

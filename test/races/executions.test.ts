@@ -221,7 +221,7 @@ function resultsByCommand(inner: WorkflowStore, under: OpenedStore): WorkflowSto
       for (const { iid, execution, inbox } of waiting) {
         for (const { kind, command, payload } of inbox) {
           if (kind !== 'completed' && kind !== 'failed') continue
-          kept.push({ iid, kind, execution: execution + 1, command, payload })
+          kept.push({ iid, kind, execution: execution + 1, command, payload: payload! })
         }
       }
       const ended = batch.turns.flatMap(({ iid, next }) => (next.kind === 'end' ? [iid] : []))

@@ -4,7 +4,7 @@ import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { News } from '../../store/hints.ts'
 import type { Iid, InstanceRow, WorkflowName } from '../../store/instances.ts'
 import { bytesOfStart, MAX_CALL_BYTES } from '../../store/sizes.ts'
-import { StoreError } from '../../store/store-error.ts'
+import { isRejected, StoreError } from '../../store/store-error.ts'
 import { Blocked } from '../blocked.ts'
 import { momentAfter } from '../context/moments.ts'
 import { NotFoundError } from '../errors.ts'
@@ -53,6 +53,7 @@ export class ClientCore implements Past {
     this.#starts = new Batcher((items) => this.#startAll(items), {
       maxBytes: MAX_CALL_BYTES,
       bytesOf: ({ item }) => bytesOfStart(item),
+      splitsOn: isRejected,
     })
     this.#blocked = new Blocked(
       {

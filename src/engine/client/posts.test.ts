@@ -16,6 +16,19 @@ test('a client tells of what the store does not tell by itself', async () => {
   expect(told).toEqual([{ kind: 'mail', iids: [2] }])
 })
 
+test('a call carries about a megabyte, or one message that is larger', async () => {
+  const { posts, sizes } = scene([])
+  const lengths = [400_000, 400_000, 400_000, 2_000_000, 10]
+
+  await Promise.all(
+    lengths.map((length, n) =>
+      posts.post('a', async () => ({ ...(await message('a', n)()), payload: 'x'.repeat(length) })),
+    ),
+  )
+
+  expect(sizes).toEqual([[400_000], [400_000, 400_000], [2_000_000], [10]])
+})
+
 test('a client tells nothing when the store has told all', async () => {
   const { posts, told } = scene([{ isTold: true }])
 
@@ -45,9 +58,11 @@ function scene(
 ) {
   const told: News[] = []
   const asked: unknown[] = []
+  const sizes: number[][] = []
   const store: Pick<WorkflowStore, 'post'> = {
     async post(given, options) {
       asked.push(options)
+      sizes.push(given.map(({ payload }) => payload.length))
       return given.map(({ iid }, i) => ({ verdict: 'sent', iid, owner: 7, ...more[i] }))
     },
   }
@@ -58,7 +73,7 @@ function scene(
     runtime,
     tell: (news) => void told.push(news),
   })
-  return { posts, told, asked }
+  return { posts, told, asked, sizes }
 }
 
 function message(id: string, iid: number): () => Promise<Post> {

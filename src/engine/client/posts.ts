@@ -12,7 +12,7 @@ import type { Logger } from '../../base/log.ts'
 import type { News } from '../../store/hints.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import { bytesOfPost, MAX_CALL_BYTES } from '../../store/sizes.ts'
-import { StoreError } from '../../store/store-error.ts'
+import { isRejected, StoreError } from '../../store/store-error.ts'
 import { Blocked } from '../blocked.ts'
 import type { ClientSetup, LocalRuntime } from './client-setup.ts'
 import { resend } from './resend.ts'
@@ -52,6 +52,7 @@ export class Posts {
     this.#batches = new Batcher((waiting) => this.#sendAll(waiting), {
       maxBytes: MAX_CALL_BYTES,
       bytesOf: ({ post }) => bytesOfPost(post),
+      splitsOn: isRejected,
     })
     this.#blocked = new Blocked(
       {

@@ -17,7 +17,7 @@ export function waitingFor({
   }
   const asked = inbox.find(({ kind }) => kind === 'cancel')
   if (asked !== undefined && cancellation.length === 0) {
-    cancellation.push(`its cancellation${because({ reason: asked.payload })}`)
+    cancellation.push(`its cancellation${because({ reason: asked.payload! })}`)
   }
   return [...cancellation, ...[...open.values()].map(({ what, since = '' }) => what + since)]
 }

@@ -29,7 +29,7 @@ import { Endings } from './endings.ts'
 import { ForgottenCalls } from './forgotten-calls.ts'
 import { instanceKeys } from '../log-keys.ts'
 import { logEnd, logSuspended } from './log-end.ts'
-import { hasNews } from './next-at-rest.ts'
+import { awaitsUnread, hasNews } from './next-at-rest.ts'
 import type { Outgoing } from './outgoing.ts'
 import { CAREFUL_DEATHS, MOST_DEATHS, PoisonError } from './poison.ts'
 import { readCopy, takeInbox } from './read-copy.ts'
@@ -317,7 +317,7 @@ export class Conductor {
       case 'keep':
         for (const given of result.given) this.#carrier.carryOut(copy, given)
         this.#carrier.watchCleanUp(copy)
-        if (isNew && this.#mayHaveMail(copy)) this.#setup.look([copy.iid])
+        if ((isNew && this.#mayHaveMail(copy)) || awaitsUnread(copy)) this.#setup.look([copy.iid])
         if (this.#scribe.tasks(copy)) return
         if (hasNews(copy)) this.turner.enqueue(copy)
         else this.resting.releaseIfAtRest(copy)

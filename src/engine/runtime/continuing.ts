@@ -62,7 +62,7 @@ export function nextCopy(
   host: ContinueHost,
   makeExecution: (definition: WorkflowDefinition, id: string) => Execution,
 ): Copy {
-  const { iid, id, parent, epoch, mailbox, known, stop } = copy
+  const { iid, id, parent, epoch, mailbox, unread, known, stop } = copy
   const [started] = readEvents(events) as [ReturnType<typeof startedEvent>]
   const { workflow, version, input } = started
   const definition = host.workflow(workflow, version)!
@@ -72,6 +72,7 @@ export function nextCopy(
     generation: execution,
     epoch,
     mailbox,
+    unread,
     known,
     stop,
     // Results were for the last execution; a cancellation is for the instance.

@@ -26,8 +26,8 @@ export interface Arrival {
 export interface Mail {
   readonly inboxId: number
   readonly channel: string
-  /** Encoded. */
-  readonly value: string
+  /** Encoded; `undefined` until it is read, which happens when those before it are gone. */
+  value: string | undefined
   readonly replyTo: string
   /** Whether the store knows that nobody waits for it. */
   parked: boolean
@@ -75,6 +75,8 @@ export interface Copy {
   arrivals: Arrival[]
   /** Messages that no turn has taken yet, by channel, in the order they came. */
   readonly mailbox: Map<string, Mail[]>
+  /** Those of them whose values are not read yet, by the number of their row. */
+  unread: Map<number, Mail> | undefined
   /** Inbox rows that are known here, so that reading them again brings nothing twice. */
   readonly known: KnownRows
   /** That something was sent to it before its start was recorded. */
@@ -196,6 +198,7 @@ export function newCopy({
     past: undefined,
     arrivals: [],
     mailbox: new Map(),
+    unread: undefined,
     known: new KnownRows(),
     hasMail: false,
     held: [],

@@ -22,6 +22,8 @@ export interface Circumstances {
  */
 export function nextAtRest(copy: Copy, { now, closing, impatient }: Circumstances): Next {
   if (copy.arrivals.length > 0 || copy.stop !== undefined) return { kind: 'keep' }
+  // What is parked wakes nobody: whoever takes it over has to look.
+  if (awaitsUnread(copy)) return closing ? { kind: 'release', wakeAt: 0 } : { kind: 'keep' }
   const wakeAt = sleepsUntil(copy, closing)
   if (wakeAt === undefined) return { kind: 'keep' }
   // What owners died with is given back at once: nobody may take it for the cause of the next death.
@@ -78,7 +80,17 @@ export function hasNews({ arrivals, stop, run, mailbox, reopened, stale }: Copy)
   if (arrivals.length > 0 || stale.length > 0 || reopened) return true
   if (stop !== undefined || run.broken !== undefined) return true
   for (const [channel, waiting] of mailbox) {
-    if (run.receiver(channel) !== undefined || waiting.some((mail) => !mail.parked)) return true
+    if (run.receiver(channel) !== undefined && waiting[0]?.value !== undefined) return true
+    if (waiting.some((mail) => !mail.parked)) return true
+  }
+  return false
+}
+
+/** Whether its code waits for a message that is there and has to be read first. */
+export function awaitsUnread({ unread, mailbox, run }: Copy): boolean {
+  if (unread === undefined || unread.size === 0) return false
+  for (const [channel, [first]] of mailbox) {
+    if (first?.value === undefined && run.receiver(channel) !== undefined) return true
   }
   return false
 }

@@ -1,11 +1,17 @@
 // Compares the copies in memory with what the store says this runtime owns. A copy that the store
 // gave to somebody else, or never heard of, is of no use: whatever it sends is refused.
 
-import type { Claim, Standing } from '../../store/claims.ts'
+import type { Claim, Loaded, Standing } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Registry } from '../registry.ts'
 import type { Conductor } from './conductor.ts'
+
+// Until it is known how large they are, a few at a time are read.
+const FIRST_LOADS = 8
+const MAX_LOADS = 64
+// More than this in one answer is too much.
+const MAX_LOAD_BYTES = 8 << 20
 
 /** What this needs of its runtime. */
 export interface OwnershipHost {
@@ -31,6 +37,9 @@ export class Ownership {
   readonly #host: OwnershipHost
   #heldBefore: ReadonlyMap<Iid, Pick<Standing, 'epoch' | 'turn'>> = new Map()
   #nextQuiet = 0
+
+  /** How many instances are read at once. */
+  #loads = FIRST_LOADS
 
   constructor(host: OwnershipHost) {
     this.#host = host
@@ -83,16 +92,21 @@ export class Ownership {
   /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
   async takeOn(runtime: number, claims: readonly Claim[]): Promise<void> {
     const { store, registry, conductor } = this.#host
-    const wanted = claims.map((claim) => ({ claim, kept: conductor.copies.adopt(claim) }))
-    const loaded = await store.load(
-      wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
-    )
-    if (this.#host.isDead(runtime)) return
-    const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
-    for (const { claim, kept } of wanted) {
-      const instance = byIid.get(claim.iid)
-      const definition = instance && registry.workflow(instance.workflow)
-      if (instance && definition) conductor.resume(claim, instance, definition, kept)
+    for (let next = 0; next < claims.length;) {
+      const some = claims.slice(next, next + this.#loads)
+      next += some.length
+      const wanted = some.map((claim) => ({ claim, kept: conductor.copies.adopt(claim) }))
+      const loaded = await store.load(
+        wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
+      )
+      if (this.#host.isDead(runtime)) return
+      this.#loads = loadsAfter(this.#loads, loaded)
+      const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
+      for (const { claim, kept } of wanted) {
+        const instance = byIid.get(claim.iid)
+        const definition = instance && registry.workflow(instance.workflow)
+        if (instance && definition) conductor.resume(claim, instance, definition, kept)
+      }
     }
   }
 
@@ -145,4 +159,14 @@ export class Ownership {
     conductor.copies.forgetReleased()
     return { server, copies: standings.length, lost }
   }
+}
+
+/** How many instances to read at once, after these: fewer when they were large. */
+function loadsAfter(count: number, loaded: readonly Loaded[]): number {
+  let bytes = 0
+  for (const { history, inbox } of loaded) {
+    for (const { events } of history) bytes += events.length
+    for (const { payload } of inbox) bytes += payload?.length ?? 0
+  }
+  return bytes > MAX_LOAD_BYTES ? Math.max(count >> 1, 1) : Math.min(count * 2, MAX_LOADS)
 }

@@ -5,7 +5,7 @@ import type { InboxRow } from '../../store/inbox.ts'
 import type { OpenTask } from '../../store/tasks.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import type { Execution } from '../replay/execution.ts'
-import { type Arrival, type Copy, copyOf, type Stop } from './copy.ts'
+import { type Arrival, type Copy, copyOf, type Mail, type Stop } from './copy.ts'
 
 /** A copy of an instance that was read; with an error when its history cannot be understood. */
 export function readCopy(
@@ -53,20 +53,35 @@ export function takeInbox(
   const open = new Set(tasks.map(({ command }) => command))
   for (const row of inbox) {
     // One for a later execution is for whoever owns that.
-    if (row.execution <= copy.generation && copy.known.add(row.id)) takeRow(copy, row, open)
+    if (row.execution > copy.generation) continue
+    if (!copy.known.add(row.id)) readValue(copy, row)
+    else if (row.kind === 'message') takeMessage(copy, row)
+    else takeRow(copy, row, row.payload!, open)
   }
 }
 
-function takeRow(copy: Copy, row: InboxRow, tasks: ReadonlySet<number>): void {
-  const { id: inboxId, kind, command, name: channel, replyTo, payload, parked } = row
+/** The value of a message that was too far behind when it was read first. */
+function readValue(copy: Copy, { id, payload }: InboxRow): void {
+  const mail = payload === null ? undefined : copy.unread?.get(id)
+  if (mail === undefined) return
+  mail.value = payload!
+  copy.unread!.delete(id)
+}
+
+function takeMessage(copy: Copy, row: InboxRow): void {
+  const { id: inboxId, name: channel, replyTo, payload, parked } = row
+  const mail: Mail = { inboxId, channel, value: payload ?? undefined, replyTo, parked }
+  if (payload === null) (copy.unread ??= new Map()).set(inboxId, mail)
+  const waiting = copy.mailbox.get(channel)
+  if (waiting === undefined) copy.mailbox.set(channel, [mail])
+  else waiting.push(mail)
+}
+
+function takeRow(copy: Copy, row: InboxRow, payload: string, tasks: ReadonlySet<number>): void {
+  const { id: inboxId, kind, command } = row
   switch (kind) {
-    case 'message': {
-      const mail = { inboxId, channel, value: payload, replyTo, parked }
-      const waiting = copy.mailbox.get(channel)
-      if (waiting === undefined) copy.mailbox.set(channel, [mail])
-      else waiting.push(mail)
-      return
-    }
+    case 'message':
+      return takeMessage(copy, row)
     case 'cancel':
       copy.arrivals.push({ event: { type: 'cancelled', reason: payload }, inboxId })
       return

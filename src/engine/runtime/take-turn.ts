@@ -165,8 +165,10 @@ class TurnTaking {
       const waiting = this.#copy.mailbox.get(channel)
       while (waiting !== undefined && waiting.length > 0 && run.outcome === undefined) {
         const command = run.receiver(channel)
-        if (command === undefined) break
-        const { inboxId, value, replyTo } = waiting.shift()!
+        const [{ inboxId, value, replyTo }] = waiting as [Mail]
+        // One that is not read yet is handed out in a later turn: see `awaitsUnread`.
+        if (command === undefined || value === undefined) break
+        waiting.shift()
         const received = { type: 'received', command, value, replyTo } as const
         this.#taken.push(inboxId)
         this.events.push(received)

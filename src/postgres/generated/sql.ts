@@ -4180,7 +4180,7 @@ $$;
   },
   {
     name: 'procedures/load',
-    checksum: '84457ce7f4b1856b',
+    checksum: '5c06cbf8d7f8cdf2',
     sql: `-- Everything needed to run instances: themselves, their parents, the history of their execution
 -- after a certain turn, their inbox, the tasks of their execution. One statement, so that all of it
 -- is of one moment, and without locks.
@@ -4243,7 +4243,15 @@ begin
     union all
     select
       4, 'mail', m.iid, coalesce(m.execution, 0), m.id, null, coalesce(m.command, 0),
-      m.kind::integer, m.payload, coalesce(m.name, ''), null, coalesce(m.reply_to, ''), m.parked
+      m.kind::integer,
+      -- As much of each channel as is read at once; what is behind that comes without its text.
+      case
+        when m.kind <> 3
+          or sum(octet_length(m.payload)) over (partition by m.iid, m.name order by m.id)
+            <= greatest(1048576, octet_length(m.payload))
+          then m.payload
+      end,
+      coalesce(m.name, ''), null, coalesce(m.reply_to, ''), m.parked
     from wanted as w
     join inbox as m on m.iid = w.iid
     union all

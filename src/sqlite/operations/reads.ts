@@ -1,5 +1,5 @@
 import type { Claim, Loaded, Standing, Wanted } from '../../store/claims.ts'
-import type { InboxRow } from '../../store/inbox.ts'
+import { type InboxRow, MAX_MAIL_BYTES } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { lastTurn, turnsAfter } from './history.ts'
@@ -25,6 +25,21 @@ from inbox
 where iid = ?
 order by id`
 
+// Without the texts, which may be more than fits into memory.
+const INBOX_SIZES = `
+select id, kind, execution, command, name, reply_to as replyTo, parked,
+  octet_length(payload) as bytes
+from inbox
+where iid = ?
+order by id`
+
+const PAYLOAD = 'select payload from inbox where iid = ? and id = ?'
+
+interface InboxSize extends Omit<InboxRow, 'parked' | 'payload'> {
+  readonly parked: number
+  readonly bytes: number
+}
+
 /** Reads instances with the history of their current execution and all that waits for them. */
 export function load(tx: Transaction, wanted: readonly Wanted[]): readonly Loaded[] {
   return wanted.flatMap(({ iid, after }) => {
@@ -46,8 +61,25 @@ export function load(tx: Transaction, wanted: readonly Wanted[]): readonly Loade
 }
 
 function inboxOf(tx: Transaction, iid: Iid): readonly InboxRow[] {
+  const sizes = tx.sql(INBOX_SIZES).all(iid) as InboxSize[]
+  if (sizes.length === 0) return []
+  if (sizes.reduce((sum, { bytes }) => sum + bytes, 0) > MAX_MAIL_BYTES) {
+    return partOf(tx, iid, sizes)
+  }
   const rows = tx.sql(INBOX).all(iid) as (Omit<InboxRow, 'parked'> & { parked: number })[]
   return rows.map((row) => ({ ...row, parked: row.parked === 1 }))
+}
+
+/** The texts of as much of each channel as is read at once. */
+function partOf(tx: Transaction, iid: Iid, sizes: readonly InboxSize[]): readonly InboxRow[] {
+  const read = new Map<string, number>()
+  return sizes.map(({ bytes, parked, ...row }) => {
+    const sum = (read.get(row.name) ?? 0) + bytes
+    if (row.kind === 'message') read.set(row.name, sum)
+    const isRead = row.kind !== 'message' || sum <= Math.max(MAX_MAIL_BYTES, bytes)
+    const text = isRead ? (tx.sql(PAYLOAD).get(iid, row.id) as { payload: string }) : null
+    return { ...row, payload: text && text.payload, parked: parked === 1 }
+  })
 }
 
 /** Which of these copies are still what the store has, for this owner. */

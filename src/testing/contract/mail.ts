@@ -1,4 +1,5 @@
-import { type Contract, ending, result, sorted, turnItem, turnRow } from './scene.ts'
+import { message } from './items.ts'
+import { type Contract, ending, idOf, result, sorted, turnItem, turnRow } from './scene.ts'
 
 /** What is sent to instances. */
 export function describeMail({ describe, test, expect, open }: Contract): void {
@@ -18,6 +19,33 @@ export function describeMail({ describe, test, expect, open }: Contract): void {
         { ...row, kind: 'completed', command: 2, payload: 'b' },
       ])
       expect(new Set((await scene.inboxOf(iid)).map(({ id }) => id)).size).toBe(3)
+    })
+
+    test('of each channel about a megabyte is read at once, and one message at the least', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      const sizes = { small: [400_000, 400_000, 400_000, 10], large: [3_000_000, 10] }
+      for (const [name, lengths] of Object.entries(sizes)) {
+        await scene.post(...lengths.map((n) => message(idOf(iid), 'x'.repeat(n), { name })))
+      }
+      await scene.store.send([1, 2].map((command) => result(iid, command, 'y'.repeat(2_000_000))))
+      const readOf = async (channel: string): Promise<(number | undefined)[]> =>
+        (await scene.inboxOf(iid))
+          .filter(({ name }) => name === channel)
+          .map(({ payload }) => payload?.length)
+
+      expect(await readOf('small')).toEqual([400_000, 400_000, undefined, undefined])
+      expect(await readOf('large')).toEqual([3_000_000, undefined])
+      expect(await readOf('')).toEqual([2_000_000, 2_000_000])
+
+      const taken = (await scene.inboxOf(iid))
+        .filter(({ name, payload }) => name !== '' && payload !== null)
+        .map(({ id }) => id)
+      await runtime.turns(turnItem(iid, { turn: turnRow(2), taken }))
+
+      expect(await readOf('small')).toEqual([400_000, 10])
+      expect(await readOf('large')).toEqual([10])
     })
 
     test('the first result of a command wins, also within one call', async () => {

@@ -29,7 +29,7 @@ export function describeSenders({ describe, test, expect, open }: Contract): voi
         inTurn(rounds, (i) => scene.post(message(idOf(iid), `b${i}`), message(idOf(iid), `c${i}`))),
       ])
 
-      const payloads = (await scene.inboxOf(iid)).map(({ payload }) => payload)
+      const payloads = (await scene.inboxOf(iid)).map(({ payload }) => payload!)
       expect(verdicts.flat().filter((verdict) => verdict !== 'done')).toEqual([])
       expect(payloads.filter((payload) => payload.startsWith('a'))).toEqual(
         rounds.map((i) => `a${i}`),

@@ -287,7 +287,7 @@ function describeOthers({ test, expect, open }: Contract): void {
     const outcomes = rounds.map(([a, b]) => [...a, ...b].toSorted().join(' and '))
     const winners = rounds.map(([[verdict]], i) => `${verdict === 'done' ? 'old' : 'new'} ${i}`)
     expect(new Set(outcomes)).toEqual(new Set(['done and gone']))
-    expect((await scene.inboxOf(iid)).map(({ payload }) => payload).toSorted()).toEqual(
+    expect((await scene.inboxOf(iid)).map(({ payload }) => payload!).toSorted()).toEqual(
       winners.map((winner) => `"${winner}"`).toSorted(),
     )
   })
