@@ -517,6 +517,9 @@ create function tell_parents(p_iids bigint[])
 create function tell_tasks(p_activities text[], p_counts integer[], p_pinned boolean[], p_teller integer)
   returns void;
 
+create function tell_within(p_iids bigint[], p_due boolean)
+  returns void;
+
 create function tell_work(p_iids bigint[], p_due boolean, p_teller integer, p_has_room boolean)
   returns void;
 

@@ -5132,7 +5132,7 @@ $$;
   },
   {
     name: 'procedures/post_within',
-    checksum: 'f5d989dcb1f69b80',
+    checksum: '411d2e877673d259',
     sql: `-- post() in a transaction that the user commits; see start_within(). Its answer is JSON of texts.
 create or replace function post_within(
   p_token text,
@@ -5167,7 +5167,7 @@ begin
       'owners', v_posted.owners::text
     );
     if p_tell::boolean then
-      perform tell_work(v_posted.iids, false, 0, false);
+      perform tell_within(v_posted.iids, false);
     end if;
   end if;
 end
@@ -6288,7 +6288,7 @@ $$;
   },
   {
     name: 'procedures/start_within',
-    checksum: 'da7f3939ffae648b',
+    checksum: '80b92f9b7176f162',
     sql: `-- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
 -- the transaction that enter_within() marked with this token, and would commit by itself.
 create or replace function start_within(
@@ -6307,7 +6307,7 @@ begin
   if current_setting('holdfast.within', true) = p_token then
     answer := start_batch(p_starts, p_effects);
     if p_tell::boolean then
-      perform tell_work((split_lists(p_starts, 23))[1]::bigint[], true, 0, false);
+      perform tell_within((split_lists(p_starts, 23))[1]::bigint[], true);
     end if;
   end if;
 end
@@ -6861,6 +6861,26 @@ begin
     ) as heard
     group by heard.recipient
   ) as told;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/tell_within',
+    checksum: '5351bfe14ac1ee3f',
+    sql: `-- tell_work() in a transaction that the user commits. A commit with a NOTIFY fails when the server's
+-- queue of notifications is full, and only the hint may be lost of that: none is sent while half of
+-- the queue is in use. What is told nobody is found by the next tick of a runtime.
+create or replace function tell_within(p_iids bigint[], p_due boolean)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+as $$
+begin
+  if pg_notification_queue_usage() < 0.5 then
+    perform tell_work(p_iids, p_due, 0, false);
+  end if;
 end
 $$;
 `,

@@ -32,7 +32,7 @@ begin
       'owners', v_posted.owners::text
     );
     if p_tell::boolean then
-      perform tell_work(v_posted.iids, false, 0, false);
+      perform tell_within(v_posted.iids, false);
     end if;
   end if;
 end

@@ -16,7 +16,7 @@ begin
   if current_setting('holdfast.within', true) = p_token then
     answer := start_batch(p_starts, p_effects);
     if p_tell::boolean then
-      perform tell_work((split_lists(p_starts, 23))[1]::bigint[], true, 0, false);
+      perform tell_within((split_lists(p_starts, 23))[1]::bigint[], true);
     end if;
   end if;
 end
