@@ -51,6 +51,9 @@ async function openScene(open: () => Promise<Place>): Promise<Scene> {
 
 const ODD = `it's a "quoted" \\n $1 ::text\u0000\u0001 \u{1f600} \\`
 
+/** SQL, wherever it would end up: in a name of a schema that holds `$2`, in text, behind a value. */
+const HOSTILE = [`"; drop table entries; --`, `'; drop table entries; --`, `\\'; select $1, $2`]
+
 describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
   test('what is started, sent and cancelled is there when it is committed', async () => {
     await using scene = await openScene(open)
@@ -60,13 +63,16 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     const started = await scene.commit(async (holdfast) => {
       await holdfast.send('listener', notes, ODD)
       await holdfast.cancel('unwanted', 'not needed')
+      for (const id of HOSTILE) {
+        await holdfast.send(id, notes, id)
+        await holdfast.start(listen, 1, { id, labels: { id } })
+      }
       const options = { id: 'greeter', labels: { for: 'Kim' } }
       await holdfast.start(listen, 2, { id: 'listener', send: message(notes, 'from the start') })
       return holdfast.start(greet, ODD, options)
     })
 
     expect(started).toEqual({ id: 'greeter' })
-    expect(await scene.entries()).toBe(1)
     expect(await client.get('greeter').info()).toMatchObject({
       workflow: 'greet',
       labels: { for: 'Kim' },
@@ -75,6 +81,8 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     expect(await runtime.get(greet, 'greeter').result()).toBe(`hello ${ODD}`)
     expect(await runtime.get(listen, 'listener').result()).toEqual([ODD, 'from the start'])
     await expect(runtime.get('unwanted').result()).rejects.toMatchObject({ reason: 'not needed' })
+    for (const id of HOSTILE) expect(await runtime.get(listen, id).result()).toEqual([id])
+    expect(await scene.entries()).toBe(1)
   })
 
   test('nothing is there when it is rolled back', async () => {
