@@ -9,7 +9,12 @@ const POOL = { connect() {}, on() {}, removeListener() {}, end() {} }
 test('nothing given means the variables of the process and the schema holdfast', () => {
   const source = { url: undefined }
 
-  expect(postgresSettings()).toEqual({ source, schema: 'holdfast', listenTo: source })
+  expect(postgresSettings()).toEqual({
+    source,
+    schema: 'holdfast',
+    listenTo: source,
+    waitForServerMs: 60_000,
+  })
 })
 
 test('hints come through an address of their own, or not at all', () => {
@@ -67,7 +72,7 @@ test.each([
   [
     { conn: 1 },
     'doctor: unknown option "conn", known are ' +
-      'url, pool, schema, notify, listenUrl, metrics, longTransaction',
+      'url, pool, schema, notify, listenUrl, waitForServer, metrics, longTransaction',
   ],
   [{ longTransactions: 1 }, 'doctor: unknown option "longTransactions", did you mean'],
   [{ schema: 'pg_own' }, 'doctor: schema must not start with "pg_", got "pg_own"'],

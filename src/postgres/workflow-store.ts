@@ -28,6 +28,7 @@ import { checkSettings } from './settings.ts'
 import { postgresTaskStore } from './task-store.ts'
 import { attemptLists, interestValues } from './task-values.ts'
 import { transactorOf } from './transact.ts'
+import { waitForServer } from './wait-for-server.ts'
 import { joinTexts, listOf, text, whole, wholes } from './wire.ts'
 import { withinTransaction } from './within.ts'
 
@@ -52,27 +53,34 @@ export function postgresWorkflowStore(
   const transactor = transactorOf(settings, undefined, watch)
   const hints = notifier && postgresHints(notifier, call)
   let opened: Promise<void> | undefined
+  let isClosed = false
+  const prepare = (): Promise<void> =>
+    connections.session('open', async (session) => {
+      await checkSettings(session)
+      await migrate(session, schema)
+    })
 
   return {
     kind: 'postgres',
     hints,
     ...postgresTaskStore(call),
 
-    async open() {
-      opened ??= connections
-        .session('open', async (session) => {
-          await checkSettings(session)
-          await migrate(session, schema)
-        })
-        .catch((error: unknown) => {
-          opened = undefined
-          throw error
-        })
+    async open(around) {
+      const withinMs = settings.waitForServerMs ?? 0
+      opened ??= waitForServer(prepare, {
+        withinMs,
+        log: around?.log,
+        isOver: () => isClosed,
+      }).catch((error: unknown) => {
+        opened = undefined
+        throw error
+      })
       return opened
     },
 
     async close() {
       opened = undefined
+      isClosed = true
       // Hints are no promise: those that do not get through are let go.
       await answered('close', hints?.drain() ?? Promise.resolve(), DRAIN_MS).catch(() => {})
       await Promise.all([connections.close(), transactor.close()])

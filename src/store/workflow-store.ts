@@ -12,6 +12,7 @@
 //       than the separators of `history.ts`.
 //   P7. A store throws `StoreError` and nothing else.
 
+import type { Logger } from '../base/log.ts'
 import type { ImportItem, Termination } from './admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from './claims.ts'
 import type {
@@ -39,8 +40,11 @@ export interface WorkflowStore extends TaskStore {
   /** Why `transact` can never succeed here; `undefined` where it can. */
   readonly withoutTransactions?: string | undefined
 
-  /** Connects and brings the schema up to date. Calling it again is harmless. */
-  open(): Promise<void>
+  /**
+   * Connects and brings the schema up to date. Calling it again is harmless. A store may wait for a
+   * server that is not ready, and then says so in the log.
+   */
+  open(around?: { readonly log: Logger }): Promise<void>
   /** Ends every connection. Later calls fail with `closed`. */
   close(): Promise<void>
 

@@ -81,7 +81,7 @@ export class ClientCore implements Past {
   /** Connects, if that has not happened yet. */
   open(): Promise<void> {
     if (this.#opened === undefined) {
-      this.#opened = this.setup.store.open()
+      this.#opened = this.setup.store.open(this.setup)
       // One that failed is tried again by the next call.
       this.#opened.catch(() => (this.#opened = undefined))
     }

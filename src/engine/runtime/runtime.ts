@@ -273,7 +273,7 @@ export class EngineRuntime implements LocalRuntime {
   /** Registers with the store and begins to work. */
   static async open(setup: RuntimeSetup): Promise<EngineRuntime> {
     const runtime = new EngineRuntime(setup)
-    await setup.store.open()
+    await setup.store.open(setup)
     await runtime.#life.register()
     setup.store.onPromotion?.(() => runtime.#life.setBack())
     runtime.#pulse.start(setup.store)
