@@ -260,6 +260,20 @@ test('a transaction waits for the disk although its session says otherwise', asy
   expect(rows).toEqual([{ value: 'on' }])
 })
 
+test('a claim waits for the disk although its session says otherwise', async () => {
+  await using opened = await openStore()
+  const { runtime, workflows } = await opened.runtime()
+  const session = await opened.database.connect()
+  await session.query('set synchronous_commit to off')
+  await session.query('begin')
+
+  await session.query('select * from claim($1, $2, 1, $3)', [runtime, workflows, []])
+  const { rows } = await session.query(`select current_setting('synchronous_commit') as value`)
+  await session.query('rollback')
+
+  expect(rows).toEqual([{ value: 'on' }])
+})
+
 test('a transaction with an older snapshot than its locks is refused', async () => {
   await using opened = await openStore()
   const { database } = opened

@@ -1007,7 +1007,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '231d8571fb8f3217',
+    checksum: '4b84c3063c21f040',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -1055,6 +1055,8 @@ begin
     return;
   end if;
   state := 'ok';
+  -- An epoch that was lost would be given out twice: see ADR 12.
+  perform be_durable();
   if p_limit < 1 or cardinality(p_workflows) = 0 then
     return;
   end if;

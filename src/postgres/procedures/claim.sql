@@ -45,6 +45,8 @@ begin
     return;
   end if;
   state := 'ok';
+  -- An epoch that was lost would be given out twice: see ADR 12.
+  perform be_durable();
   if p_limit < 1 or cardinality(p_workflows) = 0 then
     return;
   end if;
