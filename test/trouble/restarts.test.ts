@@ -1,5 +1,6 @@
 import { setTimeout as passTime } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Scene } from '../e2e/scene.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { cut, isThere, type Kind, KINDS } from './server-connections.ts'
 import { until, workThrough } from './stage.ts'
@@ -39,6 +40,38 @@ test(
   },
   LIMIT_MS,
 )
+
+test(
+  'a server process that is killed, after which the server restarts all of them, is ridden out',
+  async () => {
+    const waits: number[] = []
+
+    const { findings, instances } = await workThrough(server.url, async ({ scene, worksAgain }) => {
+      await worksAgain()
+      for (let round = 0; round < 3; round++) {
+        process.kill(await serverProcess(scene), 'SIGKILL')
+        waits.push(await worksAgain())
+      }
+    })
+
+    expect(findings).toEqual([])
+    expect(instances).toBeGreaterThan(10)
+    expect(Math.max(...waits)).toBeLessThan(30_000)
+  },
+  LIMIT_MS,
+)
+
+/** A process of the server that serves a connection of ours: one that commits, if there is one. */
+async function serverProcess(scene: Scene): Promise<number> {
+  const [found] = await scene.query(
+    `select pid
+    from pg_stat_activity
+    where application_name = 'holdfast'
+    order by query like '%commit_batch%' desc
+    limit 1`,
+  )
+  return Number(found!['pid'])
+}
 
 test(
   'connections of every kind may be cut, again and again',
