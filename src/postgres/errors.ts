@@ -14,6 +14,7 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
   '0A000': 'busy', // cached plan must not change result type: a new connection plans anew
   '25006': 'unavailable', // read-only transaction: a standby, or a server being failed over
   '25P03': 'connection_lost', // idle in transaction for too long
+  '25P04': 'connection_lost', // transaction_timeout, which ends the session
   '26000': 'busy', // a prepared statement is gone: a new connection prepares it again
   '3D000': 'misconfigured', // no such database
   '3F000': 'misconfigured', // no such schema
@@ -32,6 +33,7 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
   '57P03': 'connection_lost', // starting up or shutting down
   '57P04': 'misconfigured', // database dropped
   '57P05': 'connection_lost', // idle session timeout
+  '72000': 'busy', // snapshot too old
   HF001: 'misconfigured', // our own: the transaction isolation is too strict
   XX001: 'corrupt', // data corrupted
   XX002: 'corrupt', // index corrupted
@@ -43,7 +45,10 @@ const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
   '22': 'rejected', // data exception
   '23': 'rejected', // integrity constraint
   '28': 'misconfigured', // authorization
+  '40': 'busy', // transaction rollback
   '53': 'unavailable', // insufficient resources
+  // What else an operator may do to a session: more with each version of the server.
+  '57': 'connection_lost',
   '54': 'rejected', // program limit exceeded: an id too long for an index
   '58': 'unavailable', // system error: I/O
 }

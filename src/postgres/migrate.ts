@@ -2,6 +2,7 @@ import { backoffMs, resolveBackoff } from '../base/backoff.ts'
 import { systemClock, sleep } from '../base/clock.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Session } from './connections.ts'
+import type { Statement } from './driver.ts'
 import { settingsSql } from './procedure-settings.ts'
 import { quoted } from './schema-name.ts'
 import { FILES, readApplied, type SchemaFiles, schemaState } from './schema-state.ts'
@@ -63,10 +64,21 @@ export async function migrate(
   }
 }
 
+// Whatever the role says, some of which older servers do not know. But a process that stops in the
+// middle keeps nobody waiting for long.
+const NO_TIMEOUTS: Statement = {
+  text: `select set_config(name, case when name like 'idle%' then '60000' else '0' end, true)
+    from pg_settings
+    where name in (
+      'lock_timeout', 'statement_timeout', 'transaction_timeout',
+      'idle_in_transaction_session_timeout'
+    )`,
+}
+
 async function inTransaction(session: Session, schema: string, files: SchemaFiles): Promise<void> {
   await session.query({ text: 'begin isolation level read committed' })
   try {
-    await session.query({ text: 'set local lock_timeout to 0; set local statement_timeout to 0' })
+    await session.query(NO_TIMEOUTS)
     await session.query({
       text: `select pg_advisory_xact_lock(hashtext('holdfast migrate'), hashtext($1))`,
       values: [schema],

@@ -110,7 +110,9 @@ async function run(session: Session, { schema, idleLimitMs, work }: Place): Prom
   const blame = (error: unknown): End => {
     if (isAborted(error)) return { thrown: wentOn(queries.firstError ?? error) }
     // The server would end it the next time, too: so it counts as an attempt.
-    if (parting.of(error) === IDLE_FOR_TOO_LONG) return { thrown: wasIdle(idleLimitMs, error) }
+    const reason = parting.of(error)
+    if (reason === IDLE_FOR_TOO_LONG) return { thrown: wasIdle(idleLimitMs, error) }
+    if (reason === TOOK_TOO_LONG) return { thrown: tookTooLong(error) }
     throw error
   }
   let payload: string
@@ -132,6 +134,7 @@ async function run(session: Session, { schema, idleLimitMs, work }: Place): Prom
 }
 
 const IDLE_FOR_TOO_LONG = '25P03'
+const TOOK_TOO_LONG = '25P04'
 const ABORTED = '25P02'
 
 /**
@@ -192,6 +195,14 @@ function wasIdle(limitMs: number, cause: unknown): Error {
   return new Error(
     `transaction: its code let more than ${limitMs} ms pass without a statement, and the server ` +
       'ended it: do slow work before the transaction, in an activity',
+    { cause },
+  )
+}
+
+function tookTooLong(cause: unknown): Error {
+  return new Error(
+    'transaction: it took longer than the transaction_timeout of its role, and the server ended it: ' +
+      'do slow work before the transaction, in an activity, or raise that setting',
     { cause },
   )
 }
