@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 // Files that take long, though they are short: begun last, they would run alone at the end. Vitest
 // knows that by itself only where it has run before.
 const LONG =
-  /contract\.test\.ts$|bench-smoke|package\.test|order\.test|(e2e|stress|faults|trouble|hygiene)\/|transactions\.test|notifier\/engine/
+  /contract\.test\.ts$|bench-smoke|package\.test|order\.test|(e2e|leaks|stress|faults|trouble|hygiene)\/|transactions\.test|notifier\/engine/
 
 const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId)
 

@@ -1,10 +1,12 @@
-// Does things some hundred thousand times and watches the heap and what keeps the process alive:
+// Does things some hundred thousand times and watches heap, handles, listeners and ticks:
 // `npm run leaks -- [--times 200000] [name of a load] …`. Ends with 1 when something is left behind.
 
 import { parseArgs } from 'node:util'
 import { QUEUE_LOADS } from './queue-loads.ts'
-import { watchLoad } from './watch.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { leaksIn, watchLoad } from './watch.ts'
 import { WORKER_LOADS } from './worker-loads.ts'
+import { workflowLoads } from './workflow-loads.ts'
 
 const ROUNDS = 8
 
@@ -14,19 +16,29 @@ const { values, positionals } = parseArgs({
 })
 const say = (line: string): boolean => process.stdout.write(`${line}\n`)
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
-const loads = [...WORKER_LOADS, ...QUEUE_LOADS].filter(({ name }) => {
+let server: PostgresServer | undefined
+const serverUrl = async (): Promise<string> => (server ??= await startPostgres()).url
+const all = [...WORKER_LOADS, ...QUEUE_LOADS, ...workflowLoads(serverUrl)]
+const loads = all.filter(({ name }) => {
   return positionals.length === 0 || positionals.some((wanted) => name.includes(wanted))
 })
+// By way of exit, so that nothing started here stays behind.
+process.once('SIGINT', () => process.exit(130))
+process.once('SIGTERM', () => process.exit(143))
 
 for (const { name, open, share, maxBytesEach } of loads) {
   // The first round does not count.
   const timesPerRound = Math.ceil((Number(values.times) * share) / (ROUNDS + 1))
-  const { first, last, bytesEach } = await watchLoad(open, { rounds: ROUNDS, timesPerRound })
-  const isLeaking = bytesEach > maxBytesEach || last.handles > first.handles + 2
+  const findings = await watchLoad(open, { rounds: ROUNDS, timesPerRound })
+  const { first, last, bytesEach } = findings
+  const leaks = leaksIn(findings, maxBytesEach)
   say(
     `${name}, ${timesPerRound * (ROUNDS + 1)} times: heap ${megabytes(first.heapBytes)} to ` +
       `${megabytes(last.heapBytes)}, ${bytesEach.toFixed(1)} bytes each, ` +
-      `handles ${first.handles} to ${last.handles}${isLeaking ? ' LEAK' : ''}`,
+      `handles ${first.handles} to ${last.handles}, listeners ${first.listeners} to ` +
+      `${last.listeners}, ticks a round ${first.ticks} to ${last.ticks}` +
+      (leaks.length === 0 ? '' : ` LEAK: ${leaks.join('; ')}`),
   )
-  if (isLeaking) process.exitCode = 1
+  if (leaks.length > 0) process.exitCode = 1
 }
+await server?.remove()

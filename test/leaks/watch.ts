@@ -1,5 +1,5 @@
-// Whether a load leaves something behind: the heap after a collection, and what keeps the process
-// alive, are as before however much was done.
+// Whether a load leaves something behind: the heap after a collection, what keeps the process alive and
+// listeners are as before however much was done, and the same does not cost more ticks.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -8,6 +8,16 @@ import { runInNewContext } from 'node:vm'
 export interface Load extends AsyncDisposable {
   /** Does it so many times. */
   run(times: number): Promise<void>
+  /** What it can count beside what the process shows. */
+  counts?(): Counts
+}
+
+/** What a load counts. */
+export interface Counts {
+  /** On what outlives a single time: a signal, a pool, the process. */
+  readonly listeners: number
+  /** Ticks of runtimes since this was last asked for. */
+  readonly ticks: number
 }
 
 /** How to begin with a load. */
@@ -24,7 +34,7 @@ export interface NamedLoad {
 }
 
 /** What a process holds. */
-export interface Holdings {
+export interface Holdings extends Counts {
   /** After a collection: JavaScript, and what it holds outside of its heap. */
   readonly heapBytes: number
   /** Timers, sockets, threads and files: whatever can keep the process alive. */
@@ -52,10 +62,10 @@ export async function watchLoad(
 ): Promise<Findings> {
   await using load = await open()
   await load.run(timesPerRound)
-  const readings: Holdings[] = [await holdings()]
+  const readings: Holdings[] = [await holdings(load)]
   for (let round = 0; round < rounds; round++) {
     await load.run(timesPerRound)
-    readings.push(await holdings())
+    readings.push(await holdings(load))
   }
   const first = readings[0]!
   const last = readings.at(-1)!
@@ -65,15 +75,29 @@ export async function watchLoad(
   return { first, last, bytesEach: middle / timesPerRound }
 }
 
+/** What has grown; empty when nothing has. */
+export function leaksIn({ first, last, bytesEach }: Findings, maxBytesEach: number): string[] {
+  const leaks: string[] = []
+  if (bytesEach > maxBytesEach) leaks.push(`${bytesEach.toFixed(1)} bytes each`)
+  if (last.handles > first.handles + 2) leaks.push(`handles ${first.handles} to ${last.handles}`)
+  if (last.listeners > first.listeners + 2) {
+    leaks.push(`listeners ${first.listeners} to ${last.listeners}`)
+  }
+  if (last.ticks > 10 + 1.5 * first.ticks) leaks.push(`ticks ${first.ticks} to ${last.ticks}`)
+  return leaks
+}
+
 /** What the process holds now. */
-async function holdings(): Promise<Holdings> {
+async function holdings(load: Load): Promise<Holdings> {
   // What was just ended may need a round or two to be gone.
   for (let i = 0; i < 3; i++) {
     await new Promise((resolve) => setImmediate(resolve))
     collect()
   }
   const { heapUsed, external } = process.memoryUsage()
-  return { heapBytes: heapUsed + external, handles: process.getActiveResourcesInfo().length }
+  const { listeners, ticks } = load.counts?.() ?? { listeners: 0, ticks: 0 }
+  const handles = process.getActiveResourcesInfo().length
+  return { heapBytes: heapUsed + external, handles, listeners, ticks }
 }
 
 let collectNow: (() => void) | undefined
