@@ -186,6 +186,22 @@ describe('the default log', () => {
     expect(lines[1]).toMatch(/ warn: {2}worker="w" err="TypeError: no\\n {4}at /)
   })
 
+  test('leaves its own lines and those of Node out of a stack that has others', async () => {
+    const lines = await linesOfChild(`
+      const own = '    at g (file://' + process.cwd() + '/x.ts:1:1)'
+      const node = '    at node:internal/process:1:1'
+      const err = new Error('no')
+      err.stack = ['Error: no', '    at f (/app/main.js:1:1)', own, node].join('\\n')
+      log.error({ err })
+      err.stack = ['Error: no', own, node].join('\\n')
+      log.error({ err })
+    `)
+
+    const [others, none] = lines.map((line) => line.slice(line.indexOf('err=')))
+    expect(others).toBe(String.raw`err="Error: no\n    at f (/app/main.js:1:1)"`)
+    expect(none).toMatch(/at g \(.*at node:internal/)
+  })
+
   test('writes one line for anything and never throws', async () => {
     const lines = await linesOfChild(`
       const cyclic = {}

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { having } from './options.ts'
 import { catchRejection } from './thenable.ts'
 
@@ -68,9 +69,23 @@ function details(data: object): string {
 
 function render(value: unknown): string {
   try {
-    if (value instanceof Error) return JSON.stringify(value.stack ?? String(value))
+    if (value instanceof Error) return JSON.stringify(shortStack(value) ?? String(value))
     return JSON.stringify(value) ?? String(value)
   } catch {
     return '(cannot be shown)'
   }
+}
+
+// Not there in a bundle, where no file tells whose a line is.
+const OWN = import.meta.dirname === undefined ? undefined : dirname(import.meta.dirname)
+
+/** A stack without the lines of this package and of Node itself, unless there are no others. */
+function shortStack({ stack }: Error): string | undefined {
+  if (stack === undefined || OWN === undefined) return stack
+  const lines = stack.split('\n')
+  const isOwn = (line: string): boolean => line.includes(OWN) || /[ (]node:/.test(line)
+  const frames = lines.filter((line) => /^\s+at /.test(line))
+  const hidden = new Set(frames.filter(isOwn))
+  if (hidden.size === new Set(frames).size) return stack
+  return lines.filter((line) => !hidden.has(line)).join('\n')
 }

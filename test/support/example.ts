@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TSX = import.meta.resolve('tsx')
@@ -52,6 +53,11 @@ export async function runExample(
 
 /** How a process ends that did what it should. */
 export const WELL = { code: 0, signal: null, errors: '' } as const
+/** What a process says on stderr of an instance that fails: log lines about it, and nothing else. */
+export function linesAbout(id: string): unknown {
+  return expect.stringMatching(new RegExp(`^(.* instanceId="${id}" .*\\n)+$`))
+}
+
 /** How a process ends that was killed. */
 export const KILLED = { code: null, signal: 'SIGKILL', errors: '' } as const
 

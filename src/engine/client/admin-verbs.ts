@@ -47,6 +47,7 @@ export async function terminateRow(
   core: ClientCore,
   row: InstanceRow,
   reason: string,
+  level: 'info' | 'warn' = 'warn',
 ): Promise<void> {
   if (hasEnded(row)) return
   const { store, values, clock, log, runtime } = core.setup
@@ -57,7 +58,7 @@ export async function terminateRow(
     events: writeEvents([{ type: 'ended', status: 'terminated' }]),
   }
   const [isEnded] = await resend(clock, () => store.terminate([termination]))
-  if (isEnded === true) log.warn({ ...keysOf(row), reason }, 'workflow terminated')
+  if (isEnded === true) log[level]({ ...keysOf(row), reason }, 'workflow terminated')
   runtime?.recall([iid])
   core.changed(iid)
   // Whoever owns the parent, it has mail now, and so may children have, who are not known here.

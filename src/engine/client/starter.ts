@@ -157,7 +157,7 @@ async function mayKeep(
     case 'error':
       throw new ConflictError(`start: id "${id}" exists already (${row.status})`, id)
     case 'restart':
-      await terminateRow(core, row, 'it is restarted')
+      await terminateRow(core, row, 'restarted', 'info')
       await resend(core.setup.clock, () => core.setup.store.remove([id]))
       return false
     case 'return': {
