@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type SqliteSettings, sqliteSettings } from '../../src/sqlite/options.ts'
@@ -125,4 +125,12 @@ export function postItem(id: string, given: Partial<Post> = {}): Post {
     iid: 0,
     ...given,
   }
+}
+
+/** The modes of all files in a folder, by name. */
+export function modesIn(folder: string): Record<string, string> {
+  const names = readdirSync(folder)
+  return Object.fromEntries(
+    names.map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
+  )
 }
