@@ -6318,10 +6318,13 @@ $$;
   },
   {
     name: 'procedures/stranded',
-    checksum: 'ef586eaebbe3b1dc',
+    checksum: '8e9c9c6cc8461529',
     sql: `-- Unowned instances of these workflows that wait for activities other than those named, a few of
 -- them. A runtime knows the activities that it was given, and those that its workflows have called
 -- so far; what waits for any other may be in its code all the same.
+--
+-- Only who knows an activity makes its tasks ready when their time has come, or takes them from who is
+-- silent: so those are looked for here as they stand.
 create or replace function stranded(p_workflows integer[], p_named text[])
   returns bigint[]
   language plpgsql
@@ -6337,33 +6340,70 @@ as $$
 #variable_conflict use_column
 declare
   v_most constant integer := 16;
+  v_clock constant bigint := now_ms();
   v_activity text := '';
   v_found bigint[] := '{}';
 begin
   loop
     -- From one activity to the next, over all tasks between them.
-    v_activity := (
-      select t.activity
-      from tasks as t
-      where t.activity > v_activity collate "C"
-        and t.held_by is null
-        and t.visible_at is null
-        and t.lane is not null
-      order by t.activity
-      limit 1
+    v_activity := least(
+      (
+        select t.activity
+        from tasks as t
+        where t.activity > v_activity collate "C"
+          and t.held_by is null
+          and t.visible_at is null
+          and t.lane is not null
+        order by t.activity
+        limit 1
+      ) collate "C",
+      (
+        select t.activity
+        from tasks as t
+        where t.activity > v_activity collate "C"
+          and t.visible_at is not null
+        order by t.activity
+        limit 1
+      ) collate "C",
+      (
+        select t.activity
+        from tasks as t
+        where t.activity > v_activity collate "C"
+          and t.beat_until is not null
+        order by t.activity
+        limit 1
+      ) collate "C"
     );
     exit when v_activity is null;
     continue when v_activity = any (p_named);
     v_found := v_found || array(
       select distinct waiting.iid
       from (
-        select t.iid
-        from tasks as t
-        where t.activity = v_activity collate "C"
-          and t.held_by is null
-          and t.visible_at is null
-          and t.lane is not null
-        limit 1000
+        (
+          select t.iid
+          from tasks as t
+          where t.activity = v_activity collate "C"
+            and t.held_by is null
+            and t.visible_at is null
+            and t.lane is not null
+          limit 1000
+        )
+        union all
+        (
+          select t.iid
+          from tasks as t
+          where t.activity = v_activity collate "C"
+            and t.visible_at <= v_clock
+          limit 1000
+        )
+        union all
+        (
+          select t.iid
+          from tasks as t
+          where t.activity = v_activity collate "C"
+            and t.beat_until <= v_clock
+          limit 1000
+        )
       ) as waiting
       cross join lateral (
         select

@@ -6,20 +6,33 @@ import type { Transaction } from '../database.ts'
 
 const MOST = 16
 
+// Which tasks can be had, each by the index that has them. Only who knows an activity makes its tasks
+// ready when their time has come, or takes them from who is silent: so those are looked for as they
+// stand.
+const READY = 'held_by is null and visible_at is null and deaths < 2'
+const CAREFUL = 'held_by is null and visible_at is null and deaths >= 2'
+const DELAYED = 'visible_at is not null'
+const SILENT = 'beat_until is not null'
+
+const nextOf = (which: string): string =>
+  `select min(activity) as activity from tasks where ${which} and activity > ?`
+
 const NEXT_ACTIVITY = `
 select min(activity) as activity
-from tasks
-where held_by is null and visible_at is null and deaths < 2 and activity > ?`
+from (${[READY, CAREFUL, DELAYED, SILENT].map(nextOf).join(' union all ')})`
+
+const iidsOf = (which: string): string => `select iid from tasks where activity = ? and ${which}`
 
 // A cross join is done in the order written: from the few tasks to the runs.
 const UNOWNED = `
-select distinct tasks.iid as iid
-from tasks cross join runs on runs.iid = tasks.iid
-where tasks.activity = ?
-  and tasks.held_by is null
-  and tasks.visible_at is null
-  and tasks.deaths < 2
-  and runs.owner is null
+select distinct waiting.iid as iid
+from (
+  ${[READY, CAREFUL, `${DELAYED} and visible_at <= ?`, `${SILENT} and beat_until <= ?`]
+    .map(iidsOf)
+    .join(' union all ')}
+) as waiting
+cross join runs on runs.iid = waiting.iid
+where runs.owner is null
   and runs.held = 0
   and runs.workflow in (select value from json_each(?))
 limit ${MOST}`
@@ -34,11 +47,16 @@ export function stranded(
   const found: Iid[] = []
   let activity: string | null = ''
   while (found.length < MOST) {
-    const next = tx.sql(NEXT_ACTIVITY).get(activity) as { activity: string | null }
+    const after: string = activity
+    const next = tx.sql(NEXT_ACTIVITY).get(after, after, after, after) as {
+      activity: string | null
+    }
     activity = next.activity
     if (activity === null) break
     if (known.has(activity)) continue
-    const rows = tx.sql(UNOWNED).all(activity, JSON.stringify(workflows)) as { iid: Iid }[]
+    const ours = JSON.stringify(workflows)
+    const given = [activity, activity, activity, tx.now, activity, tx.now, ours]
+    const rows = tx.sql(UNOWNED).all(...given) as { iid: Iid }[]
     for (const { iid } of rows) found.push(iid)
   }
   return found

@@ -1,6 +1,6 @@
 import type { TickAnswer } from '../../store/runtimes.ts'
 import type { ServedTags, TaskInterest } from '../../store/tasks.ts'
-import { type Actor, alive, type Contract, PAST_LEASE_MS, turnItem } from './scene.ts'
+import { type Actor, alive, type Contract, PAST_LEASE_MS, type Scene, turnItem } from './scene.ts'
 import {
   asking,
   attemptAt,
@@ -251,4 +251,52 @@ function describeStranded({ test, expect, open }: Contract): void {
     expect((await other.claim({ hinted: [kept, left] })).claims).toMatchObject([{ iid: left }])
     expect(await strandedBy(can([]))).toEqual([])
   })
+
+  for (const [what, abandon] of Object.entries(ABANDONED)) {
+    test(`so is one whose task ${what}, when it can be had`, async () => {
+      await using scene = await open()
+      const owner = await scene.runtime()
+      const other = await scene.otherRuntime()
+      const left = await asking(owner, [newTask(1, { activity: 'pack' })])
+      await owner.turns(turnItem(left, { next: { kind: 'release', wakeAt: null } }))
+      const strandedBy = async (tasks: TaskInterest): Promise<readonly number[]> =>
+        alive(await other.tick(other.workflows, { tasks })).stranded
+
+      await abandon(scene, owner, other)
+
+      expect(await strandedBy(can([]))).toEqual([left])
+      expect(await strandedBy(can(['pack']))).toEqual([])
+    })
+  }
+
+  test('one whose task waits for a later time is not named yet', async () => {
+    await using scene = await open()
+    const owner = await scene.runtime()
+    const other = await scene.otherRuntime()
+    const left = await asking(owner, [newTask(1, { activity: 'pack' })])
+    await finish(owner, retried(await heldOne(owner, PACK), 600_000))
+    await owner.turns(turnItem(left, { next: { kind: 'release', wakeAt: null } }))
+
+    expect(alive(await other.tick(other.workflows, { tasks: can([]) })).stranded).toEqual([])
+  })
+}
+
+const PACK = { activities: ['pack'] }
+
+/** Ways in which a task is left alone, but can be had by whoever knows its activity. */
+const ABANDONED: Record<string, (scene: Scene, owner: Actor, other: Actor) => Promise<void>> = {
+  'waited for its next attempt': async (scene, owner) => {
+    await finish(owner, retried(await heldOne(owner, PACK), 1_000))
+    await scene.under.advance(1_001)
+  },
+  'gives no sign of life any more': async (scene, owner) => {
+    await beat(owner, beatOf(await heldOne(owner, PACK), { silentMs: 1_000 }))
+    await scene.under.advance(1_001)
+  },
+  'was held by two that died': async (scene, _, other) => {
+    for (const victim of [await scene.runtime(), await scene.runtime()]) {
+      await heldOne(victim, PACK)
+      await bury(scene, victim, other)
+    }
+  },
 }
