@@ -88,22 +88,25 @@ export class Database {
    * Does reads and writes in one transaction, which is on disk when this returns. One that need not
    * be `durable` is there with the next that is; until then power loss may undo it.
    *
-   * `work` may be called several times when the file is locked, always on a clean slate.
+   * `work` may be called several times when the file is locked, always on a clean slate. After
+   * `busyMs` of that it throws `busy`.
    */
   write<T>(
     operation: string,
     clockOffsetMs: number,
     work: (tx: Transaction) => T,
     durable = true,
+    busyMs = this.#settings.busyMs,
   ): T {
     if (this.#isLost) throw this.#lost(operation)
     const isSynced = durable && this.#settings.durability === 'fsync'
     this.#syncCommits(isSynced)
     const transact = (): T => {
-      const result = this.#transact('begin immediate', operation, () => {
+      const inside = (): T => {
         if (isSynced) this.#checkpointer.makeRoom()
         return work(this.#transaction(clockOffsetMs))
-      })
+      }
+      const result = this.#transact('begin immediate', operation, inside, busyMs)
       this.#checkWal(operation)
       return result
     }
@@ -162,8 +165,13 @@ export class Database {
   // A deferred transaction that begins to write fails where an immediate one would have waited
   // (SQLITE_BUSY_SNAPSHOT), so writers always begin immediate. Nothing here awaits: a transaction
   // never outlives its call.
-  #transact<T>(begin: 'begin' | 'begin immediate', operation: string, work: () => T): T {
-    return untilFree(operation, this.#settings.busyMs, () => {
+  #transact<T>(
+    begin: 'begin' | 'begin immediate',
+    operation: string,
+    work: () => T,
+    busyMs = this.#settings.busyMs,
+  ): T {
+    return untilFree(operation, busyMs, () => {
       this.sql(begin).run()
       try {
         const result = work()

@@ -5,6 +5,7 @@ import { look } from './operations/look.ts'
 import { unregister } from './operations/runtimes.ts'
 import { suspend } from './operations/suspend.ts'
 import { finishTasks } from './operations/task-results.ts'
+import { MOMENT_MS } from './waiting-writes.ts'
 
 /** Leases that are looked after between the operations of the thread that has the file open. */
 export class Leases {
@@ -43,8 +44,15 @@ export class Leases {
 function leaseStore(opened: () => Database): LeaseStore {
   return {
     renewLease: async (runtime, leaseMs) =>
-      // It need not survive power loss: no runtime does.
-      opened().write('sqlite renewLease', 0, (tx) => renewLease(tx, runtime, leaseMs), false),
+      // It need not survive power loss: no runtime does. It is tried again soon, so that reads need not
+      // wait for it while the file is locked.
+      opened().write(
+        'sqlite renewLease',
+        0,
+        (tx) => renewLease(tx, runtime, leaseMs),
+        false,
+        MOMENT_MS,
+      ),
     endLease: async (runtime) =>
       opened().write('sqlite endLease', 0, (tx) => endLease(tx, runtime), false),
     look: async (iids) => opened().read('sqlite look', 0, (tx) => look(tx, iids)),

@@ -8,10 +8,16 @@ export function perform(
   operation: OperationName,
   args: readonly unknown[],
   clockOffsetMs: number,
+  busyMs?: number,
 ): unknown {
   const wanted = OPERATIONS[operation] as Operation<unknown[], unknown>
   const name = `sqlite ${operation}`
   const work = (tx: Transaction): unknown => wanted.run(tx, ...args)
   if (wanted.mode === 'read') return database.read(name, clockOffsetMs, work)
-  return database.write(name, clockOffsetMs, work, wanted.isDurable?.(...args))
+  return database.write(name, clockOffsetMs, work, wanted.isDurable?.(...args), busyMs)
+}
+
+/** Whether an operation of the table writes. */
+export function isWrite(operation: string): operation is OperationName {
+  return operation in OPERATIONS && OPERATIONS[operation as OperationName].mode === 'write'
 }

@@ -6,9 +6,11 @@ import { Database } from './database.ts'
 import { Leases } from './leases.ts'
 import type { OperationName } from './operations/table.ts'
 import type { SqliteSettings } from './options.ts'
-import { perform } from './perform.ts'
+import { isWrite, perform } from './perform.ts'
+import { StoreError } from '../store/store-error.ts'
 import { toStoreError } from './sqlite-error.ts'
 import { type Request, type Response, storeErrorToData } from './thread-protocol.ts'
+import { WaitingWrites } from './waiting-writes.ts'
 
 const port = parentPort!
 const settings = workerData as SqliteSettings
@@ -17,25 +19,54 @@ let database: Database | undefined
 const leases = new Leases(opened)
 const changes = new Changes(opened, () => port.postMessage({ changed: true } satisfies Response))
 
+const writes = new WaitingWrites(settings.busyMs)
+
 port.on('message', (request: Request) => {
-  port.postMessage(answer(request))
+  if (isWrite(request.operation)) write(request, request.operation)
+  else port.postMessage(answer(request, () => dealWith(request)))
   if (request.operation === 'close') port.close()
   else database?.tidy()
 })
 
-function answer(request: Request): Response {
-  const { number, operation } = request
+function answer({ number, operation }: Request, work: () => unknown): Response {
   try {
-    return { number, result: dealWith(request) }
+    return { number, result: work() }
   } catch (thrown) {
     return { number, error: storeErrorToData(toStoreError(`sqlite ${operation}`, thrown)) }
   }
+}
+
+/** Answers when it is done; others do not wait for it as long as the file is locked. */
+function write(request: Request, operation: OperationName): void {
+  const { args, clockOffsetMs } = request
+  writes.add({
+    attempt(waitMs) {
+      let locked: StoreError | undefined
+      const response = answer(request, () => {
+        try {
+          return perform(opened(), operation, args, clockOffsetMs, waitMs)
+        } catch (error) {
+          if (error instanceof StoreError && error.code === 'busy') locked = error
+          throw error
+        }
+      })
+      if (locked !== undefined) throw locked
+      port.postMessage(response)
+    },
+    fail: (error) =>
+      port.postMessage(
+        answer(request, () => {
+          throw error
+        }),
+      ),
+  })
 }
 
 /** What is about the file and the thread themselves. */
 const OWN = {
   open: () => void opened(),
   close() {
+    writes.close()
     leases.clear()
     changes.stop()
     database?.close()
