@@ -229,7 +229,7 @@ create function change_tasks(p_done bigint[], p_tasks text)
 create function choose_tasks(p_runtime integer, p_activities text[], p_tags text[], p_any_tag boolean, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_clock bigint, p_missed bigint[], OUT numbers bigint[], OUT iids bigint[], OUT executions integer[], OUT commands integer[], OUT sessions text[], OUT late boolean[], OUT limited boolean[], OUT opens_at bigint)
   returns record;
 
-create function claim(p_runtime integer, p_workflows integer[], p_limit integer, p_hinted bigint[], OUT state text, OUT clock bigint, OUT iids bigint[], OUT epochs integer[], OUT executions integer[], OUT turns integer[], OUT attempts integer[], OUT doings text, OUT passed bigint[])
+create function claim(p_runtime integer, p_workflows integer[], p_limit integer, p_hinted bigint[], OUT state text, OUT clock bigint, OUT iids bigint[], OUT epochs integer[], OUT executions integer[], OUT turns integer[], OUT attempts integer[], OUT doings text, OUT passed bigint[], OUT next_due bigint)
   returns record;
 
 create function claim_tasks(p_runtime integer, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, OUT state text, OUT clock bigint, OUT iids bigint[], OUT executions integer[], OUT commands integer[], OUT next_due bigint)
@@ -374,6 +374,9 @@ create function may_transact(p_runtime integer, p_iid bigint, p_execution intege
   returns boolean;
 
 create function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
+  returns bigint;
+
+create function next_wake(p_workflows integer[])
   returns bigint;
 
 create function note_ended(p_clock bigint, p_iids bigint[])

@@ -66,6 +66,7 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
       doing: doings[i]!,
     })),
     passed: wholes(row, 'passed'),
+    nextDue: wholeOrNull(row, 'next_due'),
   }
 }
 

@@ -35,6 +35,11 @@ export interface ClaimAnswer {
    * `workflows`, but that another live runtime registers. Somebody has to tell that one.
    */
   readonly passed: readonly Iid[]
+  /**
+   * When the next instance of these workflows falls due, or `null`. Not after `clock` when more is due
+   * than was claimed, or somebody has it locked.
+   */
+  readonly nextDue: number | null
 }
 
 /** An instance to be read. */

@@ -97,6 +97,32 @@ describe('a runtime that waits', () => {
     expect(new Set(calls.slice(begun))).toEqual(new Set(['tick']))
   })
 
+  test('claims what it is told of, and ticks no more often for it', async () => {
+    await using database = await testSchema('waiting')
+    let [ticks, claims] = [0, 0]
+    await using _ = await openWatched(database, (inner) => ({
+      async tick(request) {
+        ticks++
+        return inner.tick(request)
+      },
+      async claim(request) {
+        const answer = await inner.claim(request)
+        claims += answer.claims.length
+        return answer
+      },
+    }))
+    const { url, schema } = database
+    await using client = connect(postgres({ url, schema }), QUIET)
+    const [ticksBefore, begunMs] = [ticks, performance.now()]
+
+    for (let n = 0; n < 30; n++) await client.run(echo, 'hello')
+
+    const ofTime = Math.ceil((performance.now() - begunMs) / 10_000)
+    expect(claims).toBeGreaterThanOrEqual(30)
+    // One more for the client that has just come.
+    expect(ticks - ticksBefore).toBeLessThanOrEqual(ofTime + 1)
+  })
+
   test('finds what was started between its look and its wait', async () => {
     await using database = await testSchema('waiting')
     const { url, schema } = database

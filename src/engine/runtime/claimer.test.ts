@@ -14,7 +14,7 @@ function scene() {
   const store = {
     async claim() {
       if (fails.claim) throw new Error('the answer was lost')
-      return { state: 'ok', clock: 0, claims: [], passed: [] }
+      return { state: 'ok', clock: 0, claims: [], passed: [], nextDue: null }
     },
     async owned() {
       asked.push(clock.now() - begunMs)
@@ -35,7 +35,6 @@ function scene() {
     sawTime() {},
     async onDead() {},
     async takeOn() {},
-    askWhatIsNext() {},
     claimAt() {},
   } as unknown as ClaimHost)
   /** As the ticks of a runtime do. */

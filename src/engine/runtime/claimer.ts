@@ -37,8 +37,6 @@ export interface ClaimHost {
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
   /** These are for others, which have the version that they were given. */
   passOn(iids: readonly Iid[]): void
-  /** The next due time is another one: it has to be asked for. */
-  askWhatIsNext(): void
   /** Something is to be claimed at a moment of store time. */
   claimAt(at: number): void
 }
@@ -54,8 +52,6 @@ export class Claimer {
   #comparesEveryMs = LATEST_COMPARISON_MS
   #comparedMs: number
   #full = false
-  #isDue = false
-  #inVainMs = -Infinity
 
   constructor(host: ClaimHost) {
     this.#host = host
@@ -64,12 +60,6 @@ export class Claimer {
 
   /** Something may be there to be claimed. */
   wake(): void {
-    this.#wake.notifyOne()
-  }
-
-  /** A moment has come at which something was to fall due. */
-  due(): void {
-    this.#isDue = true
     this.#wake.notifyOne()
   }
 
@@ -138,8 +128,6 @@ export class Claimer {
     const runtime = host.runtimeNumber()
     const hinted = [...this.#hinted]
     this.#hinted.clear()
-    const isDue = this.#isDue
-    this.#isDue = false
     const askedMs = host.clock.now()
     const answer = await host.store.claim({ runtime, workflows, limit, hinted })
     host.sawTime(answer.clock, askedMs)
@@ -149,13 +137,9 @@ export class Claimer {
     }
     const { passed } = answer
     if (passed.length > 0) host.passOn(passed)
-    if (answer.claims.length === 0) {
-      if (passed.length > 0) return proceed()
-      if (isDue) this.#inVain(answer.clock)
-      return idle()
-    }
+    this.#waitFor(answer.nextDue, answer.clock)
+    if (answer.claims.length === 0) return passed.length > 0 ? proceed() : idle()
     await host.takeOn(runtime, answer.claims)
-    host.askWhatIsNext()
     return answer.claims.length + passed.length === limit ? proceed() : idle()
   }
 
@@ -189,11 +173,7 @@ export class Claimer {
     this.#comparesEveryMs = Math.min(nextMs, LATEST_COMPARISON_MS)
   }
 
-  /** What was due was ended, or is somebody else's by now: nobody knows any more what comes next. */
-  #inVain(storeMs: number): void {
-    const { clock } = this.#host
-    if (clock.now() - this.#inVainMs < IN_VAIN_MS) return this.#host.claimAt(storeMs + IN_VAIN_MS)
-    this.#inVainMs = clock.now()
-    this.#host.askWhatIsNext()
+  #waitFor(nextDue: number | null, storeMs: number): void {
+    if (nextDue !== null) this.#host.claimAt(nextDue > storeMs ? nextDue : storeMs + IN_VAIN_MS)
   }
 }

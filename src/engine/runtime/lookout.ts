@@ -82,7 +82,6 @@ export class Lookout {
         return ownership.takeOn(runtime, claims)
       },
       passOn: (iids) => this.hearing.tell({ kind: 'due', iids }),
-      askWhatIsNext: () => this.ticker.wake(),
     })
     this.ticker = new Ticker({
       ...shared,
@@ -168,7 +167,7 @@ export class Lookout {
 
   /** Something has fallen due; others are asked where there is no room for it. */
   #claimDue(): void {
-    this.claimer.due()
+    this.claimer.wake()
     if (this.#host.freeInstances() <= 0) this.hearing.overflow()
   }
 }

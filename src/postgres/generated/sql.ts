@@ -434,6 +434,17 @@ drop function if exists renew_lease;
 drop function if exists bury_expired;
 `,
   },
+  {
+    name: 'migrations/0010_claims',
+    checksum: 'c8f8ec4c15e68e3b',
+    worksWith: '0004',
+    sql: `-- A claim tells when the next instance falls due.
+-- Works with 0004.
+
+-- Answers more from now on. Those who do not know of it leave it out.
+drop function if exists claim;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -1007,7 +1018,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '4b84c3063c21f040',
+    checksum: '96f28bedfcb61285',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -1028,7 +1039,9 @@ create or replace function claim(
   -- Joined by \\x01.
   out doings text,
   -- For other runtimes, which have the version that these were given.
-  out passed bigint[]
+  out passed bigint[],
+  -- When the next one falls due: past when it is somebody's who has it locked.
+  out next_due bigint
 )
   language plpgsql
   volatile
@@ -1197,6 +1210,7 @@ begin
   end if;
 
   if cardinality(v_found) = 0 then
+    next_due := next_wake(p_workflows);
     return;
   end if;
 
@@ -1229,6 +1243,7 @@ begin
   from unnest(v_found) with ordinality as f (iid, place)
   join taken as t on t.iid = f.iid
   cross join lateral last_turn(t.iid) as last;
+  next_due := next_wake(p_workflows);
 end
 $$;
 `,
@@ -4471,6 +4486,35 @@ begin
       order by t.beat_until
       limit 1
     ) as silent on true
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/next_wake',
+    checksum: '6a81ea6315e6ac5f',
+    sql: `-- When the next instance of these workflows falls due, which may be past; null for never.
+--
+-- Its settings are those of its caller.
+create or replace function next_wake(p_workflows integer[])
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+begin
+  return (
+    select min(next.wake_at)
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select r.wake_at
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at is not null
+        and r.attempts < 2
+      order by r.wake_at
+      limit 1
+    ) as next
   );
 end
 $$;

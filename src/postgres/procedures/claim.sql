@@ -18,7 +18,9 @@ create or replace function claim(
   -- Joined by \x01.
   out doings text,
   -- For other runtimes, which have the version that these were given.
-  out passed bigint[]
+  out passed bigint[],
+  -- When the next one falls due: past when it is somebody's who has it locked.
+  out next_due bigint
 )
   language plpgsql
   volatile
@@ -187,6 +189,7 @@ begin
   end if;
 
   if cardinality(v_found) = 0 then
+    next_due := next_wake(p_workflows);
     return;
   end if;
 
@@ -219,5 +222,6 @@ begin
   from unnest(v_found) with ordinality as f (iid, place)
   join taken as t on t.iid = f.iid
   cross join lateral last_turn(t.iid) as last;
+  next_due := next_wake(p_workflows);
 end
 $$;

@@ -39,7 +39,8 @@ returning epoch, attempts, doing`
 /** Takes what is due or has mail: first what was hinted at, then each workflow in turn. */
 export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   const { runtime, workflows, limit, hinted } = request
-  if (!isAlive(tx, runtime)) return { state: 'dead', clock: tx.now, claims: [], passed: [] }
+  if (!isAlive(tx, runtime))
+    return { state: 'dead', clock: tx.now, claims: [], passed: [], nextDue: null }
   const chosen = new Set<Iid>()
   let careful = mayTakeCareful(tx, runtime)
   for (const iid of hinted) {
@@ -61,7 +62,17 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   const passed = resolveVersions(tx, request, [...chosen])
   for (const iid of passed) chosen.delete(iid)
   const claims = [...chosen].map((iid) => take(tx, runtime, iid))
-  return { state: 'ok', clock: tx.now, claims, passed }
+  return { state: 'ok', clock: tx.now, claims, passed, nextDue: nextDue(tx, workflows) }
+}
+
+const NEXT = 'select min(wake_at) as at from runs where workflow = ? and attempts < 2'
+
+function nextDue(tx: Transaction, workflows: readonly number[]): number | null {
+  const moments = workflows.flatMap((workflow) => {
+    const { at } = tx.sql(NEXT).get(workflow) as { at: number | null }
+    return at ?? []
+  })
+  return moments.length === 0 ? null : Math.min(...moments)
 }
 
 /** For each workflow what waits for an owner, the longest first. */

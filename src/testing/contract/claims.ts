@@ -44,6 +44,25 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect(await runtime.claimed()).toEqual([iid])
   })
 
+  test('a claim tells when the next one falls due, also when that is now', async () => {
+    await using scene = await open()
+    const runtime = await scene.runtime({ workflows: ['order', 'invoice'] })
+    const [order, invoice] = runtime.workflows as [number, number]
+    const later = (await scene.store.now()) + 3_600_000
+    await scene.sleeping(order, [0, 1, later + 5])
+    await scene.sleeping(invoice, [later])
+
+    const first = await runtime.claim({ limit: 1 })
+    const second = await runtime.claim({ limit: 10 })
+    const of = await runtime.claim({ workflows: [order] })
+    const none = await runtime.claim({ workflows: [] })
+
+    expect(first.nextDue).toBe(1)
+    expect(second).toMatchObject({ nextDue: later })
+    expect(of.nextDue).toBe(later + 5)
+    expect(none.nextDue).toBe(null)
+  })
+
   test('a claim takes as many as it asks for, and no more', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()

@@ -1,0 +1,24 @@
+-- When the next instance of these workflows falls due, which may be past; null for never.
+--
+-- Its settings are those of its caller.
+create or replace function next_wake(p_workflows integer[])
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+begin
+  return (
+    select min(next.wake_at)
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select r.wake_at
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at is not null
+        and r.attempts < 2
+      order by r.wake_at
+      limit 1
+    ) as next
+  );
+end
+$$;
