@@ -178,10 +178,19 @@ function closest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
   for (const candidate of known) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
+    const meant = candidate.toLowerCase()
+    const distance = Math.min(
+      ...formsOf(name.toLowerCase()).map((form) => editDistance(form, meant)),
+    )
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance]
   }
   return best
+}
+
+/** A name, and what it would be in the singular: `retries` is `retry` to others. */
+function formsOf(name: string): readonly string[] {
+  const singular = name.replace(/ies$/, 'y').replace(/s$/, '')
+  return [name, singular]
 }
 
 function editDistance(a: string, b: string): number {

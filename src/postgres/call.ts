@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Behind, Connections, Lane } from './connections.ts'
 import type { Statement } from './driver.ts'
 import { isOfReplaced } from './errors.ts'
+import { withRights } from './explained.ts'
 import { quoted } from './schema-name.ts'
 import type { Row } from './wire.ts'
 
@@ -78,7 +79,7 @@ export function callerOf(connections: Connections, schema: string): Call {
       const { cause } = error as { cause?: { code?: unknown } }
       if (cause?.code === STALE) return send(renewed(procedure, statement))
       if (cause?.code === MISSING || isOfReplaced(cause)) return send(statement)
-      if (!MIXED_UP.includes(cause?.code)) throw error
+      if (!MIXED_UP.includes(cause?.code)) throw withRights(schema, procedure, error)
       prepares = false
       return send({ text: statement.text })
     }

@@ -103,14 +103,15 @@ export function storeError(
   operation: string,
   error: unknown,
   phase: 'connect' | 'query' = 'query',
+  words = messageOf(error),
 ): StoreError {
   if (error instanceof StoreError) return error
   const { code } = readingOf(error, phase)
-  const found = new StoreError(code, operation, messageOf(error), { cause: error })
+  const found = new StoreError(code, operation, words, { cause: error })
   if (found.retryable) return found
   if (phase === 'query' && !(code === 'misconfigured' && OF_RUNTIMES.has(operation))) return found
   const unable = operation === FIRST ? 'misconfigured' : 'unavailable'
-  return new StoreError(unable, operation, messageOf(error), { cause: error })
+  return new StoreError(unable, operation, words, { cause: error })
 }
 
 /** Whether the connection that threw this must not be used again. */

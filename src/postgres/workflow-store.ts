@@ -16,6 +16,7 @@ import { commitBatch, startInstances } from './commit.ts'
 import { rowValues } from './commit-values.ts'
 import { answered, connectionsFor } from './connections.ts'
 import { Expiry } from './expiry.ts'
+import { withRights } from './explained.ts'
 import { keepLease } from './lease-thread.ts'
 import { migrate } from './migrate.ts'
 import { postgresHints } from './notifier/postgres-hints.ts'
@@ -73,7 +74,7 @@ export function postgresWorkflowStore(
         isOver: () => isClosed,
       }).catch((error: unknown) => {
         opened = undefined
-        throw error
+        throw withRights(schema, 'open', error)
       })
       return opened
     },

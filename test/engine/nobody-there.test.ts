@@ -21,7 +21,7 @@ describeOnStores('an instance whose code no runtime has', (kind) => {
     expect(info!.waitingFor).toEqual(['a runtime that registers workflow "hello"'])
     expect(late).toBeInstanceOf(TimeoutError)
     expect((late as Error).message).toBe(
-      'result: instance "h" took longer than 300 ms; when last looked at, it waited for a runtime that registers workflow "hello"',
+      'result: instance "h" took longer than 300 ms; it waits for a runtime that registers workflow "hello"',
     )
   })
 
@@ -33,7 +33,7 @@ describeOnStores('an instance whose code no runtime has', (kind) => {
     const late = await instance.result({ timeout: 300 }).catch((error: unknown) => error)
 
     expect((late as Error).message).toMatch(
-      /it waited for a runtime that registers workflow "hello" \(this one does not\)$/,
+      /it waits for a runtime that registers workflow "hello" \(this one does not\)$/,
     )
   })
 })

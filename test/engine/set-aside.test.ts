@@ -41,7 +41,7 @@ describeOnStores('instances that are set aside', (kind) => {
 
     expect(info.error).toMatchObject({ name: 'NondeterminismError' })
     expect(info.error!.message).toMatch(
-      /^command 2 was activity "held" with input "x", but the code now gave activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?$/,
+      /^command 2 was activity "held" with input "x", but the code now gave activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?; take the change back,/,
     )
     const reported = space.log.lines.filter(({ level }) => level === 'error')
     expect(reported).toMatchObject([
@@ -93,13 +93,13 @@ describeOnStores('instances that are set aside', (kind) => {
 
     expect(impatient).toBeInstanceOf(TimeoutError)
     expect((impatient as Error).message).toBe(
-      'result: instance "w" took longer than 1500 ms; it is set aside: suspended: wait for the audit',
+      'result: instance "w" took longer than 1500 ms; it is suspended: wait for the audit',
     )
     expect(await waiting).toBe('on')
     expect(log.lines).toEqual([
       {
         level: 'warn',
-        message: 'result: the instance is set aside, and waited for until it is resumed and ends',
+        message: 'result: the instance is suspended; waiting for it to be resumed',
         data: { instanceId: 'w', reason: 'suspended: wait for the audit' },
       },
     ])

@@ -118,3 +118,21 @@ test(
 function stall(ms: number): void {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
 }
+
+test('that is missing, or wrong, is told with the server and the user, and never shown', async () => {
+  const { port } = server
+  const at = `open: cannot connect to PostgreSQL at 127.0.0.1, port ${port} as user "app" to database "postgres": `
+  const open1 = (user: string): Promise<unknown> =>
+    open(`postgres://${user}@127.0.0.1:${port}/postgres`, { register: countedWork().line })
+
+  await expect(open1('app')).rejects.toThrow(
+    new StoreError(
+      'misconfigured',
+      'open',
+      `${at.slice('open: '.length)}the server asks for a password, and none was given; put it into the URL, or set PGPASSWORD`,
+    ),
+  )
+  await expect(open1('app:guessed')).rejects.toThrow(
+    `${at}password authentication failed for user "app"; check the user and the password`,
+  )
+})

@@ -6,6 +6,7 @@ import { WorkflowError } from '../errors.ts'
 import { decodeReply, replyAddress } from '../replies.ts'
 import { type ClientCore, hasEnded, removedInstance } from './client-core.ts'
 import type { SendOptions, Wait } from './instance.ts'
+import { Standstill } from './standstill.ts'
 import { full, gone, keyIn, type Message, post, SEND_OPTIONS, stillLocked } from './send.ts'
 import { lookUntil, WAIT_OPTIONS } from './wait.ts'
 
@@ -32,7 +33,9 @@ export async function request(
     // Sent again under its key, a request leads to where the first one is answered.
     replyTo: dedupeKey === '' ? core.newId() : keyIn(name, dedupeKey),
   }
-  const reply = await core.waits.within(
+  const standstill = new Standstill(core, id)
+  const stopLooking = standstill.lookWithin(wait)
+  const waited = core.waits.within(
     `request "${name}": the answer of instance "${id}"`,
     wait,
     async (signal) => {
@@ -54,6 +57,11 @@ export async function request(
       }
     },
   )
+  const reply = await waited
+    .catch((error: unknown) => {
+      throw standstill.explain(error)
+    })
+    .finally(stopLooking)
   return decodeReply(reply, values)
 }
 

@@ -1,12 +1,10 @@
-import { TimeoutError } from '../../base/errors.ts'
 import { PermitNotify } from '../../base/notify.ts'
 import { resolveOptions } from '../../base/options.ts'
-import type { Ending, Iid, InstanceRow } from '../../store/instances.ts'
+import type { Ending, Iid } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { ConflictError } from '../errors.ts'
 import { type ClientCore, hasEnded, removedInstance } from './client-core.ts'
-import { awaitedRuntime } from './describe-instance.ts'
-import { placeOf } from './info.ts'
+import { Standstill } from './standstill.ts'
 import type { Wait } from './instance.ts'
 import { lookUntil, type ResolvedWait, WAIT_OPTIONS } from './wait.ts'
 
@@ -37,16 +35,18 @@ export async function result(
 ): Promise<unknown> {
   const { values } = core.setup
   const { id, workflow } = sought
-  const standstill = new Standstill(core, sought)
+  const standstill = new Standstill(core, id)
   const find = async (signal: AbortSignal): Promise<Ending> => {
     const iid = sought.iid ?? (await numberOf(core, id, workflow))
     return ending(core, { id, iid }, standstill, signal)
   }
+  const stopLooking = standstill.lookWithin(wait)
   const end = await core.waits
     .within(`result: instance "${id}"`, wait, find)
     .catch((error: unknown) => {
       throw standstill.explain(error)
     })
+    .finally(stopLooking)
   if (end.status === 'completed') return values.value(end.output)
   throw values.error(end.output)
 }
@@ -120,38 +120,4 @@ async function lookForEnd(
   const { status, output } = row
   if (!hasEnded(row) || output === null) return undefined
   return { status: status as Ending['status'], output }
-}
-
-/** Why what is waited for did not move when somebody last looked. */
-class Standstill {
-  readonly #core: ClientCore
-  readonly id: string
-  #words: string | undefined
-  #isTold = false
-
-  constructor(core: ClientCore, { id }: Sought) {
-    this.#core = core
-    this.id = id
-  }
-
-  saw(row: InstanceRow): void {
-    const { log, values, clock } = this.#core.setup
-    const runtime = awaitedRuntime(row, clock.date().getTime(), placeOf(this.#core, row))
-    this.#words = runtime && `when last looked at, it waited for ${runtime}`
-    if (row.status !== 'suspended') return
-    const reason = row.report === null ? '' : values.error(row.report).message
-    this.#words = `it is set aside: ${reason}`
-    if (this.#isTold) return
-    this.#isTold = true
-    log.warn(
-      { instanceId: this.id, reason },
-      'result: the instance is set aside, and waited for until it is resumed and ends',
-    )
-  }
-
-  /** The error of who waited too long says what for. */
-  explain(error: unknown): unknown {
-    if (this.#words === undefined || !(error instanceof TimeoutError)) return error
-    return new TimeoutError(`${error.message}; ${this.#words}`, error.afterMs)
-  }
 }

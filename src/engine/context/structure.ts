@@ -214,10 +214,15 @@ async function runSaga(
     if (failed.length === 0) throw error
     throw new AggregateError(
       [error, ...failed],
-      `ctx.saga: failed, and ${failed.length} of ${undos.length} undos failed too`,
+      `ctx.saga failed: ${messageOf(error)}; and ${failed.length} of ${undos.length} undos failed, ` +
+        `so that its effects are still there: ${failed.map(messageOf).join('; ')}`,
       { cause: error },
     )
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : describe(error)
 }
 
 function checkGroup<T>(what: string, branches: T): T {

@@ -16,7 +16,7 @@ import { describeCommand, describeNote, type NewCommand } from './describe-comma
 import { forgottenError, isForgotten } from './forgotten.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { Scope } from './scope.ts'
-import { inTurn, type InTurn } from './turn.ts'
+import { inStep, inTurn, type InTurn } from './turn.ts'
 
 export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
 export type { NewCommand } from './describe-command.ts'
@@ -429,10 +429,28 @@ export function outlastsCode({ type }: CommandEvent): boolean {
 }
 
 function outsideTurn(execution: Execution, did: string): Error {
+  const called = inStep()
+  const steps = [...execution.open.values()].flatMap(({ event }) =>
+    event.type === 'step' ? [event.name] : [],
+  )
+  if (called !== undefined && steps.includes(called)) {
+    return new Error(
+      `${execution.label} ${did} inside step "${called}": a step cannot use the ctx of its workflow; ` +
+        'call it before or after the step, in the code of the workflow',
+    )
+  }
   const other = inTurn()
   const during = other === undefined ? 'outside any turn' : `in the turn of ${other.label}`
   return new Error(
     `${execution.label} ${did} ${during}: it waited for something that is not durable ` +
-      '(a timer, I/O, or a promise shared between instances); use ctx.step, ctx.run or ctx.sleep for it',
+      '(a timer, I/O, or a promise shared between instances); use ctx.step, ctx.run or ctx.sleep for it' +
+      insideSteps(steps),
   )
+}
+
+/** It may as well have been the code of a step, after something that it awaited. */
+function insideSteps(names: readonly string[]): string {
+  if (names.length === 0) return ''
+  const steps = names.map((name) => `step "${name}"`).join(', ')
+  return `; or, if this was called inside ${steps}: a step cannot use the ctx of its workflow`
 }

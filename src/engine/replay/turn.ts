@@ -32,6 +32,23 @@ export function endTurn(): void {
   next?.begin()
 }
 
+let calledStep: string | undefined
+
+/** Calls the code of a step: whatever of a workflow's context it uses at once is known by that. */
+export function callStep<T>(name: string, run: () => T): T {
+  calledStep = name
+  try {
+    return run()
+  } finally {
+    calledStep = undefined
+  }
+}
+
+/** The step whose code is being called right now. */
+export function inStep(): string | undefined {
+  return calledStep
+}
+
 /**
  * Work that stops wherever something has to be waited for, and yields that. Unlike an async function
  * it has no promise of its own: who does one such work after the other waits with a single one.

@@ -4,6 +4,7 @@ import { isFailure, TimeoutError } from '../../base/errors.ts'
 import type { SharedPulse } from '../../store/lease.ts'
 import type { ActivityDefinition } from '../definitions.ts'
 import { ActivityError } from '../errors.ts'
+import { callStep } from '../replay/turn.ts'
 import { retryDelayMs } from '../retry.ts'
 import { parse } from '../schema.ts'
 import { checkTransaction } from '../transactions.ts'
@@ -141,7 +142,7 @@ function limited(
 function invoke(call: ActivityCall, host: AttemptHost): unknown {
   const { step, name } = call.called
   if (step !== undefined) {
-    return host.pulse.callActivity(name, call, () => step(call))
+    return host.pulse.callActivity(name, call, () => callStep(name, () => step(call)))
   }
   const input = inputOf(call, host)
   return isPromise(input)

@@ -22,7 +22,8 @@ export interface AsideHost {
 /** The instance cannot go on: it is suspended with a report, never failed, never guessed around. */
 export async function setAside(host: AsideHost, copy: Copy, thrown: unknown): Promise<void> {
   const { values, scribe } = host
-  const error = thrown instanceof NondeterminismError ? await locate(host, copy, thrown) : thrown
+  const error =
+    thrown instanceof NondeterminismError ? withAdvice(await locate(host, copy, thrown)) : thrown
   if (copy.state === 'gone') return
   host.silence(copy)
   for (const attempt of copy.running.values()) attempt.abort('the instance was set aside')
@@ -40,6 +41,16 @@ export async function setAside(host: AsideHost, copy: Copy, thrown: unknown): Pr
   })
   host.flush()
 }
+
+/** Says what to do about it. */
+function withAdvice({ message, position, expected, actual, stack }: NondeterminismError): Error {
+  const advised = new NondeterminismError(`${message}; ${ADVICE}`, position, expected, actual)
+  return Object.assign(advised, stack !== undefined && { stack })
+}
+
+const ADVICE =
+  'take the change back, keep both ways with ctx.patched, or register the new code as another ' +
+  'version beside the old one; then resume() the instance'
 
 /** Says where in the code the mismatch is. */
 function locate(
