@@ -7,18 +7,18 @@ import { quoted } from './schema-name.ts'
 
 /** Where connections lead, as far as the driver tells. */
 interface Address {
-  readonly host?: unknown
-  readonly port?: unknown
-  readonly user?: unknown
-  readonly database?: unknown
+  readonly host?: string
+  readonly port?: number
+  readonly user?: string
+  readonly database?: string
 }
 
 /** Why there is no connection, in words. */
 export function connectWords(pool: PgPool, error: unknown): string {
   const { host, port, user, database } = addressOf(pool) ?? {}
-  const at = host === undefined ? '' : ` at ${String(host)}, port ${String(port)}`
-  const as = user === undefined ? '' : ` as user "${String(user)}"`
-  const to = database === undefined ? '' : ` to database "${String(database)}"`
+  const at = host === undefined ? '' : ` at ${host}, port ${port}`
+  const as = user === undefined ? '' : ` as user "${user}"`
+  const to = database === undefined ? '' : ` to database "${database}"`
   return `cannot connect to PostgreSQL${at}${as}${to}: ${reasonOf(error)}`
 }
 

@@ -34,7 +34,7 @@ test('a server that is not there is named, with the user, and without the passwo
   const port = await closedPort()
   const url = `postgres://kim:secret@127.0.0.1:${port}/shop`
 
-  const client = connect(url)
+  const client = connect(url, { log: silentLog })
   const words = await sentence(client.start(hello, 'Kim'))
   await client.close()
 
