@@ -116,7 +116,8 @@ export async function persist<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-async function ends(client: Client, id: string): Promise<string[]> {
+/** The ends that the history of a voyage has. */
+export async function ends(client: Client, id: string): Promise<string[]> {
   const found: string[] = []
   for await (const { type } of client.get(id).history()) if (type === 'ended') found.push(type)
   return found
