@@ -194,6 +194,10 @@ create unique index workflows_name_version_key on workflows (name, version);
 create unique index workflows_pkey on workflows (workflow);
 create index workflows_retained on workflows (workflow) where (retention_ms is not null);
 
+create sequence clock_ahead as bigint cache 1;
+
+create sequence clock_seen as bigint cache 1;
+
 create sequence inbox_id_seq as bigint cache 1;
 
 create sequence instance_numbers as bigint cache 1;
@@ -348,6 +352,9 @@ create function is_claimable(p_runtime integer, p_workflows integer[], p_clock b
 
 create function keep_absent(p_iids bigint[], p_clock bigint)
   returns boolean;
+
+create function keep_clock()
+  returns void;
 
 create function last_turn(p_iid bigint, OUT execution integer, OUT turn integer, OUT at bigint, OUT next_event integer)
   returns record;
@@ -558,6 +565,9 @@ create function version_rank(p_version text)
 
 create function wake_tasks(p_activities text[], p_tags text[], p_any_tag boolean, p_clock bigint)
   returns boolean;
+
+create function wall_ms()
+  returns bigint;
 
 create function workflow_numbers(p_names text, p_versions text, p_count integer, OUT numbers integer[])
   returns integer[];

@@ -46,8 +46,7 @@ test('every procedure is called without compiling, however the schema was made',
   expect(names).toContain('commit_batch')
   for (const database of [opened, printed]) {
     const unset = (await compilable(database)).filter((name) => names.has(name))
-    // It is one expression, which no server takes for expensive.
-    expect(unset).toEqual(['now_ms'])
+    expect(unset).toEqual([])
   }
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { connect, open, workflow } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { type Skew, skewClock } from '../../src/testing/index.ts'
+import { eventually } from '../support/engine.ts'
 import { testSchema } from '../support/postgres.ts'
 import { memoryLog } from '../support/workers.ts'
 import { names, stoppedLoops, voyages } from './voyages.ts'
@@ -29,6 +30,47 @@ describe('the calendar of a process', () => {
     expect(() => skewClock({})).toThrow('skewClock: give ahead or behind, one of them')
     expect(() => skewClock({ ahead: 1, behind: 1 })).toThrow('one of them')
     expect(() => skewClock({ ahaed: 1 } as object)).toThrow('did you mean "ahead"?')
+  })
+})
+
+describe('the clock of the database', () => {
+  test('set back by ten minutes, it freezes no timer, no lease and no takeover', async () => {
+    const naps = workflow('naps', async (ms: number, ctx) => {
+      const begunMs = ctx.now().getTime()
+      await ctx.sleep(ms)
+      return ctx.now().getTime() - begunMs
+    })
+    await using database = await testSchema('clock')
+    const { url, schema } = database
+    await using holdfast = await open(postgres({ url, schema }), {
+      register: naps,
+      log: memoryLog(),
+      lease: '1500ms',
+    })
+    // One is released while it sleeps, and one stays in memory.
+    const long = await holdfast.start(naps, 5_100)
+    const short = await holdfast.start(naps, 1_500)
+    await database.query(
+      `insert into runtimes (runtime, state, lease_until, registered_at, info)
+      values (1, 1, now_ms() + 3000, now_ms(), 'dead')`,
+    )
+    await eventually(() => database.query('select 1 from clock_seen where last_value > 0'))
+
+    await database.query(
+      `create or replace function wall_ms() returns bigint language sql volatile as
+      'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint - 600000'`,
+    )
+    const later = await holdfast.run(naps, 100, { timeout: '20s' })
+
+    expect(later).toBeLessThan(10_000)
+    await eventually(() => database.query('select 1 from runtimes where runtime = 1 and state = 2'))
+    expect(await short.result({ timeout: '20s' })).toBeLessThan(20_000)
+    expect(await long.result({ timeout: '30s' })).toBeLessThan(30_000)
+    expect(stoppedLoops(holdfast)).toEqual([])
+    const [row] = await database.query<{ dead: number }>(
+      'select count(*)::int as dead from runtimes where state = 2',
+    )
+    expect(row!.dead).toBe(1)
   })
 })
 

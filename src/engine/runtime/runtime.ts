@@ -241,6 +241,8 @@ export class EngineRuntime implements LocalRuntime {
       freeInstances,
       isClosing,
     })
+    // A renewal has the store notice, and its clock goes on.
+    time.onStepBack = () => this.#lookout.ticker.wake()
     this.#starts = new Starts({
       store,
       clock,

@@ -104,4 +104,19 @@ describe('the store clock', () => {
 
     expect(time.now()).toBe(10)
   })
+
+  test('a clock that was set back is told of, and one that only lags is not', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    let told = 0
+    time.onStepBack = () => told++
+    time.saw(600_000)
+    await clock.advance(5_000)
+
+    time.saw(604_500)
+    expect(told).toBe(0)
+    time.saw(604_000 - 600_000)
+
+    expect(told).toBe(1)
+  })
 })

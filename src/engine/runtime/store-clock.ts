@@ -4,6 +4,8 @@ import type { Clock } from '../../base/clock.ts'
 const MOST_DRIFT = 1e-4
 // Longer than this no answer is trusted more than a later one: somebody may have set a clock.
 const LONGEST_TRUST_MS = 30_000
+// A clock that goes back by more than this was set.
+const STEP_MS = 1_000
 // The store's time comes without its fraction.
 const FRACTION_MS = 1
 
@@ -19,6 +21,8 @@ const FRACTION_MS = 1
  *       question left and all of the time since has passed.
  */
 export class StoreClock {
+  /** Told when the store's clock was set back by more than a moment. */
+  onStepBack: (() => void) | undefined
   readonly #clock: Clock
   #seenMs = 0
   #seenAtMs = 0
@@ -42,10 +46,12 @@ export class StoreClock {
     const estimate = this.#seenMs + agoMs
     const isBetter = storeMs >= estimate - agoMs * MOST_DRIFT
     const isDisproved = estimate > storeMs + FRACTION_MS + (nowMs - askedMs)
+    const isSet = this.#seenMs > 0 && estimate > storeMs + STEP_MS + (nowMs - askedMs)
     if (isBetter || isDisproved || agoMs > LONGEST_TRUST_MS) {
       this.#seenMs = storeMs
       this.#seenAtMs = nowMs
     }
     this.#lastMs = Math.max(this.#lastMs, storeMs)
+    if (isSet) this.onStepBack?.()
   }
 }

@@ -445,6 +445,23 @@ drop function if exists bury_expired;
 drop function if exists claim;
 `,
   },
+  {
+    name: 'migrations/0011_clock',
+    checksum: 'b901db77183ddb17',
+    worksWith: '0010',
+    sql: `-- The store's clock goes on when the server's is set back. See keep_clock().
+-- Works with 0010.
+
+-- Sequences, because whoever reads the time must not wait for anybody, and see the latest at once. One
+-- that was never set stands for 0.
+
+-- What the server's clock showed when a lease was last renewed.
+create sequence clock_seen as bigint minvalue 0 start 0 cache 1;
+
+-- By how much the store's clock is ahead of the server's, in milliseconds.
+create sequence clock_ahead as bigint minvalue 0 start 0 cache 1;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -4082,6 +4099,52 @@ $$;
 `,
   },
   {
+    name: 'procedures/keep_clock',
+    checksum: '3f0182cdc7cfe6a2',
+    sql: `-- Has the store's clock go on when the server's was set back: otherwise all that waits for a moment
+-- would wait for so much longer, and nobody who is dead would be found. Called with each renewal of a
+-- lease, so that a step is noticed within seconds; about as much time is lost.
+--
+-- What the store's clock is ahead by, it makes up for: it goes a tenth more slowly until the two agree,
+-- and does not follow the server's when that jumps forward. A step of more than an hour is not ridden
+-- out: whoever waits for a date would be far too early for long.
+--
+-- Its settings are those of its caller: each that a function sets costs something at every call.
+create or replace function keep_clock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_wall bigint := wall_ms();
+  v_passed bigint := v_wall - coalesce(pg_sequence_last_value('clock_seen'::regclass), 0);
+  v_ahead bigint;
+begin
+  -- Somebody else has just been here, or is here now: nobody waits for that.
+  if v_passed between 0 and 1000 or not pg_try_advisory_xact_lock(lock_space(), -1) then
+    return;
+  end if;
+  v_passed := v_wall - coalesce(pg_sequence_last_value('clock_seen'::regclass), 0);
+  v_ahead := coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0);
+  perform setval('clock_seen', v_wall);
+  perform setval(
+    'clock_ahead',
+    case
+      when v_passed < -3600000 then v_ahead
+      -- Less is what a clock is adjusted by all the time.
+      when v_passed < -500 then v_ahead - v_passed
+      -- A jump, or nobody was here: what it is ahead by is made up for at once.
+      when v_passed > 60000 then greatest(v_ahead - v_passed, 0)
+      else greatest(v_ahead - greatest(v_passed, 0) / 10, 0)
+    end
+  )
+  where v_ahead > 0
+    or v_passed < 0;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/last_turn',
     checksum: '2fc03e9c212d0258',
     sql: `-- Where an instance stands: one descent of the index, whatever the planner thinks of the table.
@@ -4555,15 +4618,19 @@ $$;
   },
   {
     name: 'procedures/now_ms',
-    checksum: '1dfc3b577a6fd2fe',
-    sql: `-- The only clock, in milliseconds since 1970. Procedures read it once, into a variable: in a
--- condition it would be asked for every row. Tests replace it in their own schema.
+    checksum: '70cb60754dbe3517',
+    sql: `-- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
+-- that was set back, see keep_clock(). Procedures read it once, into a variable: in a condition it would
+-- be asked for every row. Tests replace it in their own schema.
 create or replace function now_ms()
   returns bigint
-  language sql
+  language plpgsql
   volatile
+  set search_path from current
 as $$
-  select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+begin
+  return wall_ms() + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0);
+end
 $$;
 `,
   },
@@ -5712,9 +5779,10 @@ $$;
   },
   {
     name: 'procedures/renew_lease',
-    checksum: 'd8c305be87658c8b',
-    sql: `-- Makes the lease of a runtime end p_lease_ms from now, and does nothing else: a statement by itself
--- cannot fail, or wait, for anything that a tick does. False when the runtime is not alive any more.
+    checksum: '7be4b5db2ed4d1df',
+    sql: `-- Makes the lease of a runtime end p_lease_ms from now, and nothing else that may be waited for: a
+-- statement by itself cannot fail, or wait, for anything that a tick does. False when the runtime is not
+-- alive any more.
 create or replace function renew_lease(
   p_runtime integer,
   p_lease_ms bigint,
@@ -5727,6 +5795,7 @@ create or replace function renew_lease(
 as $$
 begin
   perform require_fresh_snapshots();
+  perform keep_clock();
   clock := now_ms();
   update runtimes
   set lease_until = clock + p_lease_ms
@@ -6006,8 +6075,8 @@ $$;
   },
   {
     name: 'procedures/server_since',
-    checksum: '8c6ce3f959bc0805',
-    sql: `-- Since when the server has been there, in milliseconds since 1970. Tests that set the clock replace
+    checksum: 'beb15335958253ab',
+    sql: `-- Since when the server has been there, by the store's clock. Tests that set the clock replace
 -- it in their own schema.
 create or replace function server_since()
   returns bigint
@@ -6015,6 +6084,7 @@ create or replace function server_since()
   stable
 as $$
   select floor(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint
+    + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0)
 $$;
 `,
   },
@@ -7554,6 +7624,20 @@ begin
 
   return v_woken < v_due;
 end
+$$;
+`,
+  },
+  {
+    name: 'procedures/wall_ms',
+    checksum: 'bf3a0a303576f231',
+    sql: `-- The server's clock, in milliseconds since 1970. Only now_ms() and keep_clock() ask for it. Tests
+-- replace it in their own schema.
+create or replace function wall_ms()
+  returns bigint
+  language sql
+  volatile
+as $$
+  select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
 $$;
 `,
   },

@@ -1,9 +1,13 @@
--- The only clock, in milliseconds since 1970. Procedures read it once, into a variable: in a
--- condition it would be asked for every row. Tests replace it in their own schema.
+-- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
+-- that was set back, see keep_clock(). Procedures read it once, into a variable: in a condition it would
+-- be asked for every row. Tests replace it in their own schema.
 create or replace function now_ms()
   returns bigint
-  language sql
+  language plpgsql
   volatile
+  set search_path from current
 as $$
-  select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+begin
+  return wall_ms() + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0);
+end
 $$;

@@ -1,5 +1,6 @@
--- Makes the lease of a runtime end p_lease_ms from now, and does nothing else: a statement by itself
--- cannot fail, or wait, for anything that a tick does. False when the runtime is not alive any more.
+-- Makes the lease of a runtime end p_lease_ms from now, and nothing else that may be waited for: a
+-- statement by itself cannot fail, or wait, for anything that a tick does. False when the runtime is not
+-- alive any more.
 create or replace function renew_lease(
   p_runtime integer,
   p_lease_ms bigint,
@@ -12,6 +13,7 @@ create or replace function renew_lease(
 as $$
 begin
   perform require_fresh_snapshots();
+  perform keep_clock();
   clock := now_ms();
   update runtimes
   set lease_until = clock + p_lease_ms

@@ -1,4 +1,4 @@
--- Since when the server has been there, in milliseconds since 1970. Tests that set the clock replace
+-- Since when the server has been there, by the store's clock. Tests that set the clock replace
 -- it in their own schema.
 create or replace function server_since()
   returns bigint
@@ -6,4 +6,5 @@ create or replace function server_since()
   stable
 as $$
   select floor(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint
+    + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0)
 $$;
