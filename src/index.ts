@@ -8,7 +8,7 @@ import type { Codec } from './base/codec.ts'
 import { describe } from './base/describe.ts'
 import type { Duration } from './base/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from './base/log.ts'
-import { duration, having, number, option, resolveOptions } from './base/options.ts'
+import { duration, flag, having, number, option, resolveOptions } from './base/options.ts'
 import { VERSION } from './base/version.ts'
 import { type Client, EngineClient } from './engine/client/client.ts'
 import { type Runtime, RuntimeClient } from './engine/client/runtime-client.ts'
@@ -19,6 +19,7 @@ import { servedTags, UNTAGGED } from './engine/served-tags.ts'
 import { valuesOf } from './engine/values.ts'
 import { postgres } from './postgres/store.ts'
 import { sqlite } from './sqlite/sqlite.ts'
+import type { OnHang } from './store/lease.ts'
 import { OPEN_WORKFLOW_STORE, type Store, type StoreHandle } from './store/store.ts'
 import type { WorkflowStore } from './store/workflow-store.ts'
 
@@ -49,14 +50,15 @@ export interface OpenOptions extends ConnectOptions {
    */
   lease?: Duration
   /**
-   * How long the event loop may stand still, as in a long synchronous call. Until then a thread
-   * renews the lease. After that the process is given up: what hangs is set aside with a report,
-   * other processes take over the rest, and this one is ended with SIGKILL. With `'off'`, and while a
-   * debugger is attached, others take over after a minute and nothing is ended.
+   * What follows when the event loop is blocked, as by a long synchronous call. Until `after` a thread
+   * renews the lease, and warns on stderr after a quarter of that time. Then other runtimes take over,
+   * and stderr says which instance or activity it was; this process goes on when its loop does. With
+   * `kill`, the instance is suspended with a report and the process is ended with SIGKILL. With `'off'`,
+   * and while a debugger is attached, others take over after a minute and nothing is said.
    *
-   * @default '60s'
+   * @default { after: '60s', kill: false }
    */
-  watchdog?: Duration | 'off'
+  watchdog?: 'off' | { after?: Duration; kill?: boolean }
   /**
    * Which activities run here. `['gpu']`: those with this tag, and those without any.
    * `{ only: ['gpu'] }`: those with this tag alone. `'any'`: all. `'none'`: no activities at all, only
@@ -93,7 +95,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
     register: option((value) => value as Registrable, undefined),
     concurrency: option(resolveConcurrency, resolveConcurrency(undefined)),
     lease: duration(30_000, { min: 1_000 }),
-    watchdog: option(watchdogMs, GIVE_UP_MS),
+    watchdog: option(resolveWatchdog, resolveWatchdog(undefined)),
     limits: option(resolveLimits, resolveLimits(undefined)),
     tags: option(servedTags, UNTAGGED),
     sessions: option(resolveSessions, resolveSessions(undefined)),
@@ -122,9 +124,9 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       registry,
       random: Math.random,
       leaseMs: lease,
-      giveUpMs: watchdog === 'off' ? GIVE_UP_MS : watchdog,
+      giveUpMs: watchdog.giveUpMs,
       // One that runs in a thread must not end what others do in the process.
-      endsProcess: watchdog !== 'off' && isMainThread,
+      onHang: watchdog.onHang === 'kill' && !isMainThread ? 'release' : watchdog.onHang,
       mostInstances: concurrency.instances,
       mostActivities: concurrency.activities,
       limits,
@@ -161,8 +163,16 @@ const CONNECT_OPTIONS = {
 
 const GIVE_UP_MS = 60_000
 
-function watchdogMs(value: unknown, what: string): number | 'off' {
-  return value === 'off' ? value : duration(GIVE_UP_MS, { min: 1_000 }).check(value, what)
+function resolveWatchdog(value: unknown): { giveUpMs: number; onHang: OnHang } {
+  if (value === 'off') return { giveUpMs: GIVE_UP_MS, onHang: 'ignore' }
+  if (typeof value !== 'object' && value !== undefined) {
+    throw new TypeError(`open: watchdog must be 'off' or { after, kill }, got ${describe(value)}`)
+  }
+  const { after, kill } = resolveOptions('open: watchdog', value as object | undefined, {
+    after: duration(GIVE_UP_MS, { min: 1_000 }),
+    kill: flag(false),
+  })
+  return { giveUpMs: after, onHang: kill ? 'kill' : 'release' }
 }
 
 function resolveConcurrency(value: unknown): { instances: number; activities: number } {

@@ -22,7 +22,7 @@ async function openKept(source?: PostgresSettings['source']) {
       memory: pulse.memory,
       leaseMs: LEASE_MS,
       giveUpMs: 600_000,
-      endsProcess: false,
+      onHang: 'ignore',
       onTrouble: (why) => troubles.push(why),
     },
   )

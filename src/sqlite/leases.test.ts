@@ -26,7 +26,7 @@ async function openRuntime() {
     leaseMs: LEASE_MS,
     // The loop of these tests never beats.
     giveUpMs: 600_000,
-    endsProcess: false,
+    onHang: 'ignore',
   }
   return {
     runtime,
@@ -78,7 +78,7 @@ test('a lease that is dropped is not renewed any more, and others are', async ()
   await using under = await openRuntime()
   const other = new SharedPulse()
   other.runtime = under.runtime
-  const order = { leaseMs: LEASE_MS, giveUpMs: 600_000, endsProcess: false }
+  const order = { leaseMs: LEASE_MS, giveUpMs: 600_000, onHang: 'ignore' as const }
   under.thread.keepLease({ ...order, memory: other.memory })
   await eventually(() => under.pulse.renewedMs('thread') > 0)
 

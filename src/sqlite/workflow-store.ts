@@ -82,8 +82,8 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('unregister', runtime)
   }
 
-  keepLease({ memory, leaseMs, giveUpMs, endsProcess }: LeaseRequest): LeaseKeeper {
-    return this.#thread.keepLease({ memory, leaseMs, giveUpMs, endsProcess })
+  keepLease({ memory, leaseMs, giveUpMs, onHang }: LeaseRequest): LeaseKeeper {
+    return this.#thread.keepLease({ memory, leaseMs, giveUpMs, onHang })
   }
 
   now(): Promise<number> {

@@ -15,11 +15,12 @@ function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> =
     memory: pulse.memory,
     leaseMs: 30_000,
     giveUpMs: 60_000,
-    endsProcess: true,
+    onHang: 'kill',
     ...given,
   }
   const asked: string[] = []
   const said: string[] = []
+  const warned: string[] = []
   const troubles: string[] = []
   let now = 1_000_000
   let ends = 0
@@ -53,7 +54,7 @@ function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> =
     now: () => now,
     // Long enough for a store that answers.
     sleep: () => new Promise((resolve) => setImmediate(resolve)),
-    say: (line) => said.push(line),
+    say: (level, line) => void (level === 'warn' ? warned : said).push(line),
     endProcess: () => ends++,
     onTrouble: (why) => troubles.push(why),
   })
@@ -65,6 +66,7 @@ function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> =
     watch,
     asked,
     said,
+    warned,
     troubles,
     get ends() {
       return ends
@@ -188,11 +190,11 @@ test('what hangs is set aside with a report, before anything is given to others'
   expect(last).toEqual([
     'look 7',
     'suspend a',
-    expect.stringMatching(/^instance "a" of workflow "w" 2 ran for 60 s without a pause.*resume/),
+    expect.stringMatching(/^instance "a" of workflow "w" 2 blocks the event loop for 60 s.*resume/),
     `unregister ${RUNTIME}`,
   ])
   expect(under.said).toEqual([
-    expect.stringMatching(/^instance "a" .* the instance is set aside; this process is given up/),
+    expect.stringMatching(/^instance "a" .* the instance is suspended; this process is ended/),
   ])
   expect(under.ends).toBe(1)
 })
@@ -216,7 +218,9 @@ test('an activity that hangs is named, and is not handed to others if it is a ta
   expect(under.asked.slice(-5)).toEqual([
     'look 7',
     'suspend a',
-    expect.stringMatching(/^activity "resize" of instance "a" of workflow "w" 2 ran for 60 s/),
+    expect.stringMatching(
+      /^activity "resize" of instance "a" of workflow "w" 2 blocks the event loop for 60 s/,
+    ),
     `finish ${RUNTIME} ${JSON.stringify([result])}`,
     `unregister ${RUNTIME}`,
   ])
@@ -230,7 +234,9 @@ test('an instance that is not recorded has nothing to be set aside', async () =>
 
   expect(under.asked.at(-1)).toBe(`unregister ${RUNTIME}`)
   expect(under.asked).not.toContainEqual(expect.stringContaining('suspend'))
-  expect(under.said).toEqual([expect.stringMatching(/^instance number 7 ran for 60 s/)])
+  expect(under.said).toEqual([
+    expect.stringMatching(/^instance number 7 blocks the event loop for 60 s/),
+  ])
   expect(under.ends).toBe(1)
 })
 
@@ -240,7 +246,7 @@ test('when nothing is known to hang, the lease is ended as by a death', async ()
   await under.pass(60_000)
 
   expect(under.asked.at(-1)).toBe(`end ${RUNTIME}`)
-  expect(under.said).toEqual([expect.stringMatching(/^the event loop stood still for 60 s/)])
+  expect(under.said).toEqual([expect.stringMatching(/^the event loop is blocked for 60 s/)])
   expect(under.ends).toBe(1)
 })
 
@@ -252,7 +258,7 @@ test('what cannot be set aside is not given to others either, and the process en
 
   expect(under.asked.at(-1)).toBe('look 7')
   expect(under.said).toEqual([
-    expect.stringMatching(/^instance number 7 ran .*; nothing could be set aside: no way; this/),
+    expect.stringMatching(/^instance number 7 blocks .*; nothing could be suspended: no way; this/),
   ])
   expect(under.ends).toBe(1)
 })
@@ -286,8 +292,18 @@ test('a process that was frozen as a whole is not given up', async () => {
     await under.pass(5_000)
   }
 
-  expect(under.ends).toBe(0)
-  expect(under.asked).not.toContain('look 7')
+  expect([under.said, under.ends]).toEqual([[], 0])
+})
+
+test('a process that was frozen as a whole is not warned of when it goes on', async () => {
+  const under = await settledWatch()
+
+  under.freeze(3_600_000)
+  await under.watch.check()
+  under.keepUp()
+  await under.pass(5_000)
+
+  expect(under.warned).toEqual([])
 })
 
 test('a loop that beats now and then is never given up', async () => {
@@ -302,7 +318,7 @@ test('a loop that beats now and then is never given up', async () => {
 })
 
 test.each([
-  ['the watchdog is off', { endsProcess: false }, false],
+  ['the watchdog is off', { onHang: 'ignore' as const }, false],
   ['a debugger is attached', {}, true],
 ])('when %s, a loop that hangs is only left to others', async (_, given, isDebugged) => {
   const under = await settledWatch(given)
@@ -319,10 +335,52 @@ test.each([
   expect(under.asked).toEqual([`renew ${RUNTIME} 30000`])
 })
 
+test('a blocked loop is warned of early, once each time, with what blocks it', async () => {
+  const under = await settledWatch({ onHang: 'release' })
+  under.pulse.beginTurn(7)
+
+  for (let i = 0; i < 2; i++) {
+    await under.pass(45_000)
+    under.keepUp()
+    await under.pass(1)
+  }
+
+  const warning =
+    'instance "a" of workflow "w" 2 blocks the event loop for 15 s; after 60 s other runtimes take over its work'
+  expect(under.warned).toEqual([warning, warning])
+  expect(under.said).toEqual([])
+})
+
+test('unless it is told to end the process, it ends the lease once, and says what hangs', async () => {
+  const under = await settledWatch({ onHang: 'release' })
+  under.pulse.beginTurn(7)
+
+  await under.pass(180_000)
+
+  expect(under.said).toEqual([
+    'instance "a" of workflow "w" 2 blocks the event loop for 60 s; other runtimes take over its work',
+  ])
+  expect(under.asked.filter((what) => !/^(renew|look)/.test(what))).toEqual([`end ${RUNTIME}`])
+  expect(under.asked.at(-1)).toBe(`end ${RUNTIME}`)
+  expect(under.ends).toBe(0)
+})
+
+test('a lease that cannot be ended is left to end by itself', async () => {
+  const under = await settledWatch(
+    { onHang: 'release' },
+    { endLease: () => Promise.reject(new Error('no way')) },
+  )
+
+  await under.pass(60_000)
+
+  expect(under.said).toEqual([expect.stringContaining('its lease could not be ended (no way)')])
+  expect(under.ends).toBe(0)
+})
+
 test('looks are frequent enough for short leases, and rare for long ones', () => {
   const { memory } = new SharedPulse()
   const every = (leaseMs: number, giveUpMs: number): number =>
-    checkMs({ memory, leaseMs, giveUpMs, endsProcess: true })
+    checkMs({ memory, leaseMs, giveUpMs, onHang: 'kill' })
 
   expect([every(30_000, 60_000), every(1_200, 60_000), every(30_000, 1_200)]).toEqual([
     5_000, 200, 200,

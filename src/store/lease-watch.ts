@@ -2,8 +2,11 @@
 //
 //   W1. Silence is what was seen of it: a process that was frozen as a whole, or a machine that
 //       slept, is not a loop that hangs.
-//   W2. What hangs is set aside before anything is given to others, or it would hang them next. When
-//       it cannot be set aside, the lease is left to end: so the death counts.
+//   W2. Where the process is to be ended, what hangs is suspended before anything is given to others,
+//       or it would hang them next. When it cannot be suspended, the lease is left to end: so the
+//       death counts.
+//   W4. Where it is not, the lease is ended as by a death: whoever takes over counts it against what
+//       the runtime owned and held, so that what blocks loops again and again is found as poison.
 //   W3. Nothing here waits for ever; a process that is to end does end.
 
 import { writeSync } from 'node:fs'
@@ -30,12 +33,15 @@ export interface Surroundings {
   now(): number
   sleep(ms: number): Promise<void>
   /** Writes a line where people find it. */
-  say(line: string): void
+  say(level: 'warn' | 'error', line: string): void
   endProcess(): void
   /** Told of renewals that failed, once in a row. */
   onTrouble(why: string): void
 }
 
+// People hear of a loop that stands still after this part of the time in which it is given up. Longer
+// than what counts of a time in which the whole process stood still (W1).
+const WARNING_PART = 1 / 4
 const MOST_CHECK_MS = 5_000
 const LEAST_CHECK_MS = 10
 // What a process does at its end takes no longer than this.
@@ -61,6 +67,8 @@ export class LeaseWatch {
   #seenMs = -Infinity
   #silentMs = 0
   #isBusy = false
+  #hasWarned = false
+  #hasReleased = false
   #hasTried = false
   #failures = 0
   #retryMs = -Infinity
@@ -79,8 +87,9 @@ export class LeaseWatch {
     if (this.#isBusy || this.#pulse.runtime === 0) return
     this.#isBusy = true
     try {
-      if (this.#silentMs >= this.#order.giveUpMs) await this.#giveUp()
-      else await this.#renewIfLate()
+      if (this.#silentMs >= this.#order.giveUpMs) return await this.#giveUp()
+      await this.#renewIfLate()
+      if (this.#silentMs >= this.#order.giveUpMs * WARNING_PART) await this.#warn()
     } finally {
       this.#isBusy = false
     }
@@ -93,6 +102,7 @@ export class LeaseWatch {
     this.#seenMs = now
     const { beats } = this.#pulse
     this.#silentMs = beats === this.#beats ? this.#silentMs + passedMs : 0
+    if (this.#silentMs === 0) this.#hasWarned = this.#hasReleased = false
     this.#beats = beats
   }
 
@@ -117,33 +127,73 @@ export class LeaseWatch {
 
   async #giveUp(): Promise<void> {
     const { calling, beats, isDebugged } = this.#pulse
-    if (!this.#order.endsProcess || isDebugged) return
-    const stoodFor = `${Math.round(this.#silentMs / 1000)} s`
-    const what = await this.#inTime(this.#settle(calling, stoodFor)).catch(
+    if (this.#order.onHang === 'ignore' || isDebugged) return
+    if (this.#order.onHang === 'release') return this.#release()
+    const blockedFor = this.#blockedFor
+    const what = await this.#inTime(this.#settle(calling, blockedFor)).catch(
       (error: unknown) =>
-        `${describe(calling, undefined)} ${fault(calling, stoodFor)}; ` +
-        `nothing could be set aside: ${messageOf(error)}`,
+        `${fault(calling, undefined, blockedFor)}; nothing could be suspended: ${messageOf(error)}`,
     )
-    this.#around.say(`${what}; this process is given up and ends`)
+    this.#around.say('error', `${what}; this process is ended`)
     if (calling === undefined) await this.#around.sleep(COURTESY_MS)
     // It came back in the last moment: it will find itself dead, and start anew.
     if (this.#pulse.beats === beats) this.#around.endProcess()
   }
 
+  get #blockedFor(): string {
+    return `${Math.round(this.#silentMs / 1000)} s`
+  }
+
+  /** Tells people, once each time, while it can still come back. */
+  async #warn(): Promise<void> {
+    if (this.#hasWarned || this.#order.onHang === 'ignore' || this.#pulse.isDebugged) return
+    this.#hasWarned = true
+    const { onHang, giveUpMs } = this.#order
+    const follows = onHang === 'kill' ? 'the process is ended' : 'other runtimes take over its work'
+    const what = await this.#name()
+    this.#around.say('warn', `${what}; after ${Math.round(giveUpMs / 1000)} s ${follows}`)
+  }
+
+  /** Lets others take over, and leaves the process alone. See W4. */
+  async #release(): Promise<void> {
+    if (this.#hasReleased) return
+    this.#hasReleased = true
+    const what = await this.#name()
+    try {
+      await this.#inTime(this.#store.endLease(this.#pulse.runtime))
+      this.#around.say('error', `${what}; other runtimes take over its work`)
+    } catch (error) {
+      this.#around.say(
+        'error',
+        `${what}; its lease could not be ended (${messageOf(error)}): other runtimes take over its work when it is over`,
+      )
+    }
+  }
+
+  /** What blocks the loop, with the id of its instance if the store can be asked. */
+  async #name(): Promise<string> {
+    const { calling } = this.#pulse
+    const blockedFor = this.#blockedFor
+    const asked =
+      calling === undefined ? [undefined] : this.#inTime(this.#store.look([calling.iid]))
+    const [row] = await Promise.resolve(asked).catch(() => [undefined])
+    return fault(calling, row, blockedFor)
+  }
+
   /** Sees to what hangs and to all the rest; answers what happened. */
-  async #settle(calling: Called | undefined, stoodFor: string): Promise<string> {
+  async #settle(calling: Called | undefined, blockedFor: string): Promise<string> {
     const { runtime } = this.#pulse
     if (calling === undefined) {
       // Any of its instances may have something to do with it: for all of them this is a death.
       await this.#store.endLease(runtime)
-      return `${describe(undefined, undefined)} ${fault(undefined, stoodFor)}`
+      return fault(undefined, undefined, blockedFor)
     }
     const [row] = await this.#store.look([calling.iid])
-    const what = `${describe(calling, row)} ${fault(calling, stoodFor)}`
+    const what = fault(calling, row, blockedFor)
     if (row !== undefined) await this.#store.suspend([row.id], report(what))
     await this.#shelve(runtime, calling)
     await this.#store.unregister(runtime)
-    return row === undefined ? what : `${what}; the instance is set aside`
+    return row === undefined ? what : `${what}; the instance is suspended`
   }
 
   /** An instance that is set aside keeps its tasks, which others could take up. */
@@ -163,8 +213,7 @@ export class LeaseWatch {
   }
 }
 
-function describe(calling: Called | undefined, row: InstanceRow | undefined): string {
-  if (calling === undefined) return 'the event loop'
+function describe(calling: Called, row: InstanceRow | undefined): string {
   const instance =
     row === undefined
       ? `instance number ${calling.iid}`
@@ -174,16 +223,21 @@ function describe(calling: Called | undefined, row: InstanceRow | undefined): st
     : `activity "${calling.activity.name}" of ${instance}`
 }
 
-function fault(calling: Called | undefined, stoodFor: string): string {
+function fault(
+  calling: Called | undefined,
+  row: InstanceRow | undefined,
+  blockedFor: string,
+): string {
   return calling === undefined
-    ? `stood still for ${stoodFor}, in code that no workflow and no activity was just calling`
-    : `ran for ${stoodFor} without a pause, and nothing else in its process could`
+    ? `the event loop is blocked for ${blockedFor}, by code outside workflows and activities, or by ` +
+        'an activity after its first await'
+    : `${describe(calling, row)} blocks the event loop for ${blockedFor}`
 }
 
 function report(what: string): string {
   const error = new Error(
     `${what}, so the process was ended; look for an endless loop or a long synchronous call, and ` +
-      'resume the instance when its code is mended',
+      'resume the instance once the code is fixed',
   )
   // That of the thread says nothing.
   delete error.stack
@@ -200,7 +254,8 @@ export function processAround(onTrouble: (why: string) => void): Surroundings {
     now: sharedMs,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref()),
     // A thread's own console goes through the loop that stands still.
-    say: (line) => writeSync(2, `${new Date().toISOString()} holdfast error: ${line}\n`),
+    say: (level, line) =>
+      void writeSync(2, `${new Date().toISOString()} holdfast ${level}: ${line}\n`),
     // A loop that stands still listens to nothing milder.
     endProcess: () => process.kill(process.pid, 'SIGKILL'),
     onTrouble,

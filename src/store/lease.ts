@@ -22,9 +22,15 @@ export interface LeaseOrder {
   readonly leaseMs: number
   /** A loop that stood still for so long hangs: its lease is not renewed any more. */
   readonly giveUpMs: number
-  /** Whether a process whose loop hangs is ended, and what hangs in it set aside. */
-  readonly endsProcess: boolean
+  readonly onHang: OnHang
 }
+
+/**
+ * What follows when a loop hangs. `ignore`: the lease ends by itself. `release`: the lease is ended at
+ * once, so that others take over, and people are told what hangs. `kill`: what hangs is suspended and
+ * the process ended.
+ */
+export type OnHang = 'ignore' | 'release' | 'kill'
 
 /** What a runtime asks of its store. */
 export interface LeaseRequest extends LeaseOrder {

@@ -17,7 +17,9 @@ const LEASE_MS = 2_000
 const LONG_MS = 60_000
 const STALLS = { leaseMs: LEASE_MS, watchdogMs: LONG_MS }
 // Nobody has to wait for the lease of a process that gives itself up.
-const HANGS = { leaseMs: LONG_MS, watchdogMs: 1_000 }
+const HANGS = { leaseMs: LONG_MS, watchdogMs: 1_000, kill: true }
+// The same, but the process is left alone.
+const BLOCKS = { leaseMs: LONG_MS, watchdogMs: 1_000 }
 // Ticks often.
 const TAKES_OVER = STALLS
 
@@ -42,6 +44,10 @@ class StallingProcess implements AsyncDisposable {
     })
     this.#child.stderr!.on('data', (chunk) => (this.errors += String(chunk)))
     this.ended = once(this.#child, 'close').then(([code, signal]) => ({ code, signal }))
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
   async said(line: string): Promise<void> {
@@ -85,15 +91,60 @@ describe.each(STORES)('on %s', (_, kind) => {
     LIMIT_MS,
   )
 
+  test(
+    'a blocked loop is reported and its work taken over, and its process goes on',
+    async () => {
+      await using scene = openScene(kind())
+      const starts = ['neighbour', 'stalls'] as const
+      await using blocked = new StallingProcess(scene, { ...BLOCKS, starts })
+      await blocked.said('did stall')
+      await using other = new StallingProcess(scene, { ...TAKES_OVER, starts: [] })
+
+      await endOf(scene, 'neighbour')
+      const isAlive = !blocked.hasEnded
+      await endOf(scene, 'stalls')
+
+      expect(isAlive).toBe(true)
+      expect(other.did).toContain('second')
+      const said =
+        /activity "stall" of instance "stalls" of workflow "stalls" 1.0.0 blocks the event/
+      expect(blocked.errors).toMatch(said)
+      expect(blocked.errors).toContain('; other runtimes take over its work\n')
+      expect(await blocked.close()).toEqual(ENDED)
+    },
+    LIMIT_MS,
+  )
+
+  test(
+    'what blocks loops again and again is suspended, while all processes go on',
+    async () => {
+      await using scene = openScene(kind())
+      const times = { ...BLOCKS, leaseMs: LEASE_MS }
+      await using first = new StallingProcess(scene, { ...times, starts: ['stallsAlways'] })
+      await using second = new StallingProcess(scene, { ...times, starts: [] })
+      await using client = connect(storeOf(scene.store), { log: silentLog })
+
+      await until(async () => (await client.get('stallsAlways').info())?.status === 'suspended')
+
+      const { error } = (await client.get('stallsAlways').info())!
+      expect(error).toMatchObject({ name: 'PoisonError' })
+      expect(await Promise.all([first.close(), second.close()])).toEqual([ENDED, ENDED])
+    },
+    LIMIT_MS,
+  )
+
   test.each([
-    ['loops', /^instance "loops" of workflow "loops" 1.0.0 ran for \d s without a pause/],
-    ['loopsSoftly', /^instance "loopsSoftly" of workflow "loopsSoftly" 1.0.0 ran for \d s without/],
+    ['loops', /^instance "loops" of workflow "loops" 1.0.0 blocks the event loop for \d s/],
+    [
+      'loopsSoftly',
+      /^instance "loopsSoftly" of workflow "loopsSoftly" 1.0.0 blocks the event loop for/,
+    ],
     [
       'runsLoop',
-      /^activity "spin" of instance "runsLoop" of workflow "runsLoop" 1.0.0 ran for \d s/,
+      /^activity "spin" of instance "runsLoop" of workflow "runsLoop" 1.0.0 blocks the event loop for/,
     ],
   ] as const)(
-    'an endless loop ends its process, and only its instance is set aside: %s',
+    'with kill, an endless loop ends its process, and only its instance is suspended: %s',
     async (name, report) => {
       await using scene = openScene(kind())
       const starts = ['neighbour', name] as const
@@ -109,8 +160,10 @@ describe.each(STORES)('on %s', (_, kind) => {
         status: 'suspended',
         error: { name: 'Error', message: expect.stringMatching(report) },
       })
-      expect(hung.errors).toMatch(/holdfast error: .*; this process is given up and ends\n$/)
-      expect(hung.errors.split('\n')).toHaveLength(2)
+      expect(hung.errors).toMatch(
+        /holdfast warn: .*\n.*holdfast error: .*; this process is ended\n$/,
+      )
+      expect(hung.errors.split('\n')).toHaveLength(3)
       expect(hung.did.filter((what) => what !== 'loop')).toEqual(['first'])
       expect(other.did).toEqual(['second'])
     },
@@ -118,7 +171,7 @@ describe.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'a task that loops ends its process, and no other one takes it up',
+    'with kill, a task that loops ends its process, and no other one takes it up',
     async () => {
       await using scene = openScene(kind())
       await using owner = new StallingProcess(scene, { ...STALLS, starts: ['runsFarLoop'] })
@@ -141,7 +194,7 @@ describe.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'a loop of code that nobody knows ends the process, and others take over all it had',
+    'with kill, a loop of code that nobody knows ends the process, and others take over all it had',
     async () => {
       await using scene = openScene(kind())
       const starts = ['neighbour'] as const
@@ -151,7 +204,7 @@ describe.each(STORES)('on %s', (_, kind) => {
       expect(await hung.ended).toEqual(KILLED)
       await endOf(scene, 'neighbour')
 
-      expect(hung.errors).toMatch(/the event loop stood still for \d s/)
+      expect(hung.errors).toMatch(/the event loop is blocked for \d s/)
       expect(other.did).toContain('second')
     },
     LIMIT_MS,

@@ -3,19 +3,24 @@ import { type OpenOptions, open, workflow } from '../../src/index.ts'
 
 const job = workflow('job', async (n: number) => n + 1)
 
-test.each<[OpenOptions['watchdog'], RegExp]>([
-  ['1ms', /^open: watchdog must .*1000 ms.*got "1ms"/],
-  [Infinity, /^open: watchdog must .*got Infinity/],
-  ['on' as 'off', /^open: watchdog must .*got "on"/],
-])('a watchdog of %s is refused', async (watchdog, message) => {
-  await expect(open('memory:', { register: job, watchdog: watchdog! })).rejects.toThrow(message)
+test.each<[unknown, RegExp]>([
+  [{ after: '1ms' }, /^open: watchdog: after must .*1000 ms.*got "1ms"/],
+  [{ after: Infinity }, /^open: watchdog: after must .*got Infinity/],
+  [{ kill: 'yes' }, /^open: watchdog: kill must .*got "yes"/],
+  [{ ends: true }, /^open: watchdog: .*"ends"/],
+  ['on', /^open: watchdog must be 'off' or \{ after, kill \}, got "on"/],
+])('a watchdog of %o is refused', async (watchdog, message) => {
+  const options = { register: job, watchdog: watchdog as 'off' }
+  await expect(open('memory:', options)).rejects.toThrow(message)
 })
 
-test.each<NonNullable<OpenOptions['watchdog']>>(['off', '1s', 120_000])(
-  'with a watchdog of %s workflows run as always',
-  async (watchdog) => {
-    await using holdfast = await open('memory:', { register: job, watchdog })
+test.each<NonNullable<OpenOptions['watchdog']>>([
+  'off',
+  {},
+  { after: '1s' },
+  { after: 120_000, kill: true },
+])('with a watchdog of %o workflows run as always', async (watchdog) => {
+  await using holdfast = await open('memory:', { register: job, watchdog })
 
-    expect(await holdfast.run(job, 1)).toBe(2)
-  },
-)
+  expect(await holdfast.run(job, 1)).toBe(2)
+})

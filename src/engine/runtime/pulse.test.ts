@@ -11,7 +11,7 @@ const LEASE_MS = 30_000
 /** A pulse that beats often, and what it asked its store for. */
 function startedPulse() {
   const log = memoryLog()
-  const pulse = new Pulse({ log, leaseMs: LEASE_MS, giveUpMs: 20, endsProcess: true })
+  const pulse = new Pulse({ log, leaseMs: LEASE_MS, giveUpMs: 20, onHang: 'kill' })
   const requests: LeaseRequest[] = []
   let stops = 0
   const keepLease = (request: LeaseRequest) => {
@@ -37,7 +37,7 @@ test('a loop that lives beats where a thread sees it, until it is stopped', asyn
   onTestFinished(() => void vi.useRealTimers())
   await using under = startedPulse()
   expect(under.there.beats).toBe(1)
-  expect(under.request).toMatchObject({ leaseMs: LEASE_MS, giveUpMs: 20, endsProcess: true })
+  expect(under.request).toMatchObject({ leaseMs: LEASE_MS, giveUpMs: 20, onHang: 'kill' })
 
   vi.advanceTimersByTime(20)
   expect(under.there.beats).toBe(11)
@@ -97,7 +97,7 @@ test('why the lease is not looked after is logged', async () => {
 
 test('a store that looks after no lease is no trouble', async () => {
   const log = memoryLog()
-  const pulse = new Pulse({ log, leaseMs: LEASE_MS, giveUpMs: 20, endsProcess: true })
+  const pulse = new Pulse({ log, leaseMs: LEASE_MS, giveUpMs: 20, onHang: 'kill' })
 
   pulse.start({ kind: 'paper' } as WorkflowStore)
   await pulse.stop()

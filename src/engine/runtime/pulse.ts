@@ -1,6 +1,6 @@
 import type Inspector from 'node:inspector'
 import type { Logger } from '../../base/log.ts'
-import { type LeaseKeeper, SharedPulse, sharedMs } from '../../store/lease.ts'
+import { type LeaseKeeper, type OnHang, SharedPulse, sharedMs } from '../../store/lease.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 
 const BEAT_MS = 1_000
@@ -11,8 +11,8 @@ export interface PulseSetup {
   readonly leaseMs: number
   /** A loop that stood still for so long is given up. */
   readonly giveUpMs: number
-  /** Whether the process is then ended, and what hangs in it set aside. */
-  readonly endsProcess: boolean
+  /** What follows then. */
+  readonly onHang: OnHang
 }
 
 /**
@@ -34,7 +34,7 @@ export class Pulse {
 
   /** Begins to beat, for a runtime that is registered. */
   start(store: WorkflowStore): void {
-    const { log, leaseMs, giveUpMs, endsProcess } = this.#setup
+    const { log, leaseMs, giveUpMs, onHang } = this.#setup
     const beat = (): void => this.shared.beat(isDebugged())
     beat()
     this.#timer = setInterval(beat, Math.min(BEAT_MS, giveUpMs / 10)).unref()
@@ -44,7 +44,7 @@ export class Pulse {
         { store: store.kind, why },
         'the lease is not renewed while the event loop is busy',
       )
-    this.#keeper = store.keepLease?.({ memory, leaseMs, giveUpMs, endsProcess, onTrouble })
+    this.#keeper = store.keepLease?.({ memory, leaseMs, giveUpMs, onHang, onTrouble })
   }
 
   /** The lease was renewed by a call of the loop that began `agoMs` ago. */

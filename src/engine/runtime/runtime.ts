@@ -6,6 +6,7 @@ import type { Logger } from '../../base/log.ts'
 import type { HearingHealth, News } from '../../store/hints.ts'
 import type { Delivery } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
+import type { OnHang } from '../../store/lease.ts'
 import type { Undelivered } from '../../store/runtimes.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
@@ -55,8 +56,8 @@ export interface RuntimeSetup {
   readonly leaseMs: number
   /** An event loop that stood still for so long is given up. */
   readonly giveUpMs: number
-  /** Whether the process is then ended, and what hangs in it set aside. */
-  readonly endsProcess: boolean
+  /** What follows then. */
+  readonly onHang: OnHang
   /** How many instances are worked on at once. */
   readonly mostInstances: number
   /** How many activities run at once. */

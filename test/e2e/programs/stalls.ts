@@ -12,6 +12,8 @@ export interface StallOrder {
   readonly store: StorePlace
   readonly leaseMs: number
   readonly watchdogMs: number
+  /** Whether the watchdog ends the process. */
+  readonly kill?: boolean
   /** Instances to be started, by the name of their workflow, which is their id as well. */
   readonly starts: readonly StallWorkflow[]
   /** Tags of activities that it serves, beside those without one. */
@@ -50,6 +52,12 @@ const workflows = {
     await ctx.run(stall, 6_000)
     await ctx.run(begin, 'after')
   }),
+  /** Blocks whoever repeats it, but not for ever. */
+  stallsAlways: workflow('stallsAlways', async (_: null, ctx) => {
+    await ctx.run(begin, 'before')
+    spin(2_500)
+    await ctx.run(begin, 'after')
+  }),
   waits: workflow('waits', async (_: null, ctx) => {
     await ctx.run(await3s)
     await ctx.run(begin, 'waited')
@@ -80,7 +88,7 @@ const runtime = await open(storeOf(order.store), {
   // Who never ran its workflow has to be told of an activity.
   register: { ...workflows, spinFarAway },
   lease: order.leaseMs,
-  watchdog: order.watchdogMs,
+  watchdog: { after: order.watchdogMs, kill: order.kill ?? false },
   tags: order.tags ?? [],
 })
 process.once('SIGTERM', () => void runtime.close({ drain: 0 }))
