@@ -43,6 +43,7 @@ const REGISTERED_ELSEWHERE = new Set([
   'ChannelFullError',
   'ConflictError',
   'NondeterminismError',
+  'NotFoundError',
   'PoisonError',
   'WorkflowError',
 ])
