@@ -47,11 +47,12 @@ export function familiesOn({ quick, reserve, release, clean }: Effects) {
     lingers,
 
     family: workflow('family', async ({ seed, n }: Job, ctx): Promise<unknown> => {
-      void ctx.run(lingers, { seed, n })
+      // Those that it leaves behind on purpose: a promise that is handled is not a forgotten one.
+      ctx.run(lingers, { seed, n }).catch(() => {})
       // Its children are closed with the execution they were started in.
       if (ctx.info.execution === 1 && seed % 2 === 0) return ctx.continueAsNew({ seed, n })
-      void ctx.run(lingers, { seed, n }, { onParentClose: 'terminate' })
-      void ctx.run(leaf, { seed: seed + 1, n }, { onParentClose: 'abandon' })
+      ctx.run(lingers, { seed, n }, { onParentClose: 'terminate' }).catch(() => {})
+      ctx.run(leaf, { seed: seed + 1, n }, { onParentClose: 'abandon' }).catch(() => {})
       const failed = ctx.run(fails, { seed, n }).catch((error: unknown) => {
         return error instanceof WorkflowError ? error.message : String(error)
       })
