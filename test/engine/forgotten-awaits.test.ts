@@ -150,7 +150,7 @@ test('code that fails, or is cancelled, has forgotten nothing', async () => {
   })
   const runtime = await space.open([fails, cleansUp])
 
-  await expect(runtime.run(fails)).rejects.toThrow('workflow "fails" failed: activity "one" failed')
+  await expect(runtime.run(fails)).rejects.toThrow('workflow "fails" failed: step "one" failed')
   const started = await runtime.start(cleansUp)
   await started.cancel()
   await expect(started.result()).rejects.toThrow('cancelled')
