@@ -122,7 +122,8 @@ create table runtimes (
   careful bigint,
   idle boolean not null default false,
   activities text[] not null default '{}'::text[],
-  workflows integer[] not null default '{}'::integer[]
+  workflows integer[] not null default '{}'::integer[],
+  serves text
 ) with (fillfactor=50);
 create index runtimes_alive on runtimes (runtime) where (state = 1);
 create unique index runtimes_pkey on runtimes (runtime);
@@ -165,7 +166,9 @@ create table tasks (
   input text not null,
   options text not null,
   beat text,
-  token bigint
+  token bigint,
+  held_since bigint,
+  error text
 ) with (fillfactor=80);
 create index tasks_careful on tasks (held_by) where ((held_by is not null) AND (deaths > 1));
 create index tasks_delayed on tasks (activity, visible_at) where (visible_at is not null);
@@ -422,7 +425,7 @@ create function read_state(p_ids text, p_keys text, p_count integer)
 create function ready_lanes(p_activities text[], p_tags text[], p_any_tag boolean, p_from bigint, p_most integer)
   returns TABLE(activity text, tag text, lane bigint, number bigint, deaths smallint, session text, limit_key text, concurrency integer, rate_count integer, rate_ms bigint);
 
-create function register(p_lease_ms bigint, p_info text, p_names text, p_versions text, p_count integer, p_retentions bigint[] DEFAULT NULL::bigint[], OUT runtime integer, OUT server text, OUT clock bigint, OUT workflows integer[])
+create function register(p_lease_ms bigint, p_info text, p_names text, p_versions text, p_count integer, p_retentions bigint[] DEFAULT NULL::bigint[], p_serves text DEFAULT NULL::text, OUT runtime integer, OUT server text, OUT clock bigint, OUT workflows integer[])
   returns record;
 
 create function remove(p_ids text, p_count integer, OUT removed bigint)
@@ -568,6 +571,9 @@ create function wake_tasks(p_activities text[], p_tags text[], p_any_tag boolean
 
 create function wall_ms()
   returns bigint;
+
+create function whereabouts(p_iid bigint, OUT owner text, OUT tasks text, OUT runtimes text)
+  returns record;
 
 create function workflow_numbers(p_names text, p_versions text, p_count integer, OUT numbers integer[])
   returns integer[];

@@ -5,6 +5,7 @@ import type { InstanceRow, ParentLink } from '../store/instances.ts'
 import type { TickAnswer } from '../store/runtimes.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OpenTask } from '../store/tasks.ts'
+import type { Whereabouts } from '../store/whereabouts.ts'
 import { KINDS, ON_CLOSES, STATUSES } from './numbers.ts'
 import { splitTexts, text, whole, wholeOrNull, wholes, wholesOrNull, type Row } from './wire.ts'
 
@@ -186,6 +187,19 @@ export function toTurn(row: Row): TurnRow {
     first: whole(row, 'first'),
     count: whole(row, 'count'),
     events: text(row, 'text'),
+  }
+}
+
+/** What `whereabouts` answers. */
+export function toWhereabouts(row: Row): Whereabouts {
+  const read = <T>(column: string, without: T): T => {
+    const value = row[column]
+    return value === null || value === undefined ? without : (JSON.parse(value) as T)
+  }
+  return {
+    owner: read<Whereabouts['owner']>('owner', null),
+    tasks: read<Whereabouts['tasks']>('tasks', []),
+    runtimes: read<Whereabouts['runtimes']>('runtimes', []),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CommitBatch } from '../store/commits.ts'
 import type { Iid } from '../store/instances.ts'
-import type { Beat, NewTask, TaskInterest, TaskKey, TaskResult } from '../store/tasks.ts'
+import type { Beat, NewTask, TaskEnd, TaskInterest, TaskKey, TaskResult } from '../store/tasks.ts'
 import { TASK_END_NUMBERS } from './numbers.ts'
 import { joinTexts, listOf, packLists } from './wire.ts'
 
@@ -114,7 +114,7 @@ export function resultLists(results: readonly TaskResult[]): string[] {
     listOf(results.map(({ end }) => ('delayMs' in end ? Math.ceil(end.delayMs) : null))),
     joinTexts(
       'finishTasks',
-      results.map(({ end }) => ('payload' in end ? end.payload : '')),
+      results.map(({ end }) => payloadOf(end)),
     ),
     listOf(results.map(({ token }) => token)),
   ]
@@ -147,4 +147,10 @@ function localsValue(beats: readonly Beat[]): string {
   }
   if (placed.length === 0) return ''
   return packLists('beat', [...taskLists('beat', placed, epochs), tokenList(placed)])
+}
+
+/** The result of an attempt, or what it failed with when another one follows. */
+function payloadOf(end: TaskEnd): string {
+  if (end.kind === 'retry') return end.error ?? ''
+  return 'payload' in end ? end.payload : ''
 }

@@ -10,6 +10,7 @@ import {
   toTurn,
   toValues,
   toVerdicts,
+  toWhereabouts,
 } from './answers.ts'
 import { callerOf } from './call.ts'
 import { commitBatch, startInstances } from './commit.ts'
@@ -87,12 +88,13 @@ export function postgresWorkflowStore(
       await Promise.all([connections.close(), transactor.close()])
     },
 
-    async register({ leaseMs, workflows, info }) {
+    async register({ leaseMs, workflows, info, serves }) {
       const [row] = await call('register', [
         leaseMs,
         info,
         ...nameValues('register', workflows),
         listOf(workflows.map(({ retentionMs = null }) => retentionMs)),
+        serves === undefined ? null : JSON.stringify(serves),
       ])
       expiry.startOver()
       return {
@@ -281,6 +283,11 @@ export function postgresWorkflowStore(
 
     async look(iids) {
       return toInstances(await call('instance_rows', [listOf(iids)]), iids.length)
+    },
+
+    async whereabouts(iid) {
+      const [row] = await call('whereabouts', [iid])
+      return toWhereabouts(row!)
     },
 
     async history(iid, execution) {

@@ -7,6 +7,7 @@ import { RETENTION } from './migrations/0004_retention.ts'
 import { ABSENCES } from './migrations/0005_absences.ts'
 import { VERSIONS } from './migrations/0006_versions.ts'
 import { TASK_TOKENS } from './migrations/0007_task_tokens.ts'
+import { WHEREABOUTS } from './migrations/0008_whereabouts.ts'
 import type { SqliteSettings } from './options.ts'
 import { QUEUES } from './queue/migrations/0001_queues.ts'
 
@@ -25,7 +26,16 @@ interface Schema {
 const SCHEMAS: Readonly<Record<SqliteSettings['holds'], Schema>> = {
   workflows: {
     applicationId: APPLICATION_ID,
-    migrations: [INSTANCES, MESSAGES, TASKS, RETENTION, ABSENCES, VERSIONS, TASK_TOKENS],
+    migrations: [
+      INSTANCES,
+      MESSAGES,
+      TASKS,
+      RETENTION,
+      ABSENCES,
+      VERSIONS,
+      TASK_TOKENS,
+      WHEREABOUTS,
+    ],
   },
   queues: { applicationId: QUEUE_APPLICATION_ID, migrations: [QUEUES] },
 }

@@ -29,6 +29,7 @@ import type {
   TaskVerdict,
 } from '../store/tasks.ts'
 import type { StoreInTransaction, Transact } from '../store/transactions.ts'
+import type { Whereabouts } from '../store/whereabouts.ts'
 import type { WorkflowStore } from '../store/workflow-store.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import { packBatch } from './packed-batch.ts'
@@ -202,6 +203,10 @@ export class SqliteWorkflowStore implements WorkflowStore {
 
   look(iids: readonly Iid[]): Promise<readonly (InstanceRow | undefined)[]> {
     return this.#call('look', iids)
+  }
+
+  whereabouts(iid: Iid): Promise<Whereabouts> {
+    return this.#call('whereabouts', iid)
   }
 
   async history(iid: Iid, execution: number): Promise<readonly TurnRow[]> {

@@ -1,5 +1,6 @@
 import type { Iid, WorkflowName } from './instances.ts'
 import type { TaskInterest, TaskKey } from './tasks.ts'
+import type { RuntimeServes } from './whereabouts.ts'
 
 /** A workflow whose code a runtime has. */
 export interface RegisteredWorkflow extends WorkflowName {
@@ -13,6 +14,8 @@ export interface Registration {
   readonly workflows: readonly RegisteredWorkflow[]
   /** For people: host, process id, version of the package, with a space between them. */
   readonly info: string
+  /** For people: what it can run. */
+  readonly serves?: RuntimeServes | undefined
 }
 
 /** A runtime as the store knows it. */

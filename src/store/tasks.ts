@@ -115,7 +115,12 @@ export type TaskEnd =
   | { readonly kind: 'completed'; readonly payload: string }
   | { readonly kind: 'failed'; readonly payload: string }
   /** Another attempt follows, after so long. */
-  | { readonly kind: 'retry'; readonly delayMs: number }
+  | {
+      readonly kind: 'retry'
+      readonly delayMs: number
+      /** What this one failed with, encoded: for people. */
+      readonly error?: string
+    }
   /** It was not run, which is not its fault: the attempt does not count. */
   | { readonly kind: 'release'; readonly delayMs: number }
 

@@ -30,6 +30,7 @@ import type { LeaseKeeper, LeaseRequest } from './lease.ts'
 import type { LeaseAnswer, Registered, Registration, TickAnswer, TickRequest } from './runtimes.ts'
 import type { TaskStore } from './tasks.ts'
 import type { StoreInTransaction, Transact } from './transactions.ts'
+import type { Whereabouts } from './whereabouts.ts'
 
 /** Durable state of workflow instances. Must pass `describeWorkflowStore` of `holdfast/testing`. */
 export interface WorkflowStore extends TaskStore {
@@ -158,6 +159,8 @@ export interface WorkflowStore extends TaskStore {
   find(ids: readonly string[]): Promise<readonly (InstanceRow | undefined)[]>
   /** Looks instances up by number, for those who wait for an end. */
   look(iids: readonly Iid[]): Promise<readonly (InstanceRow | undefined)[]>
+  /** Who works on an instance, and who could: only people ask for it. */
+  whereabouts(iid: Iid): Promise<Whereabouts>
   /** The turns of one execution, in order; empty when there is none. */
   history(iid: Iid, execution: number): Promise<readonly TurnRow[]>
   /** Values that workflows keep, by the caller's id and the key. */

@@ -51,6 +51,7 @@ import { describeTexts } from './contract/texts.ts'
 import { describeUnheardResults } from './contract/unheard-results.ts'
 import { describeUnversioned } from './contract/unversioned.ts'
 import { describeVersions } from './contract/versions.ts'
+import { describeWhereabouts } from './contract/whereabouts.ts'
 
 /**
  * What every workflow store must do. Call it once per store; `open` makes a fresh one for each test.
@@ -84,6 +85,7 @@ export function describeWorkflowStore(
     describeClaims(contract)
     describeVersions(contract)
     describeUnversioned(contract)
+    describeWhereabouts(contract)
     describeCarefulClaims(contract)
     describeOwnership(contract)
     describeMail(contract)

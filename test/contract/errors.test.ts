@@ -196,7 +196,7 @@ describeInPlaces('what is not registered', (place) => {
     expect(warned.data).toMatchObject({ activity: 'u-missing', instanceId: instance.id })
     expect(await instance.info()).toMatchObject({
       status: 'running',
-      waitingFor: ['activity "u-missing" (a task)'],
+      waitingFor: ['activity "u-missing": attempt 1, waiting for a runtime'],
     })
     await instance.terminate()
   })
@@ -208,7 +208,7 @@ describeInPlaces('what is not registered', (place) => {
     const instance = await runtime.start(unknown, undefined, { id: 'u-1' })
 
     expect((await instance.info())?.waitingFor).toEqual([
-      'a runtime that registers workflow "u-unknown" (this one does not)',
+      'a runtime that registers workflow "u-unknown" (no live runtime does, this one neither)',
     ])
     await place.open(unknown)
     expect(await instance.result()).toBe('found')

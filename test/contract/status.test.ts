@@ -242,7 +242,7 @@ describeInPlaces('ids that are used again', (place) => {
     await anew.send(go, 'anew')
 
     expect(await anew.result()).toBe('anew')
-    expect((await lost).message).toMatch(/terminated|deleted/)
+    expect((await lost).message).toMatch(/terminated|removed/)
   })
 
   test('others go on as if nothing had been [test_dispatcher_resilience_after_delete]', async () => {

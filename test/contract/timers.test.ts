@@ -151,7 +151,7 @@ describeInPlaces('timers', (place) => {
   test('a start of a client is found by the runtime [dispatcher_enqueues_start_orchestration_to_orch_queue]', async () => {
     const quick = workflow('t-found', async () => 'found')
     const instance = await place.connect().start(quick)
-    expect((await instance.info())?.status).toBe('running')
+    expect((await instance.info())?.status).toBe('scheduled')
 
     await place.open(quick)
 

@@ -169,7 +169,7 @@ describeOnStores('looking at an instance', (kind) => {
     const info = await holdfast.get('x').info()
 
     expect(info?.waitingFor).toEqual([
-      'a runtime that registers workflow "waits" (this one does not)',
+      'a runtime that registers workflow "waits" (no live runtime does, this one neither)',
     ])
   })
 

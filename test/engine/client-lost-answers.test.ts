@@ -98,9 +98,9 @@ test.each([
     'cancel',
     'post',
     {
-      status: 'running',
+      status: 'scheduled',
       waitingFor: [
-        'a runtime that registers workflow "waits"',
+        'a runtime that registers workflow "waits" (no live runtime does)',
         'its cancellation (cancelled: why)',
       ],
     },
@@ -135,7 +135,7 @@ test.each(['start', 'import'] as const)(
         : await client.import(exported, { id: 'x' })
 
     await lost
-    expect(await made.info()).toMatchObject({ id: 'x', status: 'running' })
+    expect(await made.info()).toMatchObject({ id: 'x', status: 'scheduled' })
   },
 )
 

@@ -95,7 +95,7 @@ describeOnStores('watching', (kind) => {
     const third = await status()
     await handle.terminate()
 
-    expect([first, second, third]).toEqual(['running', 'suspended', 'running'])
+    expect([first, second, third]).toEqual(['scheduled', 'suspended', 'scheduled'])
     expect([await status(), await status()]).toEqual(['terminated', 'over'])
     await expect(client.get('none').watch()[Symbol.asyncIterator]().next()).rejects.toThrow(
       'watch: there is no instance "none"',

@@ -315,12 +315,12 @@ describeOnStores('errors', (kind) => {
     const handle = await holdfast.start(run)
     const info = await eventually(async () => {
       const now = (await handle.info())!
-      return now.waitingFor[0]?.includes('attempt') && now
+      return now.waitingFor[0]?.includes('failed') && now
     })
 
     expect(info.waitingFor).toEqual([
       expect.stringMatching(
-        /^activity "bad \(sometimes\)" \(attempt 1 failed, next at \d{4}-\d\d-\d\dT[\d:.]+Z\)$/,
+        /^activity "bad \(sometimes\)": attempt 2 at \d{4}-\d\d-\d\dT[\d:.]+Z; attempt 1 failed with Error: /,
       ),
     ])
   })

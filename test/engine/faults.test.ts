@@ -155,7 +155,7 @@ describe('a store that fails', () => {
 
     const handle = await client.start(once)
 
-    expect(await handle.info()).toMatchObject({ status: 'running', workflow: 'once' })
+    expect(await handle.info()).toMatchObject({ status: 'scheduled', workflow: 'once' })
     expect(items).toHaveLength(2)
     expect(new Set(items).size).toBe(1)
   })

@@ -18,10 +18,12 @@ describeOnStores('an instance whose code no runtime has', (kind) => {
     const info = await instance.info()
     const late = await instance.result({ timeout: 300 }).catch((error: unknown) => error)
 
-    expect(info!.waitingFor).toEqual(['a runtime that registers workflow "hello"'])
+    expect(info!.waitingFor).toEqual([
+      'a runtime that registers workflow "hello" (no live runtime does)',
+    ])
     expect(late).toBeInstanceOf(TimeoutError)
     expect((late as Error).message).toBe(
-      'result: instance "h" took longer than 300 ms; it waits for a runtime that registers workflow "hello"',
+      'result: instance "h" took longer than 300 ms; it waits for a runtime that registers workflow "hello" (no live runtime does)',
     )
   })
 
@@ -33,7 +35,7 @@ describeOnStores('an instance whose code no runtime has', (kind) => {
     const late = await instance.result({ timeout: 300 }).catch((error: unknown) => error)
 
     expect((late as Error).message).toMatch(
-      /it waits for a runtime that registers workflow "hello" \(this one does not\)$/,
+      /it waits for a runtime that registers workflow "hello" \(no live runtime does, this one neither\)$/,
     )
   })
 })

@@ -29,7 +29,9 @@ describeOnStores('instances that are set aside', (kind) => {
     })
     const first = await space.open(before)
     const started = await first.start(before, 'x', { id: 'o-1' })
-    await eventually(async () => (await started.info())!.waitingFor.includes('activity "held"'))
+    await eventually(async () =>
+      (await started.info())!.waitingFor[0]?.startsWith('activity "held"'),
+    )
     await first.close({ drain: 0 })
 
     const second = await space.open(wrong)

@@ -41,6 +41,7 @@ const METHODS: readonly Method[] = [
   'look',
   'history',
   'readState',
+  'whereabouts',
   'replies',
   'claimTasks',
   'finishTasks',

@@ -24,7 +24,7 @@ describeOnStores('tasks', (kind) => {
     const started = await quiet.start(shouting, 'hello', { id: 'a' })
     await expect(started.result({ timeout: 100 })).rejects.toThrow('took longer')
     expect((await started.info())?.waitingFor).toEqual([
-      'activity "shout" (a task with tag "loud")',
+      'activity "shout" (tag "loud"): attempt 1, waiting for a runtime; no live runtime serves tag "loud"',
     ])
 
     await space.open(shout, { tags: ['loud'], ...QUICK })

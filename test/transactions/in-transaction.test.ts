@@ -136,14 +136,14 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
 
     expect(ends).toEqual([
       { id: 'taken' },
-      new ConflictError('start: id "taken" exists already (running)', 'taken'),
+      new ConflictError('start: id "taken" exists already (scheduled)', 'taken'),
       new ConflictError('start: id "taken" belongs to workflow "greet", not to "listen"', 'taken'),
       new RangeError(
         `start: onConflict must not be 'restart' in a transaction: what runs cannot be ended in it`,
       ),
       { id: 'new' },
       { id: 'new' },
-      new ConflictError('start: id "new" exists already (running)', 'new'),
+      new ConflictError('start: id "new" exists already (scheduled)', 'new'),
       new NotFoundError('cancel: there is no instance "nobody"', 'nobody'),
     ])
     // None of them has ended the transaction.

@@ -9,6 +9,7 @@ import type { IidPool } from '../runtime/iid-pool.ts'
 import type { Started } from '../runtime/starts.ts'
 import type { NewInstance } from '../runtime/start-item.ts'
 import type { Values } from '../values.ts'
+import type { LocalAttempt } from './activity-words.ts'
 
 /** What a client works with. */
 export interface ClientSetup {
@@ -31,6 +32,8 @@ export interface LocalRuntime {
   start(start: NewInstance, signal?: AbortSignal): Promise<Started>
   /** Whether the instance is in this process now. */
   owns(iid: Iid): boolean
+  /** The attempt that this process makes at an activity of the instance, if any. */
+  attemptAt?(iid: Iid, command: number): LocalAttempt | undefined
   readonly endings: Endings
   /** Numbers for new instances. */
   readonly iids: IidPool

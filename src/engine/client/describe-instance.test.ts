@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { values } from '../../../test/support/executions.ts'
 import type { InstanceRow } from '../../store/instances.ts'
+import type { Whereabouts } from '../../store/whereabouts.ts'
 import { describeInstance, type Onlooker } from './describe-instance.ts'
 
 const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
@@ -23,7 +24,8 @@ const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
   ...more,
 })
 
-const onlooker: Onlooker = { values, now: 5_000, place: 'has code' }
+const whereabouts: Whereabouts = { owner: null, tasks: [], runtimes: [] }
+const onlooker: Onlooker = { values, now: 5_000, place: 'has code', whereabouts }
 
 describe('info', () => {
   test('a running instance has no end and no error', () => {
@@ -82,7 +84,10 @@ describe('info', () => {
   test('a result is no error', () => {
     const done = row({ status: 'completed', output: '1', finishedAt: 3_000 })
 
-    expect(describeInstance(done, undefined, onlooker)).not.toHaveProperty('error')
+    const info = describeInstance(done, undefined, onlooker)
+
+    expect(info).not.toHaveProperty('error')
+    expect(info.output).toBe(1)
   })
 
   test('one that is to start later says when', () => {
@@ -120,7 +125,9 @@ describe('info', () => {
 
   test('one that is due where its code is missing says so', () => {
     const here: Onlooker = { ...onlooker, place: 'lacks code' }
-    const missing = ['a runtime that registers workflow "order" 1.2.0 (this one does not)']
+    const missing = [
+      'a runtime that registers workflow "order" 1.2.0 (no live runtime does, this one neither)',
+    ]
     const waits = (wakeAt: number | null, who = here): readonly string[] =>
       describeInstance(row({ wakeAt }), { history: [], inbox: [] }, who).waitingFor
 
@@ -130,8 +137,14 @@ describe('info', () => {
     expect(waits(null)).toEqual([])
     expect(waits(5_000, onlooker)).toEqual([])
     // A client runs nothing: it is no news that it lacks the code.
-    expect(waits(5_000, { ...onlooker, place: 'runs nothing' })).toEqual([
-      'a runtime that registers workflow "order" 1.2.0',
+    const client: Onlooker = { ...onlooker, place: 'runs nothing' }
+    expect(waits(5_000, client)).toEqual([
+      'a runtime that registers workflow "order" 1.2.0 (no live runtime does)',
+    ])
+    const there = { runtime: 7, info: 'there 1 0.1.0', serves: null, activities: [] }
+    const served = { ...whereabouts, runtimes: [{ ...there, registers: true }] }
+    expect(waits(5_000, { ...client, whereabouts: served })).toEqual([
+      'a runtime that registers workflow "order" 1.2.0 to take it up',
     ])
   })
 })

@@ -1,14 +1,11 @@
 import type { Loaded } from '../../store/claims.ts'
 import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
-import type { Values } from '../values.ts'
 import type { InstanceInfo, Status } from './instance.ts'
+import type { Around } from './activity-words.ts'
 import { waitingFor } from './waiting-for.ts'
 
 /** What an instance is described with. */
-export interface Onlooker {
-  readonly values: Values
-  /** The date, as this process knows it. */
-  readonly now: number
+export interface Onlooker extends Around {
   readonly place: Place
 }
 
@@ -19,11 +16,12 @@ export type Place = 'has code' | 'lacks code' | 'runs nothing'
 export function describeInstance(
   row: InstanceRow,
   loaded: Pick<Loaded, 'history' | 'inbox'> | undefined,
-  { values, now, place }: Onlooker,
+  onlooker: Onlooker,
 ): InstanceInfo {
+  const { values } = onlooker
   const failed = row.status === 'completed' ? null : (row.output ?? row.report)
   const error = failed === null ? undefined : values.error(failed)
-  const runtime = awaitedRuntime(row, now, place)
+  const runtime = awaitedRuntime(row, onlooker)
   return {
     id: row.id,
     workflow: row.workflow.name,
@@ -38,17 +36,18 @@ export function describeInstance(
     ...(row.finishedAt !== null && { finishedAt: new Date(row.finishedAt) }),
     waitingFor: [
       ...(runtime === undefined ? [] : [runtime]),
-      ...(row.status === 'scheduled' ? [startOf(row)] : []),
-      ...(row.status === 'running' && loaded !== undefined ? openWaits(loaded) : []),
+      ...(row.status === 'scheduled' ? startOf(row, onlooker) : []),
+      ...(isUnfinished(row) && loaded !== undefined ? openWaits(loaded, onlooker) : []),
     ],
+    ...(row.status === 'completed' && row.output !== null && { output: values.value(row.output) }),
     ...(error && { error: { name: error.name, message: error.message } }),
   }
 }
 
 /** What it waits for; nobody knows when this version cannot read what there is of it. */
-function openWaits(loaded: Pick<Loaded, 'history' | 'inbox'>): readonly string[] {
+function openWaits(loaded: Pick<Loaded, 'history' | 'inbox'>, around: Around): readonly string[] {
   try {
-    return waitingFor(loaded)
+    return waitingFor(loaded, around)
   } catch (error) {
     return [
       `a runtime that can read it (${error instanceof Error ? error.message : String(error)})`,
@@ -56,22 +55,31 @@ function openWaits(loaded: Pick<Loaded, 'history' | 'inbox'>): readonly string[]
   }
 }
 
-function startOf({ wakeAt }: InstanceRow): string {
-  return `its start at ${new Date(wakeAt ?? 0).toISOString()}`
+/** When it begins, if that is for later. */
+function startOf({ wakeAt }: InstanceRow, { now }: Onlooker): readonly string[] {
+  return wakeAt !== null && wakeAt > now ? [`its start at ${new Date(wakeAt).toISOString()}`] : []
 }
 
-/** The runtime that an instance waits for that is due, if this process is not the one. */
-export function awaitedRuntime(
-  { status, wakeAt, workflow }: InstanceRow,
-  now: number,
-  place: Place,
+function isUnfinished({ status }: InstanceRow): boolean {
+  return status === 'running' || status === 'scheduled'
+}
+
+/** The runtime that an instance waits for that is due, unless this process can take it up itself. */
+function awaitedRuntime(
+  row: InstanceRow,
+  { now, place, whereabouts }: Onlooker,
 ): string | undefined {
+  const { wakeAt, workflow } = row
   // Whoever takes it up clears its time.
-  const isDue = status === 'running' && wakeAt !== null && wakeAt <= now
+  const isDue = isUnfinished(row) && wakeAt !== null && wakeAt <= now
   if (!isDue || place === 'has code') return undefined
   const { name, version } = workflow
-  const words = `a runtime that registers workflow "${name}"${version === NO_VERSION ? '' : ` ${version}`}`
-  return place === 'lacks code' ? `${words} (this one does not)` : words
+  const code = `workflow "${name}"${version === NO_VERSION ? '' : ` ${version}`}`
+  if (whereabouts.runtimes.some(({ registers }) => registers)) {
+    return `a runtime that registers ${code} to take it up`
+  }
+  const here = place === 'lacks code' ? ', this one neither' : ''
+  return `a runtime that registers ${code} (no live runtime does${here})`
 }
 
 /** One that was only started from inside a workflow has no parent. */

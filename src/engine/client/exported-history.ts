@@ -68,6 +68,11 @@ export function readExported(exported: unknown, values: Values): Imported {
     execution: checkWhole(given.execution, 'import: execution'),
     moments,
   }
+  if (imported.version === NO_VERSION && moments.length > 1) {
+    throw new TypeError(
+      'import: version must be a semantic version, as the instance has begun, got ""',
+    )
+  }
   if (imported.execution === 0) throw new TypeError('import: execution must be 1 or more, got 0')
   checkOrder(imported)
   return imported

@@ -1,4 +1,5 @@
 import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
+import type { Whereabouts } from '../../store/whereabouts.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { describeInstance, type Place } from './describe-instance.ts'
 import type { InstanceInfo } from './instance.ts'
@@ -9,19 +10,26 @@ export async function info(core: ClientCore, id: string): Promise<InstanceInfo |
   return row === undefined || row.status === 'absent' ? undefined : infoOf(core, row)
 }
 
+const NOWHERE: Whereabouts = { owner: null, tasks: [], runtimes: [] }
+
 /** How an instance is doing, from its row and what more there is to read. */
 export async function infoOf(core: ClientCore, row: InstanceRow): Promise<InstanceInfo> {
-  const { store, values, clock } = core.setup
-  const [loaded] = hasEnded(row) ? [] : await store.load([{ iid: row.iid, after: 0 }])
+  const { store, values, clock, runtime } = core.setup
+  const { iid } = row
+  const [[loaded], whereabouts] = hasEnded(row)
+    ? [[], NOWHERE]
+    : await Promise.all([store.load([{ iid, after: 0 }]), store.whereabouts(iid)])
   return describeInstance(row, loaded, {
     values,
-    now: clock.date().getTime(),
+    now: runtime?.storeNow() ?? clock.date().getTime(),
     place: placeOf(core, row),
+    whereabouts,
+    attemptAt: (command) => runtime?.attemptAt?.(iid, command),
   })
 }
 
 /** Whether this process could take up an instance. */
-export function placeOf({ setup }: ClientCore, { workflow }: InstanceRow): Place {
+function placeOf({ setup }: ClientCore, { workflow }: InstanceRow): Place {
   if (setup.registry === undefined) return 'runs nothing'
   const { name, version } = workflow
   const known =

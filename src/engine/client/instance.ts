@@ -12,7 +12,7 @@ export interface InstanceInfo {
   /** Empty while nobody has taken up an instance whose start named none: see `StartOptions`. */
   readonly version: string
   /**
-   * `scheduled`: its first turn is still to come. `suspended`: set aside, by somebody or because it
+   * `scheduled`: no runtime has taken it up yet. `suspended`: set aside, by somebody or because it
    * cannot go on; `error` says why, `resume()` lets it go on.
    */
   readonly status: Status
@@ -27,8 +27,13 @@ export interface InstanceInfo {
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly finishedAt?: Date
-  /** What it waits for, in words: activities, steps, timers, messages, children. */
+  /**
+   * What it waits for, in words: activities and steps with their attempt, the last error, the next
+   * time, since when and where they run, or why nobody runs them; timers, messages, children.
+   */
   readonly waitingFor: readonly string[]
+  /** What it returned, once it is `completed`. */
+  readonly output?: unknown
   /** Why it failed, was cancelled or terminated, or is suspended. */
   readonly error?: { readonly name: string; readonly message: string }
 }

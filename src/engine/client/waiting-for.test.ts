@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 
-import { completed, failed, fired } from '../../../test/support/executions.ts'
+import { completed, failed, fired, values } from '../../../test/support/executions.ts'
 import type { TurnRow } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
 import type { InboxRow } from '../../store/inbox.ts'
+import type { Around } from './activity-words.ts'
 import { waitingFor } from './waiting-for.ts'
 
 const STARTED: Event = {
@@ -25,7 +26,15 @@ const turn = (...events: Event[]): TurnRow => ({
   events: writeEvents(events),
 })
 
-const waits = (...history: TurnRow[]): readonly string[] => waitingFor({ history, inbox: [] })
+const owner = { runtime: 7, info: 'host 12 0.1.0' }
+const around: Around = {
+  values,
+  now: 1_000,
+  whereabouts: { owner, tasks: [], runtimes: [] },
+}
+
+const waits = (...history: TurnRow[]): readonly string[] =>
+  waitingFor({ history, inbox: [] }, around)
 
 const cancel: InboxRow = {
   id: 1,
@@ -42,8 +51,8 @@ const attempt = (count: number): Event => ({
   type: 'attempt',
   command: 3,
   attempt: count,
-  retryAt: 0,
-  error: 'null',
+  retryAt: 500,
+  error: values.encodeError(new RangeError('no')),
 })
 
 test('it is what was asked for and not answered, over all turns', () => {
@@ -69,7 +78,7 @@ test('it is what was asked for and not answered, over all turns', () => {
       turn(failed(2, new Error('x')), fired(4), attempt(2)),
     ),
   ).toEqual([
-    'step "c (d)" (attempt 2 failed, next at 1970-01-01T00:00:00.000Z)',
+    'step "c (d)": attempt 3, running since 1970-01-01T00:00:00.500Z on host (pid 12, runtime 7); attempt 2 failed with RangeError: no',
     'timer until 1970-01-02T00:00:00.000Z',
   ])
 })
@@ -119,7 +128,7 @@ test('what was received or called off is not waited for', () => {
 test('a cancellation is named before and after the code has seen it', () => {
   const sleeping = turn(STARTED, { type: 'timer', command: 1, fireAt: 0 })
 
-  expect(waitingFor({ history: [sleeping], inbox: [cancel] })).toEqual([
+  expect(waitingFor({ history: [sleeping], inbox: [cancel] }, around)).toEqual([
     'its cancellation (cancelled: too late)',
     'timer until 1970-01-01T00:00:00.000Z',
   ])
@@ -132,5 +141,75 @@ test('a cancellation is named before and after the code has seen it', () => {
         { type: 'step', command: 2, name: 'undo' },
       ),
     ),
-  ).toEqual(['the end of its clean-up (cancelled: too late)', 'step "undo"'])
+  ).toEqual([
+    'the end of its clean-up (cancelled: too late)',
+    'step "undo": attempt 1, running since 1970-01-01T00:00:00.001Z on host (pid 12, runtime 7)',
+  ])
+})
+
+test.each<[string, Partial<Around>, string]>([
+  ['it waits for its next attempt', { now: 400 }, 'attempt 2 at 1970-01-01T00:00:00.500Z'],
+  [
+    'nobody owns the instance',
+    { whereabouts: { owner: null, tasks: [], runtimes: [] } },
+    'attempt 2, waiting for a runtime to take the instance over',
+  ],
+  [
+    'this process has no slot for it',
+    { attemptAt: () => ({ attempt: 3, begun: false }) },
+    'attempt 3, waiting for a free slot on host (pid 12, runtime 7)',
+  ],
+])('of a step it is told that %s', (_, more, words) => {
+  const history = [turn(STARTED, { type: 'step', command: 3, name: 's' }, attempt(1))]
+
+  expect(waitingFor({ history, inbox: [] }, { ...around, ...more })).toEqual([
+    `step "s": ${words}; attempt 1 failed with RangeError: no`,
+  ])
+})
+
+const task = {
+  command: 1,
+  attempts: 2,
+  holder: null,
+  heldSince: null,
+  visibleAt: null,
+  error: values.encodeError(new RangeError('no')),
+} as const
+const runtime = { ...owner, registers: false, activities: [] }
+const untagged = { untagged: true, tags: [], activities: [] }
+
+test.each<[string, Partial<Around['whereabouts']>, string]>([
+  [
+    'who runs it, and since when',
+    { tasks: [{ ...task, holder: { runtime: 9, info: 'gpu-1 34 0.1.0' }, heldSince: 700 }] },
+    'attempt 2, running since 1970-01-01T00:00:00.700Z on gpu-1 (pid 34, runtime 9); attempt 1 failed with RangeError: no',
+  ],
+  [
+    'when it is tried again',
+    { tasks: [{ ...task, visibleAt: 2_000 }] },
+    'attempt 3 at 1970-01-01T00:00:02.000Z; attempt 2 failed with RangeError: no',
+  ],
+  [
+    'that nobody serves its tag',
+    { runtimes: [{ ...runtime, serves: untagged }] },
+    'attempt 3, waiting for a runtime; no live runtime serves tag "gpu"; attempt 2 failed with RangeError: no',
+  ],
+  [
+    'that nobody has its code',
+    { runtimes: [{ ...runtime, serves: { ...untagged, tags: ['gpu'] } }] },
+    'attempt 3, waiting for a runtime; no live runtime is known to have its code; attempt 2 failed with RangeError: no',
+  ],
+  [
+    'nothing more where somebody may have its code',
+    { runtimes: [{ ...runtime, serves: { ...untagged, tags: 'any', activities: ['a'] } }] },
+    'attempt 3, waiting for a runtime; attempt 2 failed with RangeError: no',
+  ],
+])('of a task it is told %s', (_, more, words) => {
+  const event = { type: 'activity', command: 1, name: 'a', input: '1', where: 'task' } as const
+  const history = [turn(STARTED, { ...event, tag: 'gpu', session: 's' })]
+  const whereabouts = { owner: null, tasks: [task], runtimes: [], ...more }
+
+  expect(waitingFor({ history, inbox: [] }, { ...around, whereabouts })).toEqual([
+    `activity "a" (tag "gpu" and session "s"): ${words}`,
+  ])
 })

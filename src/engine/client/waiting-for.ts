@@ -1,34 +1,34 @@
 import type { Loaded } from '../../store/claims.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
 import { readEvents } from '../../store/history.ts'
+import { activityWords, type Around, type CallState } from './activity-words.ts'
 
 /** What an instance waits for, in words, from its history and inbox. Nothing is run for it. */
-export function waitingFor({
-  history,
-  inbox,
-}: Pick<Loaded, 'history' | 'inbox'>): readonly string[] {
+export function waitingFor(
+  { history, inbox }: Pick<Loaded, 'history' | 'inbox'>,
+  around: Around,
+): readonly string[] {
   const open = new Map<number, Waits>()
   const cancellation: string[] = []
-  for (const { events } of history) {
+  for (const { at, events } of history) {
     for (const event of readEvents(events)) {
       if (event.type === 'cancelled') cancellation.push(`the end of its clean-up${because(event)}`)
-      else note(open, event)
+      else note(open, event, at)
     }
   }
   const asked = inbox.find(({ kind }) => kind === 'cancel')
   if (asked !== undefined && cancellation.length === 0) {
     cancellation.push(`its cancellation${because({ reason: asked.payload! })}`)
   }
-  return [...cancellation, ...[...open.values()].map(({ what, since = '' }) => what + since)]
+  return [...cancellation, ...[...open.values()].map((waits) => inWords(waits, around))]
 }
 
 /** An open command, and what has become of it so far. */
-interface Waits {
-  readonly what: string
-  readonly since?: string
+interface Waits extends CallState {
+  readonly event: CommandEvent
 }
 
-function note(open: Map<number, Waits>, event: Event): void {
+function note(open: Map<number, Waits>, event: Event, at: number): void {
   switch (event.type) {
     case 'activity':
     case 'step':
@@ -38,12 +38,11 @@ function note(open: Map<number, Waits>, event: Event): void {
     case 'receive':
     case 'send':
     case 'read':
-      open.set(event.command, { what: inWords(event) })
+      open.set(event.command, { event, givenAt: at })
       return
     case 'attempt': {
       const known = open.get(event.command)
-      const since = ` (attempt ${event.attempt} failed, next at ${timeOf(event.retryAt)})`
-      if (known !== undefined) open.set(event.command, { ...known, since })
+      if (known !== undefined) open.set(event.command, { ...known, failed: event })
       return
     }
     case 'completed':
@@ -66,12 +65,13 @@ function note(open: Map<number, Waits>, event: Event): void {
   }
 }
 
-function inWords(command: CommandEvent): string {
+function inWords(waits: Waits, around: Around): string {
+  const { event: command } = waits
   switch (command.type) {
     case 'activity':
-      return `activity "${command.name}"${routeOf(command)}`
+      return `activity "${command.name}"${routeOf(command)}${activityWords(command, waits, around)}`
     case 'step':
-      return `step "${command.name}"`
+      return `step "${command.name}"${activityWords(command, waits, around)}`
     case 'timer':
       return `timer until ${timeOf(command.fireAt)}`
     case 'child':
@@ -89,12 +89,11 @@ function inWords(command: CommandEvent): string {
   }
 }
 
-/** Where it may run, when that is not just at its owner. */
-function routeOf({ where, tag, session }: Extract<CommandEvent, { type: 'activity' }>): string {
-  if (where === 'local') return ''
+/** Where it may run, when that is not just anywhere. */
+function routeOf({ tag, session }: Extract<CommandEvent, { type: 'activity' }>): string {
   const at = [tag !== '' && `tag "${tag}"`, session !== '' && `session "${session}"`]
   const route = at.filter((one) => one !== false).join(' and ')
-  return route === '' ? ' (a task)' : ` (a task with ${route})`
+  return route === '' ? '' : ` (${route})`
 }
 
 function because({ reason }: { readonly reason: string }): string {

@@ -11,12 +11,14 @@ import type { Undelivered } from '../../store/runtimes.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { Health } from '../../workers/worker.ts'
+import type { LocalAttempt } from '../client/activity-words.ts'
 import type { Client } from '../client/client.ts'
 import type { ChangesElsewhere, Hint, LocalRuntime } from '../client/client-setup.ts'
 import type { WorkflowLimits } from '../context/frame.ts'
 import type { Registry } from '../registry.ts'
 import { serves } from '../served-tags.ts'
 import type { Values } from '../values.ts'
+import { LocalCall } from './activities.ts'
 import { Alarms } from './alarms.ts'
 import { Committer } from './committer.ts'
 import { Conductor } from './conductor.ts'
@@ -312,6 +314,11 @@ export class EngineRuntime implements LocalRuntime {
     return this.#conductor.copies.get(iid) !== undefined
   }
 
+  attemptAt(iid: Iid, command: number): LocalAttempt | undefined {
+    const running = this.#conductor.copies.get(iid)?.running.get(command)
+    return running instanceof LocalCall ? running : undefined
+  }
+
   /** Who waits in this process for the end of which instance. */
   get endings(): Endings {
     return this.#conductor.endings
@@ -404,12 +411,17 @@ export class EngineRuntime implements LocalRuntime {
     return this.#setup.mostInstances - this.#conductor.copies.owned
   }
 
-  #makeLife({ store, clock, log, leaseMs, registry, info }: RuntimeSetup): Life {
+  #makeLife({ store, clock, log, leaseMs, registry, info, tasks }: RuntimeSetup): Life {
     return new Life({
       store,
       clock,
       log,
-      registration: { leaseMs, workflows: registrationOf(registry), info },
+      registration: {
+        leaseMs,
+        workflows: registrationOf(registry),
+        info,
+        serves: { ...tasks.served, activities: registry.activityNames },
+      },
       registered: (registered, askedMs) => {
         this.#time.saw(registered.clock, askedMs)
         this.#lookout.ticker.renewedAt(askedMs)

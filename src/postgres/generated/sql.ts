@@ -462,6 +462,26 @@ create sequence clock_seen as bigint minvalue 0 start 0 cache 1;
 create sequence clock_ahead as bigint minvalue 0 start 0 cache 1;
 `,
   },
+  {
+    name: 'migrations/0012_whereabouts',
+    checksum: '5b0811d76049f565',
+    worksWith: '0004',
+    sql: `-- What people want to know of activities that do not end: for whereabouts().
+-- Works with 0004.
+
+-- When its holder took it; null for what nobody holds, and for what a version holds that does not
+-- know of this column.
+alter table tasks add column held_since bigint;
+-- What its last attempt failed with, encoded; null for nothing.
+alter table tasks add column error text;
+-- The tags that a runtime serves and the activities that it was given, as JSON; null for one of a
+-- version that does not tell.
+alter table runtimes add column serves text;
+
+-- Takes one thing more from now on, with a default: those who do not know of it call the new one.
+drop function if exists register;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -2836,7 +2856,7 @@ $$;
   },
   {
     name: 'procedures/finish_tasks',
-    checksum: 'ada6e979e7bcd9f6',
+    checksum: '27cdfac80397d784',
     sql: `-- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
 -- the owners of the instances.
 --
@@ -2926,10 +2946,11 @@ begin
         beat_until = null,
         visible_at = case when g.delay > 0 then v_clock + g.delay end,
         attempts = case when g.ending = 4 then greatest(t.attempts - 1, 0) else t.attempts end,
+        error = case when g.ending = 3 then nullif(g.payload, '') else t.error end,
         -- It was begun in time, and given back.
         start_by = case when g.ending = 4 then null else t.start_by end
-    from unnest(p_iids, p_executions, p_commands, p_ends, p_delays) with ordinality
-      as g (iid, execution, command, ending, delay, place)
+    from unnest(p_iids, p_executions, p_commands, p_ends, p_delays, v_payloads) with ordinality
+      as g (iid, execution, command, ending, delay, payload, place)
     where g.place = any (v_done)
       and g.ending > 2
       and t.iid = g.iid
@@ -3298,7 +3319,7 @@ $$;
   },
   {
     name: 'procedures/hold_tasks',
-    checksum: 'b72e5b78d5486979',
+    checksum: '663042c6a880503d',
     sql: `-- Has a runtime hold tasks, given by their keys; as far as they stand in line still, are not
 -- locked by somebody else, and belong to no session but these. Those whose instance does not wait
 -- for them any more are removed instead: they were locked when it ended, see drop_tasks().
@@ -3373,6 +3394,7 @@ begin
   taken as (
     update tasks as t
     set held_by = p_runtime,
+        held_since = p_clock,
         attempts = t.attempts + 1
     from judged as j
     where j.yes
@@ -3881,7 +3903,7 @@ $$;
   },
   {
     name: 'procedures/instance_rows',
-    checksum: '8d817609c430d192',
+    checksum: 'c9c49435dc77fc9f',
     sql: `-- Instances as people see them, for find() and look(). In the order given; \`place\` counts from 1,
 -- and places of unknown ones are missing.
 create or replace function instance_rows(p_iids bigint[])
@@ -3917,15 +3939,13 @@ create or replace function instance_rows(p_iids bigint[])
   set enable_seqscan to off
 as $$
 #variable_conflict use_column
-declare
-  v_clock bigint := now_ms();
 begin
   return query
   select
     g.place, i.iid, i.id, coalesce(w.name, ''), coalesce(w.version, ''), i.execution, i.status,
     coalesce(r.held, false),
-    -- Nobody has claimed it yet, because its time has not come.
-    coalesce(not r.held and r.epoch = 0 and r.wake_at > v_clock, false),
+    -- Nobody has claimed it yet, and it is no import that has begun elsewhere.
+    coalesce(not r.held and r.epoch = 0 and last.turn = 1 and last.next_event = 2, false),
     r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at, i.output, i.report,
     i.parent_iid, i.parent_id, i.parent_execution, i.parent_command, i.on_close,
     coalesce(i.labels, '{}'), i.progress,
@@ -5414,7 +5434,7 @@ $$;
   },
   {
     name: 'procedures/register',
-    checksum: '5a162a026fff6747',
+    checksum: 'b940cf0a752ccc5a',
     sql: `-- Takes in a new runtime.
 create or replace function register(
   p_lease_ms bigint,
@@ -5425,6 +5445,8 @@ create or replace function register(
   -- How long each workflow wants its instances kept after their end, null for ever. No list from a
   -- runtime that does not know of it: then all stay as they are.
   p_retentions bigint[] default null,
+  -- The tags and activities that it serves, as JSON; null when it does not tell.
+  p_serves text default null,
   out runtime integer,
   out server text,
   out clock bigint,
@@ -5451,10 +5473,10 @@ begin
   where r.state <> 1
     and r.lease_until < v_clock - 7 * 86400000::bigint;
   loop
-    insert into runtimes (runtime, state, lease_until, registered_at, info, workflows)
+    insert into runtimes (runtime, state, lease_until, registered_at, info, workflows, serves)
     values (
       1 + floor(random() * 2147483646)::integer, 1, v_clock + p_lease_ms, v_clock, p_info,
-      workflows
+      workflows, p_serves
     )
     on conflict do nothing
     returning runtimes.runtime into runtime;
@@ -7638,6 +7660,72 @@ create or replace function wall_ms()
   volatile
 as $$
   select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+$$;
+`,
+  },
+  {
+    name: 'procedures/whereabouts',
+    checksum: '7140b460d8e42f5c',
+    sql: `-- Who works on an instance, what became of its tasks, and what the live runtimes can run: for people,
+-- who ask why it does not move. Each answer is JSON.
+create or replace function whereabouts(
+  p_iid bigint,
+  out owner text,
+  out tasks text,
+  out runtimes text
+)
+  language plpgsql
+  stable
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+as $$
+#variable_conflict use_column
+declare
+  v_clock bigint := now_ms();
+begin
+  owner := (
+    select json_build_object('runtime', t.runtime, 'info', t.info)
+    from runs as r
+    join runtimes as t on t.runtime = r.owner
+    where r.iid = p_iid
+  );
+  tasks := (
+    select json_agg(
+      json_build_object(
+        'command', t.command,
+        'attempts', t.attempts,
+        'holder',
+        case when t.held_by is not null then json_build_object('runtime', h.runtime, 'info', h.info) end,
+        'heldSince', case when t.held_by is not null then t.held_since end,
+        'visibleAt', t.visible_at,
+        'error', t.error
+      )
+    )
+    from instances as i
+    join tasks as t
+      on t.iid = i.iid
+      and t.execution = i.execution
+    left join runtimes as h on h.runtime = t.held_by
+    where i.iid = p_iid
+  );
+  runtimes := (
+    select json_agg(
+      json_build_object(
+        'runtime', t.runtime,
+        'info', t.info,
+        'registers', i.workflow = any (t.workflows),
+        'serves', t.serves::json,
+        'activities', t.activities
+      )
+    )
+    from instances as i
+    cross join runtimes as t
+    where i.iid = p_iid
+      and t.state = 1
+      and t.lease_until > v_clock
+  );
+end
 $$;
 `,
   },

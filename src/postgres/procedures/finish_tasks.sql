@@ -87,10 +87,11 @@ begin
         beat_until = null,
         visible_at = case when g.delay > 0 then v_clock + g.delay end,
         attempts = case when g.ending = 4 then greatest(t.attempts - 1, 0) else t.attempts end,
+        error = case when g.ending = 3 then nullif(g.payload, '') else t.error end,
         -- It was begun in time, and given back.
         start_by = case when g.ending = 4 then null else t.start_by end
-    from unnest(p_iids, p_executions, p_commands, p_ends, p_delays) with ordinality
-      as g (iid, execution, command, ending, delay, place)
+    from unnest(p_iids, p_executions, p_commands, p_ends, p_delays, v_payloads) with ordinality
+      as g (iid, execution, command, ending, delay, payload, place)
     where g.place = any (v_done)
       and g.ending > 2
       and t.iid = g.iid

@@ -72,6 +72,7 @@ begin
   taken as (
     update tasks as t
     set held_by = p_runtime,
+        held_since = p_clock,
         attempts = t.attempts + 1
     from judged as j
     where j.yes

@@ -33,15 +33,13 @@ create or replace function instance_rows(p_iids bigint[])
   set enable_seqscan to off
 as $$
 #variable_conflict use_column
-declare
-  v_clock bigint := now_ms();
 begin
   return query
   select
     g.place, i.iid, i.id, coalesce(w.name, ''), coalesce(w.version, ''), i.execution, i.status,
     coalesce(r.held, false),
-    -- Nobody has claimed it yet, because its time has not come.
-    coalesce(not r.held and r.epoch = 0 and r.wake_at > v_clock, false),
+    -- Nobody has claimed it yet, and it is no import that has begun elsewhere.
+    coalesce(not r.held and r.epoch = 0 and last.turn = 1 and last.next_event = 2, false),
     r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at, i.output, i.report,
     i.parent_iid, i.parent_id, i.parent_execution, i.parent_command, i.on_close,
     coalesce(i.labels, '{}'), i.progress,

@@ -8,6 +8,8 @@ create or replace function register(
   -- How long each workflow wants its instances kept after their end, null for ever. No list from a
   -- runtime that does not know of it: then all stay as they are.
   p_retentions bigint[] default null,
+  -- The tags and activities that it serves, as JSON; null when it does not tell.
+  p_serves text default null,
   out runtime integer,
   out server text,
   out clock bigint,
@@ -34,10 +36,10 @@ begin
   where r.state <> 1
     and r.lease_until < v_clock - 7 * 86400000::bigint;
   loop
-    insert into runtimes (runtime, state, lease_until, registered_at, info, workflows)
+    insert into runtimes (runtime, state, lease_until, registered_at, info, workflows, serves)
     values (
       1 + floor(random() * 2147483646)::integer, 1, v_clock + p_lease_ms, v_clock, p_info,
-      workflows
+      workflows, p_serves
     )
     on conflict do nothing
     returning runtimes.runtime into runtime;

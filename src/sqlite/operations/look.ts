@@ -11,7 +11,10 @@ select
   instances.execution as execution,
   case
     when held = 1 then 'suspended'
-    when epoch = 0 and wake_at > ? then 'scheduled'
+    when epoch = 0 and not exists (
+      select 1 from history
+      where history.iid = instances.iid and (turn > 1 or count > 1)
+    ) then 'scheduled'
     else status
   end as status,
   wake_at as wakeAt, created_at as createdAt, finished_at as finishedAt, output, report,
@@ -39,13 +42,13 @@ export function find(
   ids: readonly string[],
 ): readonly (InstanceRow | undefined)[] {
   const statement = tx.sql(`${LOOK} where instances.id = ?`)
-  return ids.map((id) => toInstance(statement.get(tx.now, id)))
+  return ids.map((id) => toInstance(statement.get(id)))
 }
 
 /** Looks instances up by number. */
 export function look(tx: Transaction, iids: readonly Iid[]): readonly (InstanceRow | undefined)[] {
   const statement = tx.sql(`${LOOK} where instances.iid = ?`)
-  return iids.map((iid) => toInstance(statement.get(tx.now, iid)))
+  return iids.map((iid) => toInstance(statement.get(iid)))
 }
 
 function toInstance(found: unknown): InstanceRow | undefined {

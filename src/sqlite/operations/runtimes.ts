@@ -15,7 +15,7 @@ insert into runtimes (state, lease_until, process, info)
 values ('alive', ?, ?, ?)
 returning runtime`
 
-const SERVES = 'update runtimes set workflows = ? where runtime = ?'
+const SERVES = 'update runtimes set workflows = ?, serves = ? where runtime = ?'
 
 const RETAIN = 'update workflows set retention_ms = ? where workflow = ? and retention_ms is not ?'
 
@@ -30,7 +30,9 @@ export function register(tx: Transaction, registration: Registration): Registere
     .get(tx.now + registration.leaseMs, ownProcess(), registration.info) as { runtime: number }
   tx.sql(FORGET).run(runtime - REMEMBERED)
   const workflows = workflowNumbers(tx, registration.workflows)
-  tx.sql(SERVES).run(JSON.stringify(workflows), runtime)
+  const { serves } = registration
+  const told = serves === undefined ? null : JSON.stringify(serves)
+  tx.sql(SERVES).run(JSON.stringify(workflows), told, runtime)
   for (const [i, { retentionMs = null }] of registration.workflows.entries()) {
     tx.sql(RETAIN).run(retentionMs, workflows[i]!, retentionMs)
   }

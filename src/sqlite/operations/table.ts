@@ -25,6 +25,7 @@ import { holding } from './task-holders.ts'
 import { finishTasks } from './task-results.ts'
 import { terminate } from './terminate.ts'
 import { tick } from './tick.ts'
+import { whereabouts } from './whereabouts.ts'
 
 /** What the thread can be asked to do. Each operation is one transaction. */
 export const OPERATIONS = {
@@ -57,6 +58,7 @@ export const OPERATIONS = {
   owned: read(owned),
   find: read(find),
   look: read(look),
+  whereabouts: read(whereabouts),
   history: read((tx, iid: Iid, execution: number) => packTurns(history(tx, iid, execution))),
   readState: read(readState),
   replies: read(replies),

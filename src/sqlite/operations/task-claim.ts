@@ -58,7 +58,7 @@ const HIDE = 'update tasks set visible_at = ? where number = ?'
 
 const HOLD = `
 update tasks
-set held_by = ?, attempts = attempts + 1, visible_at = null, beat_until = null
+set held_by = ?, held_since = ?, attempts = attempts + 1, visible_at = null, beat_until = null
 where number = ?
 returning iid, execution, command, activity, input, tag, session, options, attempts as attempt,
   deaths, beat, token`
@@ -205,7 +205,10 @@ class TaskClaim {
 
   #hold(task: Candidate): void {
     const { runtime } = this.#request
-    const held = this.#tx.sql(HOLD).get(runtime, task.number) as Omit<HeldTask, 'id' | 'workflow'>
+    const held = this.#tx.sql(HOLD).get(runtime, this.#tx.now, task.number) as Omit<
+      HeldTask,
+      'id' | 'workflow'
+    >
     const instance = this.#tx.sql(INSTANCE).get(held.iid) as Pick<HeldTask, 'id' | 'workflow'>
     this.#taken.set(task.number, { ...held, ...instance })
     this.#limits.start(task, task.heldBy !== null)

@@ -22,7 +22,7 @@ export function finishTasks(
 }
 
 const RETRY = `
-update tasks set held_by = null, beat_until = null, visible_at = ? where number = ?`
+update tasks set held_by = null, beat_until = null, visible_at = ?, error = ? where number = ?`
 
 const RELEASE = `
 update tasks set held_by = null, beat_until = null, visible_at = ?, attempts = max(attempts - 1, 0), start_by = null
@@ -43,7 +43,7 @@ function finishOne(tx: Transaction, runtime: number, alive: boolean, result: Tas
       send(tx, [{ iid, kind: end.kind, execution, command, payload: end.payload }])
       break
     case 'retry':
-      tx.sql(RETRY).run(visibleAt(tx, end.delayMs), task.number)
+      tx.sql(RETRY).run(visibleAt(tx, end.delayMs), end.error ?? null, task.number)
       break
     case 'release':
       tx.sql(RELEASE).run(visibleAt(tx, end.delayMs), task.number)

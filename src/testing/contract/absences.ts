@@ -104,13 +104,13 @@ function describeRebirth({ test, expect, open }: Contract): void {
 
     expect(verdicts).toEqual(['done', 'done'])
     expect(await scene.store.look([first, second, other])).toMatchObject([
-      { id: 'first', status: 'running', mail: 0 },
+      { id: 'first', status: 'scheduled', mail: 0 },
       undefined,
-      { id: 'second', status: 'running', mail: 0 },
+      { id: 'second', status: 'scheduled', mail: 0 },
     ] as object)
     await scene.under.advance(EARLY_KEPT_MS + 60_000)
     await runtime.tick()
-    expect(await scene.look(first)).toMatchObject({ status: 'running' })
+    expect(await scene.look(first)).toMatchObject({ status: 'scheduled' })
   })
 }
 

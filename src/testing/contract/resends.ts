@@ -197,7 +197,7 @@ export function describeResends({ describe, test, expect, open }: Contract): voi
       expect(await scene.store.start(items)).toEqual(['done', 'done', 'done'])
 
       expect(await scene.state(iids, [runtime])).toEqual(before)
-      expect((await scene.look(untouched!)).status).toBe('running')
+      expect((await scene.look(untouched!)).status).toBe('scheduled')
     })
 
     test('an owned start sent again is refused once another runtime has taken the instance over', async () => {

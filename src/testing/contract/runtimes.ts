@@ -188,6 +188,7 @@ const CALLS: Readonly<
   claim: (store, iid, workflow) =>
     store.claim({ runtime: 1, workflows: [workflow], limit: 1, hinted: [iid] }),
   load: (store, iid) => store.load([{ iid, after: 0 }]),
+  whereabouts: (store, iid) => store.whereabouts(iid),
   send: (store, iid) => store.send([result(iid, 1)]),
   post: (store) => store.post([stop('nobody', 'cancel')]),
   renewLease: (store) => store.renewLease(1, LEASE_MS),

@@ -4,7 +4,7 @@ import { type Contract, idOf, sorted, startItem, turnItem, turnRow } from './sce
 /** Starts whose time has not come. */
 export function describeSchedules({ describe, test, expect, open }: Contract): void {
   describe('schedules', () => {
-    test('a start for later is shown as scheduled until its time has come', async () => {
+    test('a start is shown as scheduled until somebody has taken it up', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const wakeAt = (await scene.clock()) + 60_000
@@ -13,10 +13,14 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
         (await scene.store.look([later!, now!, never!])).map((row) => row?.status)
 
       const before = await statuses()
+      await runtime.claim()
+      const during = await statuses()
       await scene.under.advance(60_000)
+      await runtime.claim()
 
-      expect(before).toEqual(['scheduled', 'running', 'running'])
-      expect(await statuses()).toEqual(['running', 'running', 'running'])
+      expect(before).toEqual(['scheduled', 'scheduled', 'scheduled'])
+      expect(during).toEqual(['scheduled', 'running', 'scheduled'])
+      expect(await statuses()).toEqual(['running', 'running', 'scheduled'])
     })
 
     test('find and look agree on it', async () => {
@@ -116,7 +120,7 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
 
       await scene.store.resume([idOf(iid!)])
 
-      expect(await scene.look(iid!)).toMatchObject({ status: 'running' })
+      expect(await scene.look(iid!)).toMatchObject({ status: 'scheduled' })
       expect(await runtime.claimed()).toEqual([iid])
     })
 

@@ -120,8 +120,8 @@ export function failed(task: Attempt, payload = '"declined"'): TaskResult {
   return ended(task, { kind: 'failed', payload })
 }
 
-export function retried(task: Attempt, delayMs = 0): TaskResult {
-  return ended(task, { kind: 'retry', delayMs })
+export function retried(task: Attempt, delayMs = 0, error?: string): TaskResult {
+  return ended(task, { kind: 'retry', delayMs, ...(error !== undefined && { error }) })
 }
 
 export function released(task: Attempt, delayMs = 0): TaskResult {

@@ -1,0 +1,57 @@
+import type { Iid } from '../../store/instances.ts'
+import type { LiveRuntime, RuntimePlace, TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
+import type { Transaction } from '../database.ts'
+
+const OWNER = `
+select runtimes.runtime as runtime, info
+from runs join runtimes on runtimes.runtime = runs.owner
+where iid = ?`
+
+const TASKS = `
+select command, attempts, visible_at as visibleAt, error,
+  held_by as heldBy, info, held_since as heldSince
+from instances
+join tasks on tasks.iid = instances.iid and tasks.execution = instances.execution
+left join runtimes on runtimes.runtime = held_by
+where instances.iid = ?`
+
+const RUNTIMES = `
+select runtime, info, serves, activities,
+  exists (
+    select 1 from instances, json_each(runtimes.workflows) as served
+    where iid = ? and served.value = workflow
+  ) as registers
+from runtimes
+where state = 'alive' and lease_until > ?`
+
+interface TaskRow extends Omit<TaskPlace, 'holder'> {
+  readonly heldBy: number | null
+  readonly info: string | null
+}
+
+interface RuntimeRow extends RuntimePlace {
+  readonly serves: string | null
+  readonly activities: string
+  readonly registers: number
+}
+
+/** Who works on an instance, and who could: for people, who ask why it does not move. */
+export function whereabouts(tx: Transaction, iid: Iid): Whereabouts {
+  const owner = tx.sql(OWNER).get(iid) as RuntimePlace | undefined
+  const tasks = tx.sql(TASKS).all(iid) as unknown as TaskRow[]
+  const runtimes = tx.sql(RUNTIMES).all(iid, tx.now) as unknown as RuntimeRow[]
+  return {
+    owner: owner ?? null,
+    tasks: tasks.map(({ heldBy, info, heldSince, ...task }) => ({
+      ...task,
+      holder: heldBy === null ? null : { runtime: heldBy, info: info ?? '' },
+      heldSince: heldBy === null ? null : heldSince,
+    })),
+    runtimes: runtimes.map(({ serves, activities, registers, ...place }) => ({
+      ...place,
+      registers: registers === 1,
+      serves: serves === null ? null : (JSON.parse(serves) as LiveRuntime['serves']),
+      activities: JSON.parse(activities) as string[],
+    })),
+  }
+}
