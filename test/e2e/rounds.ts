@@ -208,11 +208,15 @@ async function restart(
 
 // A frozen process is told of its death; one that waited for a frozen one's lock says that too.
 function isExpected(line: string): boolean {
-  return /declared dead|holds the lock on the file|^\s/.test(line)
+  return /declared dead|holds the lock on the file|^\s/.test(line) || FAILS_BY_DESIGN.test(line)
 }
+
+// Programs whose failures are part of the round.
+const FAILS_BY_DESIGN =
+  /activity failed; giving up .*"activity":"refuse"|workflow failed .*"workflow":"fails"/
 
 // Who cannot reach its server says so, and a process that is started meanwhile ends. Nobody sets
 // anything aside for that, or gives up a loop.
 function isOfServer(line: string): boolean {
-  return !/set aside|worker died|could not be followed up/.test(line)
+  return !/suspended|worker died|could not be followed up/.test(line)
 }

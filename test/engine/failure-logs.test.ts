@@ -177,7 +177,7 @@ describeOnStores('failures', (kind) => {
       ['info', 'instance suspended', 'audit'],
       ['warn', 'workflow terminated', 'enough'],
     ])
-    expect(of('b-child')).toEqual([['warn', 'workflow terminated', expect.any(String)]])
+    expect(of('b-child')).toEqual([['info', 'workflow terminated', expect.any(String)]])
     expect(of('c')).toEqual([
       ['error', 'instance suspended; resume it once the cause is fixed', undefined],
     ])

@@ -55,7 +55,7 @@ test('calls, items and times are told by procedure', async () => {
   await holdfast.run(trip, 1)
 
   expect(metrics.procedures()).toEqual(
-    expect.arrayContaining(['commit_batch', 'open', 'post', 'register', 'tick', 'transact']),
+    expect.arrayContaining(['commit_batch', 'open', 'post_nowait', 'register', 'tick', 'transact']),
   )
   const commits = metrics.of('holdfast_db_calls', { procedure: 'commit_batch' })
   const [row] = await database.query<{ turns: number }>(
@@ -68,7 +68,7 @@ test('calls, items and times are told by procedure', async () => {
   expect(commits).toBeLessThan(items)
   expect(metrics.times('commit_batch')).toHaveLength(commits)
   expect(Math.min(...metrics.times('commit_batch'))).toBeGreaterThan(0)
-  expect(metrics.of('holdfast_db_items', { procedure: 'post' })).toBe(10)
+  expect(metrics.of('holdfast_db_items', { procedure: 'post_nowait' })).toBe(10)
   expect(metrics.of('holdfast_db_calls', { procedure: 'transact' })).toBe(1)
   expect(metrics.of('holdfast_db_calls', { procedure: 'open' })).toBe(1)
 })

@@ -20,8 +20,9 @@ export function logEnd(log: Logger, values: Values, copy: Copy, end: Ending): vo
         { ...keys, reason: copy.stop?.reason ?? copy.run.cancelled?.reason },
         'workflow cancelled',
       )
+    // By a parent that closes its children: terminate() logs for itself, where it is called.
     case 'terminated':
-      return log.warn({ ...keys, reason: copy.stop?.reason }, 'workflow terminated')
+      return log.info({ ...keys, reason: copy.stop?.reason }, 'workflow terminated')
   }
 }
 
