@@ -401,11 +401,11 @@ drop function if exists claim;
   },
   {
     name: 'migrations/0008_task_tokens',
-    checksum: '2e5e2f4c6c77c1af',
-    worksWith: '0007',
+    checksum: '8840b4ce3cf09797',
+    worksWith: '0006',
     sql: `-- Results name the task they belong to. Numbers of instances, executions and commands are used again
 -- after a failover that lost the latest writes; tokens are random, and are not.
--- Works with 0007.
+-- Works with 0006.
 
 -- Null for what a version made that does not know of them.
 alter table tasks add column token bigint;
@@ -447,10 +447,10 @@ drop function if exists claim;
   },
   {
     name: 'migrations/0011_clock',
-    checksum: 'b901db77183ddb17',
-    worksWith: '0010',
+    checksum: '961028d60e1bb8fe',
+    worksWith: '0006',
     sql: `-- The store's clock goes on when the server's is set back. See keep_clock().
--- Works with 0010.
+-- Works with 0006.
 
 -- Sequences, because whoever reads the time must not wait for anybody, and see the latest at once. One
 -- that was never set stands for 0.

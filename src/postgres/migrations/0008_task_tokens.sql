@@ -1,6 +1,6 @@
 -- Results name the task they belong to. Numbers of instances, executions and commands are used again
 -- after a failover that lost the latest writes; tokens are random, and are not.
--- Works with 0007.
+-- Works with 0006.
 
 -- Null for what a version made that does not know of them.
 alter table tasks add column token bigint;

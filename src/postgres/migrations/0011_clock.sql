@@ -1,5 +1,5 @@
 -- The store's clock goes on when the server's is set back. See keep_clock().
--- Works with 0010.
+-- Works with 0006.
 
 -- Sequences, because whoever reads the time must not wait for anybody, and see the latest at once. One
 -- that was never set stands for 0.
