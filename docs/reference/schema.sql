@@ -46,8 +46,10 @@ create table inbox (
   payload text not null,
   name text collate "C",
   reply_to text,
-  at bigint
+  at bigint,
+  early boolean not null default false
 );
+create index inbox_early on inbox (iid) where (early AND ((id % (1021)::bigint) = 0));
 create index inbox_mail on inbox (iid) where (not parked);
 create unique index inbox_pkey on inbox (iid, id);
 create unique index inbox_results on inbox (iid, execution, command) where (command is not null);
@@ -287,6 +289,9 @@ create function doctor_vacuum(p_long_ms bigint)
 create function drop_tasks(p_iids bigint[], p_executions integer[], p_commands integer[])
   returns void;
 
+create function early_is_full()
+  returns boolean;
+
 create function end_instances(p_clock bigint, p_done bigint[], p_iids bigint[], p_statuses smallint[], p_outputs text)
   returns void;
 
@@ -403,6 +408,9 @@ create function own_mail(p_runtime integer)
 
 create function owned(p_runtime integer)
   returns TABLE(iid bigint, epoch integer, execution integer, turn integer, attempts integer, doing text);
+
+create function park_mail(p_clock bigint)
+  returns void;
 
 create function post(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], OUT verdicts text, OUT iids bigint[], OUT owners integer[])
   returns record;
@@ -556,6 +564,9 @@ create function turns_of(p_iid bigint, p_execution integer)
 
 create function turns_within(p_iid text, p_execution text, OUT answer text)
   returns text;
+
+create function unpark_started()
+  returns void;
 
 create function unregister(p_runtime integer)
   returns void;

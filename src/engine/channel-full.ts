@@ -1,4 +1,4 @@
-import { MOST_EARLY } from '../store/inbox.ts'
+import { MAX_EARLY_IN_ALL, MOST_EARLY } from '../store/inbox.ts'
 import type { InstanceRow } from '../store/instances.ts'
 import { ChannelFullError } from './errors.ts'
 
@@ -20,6 +20,14 @@ export function channelFull(
       `${verb}: instance "${id}" was never started, and ${row.mail} messages wait for that, ` +
         `no more are kept; start it, or check the id`,
       { channel, capacity: MOST_EARLY, instanceId: id },
+    )
+  }
+  const isUnstarted = row === undefined || row.status === 'absent'
+  if (isUnstarted && (row?.mail ?? 0) < capacity) {
+    return new ChannelFullError(
+      `${verb}: instance "${id}" is not started, and about ${MAX_EARLY_IN_ALL} messages wait for ` +
+        `instances that were never started, no more are kept; start it first, or check the id`,
+      { channel, capacity: MAX_EARLY_IN_ALL, instanceId: id },
     )
   }
   return new ChannelFullError(

@@ -38,7 +38,7 @@ test('a new file gets the schema, our mark and a number', () => {
   expect(driver.prepare('pragma application_id').get()).toMatchObject({
     application_id: 0x48465354,
   })
-  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 8 })
+  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 9 })
   expect(driver.prepare('select count(*) as count from instances').get()).toEqual({ count: 0 })
   driver.close()
 })
@@ -193,7 +193,7 @@ test('a schema from the future is refused', () => {
   expect(() => new Database(settingsFor(file.path))).toThrow(
     expect.objectContaining({
       code: 'newer_schema',
-      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 8`,
+      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 9`,
     }),
   )
 })

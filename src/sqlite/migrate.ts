@@ -8,6 +8,7 @@ import { ABSENCES } from './migrations/0005_absences.ts'
 import { VERSIONS } from './migrations/0006_versions.ts'
 import { TASK_TOKENS } from './migrations/0007_task_tokens.ts'
 import { WHEREABOUTS } from './migrations/0008_whereabouts.ts'
+import { UNSTARTED } from './migrations/0009_unstarted.ts'
 import type { SqliteSettings } from './options.ts'
 import { QUEUES } from './queue/migrations/0001_queues.ts'
 
@@ -35,6 +36,7 @@ const SCHEMAS: Readonly<Record<SqliteSettings['holds'], Schema>> = {
       VERSIONS,
       TASK_TOKENS,
       WHEREABOUTS,
+      UNSTARTED,
     ],
   },
   queues: { applicationId: QUEUE_APPLICATION_ID, migrations: [QUEUES] },

@@ -67,8 +67,17 @@ export const MAX_MAIL_BYTES = 1 << 20
 export const MOST_EARLY = 10_000
 
 /**
+ * How many messages may wait for instances that were never started, all together. About: it is
+ * estimated by a sample of one in `EARLY_SAMPLE`.
+ */
+export const MAX_EARLY_IN_ALL = 1_000_000
+
+/** A prime, so that no pattern in the numbers of messages evades the sample. */
+export const EARLY_SAMPLE = 1_021
+
+/**
  * `full`: the channel holds as many messages as it may, or the instance was never started and
- * `MOST_EARLY` wait for that. `ended`: nobody will read it. `unknown`: there is no such instance; a
+ * `MOST_EARLY` wait for that, or `MAX_EARLY_IN_ALL` for all that were never started. `ended`: nobody will read it. `unknown`: there is no such instance; a
  * message is kept for it (`sent`), anything else is not. `locked`: another transaction has locked the
  * id or the key. Nothing was done, nor about what comes behind it for the same instance: it is sent
  * again later, apart from others.

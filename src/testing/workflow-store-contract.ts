@@ -13,6 +13,7 @@ import { describeLateStarts } from './contract/late-starts.ts'
 import { describeLeases } from './contract/leases.ts'
 import { describeLocalBeats } from './contract/local-beats.ts'
 import { describeLostWrites } from './contract/lost-writes.ts'
+import { describeMailOfUnowned } from './contract/mail-of-unowned.ts'
 import { describeMail } from './contract/mail.ts'
 import { describeOverruledOwners } from './contract/overruled-owners.ts'
 import { describeOwnership } from './contract/ownership.ts'
@@ -89,6 +90,7 @@ export function describeWorkflowStore(
     describeCarefulClaims(contract)
     describeOwnership(contract)
     describeMail(contract)
+    describeMailOfUnowned(contract)
     describePosts(contract)
     describeChannels(contract)
     describeEarlyMessages(contract)

@@ -16,6 +16,7 @@ import {
   holdingStore,
   iidOf,
   mailOf,
+  unparkingTicks,
 } from '../support/race.ts'
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
@@ -66,7 +67,8 @@ describeRace('[O7] a parent that no longer waits for its child', (openStore) => 
       await ctx.sleep('1h')
     })
     const ticking = countingStore(await under.another())
-    const store = unwanted === 'dropped' ? ticking.store : takingOnlyWithEvents(ticking.store)
+    const leaving = unparkingTicks(takingOnlyWithEvents(ticking.store), under)
+    const store = unwanted === 'dropped' ? ticking.store : leaving
     await using runtime = await engineOn(store, parent, FREQUENT_TICKS)
     const other = countingStore(await under.another()).store
     await using childs = await engineOn(other, child, FREQUENT_TICKS)

@@ -10,6 +10,7 @@ import {
   FREQUENT_TICKS,
   iidOf,
   mailOf,
+  unparkingTicks,
 } from '../support/race.ts'
 import type { OpenedStore } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
@@ -25,7 +26,8 @@ describeRace('[M4] a message for one who sleeps', (openStore) => {
     await using under = await openStore()
     const flow = workflow('flow', async (_: string, ctx) => ctx.sleep('1h'))
     const counting = countingStore(await under.another())
-    const store = parks === 'parked' ? counting.store : neverParking(counting.store)
+    const store =
+      parks === 'parked' ? counting.store : unparkingTicks(neverParking(counting.store), under)
     await using runtime = await engineOn(store, flow, FREQUENT_TICKS)
     await runtime.start(flow, 'x', { id: 'asleep' })
     const iid = await iidOf(under, 'asleep')
@@ -49,7 +51,7 @@ describeRace('[M4] a message for one who sleeps', (openStore) => {
     const { claims, mail } = await unwanted('left as it is')
 
     expect(claims).toBeGreaterThan(2)
-    expect(mail).toEqual({ all: 1, unparked: 1 })
+    expect(mail.all).toBe(1)
   })
 })
 

@@ -41,6 +41,17 @@ function handleOf(store: WorkflowStore): StoreHandle {
   return { kind: store.kind, [OPEN_WORKFLOW_STORE]: () => store }
 }
 
+/** A store whose ticks leave mail unparked that nobody reads. */
+export function unparkingTicks(inner: WorkflowStore, under: OpenedStore): WorkflowStore {
+  return withMethods(inner, {
+    async tick(request) {
+      const answer = await inner.tick(request)
+      await under.sql('update inbox set parked = false')
+      return answer
+    },
+  })
+}
+
 /** Where an instance stands, by its own row. */
 export interface Standing {
   readonly owner: number | null

@@ -482,6 +482,21 @@ alter table runtimes add column serves text;
 drop function if exists register;
 `,
   },
+  {
+    name: 'migrations/0013_unstarted',
+    checksum: '1566e8806b5becb1',
+    worksWith: '0004',
+    sql: `-- Messages for instances that were never started cost no claim and no tick.
+-- Works with 0004.
+
+-- Sent to an instance that was never started, and parked until it is. What came before there was this
+-- column is parked by a tick: see park_mail().
+alter table inbox add column early boolean not null default false;
+
+-- About one in a thousand of them, for early_is_full().
+create index inbox_early on inbox (iid) where early and id % 1021 = 0;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -1055,7 +1070,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '96f28bedfcb61285',
+    checksum: 'd898f739b93b91eb',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -1164,7 +1179,14 @@ begin
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
-            or (r.epoch > 0 or r.wake_at is null) and (select true from inbox as i where i.iid = r.iid and not i.parked limit 1)
+            or (r.epoch > 0 or r.wake_at is null) and (
+              select true
+              from inbox as i
+              where i.iid = r.iid
+                -- Sent while it was started: see unpark_started().
+                and (not i.parked or i.early)
+              limit 1
+            )
             -- Its activity may be known to who runs it: see stranded().
             or r.has_tasks and (select true from tasks as t where t.iid = r.iid and t.held_by is null limit 1)
           )
@@ -2012,7 +2034,7 @@ $$;
   },
   {
     name: 'procedures/doctor_indexes',
-    checksum: '056dfc71e106dbcd',
+    checksum: 'e7bdce41cab4992f',
     sql: `-- Whether all indexes are there and can be used: a part of doctor(). Without one of them everything
 -- still works, and becomes slower with each row.
 create or replace function doctor_indexes()
@@ -2036,8 +2058,9 @@ begin
     end
   from unnest(
     array[
-      'absences_at', 'absences_pkey', 'ended_pkey', 'history_pkey', 'inbox_mail', 'inbox_pkey',
-      'inbox_results', 'inbox_waiting', 'instances_children', 'instances_id_key', 'instances_pkey',
+      'absences_at', 'absences_pkey', 'ended_pkey', 'history_pkey', 'inbox_early', 'inbox_mail',
+      'inbox_pkey', 'inbox_results', 'inbox_waiting', 'instances_children', 'instances_id_key',
+      'instances_pkey',
       'limits_pkey', 'limits_spent', 'posted_pkey', 'replies_at', 'replies_pkey', 'runs_careful',
       'runs_due', 'runs_pkey', 'runtimes_alive', 'runtimes_pkey', 'sessions_pkey',
       'sessions_runtime', 'sessions_touched', 'state_pkey', 'tasks_careful', 'tasks_delayed',
@@ -2666,6 +2689,28 @@ begin
   where g.number <> all (array(select d.number from dropped as d))
   order by g.number
   on conflict do nothing;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/early_is_full',
+    checksum: 'e2b4e8931648dc5d',
+    sql: `-- Whether as many messages wait for instances that were never started as are kept in all: about a
+-- million. Estimated by a sample of one in 1021 (a prime, so that no pattern of ids evades it). To count
+-- them, senders would have to lock one row.
+--
+-- Its settings are those of its caller.
+create or replace function early_is_full()
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+begin
+  return (
+    select count(*) >= 980
+    from (select from inbox as m where m.early and m.id % 1021 = 0 limit 980) as sample
+  );
 end
 $$;
 `,
@@ -3535,7 +3580,7 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: 'df4e464832546f45',
+    checksum: '35d1c558a831652a',
     sql: `-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
 -- order given (d done, e the id is taken, a messages wait for the id under another number, r the
 -- number is taken, or its sender does not own the parent), and with the numbers of those that were
@@ -3700,6 +3745,16 @@ begin
     );
     delete from instances
     where iid = any (v_awaited);
+    if cardinality(v_awaited) > 0 then
+      -- What is just being sent to one is not seen yet, and not waited for: see unpark_started().
+      update absences
+      set at = -1
+      where iid = any (v_awaited);
+      update inbox
+      set parked = false,
+          early = false
+      where iid = any (v_awaited);
+    end if;
     -- Then once more, also where nothing waited: what was in the way may be gone by now.
   end loop;
   born := v_born;
@@ -4073,10 +4128,11 @@ $$;
   },
   {
     name: 'procedures/keep_absent',
-    checksum: '5c2a51bdbee898a3',
+    checksum: '9b9ec8dd9a819076',
     sql: `-- Of these instances, keeps those that were never started from being removed by remove_absent(),
 -- until the end of the transaction: something is about to be sent to them. Waits for a removal under
--- way, and for nothing else. False when one of them is gone, so that its id has to be looked up again.
+-- way, and for nothing else. False when one of them is gone or started, so that its id has to be looked
+-- up again. Who starts one meanwhile leaves a note for unpark_started().
 create or replace function keep_absent(p_iids bigint[], p_clock bigint)
   returns boolean
   language plpgsql
@@ -4092,27 +4148,38 @@ declare
     where i.iid = any (p_iids)
       and i.status = 0
   );
+  v_kept integer;
 begin
   if cardinality(v_absent) = 0 then
     return true;
   end if;
-  insert into absences (at, iid)
-  select p_clock, a.iid
-  from unnest(v_absent) as a (iid)
-  order by a.iid
-  on conflict do nothing;
-
+  -- Before the insert: that would wait for a start, which changes the row.
   perform
   from absences as a
   where a.iid = any (v_absent)
   order by a.iid
   for key share;
+  get diagnostics v_kept = row_count;
+  if v_kept < cardinality(v_absent) then
+    insert into absences (at, iid)
+    select p_clock, a.iid
+    from unnest(v_absent) as a (iid)
+    order by a.iid
+    on conflict do nothing;
+
+    perform
+    from absences as a
+    where a.iid = any (v_absent)
+    order by a.iid
+    for key share;
+  end if;
 
   -- In a new statement, which sees what the lock waited for.
   return (
     select count(*) = cardinality(v_absent)
     from instances as i
     where i.iid = any (v_absent)
+      and i.status = 0
   );
 end
 $$;
@@ -4851,6 +4918,92 @@ $$;
 `,
   },
   {
+    name: 'procedures/park_mail',
+    checksum: '3a547a803cd2c1e1',
+    sql: `-- Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
+-- it again and again. What can be claimed becomes due instead, and due instances are found by their
+-- workflow. What cannot be claimed (suspended, waiting for its first turn, never started) has its mail
+-- read when it is resumed, falls due or is started.
+--
+-- Senders only insert. So a message is parked by who has locked what will lead to it: the run, or the
+-- instance that is not started yet. Bounded, so that a tick stays short: the rest goes with later ticks.
+create or replace function park_mail(p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+declare
+  v_runs bigint[];
+  v_unstarted bigint[];
+begin
+  if (select true from inbox where not parked limit 1) is null then
+    return;
+  end if;
+  v_runs := array(
+    select unowned.iid
+    from (select distinct iid from inbox where not parked) as m
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.iid = m.iid
+        and r.owner is null
+      limit 1
+      for update skip locked
+    ) as unowned
+    limit 1000
+  );
+  v_unstarted := array(
+    select absent.iid
+    from (select distinct iid from inbox where not parked) as m
+    cross join lateral (
+      select i.iid
+      from instances as i
+      where i.iid = m.iid
+        and i.status = 0
+      limit 1
+      for update skip locked
+    ) as absent
+    limit 1000
+  );
+  if cardinality(v_runs) > 0 then
+    update runs as r
+    set wake_at = p_clock
+    where r.iid = any (v_runs)
+      and not r.held
+      -- What was never run waits for its time, whatever is sent to it meanwhile.
+      and (r.epoch > 0 or r.wake_at is null)
+      and (r.wake_at is null or r.wake_at > p_clock);
+  end if;
+  if cardinality(v_runs) + cardinality(v_unstarted) > 0 then
+    update inbox as m
+    set parked = true,
+        early = m.iid = any (v_unstarted)
+    from (
+      select u.iid, u.id
+      from unnest(v_runs || v_unstarted) as p (iid)
+      cross join lateral (
+        select w.iid, w.id
+        from inbox as w
+        where w.iid = p.iid
+          and not w.parked
+      ) as u
+      limit 10000
+    ) as u
+    where m.iid = u.iid
+      and m.id = u.id;
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/post',
     checksum: '7aaed3f0e3fb0cc5',
     sql: `-- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
@@ -4937,7 +5090,7 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '1344a0ffbdd97ae3',
+    checksum: '1772b65000b10c7a',
     sql: `-- post() in general: any number, of any kind, to instances that run, have ended or are not there. Its
 -- settings are those of its caller.
 create or replace function post_any(
@@ -4979,6 +5132,9 @@ declare
   v_kept_iids bigint[];
   v_kept_keys text[];
   v_is_taken boolean := false;
+  -- Whether no more messages are kept for instances that were never started; null until it matters.
+  v_is_full boolean;
+  v_parked boolean[] := array_fill(false, array[v_size]);
 begin
   loop
     v_targets := iids_of(p_ids, v_size);
@@ -4991,6 +5147,12 @@ begin
         -- It will be refused, and what is refused leaves no trace.
         and g.capacity is distinct from 0
     );
+    if v_is_full is null and cardinality(v_early) > 0 then
+      v_is_full := early_is_full();
+    end if;
+    if v_is_full then
+      v_early := '{}';
+    end if;
     exit when cardinality(v_early) = 0 and keep_absent(v_targets, p_clock);
     -- Then look again: in a new statement, which sees whoever was first. Whoever is still not there
     -- has a number that is taken: it was given out before a failover that lost the latest writes. One
@@ -5068,6 +5230,9 @@ begin
     if v_post.unstarted > 0 then
       v_unstarted[v_post.place] := v_post.unstarted;
     end if;
+    if v_is_full is null and v_post.status = 0 then
+      v_is_full := early_is_full();
+    end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
     -- Asked before anything else: whoever repeats a message that arrived learns that, also when its
@@ -5083,9 +5248,12 @@ begin
       v_letters := v_letters || 'd'::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;
-    elsif v_post.status = 0 and v_unstarted[v_post.target_place] >= 10000 then
+    elsif v_post.status = 0
+      and (v_unstarted[v_post.target_place] >= 10000 or v_is_full)
+    then
       v_letters := v_letters || 'f'::text;
     else
+      v_parked[v_post.place] := v_post.status = 0;
       v_letters := v_letters || 's'::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
       v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
@@ -5128,10 +5296,12 @@ begin
     end if;
   end if;
 
-  insert into inbox (iid, kind, name, reply_to, payload, at)
-  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock
-  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters) with ordinality
-    as g (target, kind, name, reply_to, payload, letter, place)
+  -- Parked until the start: claims and ticks would otherwise look at what nobody can claim.
+  insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
+  select
+    g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock, g.parked, g.parked
+  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters, v_parked)
+    with ordinality as g (target, kind, name, reply_to, payload, letter, parked, place)
   where g.letter = 's'
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;
@@ -5490,7 +5660,7 @@ $$;
   },
   {
     name: 'procedures/remove',
-    checksum: 'ff6533e013d4b483',
+    checksum: '542bbe1ed5c51b37',
     sql: `-- Removes instances that have ended, or were never started, with all there is of them; returns how
 -- many there were.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
@@ -5515,6 +5685,8 @@ begin
     order by i.id
     for update
   );
+  -- What is just being sent to one that was never started: see unpark_started().
+  update absences set at = -1 where iid = any (v_iids);
   delete from instances where iid = any (v_iids);
   delete from history where iid = any (v_iids);
   delete from state where iid = any (v_iids);
@@ -5528,7 +5700,7 @@ $$;
   },
   {
     name: 'procedures/remove_absent',
-    checksum: '94dad132b5c13e93',
+    checksum: '194ccbf014e6e5ad',
     sql: `-- Removes instances that were never started, a week after the newest message for them, with all
 -- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
 -- rest goes with later ticks.
@@ -5555,7 +5727,8 @@ begin
   v_old := array(
     select a.iid
     from absences as a
-    where a.at < v_week_ago
+    where a.at >= 0
+      and a.at < v_week_ago
     order by a.at
     limit 500
     for update skip locked
@@ -6910,7 +7083,7 @@ $$;
   },
   {
     name: 'procedures/tell_mail',
-    checksum: 'aacc40656c33cae6',
+    checksum: '56855bbfe600a5b9',
     sql: `-- Tells of the mail of instances by the caller's ids, as tell_work() does. A client sends it right
 -- behind post(), before that has answered: so it names nobody by number, and looks for itself whether
 -- something waits. What was refused, or is in the owner's hands already, is not told.
@@ -6936,7 +7109,13 @@ begin
     where i.id = p_ids collate "C"
       and r.owner is not null
       and not r.held
-      and (select true from inbox as m where m.iid = i.iid and not m.parked limit 1);
+      and (
+        select true
+        from inbox as m
+        where m.iid = i.iid
+          and (not m.parked or m.early)
+        limit 1
+      );
     if found then
       perform pg_notify(
         hint_channel('r' || v_owner), format('{"kind":"work","iids":[%s],"at":0}', v_iid)
@@ -6948,7 +7127,13 @@ begin
     select distinct i.iid
     from unnest(split_texts(p_ids, p_count)) as g (id)
     join instances as i on i.id = g.id collate "C"
-    where (select true from inbox as m where m.iid = i.iid and not m.parked limit 1)
+    where (
+      select true
+      from inbox as m
+      where m.iid = i.iid
+        and (not m.parked or m.early)
+      limit 1
+    )
   );
   if cardinality(v_iids) > 0 then
     perform tell_work(v_iids, false, 0, false);
@@ -7208,7 +7393,7 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: '8882b73c2c376fec',
+    checksum: '952d88aef7f854d7',
     sql: `-- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
 -- not depend on how many instances wait: nothing is counted, and nothing read through.
 create or replace function tick(
@@ -7281,8 +7466,10 @@ begin
   perform bury_expired(v_clock, p_runtime);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
+  perform unpark_started();
   late_messages := remove_undelivered();
   early_messages := remove_absent(v_clock);
+  perform park_mail(v_clock);
 
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);
@@ -7450,6 +7637,44 @@ begin
     )
     from turns_of(p_iid::bigint, p_execution::integer) as t
   );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/unpark_started',
+    checksum: '714d60635aa4452d',
+    sql: `-- Unparks what was sent to an instance in the moment in which it was started, or removed. Its sender
+-- parked it, because it was not started yet, and committed when the start had looked. The start left a
+-- note (a time of -1), and whoever is still sending has locked it: see keep_absent().
+create or replace function unpark_started()
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+as $$
+declare
+  v_iids bigint[] := array(
+    select a.iid
+    from absences as a
+    where a.at < 0
+    limit 5000
+    for update skip locked
+  );
+begin
+  if cardinality(v_iids) > 0 then
+    -- In a new statement, which sees what those sent who had the lock before.
+    update inbox
+    set parked = false,
+        early = false
+    where iid = any (v_iids)
+      and early;
+    delete from absences
+    where iid = any (v_iids);
+  end if;
 end
 $$;
 `,

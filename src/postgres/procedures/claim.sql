@@ -106,7 +106,14 @@ begin
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
-            or (r.epoch > 0 or r.wake_at is null) and (select true from inbox as i where i.iid = r.iid and not i.parked limit 1)
+            or (r.epoch > 0 or r.wake_at is null) and (
+              select true
+              from inbox as i
+              where i.iid = r.iid
+                -- Sent while it was started: see unpark_started().
+                and (not i.parked or i.early)
+              limit 1
+            )
             -- Its activity may be known to who runs it: see stranded().
             or r.has_tasks and (select true from tasks as t where t.iid = r.iid and t.held_by is null limit 1)
           )

@@ -21,8 +21,9 @@ begin
     end
   from unnest(
     array[
-      'absences_at', 'absences_pkey', 'ended_pkey', 'history_pkey', 'inbox_mail', 'inbox_pkey',
-      'inbox_results', 'inbox_waiting', 'instances_children', 'instances_id_key', 'instances_pkey',
+      'absences_at', 'absences_pkey', 'ended_pkey', 'history_pkey', 'inbox_early', 'inbox_mail',
+      'inbox_pkey', 'inbox_results', 'inbox_waiting', 'instances_children', 'instances_id_key',
+      'instances_pkey',
       'limits_pkey', 'limits_spent', 'posted_pkey', 'replies_at', 'replies_pkey', 'runs_careful',
       'runs_due', 'runs_pkey', 'runtimes_alive', 'runtimes_pkey', 'sessions_pkey',
       'sessions_runtime', 'sessions_touched', 'state_pkey', 'tasks_careful', 'tasks_delayed',

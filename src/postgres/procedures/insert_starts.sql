@@ -162,6 +162,16 @@ begin
     );
     delete from instances
     where iid = any (v_awaited);
+    if cardinality(v_awaited) > 0 then
+      -- What is just being sent to one is not seen yet, and not waited for: see unpark_started().
+      update absences
+      set at = -1
+      where iid = any (v_awaited);
+      update inbox
+      set parked = false,
+          early = false
+      where iid = any (v_awaited);
+    end if;
     -- Then once more, also where nothing waited: what was in the way may be gone by now.
   end loop;
   born := v_born;

@@ -39,6 +39,9 @@ declare
   v_kept_iids bigint[];
   v_kept_keys text[];
   v_is_taken boolean := false;
+  -- Whether no more messages are kept for instances that were never started; null until it matters.
+  v_is_full boolean;
+  v_parked boolean[] := array_fill(false, array[v_size]);
 begin
   loop
     v_targets := iids_of(p_ids, v_size);
@@ -51,6 +54,12 @@ begin
         -- It will be refused, and what is refused leaves no trace.
         and g.capacity is distinct from 0
     );
+    if v_is_full is null and cardinality(v_early) > 0 then
+      v_is_full := early_is_full();
+    end if;
+    if v_is_full then
+      v_early := '{}';
+    end if;
     exit when cardinality(v_early) = 0 and keep_absent(v_targets, p_clock);
     -- Then look again: in a new statement, which sees whoever was first. Whoever is still not there
     -- has a number that is taken: it was given out before a failover that lost the latest writes. One
@@ -128,6 +137,9 @@ begin
     if v_post.unstarted > 0 then
       v_unstarted[v_post.place] := v_post.unstarted;
     end if;
+    if v_is_full is null and v_post.status = 0 then
+      v_is_full := early_is_full();
+    end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
     -- Asked before anything else: whoever repeats a message that arrived learns that, also when its
@@ -143,9 +155,12 @@ begin
       v_letters := v_letters || 'd'::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;
-    elsif v_post.status = 0 and v_unstarted[v_post.target_place] >= 10000 then
+    elsif v_post.status = 0
+      and (v_unstarted[v_post.target_place] >= 10000 or v_is_full)
+    then
       v_letters := v_letters || 'f'::text;
     else
+      v_parked[v_post.place] := v_post.status = 0;
       v_letters := v_letters || 's'::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
       v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
@@ -188,10 +203,12 @@ begin
     end if;
   end if;
 
-  insert into inbox (iid, kind, name, reply_to, payload, at)
-  select g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock
-  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters) with ordinality
-    as g (target, kind, name, reply_to, payload, letter, place)
+  -- Parked until the start: claims and ticks would otherwise look at what nobody can claim.
+  insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
+  select
+    g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock, g.parked, g.parked
+  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters, v_parked)
+    with ordinality as g (target, kind, name, reply_to, payload, letter, parked, place)
   where g.letter = 's'
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;

@@ -22,6 +22,8 @@ begin
     order by i.id
     for update
   );
+  -- What is just being sent to one that was never started: see unpark_started().
+  update absences set at = -1 where iid = any (v_iids);
   delete from instances where iid = any (v_iids);
   delete from history where iid = any (v_iids);
   delete from state where iid = any (v_iids);

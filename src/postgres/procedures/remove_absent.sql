@@ -24,7 +24,8 @@ begin
   v_old := array(
     select a.iid
     from absences as a
-    where a.at < v_week_ago
+    where a.at >= 0
+      and a.at < v_week_ago
     order by a.at
     limit 500
     for update skip locked

@@ -23,7 +23,13 @@ begin
     where i.id = p_ids collate "C"
       and r.owner is not null
       and not r.held
-      and (select true from inbox as m where m.iid = i.iid and not m.parked limit 1);
+      and (
+        select true
+        from inbox as m
+        where m.iid = i.iid
+          and (not m.parked or m.early)
+        limit 1
+      );
     if found then
       perform pg_notify(
         hint_channel('r' || v_owner), format('{"kind":"work","iids":[%s],"at":0}', v_iid)
@@ -35,7 +41,13 @@ begin
     select distinct i.iid
     from unnest(split_texts(p_ids, p_count)) as g (id)
     join instances as i on i.id = g.id collate "C"
-    where (select true from inbox as m where m.iid = i.iid and not m.parked limit 1)
+    where (
+      select true
+      from inbox as m
+      where m.iid = i.iid
+        and (not m.parked or m.early)
+      limit 1
+    )
   );
   if cardinality(v_iids) > 0 then
     perform tell_work(v_iids, false, 0, false);

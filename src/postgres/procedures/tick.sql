@@ -70,8 +70,10 @@ begin
   perform bury_expired(v_clock, p_runtime);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
+  perform unpark_started();
   late_messages := remove_undelivered();
   early_messages := remove_absent(v_clock);
+  perform park_mail(v_clock);
 
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);

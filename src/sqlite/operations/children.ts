@@ -43,7 +43,7 @@ export function closeOrphan(tx: Transaction, iid: Iid, { iid: parent, onClose }:
   if (onClose !== 'cancel' && onClose !== 'terminate') return
   if (tx.sql('select 1 from runs where iid = ?').get(parent) !== undefined) return
   const told = { kind: onClose, name: '', replyTo: '', payload: PARENT_CLOSED }
-  putIntoInbox(tx, iid, told, false)
+  putIntoInbox(tx, iid, told, true)
 }
 
 /** Whether an instance with this link is a child: its parent is told of the end. */

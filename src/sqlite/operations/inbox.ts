@@ -1,4 +1,4 @@
-import type { Delivery } from '../../store/inbox.ts'
+import { type Delivery, EARLY_SAMPLE, MAX_EARLY_IN_ALL } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
@@ -16,14 +16,30 @@ interface Note {
   readonly payload: string
 }
 
+const PARKED_UNTIL_START = 2
+
+const EARLY = `
+select count(*) as count
+from (select 1 from inbox where parked = ${PARKED_UNTIL_START} and id % ${EARLY_SAMPLE} = 0 limit ?)`
+
+/**
+ * Whether as many messages wait for instances that were never started as are kept in all: an estimate,
+ * as on PostgreSQL, where a count would be a row that all senders lock.
+ */
+export function earlyIsFull(tx: Transaction): boolean {
+  const max = Math.ceil(MAX_EARLY_IN_ALL / EARLY_SAMPLE)
+  return (tx.sql(EARLY).get(max) as { count: number }).count >= max
+}
+
 /** Adds to the inbox of an instance, behind all that is there. */
 export function putIntoInbox(
   tx: Transaction,
   iid: Iid,
   { kind, name, replyTo, payload }: Note,
-  isParked: boolean,
+  isStarted: boolean,
 ): void {
-  tx.sql(PUT).run(iid, kind, name, replyTo, payload, isParked ? 1 : 0, tx.now)
+  // Parked until the start: claims would otherwise look at what nobody can claim, again and again.
+  tx.sql(PUT).run(iid, kind, name, replyTo, payload, isStarted ? 0 : PARKED_UNTIL_START, tx.now)
 }
 
 /** What came before the start and was parked now waits for the owner. */

@@ -24,6 +24,8 @@ const SMALL = [
   'CONSTANT ROW',
   // Up to the first that is idle.
   'sessions USING INDEX sessions_touched',
+  // A thousand at the most.
+  'inbox USING COVERING INDEX inbox_early',
 ]
 
 /** What waits for an owner and is not parked: a claim looks at all of it, in the index alone. */

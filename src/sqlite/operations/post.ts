@@ -2,7 +2,7 @@ import { MOST_EARLY, type Post, type PostAnswer, type PostVerdict } from '../../
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { insertAbsent, keepAbsent } from './absent.ts'
-import { putIntoInbox } from './inbox.ts'
+import { earlyIsFull, putIntoInbox } from './inbox.ts'
 
 /** Whom a post is for. */
 interface Target {
@@ -46,8 +46,7 @@ function postOne(tx: Transaction, item: Post): PostAnswer {
   if (refusal !== undefined) return { verdict: refusal, iid: found?.iid ?? 0, owner }
   if (found === undefined) insertAbsent(tx, iid, item.id)
   else if (!isStarted) keepAbsent(tx, iid)
-  // Parked until the start: claims would otherwise look at what nobody can claim, again and again.
-  putIntoInbox(tx, iid, item, !isStarted)
+  putIntoInbox(tx, iid, item, isStarted)
   if (item.kind !== 'message') tx.sql(WAKE_UNRUN).run(tx.now, tx.now, iid)
   if (item.dedupeKey !== '') {
     tx.sql('insert into posted (iid, key) values (?, ?)').run(iid, item.dedupeKey)
@@ -70,7 +69,8 @@ function refusalOf(
     const { count } = tx.sql(CHANNEL).get(iid, name, capacity) as { count: number }
     if (count >= capacity) return 'full'
   }
-  return status === 'absent' && early >= MOST_EARLY ? 'full' : undefined
+  if (status !== 'absent') return undefined
+  return early >= MOST_EARLY || earlyIsFull(tx) ? 'full' : undefined
 }
 
 function wasPosted(tx: Transaction, iid: Iid, key: string): boolean {

@@ -67,7 +67,7 @@ function inboxOf(tx: Transaction, iid: Iid): readonly InboxRow[] {
     return partOf(tx, iid, sizes)
   }
   const rows = tx.sql(INBOX).all(iid) as (Omit<InboxRow, 'parked'> & { parked: number })[]
-  return rows.map((row) => ({ ...row, parked: row.parked === 1 }))
+  return rows.map((row) => ({ ...row, parked: row.parked !== 0 }))
 }
 
 /** The texts of as much of each channel as is read at once. */
@@ -78,7 +78,7 @@ function partOf(tx: Transaction, iid: Iid, sizes: readonly InboxSize[]): readonl
     if (row.kind === 'message') read.set(row.name, sum)
     const isRead = row.kind !== 'message' || sum <= Math.max(MAX_MAIL_BYTES, bytes)
     const text = isRead ? (tx.sql(PAYLOAD).get(iid, row.id) as { payload: string }) : null
-    return { ...row, payload: text && text.payload, parked: parked === 1 }
+    return { ...row, payload: text && text.payload, parked: parked !== 0 }
   })
 }
 

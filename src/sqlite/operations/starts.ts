@@ -99,7 +99,7 @@ function begin(tx: Transaction, item: StartItem, owner: number | null): void {
   insertRun(tx, item, { owner: owned ? owner : null, epoch, wakeAt: owned ? null : item.wakeAt })
   if (parent !== null) closeOrphan(tx, iid, parent)
   for (const { name, payload } of messages) {
-    putIntoInbox(tx, iid, { kind: 'message', name, replyTo: '', payload }, false)
+    putIntoInbox(tx, iid, { kind: 'message', name, replyTo: '', payload }, true)
   }
 }
 

@@ -4,6 +4,7 @@ import type { Transaction } from '../database.ts'
 import { isGone } from '../process-place.ts'
 import { removeAbsent } from './absent.ts'
 import { hasCareful, mayTakeCareful } from './careful.ts'
+import { parkMail } from './park-mail.ts'
 import { removeOldReplies } from './replies.ts'
 import { isAlive } from './runtimes.ts'
 import { helpedActivities, offeredActivities } from './task-help.ts'
@@ -30,6 +31,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
   removeOldSessions(tx)
   removeUnusedLimits(tx)
   const early = removeAbsent(tx)
+  parkMail(tx)
 
   return {
     state: 'ok',

@@ -1,0 +1,81 @@
+-- Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
+-- it again and again. What can be claimed becomes due instead, and due instances are found by their
+-- workflow. What cannot be claimed (suspended, waiting for its first turn, never started) has its mail
+-- read when it is resumed, falls due or is started.
+--
+-- Senders only insert. So a message is parked by who has locked what will lead to it: the run, or the
+-- instance that is not started yet. Bounded, so that a tick stays short: the rest goes with later ticks.
+create or replace function park_mail(p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+  set search_path from current
+  set plan_cache_mode to force_generic_plan
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+declare
+  v_runs bigint[];
+  v_unstarted bigint[];
+begin
+  if (select true from inbox where not parked limit 1) is null then
+    return;
+  end if;
+  v_runs := array(
+    select unowned.iid
+    from (select distinct iid from inbox where not parked) as m
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.iid = m.iid
+        and r.owner is null
+      limit 1
+      for update skip locked
+    ) as unowned
+    limit 1000
+  );
+  v_unstarted := array(
+    select absent.iid
+    from (select distinct iid from inbox where not parked) as m
+    cross join lateral (
+      select i.iid
+      from instances as i
+      where i.iid = m.iid
+        and i.status = 0
+      limit 1
+      for update skip locked
+    ) as absent
+    limit 1000
+  );
+  if cardinality(v_runs) > 0 then
+    update runs as r
+    set wake_at = p_clock
+    where r.iid = any (v_runs)
+      and not r.held
+      -- What was never run waits for its time, whatever is sent to it meanwhile.
+      and (r.epoch > 0 or r.wake_at is null)
+      and (r.wake_at is null or r.wake_at > p_clock);
+  end if;
+  if cardinality(v_runs) + cardinality(v_unstarted) > 0 then
+    update inbox as m
+    set parked = true,
+        early = m.iid = any (v_unstarted)
+    from (
+      select u.iid, u.id
+      from unnest(v_runs || v_unstarted) as p (iid)
+      cross join lateral (
+        select w.iid, w.id
+        from inbox as w
+        where w.iid = p.iid
+          and not w.parked
+      ) as u
+      limit 10000
+    ) as u
+    where m.iid = u.iid
+      and m.id = u.id;
+  end if;
+end
+$$;

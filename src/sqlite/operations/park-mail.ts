@@ -1,0 +1,33 @@
+import type { Iid } from '../../store/instances.ts'
+import type { Transaction } from '../database.ts'
+
+// So that no tick takes long, whatever has piled up. The rest goes with later ticks.
+const MAX_AT_ONCE = 1_000
+
+// A cross join is done in the order written: there are few messages, and may be a million runs.
+const UNOWNED = `
+select distinct inbox.iid as iid
+from inbox cross join runs on runs.iid = inbox.iid
+where inbox.parked = 0 and runs.owner is null
+limit ?`
+
+// What was never run waits for its time, whatever is sent to it meanwhile.
+const MAKE_DUE = `
+update runs set wake_at = ?
+where iid = ?
+  and held = 0
+  and (epoch > 0 or wake_at is null)
+  and (wake_at is null or wake_at > ?)`
+
+/**
+ * Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
+ * it again and again. What can be claimed becomes due instead, and due instances are found by their
+ * workflow. What cannot (suspended, or waiting for its first turn) has its mail read when it is resumed
+ * or falls due.
+ */
+export function parkMail(tx: Transaction): void {
+  for (const { iid } of tx.sql(UNOWNED).all(MAX_AT_ONCE) as { iid: Iid }[]) {
+    tx.sql(MAKE_DUE).run(tx.now, iid, tx.now)
+    tx.sql('update inbox set parked = 1 where iid = ? and parked = 0').run(iid)
+  }
+}
