@@ -59,6 +59,51 @@ describeOnStores('instances that are set aside', (kind) => {
     expect(await third.get('o-1').result({ timeout: '8s' })).toBe('shipped x')
   })
 
+  test('an activity that gave up in the turn that suspends is not run again after resume', async () => {
+    await using space = await openSpace(kind)
+    const runs = { charge: 0, slow: 0 }
+    let isFixed = false
+    const charge = activity('charge', { retry: { maxAttempts: 1 } }, async () => {
+      runs.charge++
+      throw new Error('declined')
+    })
+    const slow = activity('slow', { totalTimeout: 20 }, async (_: undefined, { signal }) => {
+      runs.slow++
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    const order = workflow('order', async (what: keyof typeof runs, ctx) => {
+      try {
+        return await ctx.run(what === 'slow' ? slow : charge)
+      } catch (error) {
+        if (!isFixed) await new Promise((resolve) => setTimeout(resolve, 1))
+        return (error as Error).message
+      }
+    })
+    const runtime = await space.open(order)
+    const instances = [await runtime.start(order, 'charge'), await runtime.start(order, 'slow')]
+    for (const instance of instances) {
+      await eventually(async () => (await instance.info())!.status === 'suspended')
+    }
+
+    isFixed = true
+    const results = instances.map(async (instance) => {
+      await instance.resume()
+      return instance.result({ timeout: '8s' })
+    })
+
+    expect(await Promise.all(results)).toEqual([
+      'activity "charge" failed after 1 attempt: declined',
+      'activity "slow" took longer than 20 ms',
+    ])
+    expect(runs).toEqual({ charge: 1, slow: 1 })
+    expect(
+      space.log.lines
+        .filter(({ message }) => message === 'activity failed; giving up')
+        .map(({ data }) => String(data['activity']))
+        .toSorted(),
+    ).toEqual(['charge', 'slow'])
+  })
+
   test('resuming what was not set aside does nothing', async () => {
     await using space = await openSpace(kind)
     const release = deferred()

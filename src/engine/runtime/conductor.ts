@@ -34,7 +34,7 @@ import type { Outgoing } from './outgoing.ts'
 import { CAREFUL_DEATHS, MOST_DEATHS, PoisonError } from './poison.ts'
 import { readCopy, takeInbox } from './read-copy.ts'
 import { Resting } from './resting.ts'
-import { NOTHING, Scribe, type ScribeHost } from './scribe.ts'
+import { Scribe, type ScribeHost } from './scribe.ts'
 import { type AsideHost, setAside } from './set-aside.ts'
 import type { Slots } from './slots.ts'
 import type { NewInstance } from './start-item.ts'
@@ -308,8 +308,8 @@ export class Conductor {
         return this.#setup.changed(copy.iid)
       case 'hold':
         logSuspended(this.#setup.log, instanceKeys(copy), this.#setup.values.error(next.report))
-        // Or what finished here would be done again when it is resumed.
-        this.departures.handOver(copy, NOTHING)
+        // Or what came to an end here would be done again when it is resumed.
+        this.departures.keepResults(copy)
         this.departures.drop(copy, 'it was set aside')
         return this.#setup.changed(copy.iid)
       case 'release':

@@ -13,7 +13,7 @@ import type { Carrier } from './carrier.ts'
 import type { Copies } from './copies.ts'
 import type { Copy, TurnResult } from './copy.ts'
 import type { Endings } from './endings.ts'
-import { finishedResults } from './hand-over.ts'
+import { finishedResults, unrecordedResults } from './hand-over.ts'
 import { NOTHING } from './scribe.ts'
 
 /** Who is told when copies leave. */
@@ -109,10 +109,18 @@ export class Departures {
   /** Somebody else has the instance: what finished here, also in a turn that was refused, is theirs. */
   handOver(copy: Copy, result: TurnResult): void {
     if (copy.isSetBack) return
+    this.#handOver(copy, finishedResults(copy, result))
+  }
+
+  /** It is suspended: what came to an end here is kept in its inbox until it is resumed. */
+  keepResults(copy: Copy): void {
+    if (!copy.isSetBack) this.#handOver(copy, unrecordedResults(copy))
+  }
+
+  #handOver(copy: Copy, results: readonly Delivery[]): void {
     copy.overruled = true
-    const finished = finishedResults(copy, result)
     copy.arrivals = []
-    if (finished.length > 0) this.#host.handOver(finished)
+    if (results.length > 0) this.#host.handOver(results)
   }
 
   /** It got further, or is gone: another one that owners died with may be had. */

@@ -1,16 +1,33 @@
 import type { Delivery } from '../../store/inbox.ts'
-import { type Copy, lastTurnOf, type TurnResult } from './copy.ts'
+import { type Arrival, type Copy, lastTurnOf, type TurnResult } from './copy.ts'
 
 /**
  * What was completed here for an instance that was taken over: handed on, it is not done again by
  * whoever has the instance now. What failed is not: others may be at it, and succeed.
  */
 export function finishedResults(copy: Copy, { events }: TurnResult): readonly Delivery[] {
-  const { iid, generation, arrivals } = copy
-  const known = lastTurnOf(copy)
-  return [...events, ...arrivals.map(({ event }) => event)].flatMap((event): Delivery[] => {
-    if (event.type !== 'completed') return []
-    const { type: kind, command, value: payload } = event
-    return [{ iid, kind, execution: generation, command, payload, known }]
-  })
+  return [...events, ...copy.arrivals.map(({ event }) => event)].flatMap((event) =>
+    event.type === 'completed' ? [delivery(copy, event)] : [],
+  )
+}
+
+/**
+ * What came to an end here for an instance that is suspended, and that no turn recorded. Nobody else
+ * is at it, so what finally failed is kept too. What came from the inbox is still there.
+ */
+export function unrecordedResults(copy: Copy): readonly Delivery[] {
+  return copy.arrivals.flatMap(({ event, inboxId }) =>
+    inboxId === undefined && (event.type === 'completed' || event.type === 'failed')
+      ? [delivery(copy, event)]
+      : [],
+  )
+}
+
+type Result = Extract<Arrival['event'], { type: 'completed' | 'failed' }>
+
+function delivery(copy: Copy, event: Result): Delivery {
+  const { iid, generation: execution } = copy
+  const { type: kind, command } = event
+  const payload = event.type === 'completed' ? event.value : event.error
+  return { iid, kind, execution, command, payload, known: lastTurnOf(copy) }
 }
