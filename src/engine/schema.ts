@@ -1,4 +1,5 @@
 import { describe } from '../base/describe.ts'
+import { outsideExecution } from './runtime/strays.ts'
 
 /** Any Standard Schema (Zod, Valibot, ArkType): callers pass `In`, code receives `Out`. */
 export interface Schema<In, Out = In> {
@@ -39,7 +40,7 @@ export async function parse(
 
 /** The same, at once: where the code of a workflow runs nothing can be waited for. */
 export function parseNow(schema: Schema<never, unknown>, value: unknown, what: string): unknown {
-  const answer = schema['~standard'].validate(value)
+  const answer = outsideExecution(() => schema['~standard'].validate(value))
   if (answer instanceof Promise) {
     void answer.catch(() => {})
     throw new TypeError(`${what} cannot be checked: its schema is asynchronous`)

@@ -2,6 +2,7 @@ import { type Codec, decode, encode } from '../base/codec.ts'
 import { describe } from '../base/describe.ts'
 import { errorFromData, type ErrorData, errorToData } from '../base/error-data.ts'
 import type { Decoder } from './replay/execution.ts'
+import { outsideExecution } from './runtime/strays.ts'
 
 /** How values and errors are written and read back. */
 export interface Values extends Decoder {
@@ -33,7 +34,7 @@ function throughCodec(codec: Codec): Pick<Values, 'encode' | 'value'> {
     encode(value, label) {
       let data: Uint8Array | string
       try {
-        data = codec.encode(value)
+        data = outsideExecution(() => codec.encode(value))
       } catch (error) {
         throw new TypeError(`${label}: the codec refused it: ${String(error)}`, { cause: error })
       }
@@ -42,10 +43,13 @@ function throughCodec(codec: Codec): Pick<Values, 'encode' | 'value'> {
       throw new TypeError(`${label}: the codec must write text or bytes, got ${describe(data)}`)
     },
     value(text) {
-      if (text.startsWith(BYTES)) return codec.decode(Buffer.from(text.slice(2), 'base64'))
-      if (text.startsWith(TEXT)) return codec.decode(JSON.parse(text.slice(2)) as string)
-      // Written before a codec was set.
-      return decode(text)
+      // What has no mark was written before a codec was set.
+      if (!text.startsWith(BYTES) && !text.startsWith(TEXT)) return decode(text)
+      const data = text.slice(2)
+      const written = text.startsWith(BYTES)
+        ? Buffer.from(data, 'base64')
+        : (JSON.parse(data) as string)
+      return outsideExecution(() => codec.decode(written))
     },
   }
 }

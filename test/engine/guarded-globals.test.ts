@@ -1,5 +1,12 @@
 import { expect, test, vi } from 'vitest'
-import { activity, type Instance, type InstanceInfo, open, workflow } from '../../src/index.ts'
+import {
+  activity,
+  type Instance,
+  type InstanceInfo,
+  open,
+  type Schema,
+  workflow,
+} from '../../src/index.ts'
 import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
 
 const calls: Record<string, () => unknown> = {
@@ -53,7 +60,7 @@ describeOnStores('a global that cannot be repeated', (kind) => {
     await second.get('o').resume()
 
     expect(error!.message).toMatch(
-      /^instance "o" of workflow "order" 1\.0\.0: Date\.now\(\) is not the same when the code is repeated; use ctx\.now\(\), called at .*guarded-globals\.test\.ts:\d+:\d+\)?\. Fix the code/,
+      /^instance "o" of workflow "order" 1\.0\.0: Date\.now\(\) was called at .*guarded-globals\.test\.ts:\d+:\d+\)?\. It gives a different value on replay; use ctx\.now\(\) instead\. Fix the code, then resume the instance$/,
     )
     expect(before).toEqual(['reserve'])
     expect(await second.get('o').result({ timeout: '10s' })).toBe('done')
@@ -72,7 +79,10 @@ test.each(Object.keys(calls))('%s says what to use, and has no effect', async (n
 
   for (const late of [false, true]) {
     const { error } = await suspended(await runtime.start(careless, late))
-    expect(error!.message).toContain(`${name} is not the same when the code is repeated; use ctx.`)
+    expect(error!.message).toContain(`: ${name} was called at `)
+    expect(error!.message).toMatch(
+      /\. It (gives a different value on replay|cannot be replayed); use ctx\.\w+\(/,
+    )
   }
   await new Promise((resolve) => setTimeout(resolve, 5))
   expect(fired).not.toHaveBeenCalled()
@@ -95,6 +105,54 @@ test('activities, steps and everybody else use them as ever', async () => {
   expect(await runtime.run(fine)).toEqual([true, true])
   await runtime.close()
   expect(Date.now).toBe(now)
+})
+
+test('the stack of the report begins with its message', async () => {
+  const lines: { err?: Error }[] = []
+  const keep = (data: object): number => lines.push(data)
+  const log = { debug() {}, info() {}, warn: keep, error: keep }
+  const careless = workflow('careless', async () => Date.now())
+  await using runtime = await open('memory:', { register: careless, log })
+
+  await suspended(await runtime.start(careless))
+  const reported = await eventually(async () => lines.find(({ err }) => err !== undefined))
+
+  expect(reported.err!.stack).toContain(
+    'It gives a different value on replay; use ctx.now() instead. Fix the code',
+  )
+})
+
+test('codecs, schemas and limit keys use them as ever', async () => {
+  const used = new Set<string>()
+  const use = (who: string): void => {
+    if (Date.now() > 0 && Math.random() < 1) used.add(who)
+  }
+  const plain = {
+    encode: (value: unknown): string => JSON.stringify([value]),
+    decode: (data: Uint8Array | string): unknown => (JSON.parse(String(data)) as [unknown])[0],
+  }
+  const codec: typeof plain = {
+    encode: (value) => (use('encode'), plain.encode(value)),
+    decode: (data) => (use('decode'), plain.decode(data)),
+  }
+  const schema = (who: string): Schema<string> => ({
+    '~standard': { version: 1, vendor: 'test', validate: (value) => (use(who), { value }) },
+  })
+  const limit = { concurrency: 1, key: () => (use('limit.key'), 'one') }
+  const act = activity('act', { input: schema('act input'), limit }, async (text) => text)
+  const options = { input: schema('input'), output: schema('output') }
+  const fine = workflow('fine', options, async (text: string, ctx) => {
+    ctx.progress(text)
+    return ctx.run(act, `${text}!`)
+  })
+  await using runtime = await open('memory:', { register: [fine, act], codec })
+
+  const result = await runtime.run(fine, 'a', { timeout: '10s' })
+
+  expect(result).toBe('a!')
+  expect([...used].toSorted()).toEqual(
+    ['encode', 'decode', 'limit.key', 'act input', 'input', 'output'].toSorted(),
+  )
 })
 
 test('in production nothing is guarded', async () => {

@@ -7,6 +7,7 @@ import type { ActivityContext } from '../context/activity-context.ts'
 import type { ActivityDefinition } from '../definitions.ts'
 import type { ResolvedRetry } from '../retry.ts'
 import { parseNow } from '../schema.ts'
+import { outsideExecution } from './strays.ts'
 
 // As large as randomInt() can draw.
 const MAX_TOKEN = 2 ** 48 - 1
@@ -52,7 +53,7 @@ export function limitOf(activity: ActivityDefinition, input: unknown): TaskLimit
     schema === undefined ? input : parseNow(schema, input, `activity "${name}": its input`)
   let own: unknown
   try {
-    own = key(parsed as never)
+    own = outsideExecution(() => key(parsed as never))
   } catch (error) {
     throw new TypeError(`activity "${name}": limit.key threw`, { cause: error })
   }

@@ -7,6 +7,7 @@
 //       for something, which never answers; its turn is not recorded.
 //   G2. What is called has no effect: no timer is set, nothing is fetched.
 
+import { forever } from '../replay/command-promise.ts'
 import { inTurn } from '../replay/turn.ts'
 import { sourceLine } from '../replay/source-line.ts'
 import { currentExecution } from './strays.ts'
@@ -17,28 +18,37 @@ interface Guarded {
   readonly on: Record<string, unknown>
   readonly name: string
   readonly called: string
-  readonly instead: string
+  /** Why it must not be called, and what to call instead. */
+  readonly advice: string
   /** What a call that is refused returns. */
   readonly refused: (original: Call) => unknown
 }
 
 const GUARDED: readonly Guarded[] = [
-  guarded(Date, 'now', 'Date.now()', 'ctx.now()', (now) => now()),
-  guarded(Math, 'random', 'Math.random()', 'ctx.random() or ctx.uuid()', (random) => random()),
-  guarded(globalThis, 'setTimeout', 'setTimeout()', 'ctx.sleep()', clearedTimer),
-  guarded(globalThis, 'setInterval', 'setInterval()', 'ctx.sleep() in a loop', clearedTimer),
-  guarded(globalThis, 'setImmediate', 'setImmediate()', 'ctx.sleep(0)', clearedImmediate),
-  guarded(globalThis, 'fetch', 'fetch()', 'ctx.step() or an activity', () => new Promise(() => {})),
+  guarded(Date, 'now', 'Date.', differs('ctx.now() instead'), (now) => now()),
+  guarded(Math, 'random', 'Math.', differs('ctx.random() or ctx.uuid() instead'), (give) => give()),
+  guarded(globalThis, 'setTimeout', '', unrepeatable('ctx.sleep()'), clearedTimer),
+  guarded(globalThis, 'setInterval', '', unrepeatable('ctx.sleep() in a loop'), clearedTimer),
+  guarded(globalThis, 'setImmediate', '', unrepeatable('ctx.sleep(0)'), clearedImmediate),
+  guarded(globalThis, 'fetch', '', unrepeatable('ctx.step() or an activity'), () => forever()),
 ]
 
 function guarded(
   on: object,
   name: string,
-  called: string,
-  instead: string,
+  prefix: string,
+  advice: string,
   refused: Guarded['refused'],
 ): Guarded {
-  return { on: on as Record<string, unknown>, name, called, instead, refused }
+  return { on: on as Record<string, unknown>, name, called: `${prefix}${name}()`, advice, refused }
+}
+
+function differs(instead: string): string {
+  return `It gives a different value on replay; use ${instead}`
+}
+
+function unrepeatable(instead: string): string {
+  return `It cannot be replayed; use ${instead}`
 }
 
 /** A timer that never fires. */
@@ -68,12 +78,12 @@ export function guardGlobals(): () => void {
   }
 }
 
-function guard({ on, name, called, instead, refused }: Guarded): () => void {
+function guard({ on, name, called, advice, refused }: Guarded): () => void {
   const original = on[name] as Call
   const replacement = function (this: unknown, ...args: never[]): unknown {
     const execution = currentExecution()
     if (execution !== undefined && inTurn() === execution) {
-      execution.break(misuse(execution.label, called, instead))
+      execution.break(misuse(execution.label, called, advice))
       return refused(original)
     }
     return Reflect.apply(original, this, args)
@@ -87,12 +97,11 @@ function guard({ on, name, called, instead, refused }: Guarded): () => void {
   }
 }
 
-function misuse(label: string, called: string, instead: string): Error {
-  const error = new Error(called)
-  const line = sourceLine(error.stack ?? '')
-  const where = line === '' ? '' : `, called ${line}`
-  error.message =
-    `${label}: ${called} is not the same when the code is repeated; use ${instead}${where}. ` +
-    'Fix the code, then resume the instance'
-  return error
+function misuse(label: string, called: string, advice: string): Error {
+  const line = sourceLine(new Error(called).stack ?? '')
+  const where = line === '' ? '' : ` ${line}`
+  // Made once the line is known: a stack repeats the message that its error was made with.
+  return new Error(
+    `${label}: ${called} was called${where}. ${advice}. Fix the code, then resume the instance`,
+  )
 }

@@ -15,8 +15,8 @@ export function insideExecution<T>(execution: Execution, run: () => T): T {
 }
 
 /**
- * Calls code of somebody else, such as a logger, from within a turn: what it does is not the doing of
- * the workflow.
+ * Calls code of somebody else, such as a logger, a codec or a schema, from within a turn: what it
+ * does is not the doing of the workflow.
  */
 export function outsideExecution<T>(run: () => T): T {
   return executions.exit(run)
