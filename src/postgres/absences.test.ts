@@ -101,7 +101,7 @@ test.each(['the number that messages waited under', 'a number of its own'] as co
     await removing.query('commit')
 
     expect(await starting).toEqual(['done'])
-    expect(await opened.store.find([ID])).toMatchObject([{ iid, status: 'running', mail: 0 }])
+    expect(await opened.store.find([ID])).toMatchObject([{ iid, status: 'scheduled', mail: 0 }])
     expect(await opened.store.history(iid, 1)).toHaveLength(1)
   },
 )
@@ -120,7 +120,7 @@ test('a start that comes between the steps of the removal goes ahead as well', a
   await removing.query('commit')
 
   expect(await starting).toEqual(['done'])
-  expect(await opened.store.find([ID])).toMatchObject([{ iid: expired, status: 'running' }])
+  expect(await opened.store.find([ID])).toMatchObject([{ iid: expired, status: 'scheduled' }])
 })
 
 test('what is just being started is left alone, and nobody waits', async () => {
@@ -136,7 +136,7 @@ test('what is just being started is left alone, and nobody waits', async () => {
 
   expect(removed).toBe(0)
   expect(await payloadsOf(opened, expired)).toEqual(['early'])
-  expect(await opened.store.find([ID])).toMatchObject([{ status: 'running', mail: 1 }])
+  expect(await opened.store.find([ID])).toMatchObject([{ status: 'scheduled', mail: 1 }])
 })
 
 test('a start and other senders do not wait for a message under way', async () => {
@@ -201,7 +201,7 @@ test('of all who send, start and remove at once, nobody is told a lie', async ()
     ids.map((_, i) => ({
       answer: expect.objectContaining({ verdict: 'sent', iid: rows[i]?.iid }) as unknown,
       late: 1,
-      status: verdicts[i]![0] === 'done' ? 'running' : 'absent',
+      status: verdicts[i]![0] === 'done' ? 'scheduled' : 'absent',
     })),
   )
 })

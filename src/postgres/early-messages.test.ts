@@ -69,7 +69,7 @@ test('a message that comes while the start takes over its number waits for nobod
 
   expect(answers).toMatchObject([{ verdict: 'sent', iid: first }])
   expect(await payloadsOf(opened, first)).toEqual(['early', 'late'])
-  expect(await store.find(['order-1'])).toMatchObject([{ status: 'running', mail: 2 }])
+  expect(await store.find(['order-1'])).toMatchObject([{ status: 'scheduled', mail: 2 }])
 })
 
 test('a start that is sent again while the first is under way is locked, and then recognised', async () => {
@@ -122,7 +122,7 @@ test('many that post and start the same ids at once lose nothing', async () => {
   expect(posted.flat().every(({ verdict }) => verdict === 'sent')).toBe(true)
   expect(verdicts.every((verdict) => verdict === 'done')).toBe(true)
   const found = await store.find(ids)
-  expect(found.map((row) => [row!.status, row!.mail])).toEqual(ids.map(() => ['running', 1]))
+  expect(found.map((row) => [row!.status, row!.mail])).toEqual(ids.map(() => ['scheduled', 1]))
 })
 
 /** Under the number that messages wait under, should they have been first. */
