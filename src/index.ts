@@ -29,6 +29,14 @@ export interface ConnectOptions {
   codec?: Codec
   /** Where log lines go. By default warnings and errors are written to stderr. */
   log?: Logger
+  /**
+   * How long `open`, and the first call of a client, wait for a server that is starting or shutting
+   * down. A server that refuses connections is waited for three seconds at most. Has no effect on
+   * SQLite, which has no server.
+   *
+   * @default '1m'
+   */
+  connectTimeout?: Duration
 }
 
 /** Options of a runtime. */
@@ -70,7 +78,7 @@ export interface OpenOptions extends ConnectOptions {
   /** What this runtime does with sessions. */
   sessions?: {
     /** In how many sessions activities may run here at once. @default 10 */
-    most?: number
+    max?: number
     /** A session without activities for so long is free for other runtimes. @default '5m' */
     idle?: Duration
   }
@@ -101,6 +109,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
     sessions: option(resolveSessions, resolveSessions(undefined)),
   })
   const { register, concurrency, lease, watchdog, codec, log, limits, tags, sessions } = resolved
+  const { connectTimeout } = resolved
   if (register === undefined) {
     throw new TypeError(
       'open: register is missing: name the workflows and activities to run here, or use connect() to run nothing',
@@ -117,6 +126,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
     values: valuesOf(codec),
     clock: systemClock(),
     log: safeLog,
+    connectTimeoutMs: connectTimeout,
   }
   try {
     const runtime = await EngineRuntime.open({
@@ -130,7 +140,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       mostInstances: concurrency.instances,
       mostActivities: concurrency.activities,
       limits,
-      tasks: { served: tags, mostSessions: sessions.most, sessionIdleMs: sessions.idle },
+      tasks: { served: tags, mostSessions: sessions.max, sessionIdleMs: sessions.idle },
       guarded: process.env['NODE_ENV'] !== 'production',
       failsForgotten: process.env['NODE_ENV'] === 'test',
       info: `${hostname()} ${process.pid} ${VERSION}`,
@@ -146,12 +156,13 @@ export async function open(store: string | Store, options: OpenOptions): Promise
 
 /** A client for a process that runs nothing itself. Connects when it is first used. */
 export function connect(store: string | Store, options: ConnectOptions = {}): Client {
-  const { codec, log } = resolveOptions('connect', options, CONNECT_OPTIONS)
+  const { codec, log, connectTimeout } = resolveOptions('connect', options, CONNECT_OPTIONS)
   return new EngineClient({
     store: workflowStore(store),
     values: valuesOf(codec),
     clock: systemClock(),
     log: childLog(log, {}),
+    connectTimeoutMs: connectTimeout,
     runtime: undefined,
   })
 }
@@ -159,6 +170,7 @@ export function connect(store: string | Store, options: ConnectOptions = {}): Cl
 const CONNECT_OPTIONS = {
   codec: option(having<Codec>('a codec', ['encode', 'decode']), undefined),
   log: option(logger, defaultLog),
+  connectTimeout: duration(60_000),
 }
 
 const GIVE_UP_MS = 60_000
@@ -189,9 +201,9 @@ function resolveLimits(value: unknown): { stateKeys: number; valueLength: number
   })
 }
 
-function resolveSessions(value: unknown): { most: number; idle: number } {
+function resolveSessions(value: unknown): { max: number; idle: number } {
   return resolveOptions('open: sessions', value as object | undefined, {
-    most: number({ min: 1, integer: true }, 10),
+    max: number({ min: 1, integer: true }, 10),
     idle: duration(300_000, { min: 1 }),
   })
 }

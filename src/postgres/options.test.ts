@@ -13,7 +13,6 @@ test('nothing given means the variables of the process and the schema holdfast',
     source,
     schema: 'holdfast',
     listenTo: source,
-    waitForServerMs: 60_000,
   })
 })
 
@@ -72,7 +71,7 @@ test.each([
   [
     { conn: 1 },
     'doctor: unknown option "conn", known are ' +
-      'url, pool, schema, notify, listenUrl, waitForServer, metrics, longTransaction',
+      'url, pool, schema, notify, listenUrl, metrics, longTransaction',
   ],
   [{ longTransactions: 1 }, 'doctor: unknown option "longTransactions", did you mean'],
   [{ schema: 'pg_own' }, 'doctor: schema must not start with "pg_", got "pg_own"'],

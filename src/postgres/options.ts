@@ -1,7 +1,6 @@
 import { describe } from '../base/describe.ts'
-import type { Duration } from '../base/duration.ts'
 import { type Metrics, metricsSink } from '../base/metrics.ts'
-import { duration, having, oneOf, option, type Resolved, resolveOptions } from '../base/options.ts'
+import { having, oneOf, option, type Resolved, resolveOptions } from '../base/options.ts'
 import type { PgPool } from './driver.ts'
 import { harmlessSink } from './metrics.ts'
 import { checkSchemaName } from './schema-name.ts'
@@ -40,13 +39,6 @@ export interface PostgresOptions {
    */
   readonly listenUrl?: string
   /**
-   * How long `open`, and the first call of a client, waits for a server that says that it is starting
-   * or shutting down. One that refuses connections is waited for three seconds at the most.
-   *
-   * @default '1m'
-   */
-  readonly waitForServer?: Duration
-  /**
    * Where measurements of calls of the database go: how many there are, how long they take, how many
    * fail, and how much they are about, each by procedure. Nothing is measured without one.
    */
@@ -59,8 +51,6 @@ export interface PostgresSettings {
   readonly schema: string
   /** Where the connection that hears hints comes from; `undefined` when none is wanted. */
   readonly listenTo?: ListenSource | undefined
-  /** How long a server that is starting is waited for; not at all without it. */
-  readonly waitForServerMs?: number | undefined
   /** Harms nobody when it throws. */
   readonly metrics?: Metrics | undefined
 }
@@ -78,7 +68,6 @@ export const POSTGRES_OPTIONS = {
   schema: option(checkSchemaName, 'holdfast'),
   notify: oneOf(['auto', 'off'], 'auto'),
   listenUrl: option(databaseUrl, undefined),
-  waitForServer: duration(60_000),
   metrics: option(metricsSink, undefined),
 }
 
@@ -92,7 +81,7 @@ export function settingsOf(
   owner: string,
   given: Resolved<typeof POSTGRES_OPTIONS>,
 ): PostgresSettings {
-  const { url, pool, schema, notify, listenUrl, waitForServer, metrics } = given
+  const { url, pool, schema, notify, listenUrl, metrics } = given
   if (url !== undefined && pool !== undefined) {
     throw new TypeError(`${owner}: give url or pool, not both`)
   }
@@ -106,7 +95,6 @@ export function settingsOf(
   return {
     source,
     schema,
-    waitForServerMs: waitForServer,
     metrics: metrics && harmlessSink(metrics),
     listenTo: notify === 'off' ? undefined : ears,
   }

@@ -74,6 +74,6 @@ function codeOf(cause: unknown): string {
 }
 
 function gaveUp(error: StoreError, waitedMs: number): StoreError {
-  const words = `${error.message}; waited ${Math.round(waitedMs)} ms for the server (option waitForServer of postgres())`
+  const words = `${error.message}; waited ${Math.round(waitedMs)} ms for the server (option connectTimeout)`
   return new StoreError(error.code, 'open', words.replace(/^open: /, ''), { cause: error })
 }

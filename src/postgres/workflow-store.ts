@@ -68,9 +68,8 @@ export function postgresWorkflowStore(
     ...postgresTaskStore(call),
 
     async open(around) {
-      const withinMs = settings.waitForServerMs ?? 0
       opened ??= waitForServer(prepare, {
-        withinMs,
+        withinMs: around?.connectTimeoutMs ?? 0,
         log: around?.log,
         isOver: () => isClosed,
       }).catch((error: unknown) => {

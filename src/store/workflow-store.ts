@@ -43,9 +43,10 @@ export interface WorkflowStore extends TaskStore {
 
   /**
    * Connects and brings the schema up to date. Calling it again is harmless. A store may wait for a
-   * server that is not ready, and then says so in the log.
+   * server that is not ready, for `connectTimeoutMs` (without it, not at all), and then says so in
+   * the log.
    */
-  open(around?: { readonly log: Logger }): Promise<void>
+  open(around?: { readonly log: Logger; readonly connectTimeoutMs?: number }): Promise<void>
   /** Ends every connection. Later calls fail with `closed`. */
   close(): Promise<void>
 

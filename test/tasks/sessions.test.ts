@@ -103,7 +103,7 @@ describe.concurrent('a session', () => {
       return session
     })
     const owner = await space.open(visits, { tags: 'none', ...QUICK })
-    await space.open(holds, { sessions: { most: 2 }, ...QUICK })
+    await space.open(holds, { sessions: { max: 2 }, ...QUICK })
     const sessions = ['a', 'b', 'c', 'd']
     const started = await Promise.all(
       sessions.map((one) => owner.start(visits, [one], { id: one })),
@@ -143,9 +143,9 @@ describe.concurrent('a session', () => {
 })
 
 test.each<[object, string]>([
-  [{ most: 0 }, 'open: sessions: most must be a whole number, 1 or more, got 0'],
+  [{ max: 0 }, 'open: sessions: max must be a whole number, 1 or more, got 0'],
   [{ idle: 0 }, 'open: sessions: idle must be at least 1 ms, got 0'],
-  [{ max: 3 }, 'open: sessions: unknown option "max"'],
+  [{ most: 3 }, 'open: sessions: unknown option "most"'],
 ])('sessions of %j are refused', async (sessions, message) => {
   const opening = open('memory:', { register: visits, sessions, log: silentLog })
 

@@ -100,8 +100,8 @@ describeOnStores('tasks', (kind) => {
       }
     })
     const runtime = await space.open(sessions, { tags: 'none', ...QUICK })
-    await space.open(noteIn('one'), { sessions: { most: 1 }, ...QUICK })
-    await space.open(noteIn('two'), { sessions: { most: 1 }, ...QUICK })
+    await space.open(noteIn('one'), { sessions: { max: 1 }, ...QUICK })
+    await space.open(noteIn('two'), { sessions: { max: 1 }, ...QUICK })
 
     await runtime.run(sessions, undefined, { timeout: '10s' })
 

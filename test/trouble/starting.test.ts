@@ -75,14 +75,17 @@ test(
   async () => {
     const letIn = await startSlowly()
     const log = memoryLog()
-    const hasty = postgres({ url: server.url, schema: 'starting', waitForServer: '300ms' })
+    const hasty = postgres({ url: server.url, schema: 'starting' })
     const client = connect(postgres({ url: server.url, schema: 'starting' }), { log })
     const closed = client.start(greet, 'Kim')
     closed.catch(() => {})
 
-    await expect(open(hasty, { register: greet, log })).rejects.toThrow(
-      /; waited \d+ ms for the server \(option waitForServer of postgres\(\)\)$/,
-    )
+    const options = { connectTimeout: '300ms', log } as const
+    const gaveUp = /; waited \d+ ms for the server \(option connectTimeout\)$/
+
+    await expect(open(hasty, { register: greet, ...options })).rejects.toThrow(gaveUp)
+    await using other = connect(hasty, options)
+    await expect(other.start(greet, 'Kim')).rejects.toThrow(gaveUp)
     await client.close()
 
     await expect(closed).rejects.toThrow(/closed|not accepting connections/)

@@ -17,6 +17,8 @@ export interface ClientSetup {
   readonly values: Values
   readonly clock: Clock
   readonly log: Logger
+  /** How long a server that is starting is waited for; not at all without it. */
+  readonly connectTimeoutMs?: number
   /** The runtime of this process, when there is one: it starts and ends instances without a detour. */
   readonly runtime: LocalRuntime | undefined
   /** What that runtime has the code of. */

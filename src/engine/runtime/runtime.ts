@@ -54,6 +54,8 @@ export interface RuntimeSetup {
   readonly values: Values
   readonly clock: Clock
   readonly log: Logger
+  /** How long a server that is starting is waited for; not at all without it. */
+  readonly connectTimeoutMs?: number
   readonly random: () => number
   readonly leaseMs: number
   /** An event loop that stood still for so long is given up. */
