@@ -45,6 +45,12 @@ describeOnStores('instances that are set aside', (kind) => {
     expect(info.error!.message).toMatch(
       /^command 2 was activity "held" with input "x", but the code now gave activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?; take the change back,/,
     )
+    const waiting = handle.result()
+    waiting.catch(() => {})
+    const told = await eventually(() =>
+      space.log.lines.find(({ message }) => message?.startsWith('result: ')),
+    )
+    expect(told.data).toEqual({ instanceId: 'o-1' })
     const reported = space.log.lines.filter(({ level }) => level === 'error')
     expect(reported).toMatchObject([
       { message: 'instance suspended; resume it once the cause is fixed' },

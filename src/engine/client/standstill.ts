@@ -43,13 +43,14 @@ export class Standstill {
   /** Somebody looked at the instance: who waits for one that is suspended is told so, once. */
   saw({ status, report }: InstanceRow): void {
     if (status !== 'suspended') return
-    const { log, values } = this.#core.setup
+    const { log, values, runtime } = this.#core.setup
     const reason = report === null ? '' : values.error(report).message
     this.#words = suspended(reason)
     if (this.#isTold) return
     this.#isTold = true
+    // The line of the suspension itself has the reason, in the process whose runtime it may concern.
     log.warn(
-      { instanceId: this.id, reason },
+      { instanceId: this.id, ...(runtime === undefined && { reason }) },
       'result: the instance is suspended; waiting for it to be resumed',
     )
   }
