@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { activity, open, workflow } from '../../src/index.ts'
 import { deferred } from '../support/engine.ts'
 import { tempFile } from '../support/sqlite.ts'
+import { memoryLog } from '../support/workers.ts'
 
 test('closing lets what runs finish, and gives back what only waits for a slot', async () => {
   using file = tempFile()
@@ -28,4 +29,33 @@ test('closing lets what runs finish, and gives back what only waits for a slot',
   expect(await next.get(job, 'first').result()).toBe('first')
   expect(await next.get(job, 'second').result()).toBe('second')
   expect(begun).toEqual(['first', 'second'])
+})
+
+test('an activity that comes back after the close, late and for an instance that has ended, loses nothing', async () => {
+  const gate = deferred()
+  const begun = deferred()
+  const over = deferred()
+  const slow = activity('slow', { totalTimeout: '50ms' }, async () => {
+    begun.resolve(undefined)
+    await gate.promise
+    // After all that follows of its return.
+    setImmediate(() => setImmediate(() => over.resolve(undefined)))
+  })
+  const job = workflow('job', async (_: undefined, ctx) => {
+    await ctx.run(slow, undefined).catch(() => {})
+    // Or the runtime would let go of it.
+    await ctx.step('wait', () => gate.promise)
+  })
+  const log = memoryLog()
+  const runtime = await open('memory:', { register: job, log })
+  const instance = await runtime.start(job, undefined, { id: 'j' })
+  await begun.promise
+  await expect.poll(() => log.at('warn')).toEqual(['activity failed; giving up'])
+  await instance.terminate('enough')
+  await runtime.close({ drain: 0 })
+
+  gate.resolve(undefined)
+  await over.promise
+
+  expect(log.at('warn')).toEqual(['activity failed; giving up', 'workflow terminated'])
 })

@@ -8,6 +8,7 @@ import type { Delivery } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { OnHang } from '../../store/lease.ts'
 import type { Undelivered } from '../../store/runtimes.ts'
+import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { Health } from '../../workers/worker.ts'
@@ -468,6 +469,9 @@ export class EngineRuntime implements LocalRuntime {
       await this.#setup.store.send(deliveries)
       this.#lookout.look(deliveries.map(({ iid }) => iid))
     } catch (error) {
+      // What outlasts a runtime that is closed is lost to nobody: the instance has ended, or whoever
+      // goes on with it runs the activity again, as one that was cut short.
+      if (this.#closing && error instanceof StoreError && error.code === 'closed') return
       this.#setup.log.warn({ err: error }, 'results of an instance that was taken over are lost')
     }
   }
