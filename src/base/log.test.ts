@@ -202,6 +202,28 @@ describe('the default log', () => {
     expect(none).toMatch(/at g \(.*at node:internal/)
   })
 
+  test('shows the stack of a cause when that of the error has no line of the user', async () => {
+    const lines = await linesOfChild(`
+      const own = '    at g (file://' + process.cwd() + '/x.ts:1:1)'
+      const cause = new TypeError('why')
+      cause.stack = ['TypeError: why', '    at f (/app/main.js:1:1)', own].join('\\n')
+      const middle = new Error('so', { cause })
+      middle.stack = ['Error: so', own].join('\\n')
+      const err = new Error('no', { cause: middle })
+      err.stack = ['Error: no', own].join('\\n')
+      log.error({ err })
+      cause.stack = ['TypeError: why', own].join('\\n')
+      cause.cause = err
+      log.error({ err })
+    `)
+
+    const [users, none] = lines.map((line) => line.slice(line.indexOf('err=')))
+    expect(users).toBe(
+      String.raw`err="Error: no\ncaused by: Error: so\ncaused by: TypeError: why\n    at f (/app/main.js:1:1)"`,
+    )
+    expect(none).toMatch(/^err="Error: no\\n    at g \(/)
+  })
+
   test('writes one line for anything and never throws', async () => {
     const lines = await linesOfChild(`
       const cyclic = {}

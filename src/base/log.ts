@@ -79,13 +79,25 @@ function render(value: unknown): string {
 // Not there in a bundle, where no file tells whose a line is.
 const OWN = import.meta.dirname === undefined ? undefined : dirname(import.meta.dirname)
 
-/** A stack without the lines of this package and of Node itself, unless there are no others. */
-function shortStack({ stack }: Error): string | undefined {
-  if (stack === undefined || OWN === undefined) return stack
+const MAX_CAUSES = 8
+
+/**
+ * A stack without the lines of this package and of Node itself. One that has no others is followed by
+ * that of its cause, which may lead to the code of the user; or else is shown as it is.
+ */
+function shortStack(error: Error): string | undefined {
+  return OWN === undefined ? error.stack : (stackOfUser(error, OWN, MAX_CAUSES) ?? error.stack)
+}
+
+const isFrame = (line: string): boolean => /^\s+at /.test(line)
+
+/** `undefined` when neither the error nor its causes have a line of the user. */
+function stackOfUser({ stack, cause }: Error, own: string, deep: number): string | undefined {
+  if (stack === undefined) return undefined
   const lines = stack.split('\n')
-  const isOwn = (line: string): boolean => line.includes(OWN) || /[ (]node:/.test(line)
-  const frames = lines.filter((line) => /^\s+at /.test(line))
-  const hidden = new Set(frames.filter(isOwn))
-  if (hidden.size === new Set(frames).size) return stack
-  return lines.filter((line) => !hidden.has(line)).join('\n')
+  const isOwn = (line: string): boolean => line.includes(own) || /[ (]node:/.test(line)
+  const shown = lines.filter((line) => !isFrame(line) || !isOwn(line))
+  if (shown.some(isFrame)) return shown.join('\n')
+  const below = cause instanceof Error && deep > 0 ? stackOfUser(cause, own, deep - 1) : undefined
+  return below === undefined ? undefined : [...shown, `caused by: ${below}`].join('\n')
 }

@@ -284,7 +284,7 @@ describeInPlaces('code and history that do not fit', (place) => {
     const report = await reportOf(second.get('n-swap'))
 
     expect(report).toMatchObject({ name: 'NondeterminismError' })
-    expect(report.message).toMatch(/was step "a".*now gave step "b"/)
+    expect(report.message).toMatch(/was step "a".*now asks for step "b"/)
   })
 
   test('a result of the wrong kind is refused [completion_kind_mismatch_triggers_nondeterminism]', async () => {

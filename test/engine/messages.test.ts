@@ -3,7 +3,8 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 
-import { activity, channel, connect, open, request, workflow } from '../../src/index.ts'
+import { activity, channel, connect, open, request, stateKey } from '../../src/index.ts'
+import { workflow, type WorkflowContext } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { quoted } from '../../src/postgres/schema-name.ts'
 import { silentLog } from '../../src/base/log.ts'
@@ -11,6 +12,7 @@ import { deferred, eventually, openSpace } from '../support/engine.ts'
 import { postgresUrl, testSchema } from '../support/postgres.ts'
 
 const go = channel<string>('go')
+const seen = stateKey<number>('seen')
 const hello = workflow('hello', async (name: string) => `hello ${name}`)
 
 /** What a promise is rejected with, in words. */
@@ -172,9 +174,53 @@ test('a change that does not fit the past names the line, and the ways out', asy
 
   const { message } = (await instance.info())!.error!
   expect(message.replace(/ at .*\.test\.ts:\d+:\d+\)?;/, ' at LINE;')).toBe(
-    'command 1 was activity "a" with input 1, but the code now gave activity "b" with input 1 at LINE; ' +
-      'take the change back, keep both ways with ctx.patched, or register the new code as another version beside the old one; then resume() the instance',
+    'command 1 was activity "a" with input 1, but the code now asks for activity "b" with input 1 at LINE; ' +
+      'undo the change, keep both paths with ctx.patched, or register the new code as another version beside the old one; then resume() the instance',
   )
+})
+
+test('new code that throws in its past is reported with its error, and where it threw', async () => {
+  await using space = await openSpace('memory')
+  const lines: { err?: Error }[] = []
+  const keep = (data: object): number => lines.push(data)
+  const wait = async (id: string, broken: (ctx: WorkflowContext) => unknown): Promise<string> => {
+    const name = `broken-${id}`
+    const before = workflow(name, async (_: undefined, ctx) => {
+      await ctx.step('first', () => 1)
+      ctx.state.set(seen, 1)
+      await ctx.sleep('1h')
+    })
+    const after = workflow(name, async (_: undefined, ctx) => {
+      await ctx.step('first', () => 1)
+      await broken(ctx)
+      await ctx.sleep('1h')
+    })
+    const first = await space.open(before)
+    const started = await first.start(before, undefined, { id })
+    await eventually(async () => (await started.info())!.waitingFor[0]?.includes('timer'))
+    await first.close()
+    const second = await space.open(after, { log: { ...silentLog, error: keep } })
+    await second.get(id).cancel('take it up')
+    const instance = second.get(id)
+    await eventually(async () => (await instance.info())!.status === 'suspended')
+    const { message } = (await instance.info())!.error!
+    await second.close()
+    return message.replace(/ at .*\.test\.ts:\d+:\d+\)?;/, ' at LINE;').split('; undo')[0]!
+  }
+  const foo: { readonly deep?: { readonly bar: string } } = {}
+  const wrong = "TypeError: Cannot read properties of undefined (reading 'bar') at LINE"
+  const late = (ctx: WorkflowContext): unknown => (ctx.state.set(seen, 1), foo.deep!.bar)
+
+  expect(await wait('late', late)).toBe(`command 2 was a timer, but the code now threw ${wrong}`)
+  expect(await wait('early', () => foo.deep!.bar)).toBe(
+    `the code once called state.set "seen" to 1, but now threw ${wrong}`,
+  )
+  expect(await wait('undurable', (ctx) => (ctx.state.set(seen, 1), new Promise(() => {})))).toMatch(
+    /^command 2 was a timer, but the code now asks for nothing, and waits for something that is not durable/,
+  )
+  const reported = lines.flatMap(({ err }) => (err === undefined ? [] : [err]))
+  expect(reported[0]!.cause).toBeInstanceOf(TypeError)
+  expect(reported[0]!.stack).toContain('undo the change, keep both paths with ctx.patched')
 })
 
 test('an option in the plural is guessed', () => {

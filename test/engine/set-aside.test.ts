@@ -43,7 +43,7 @@ describeOnStores('instances that are set aside', (kind) => {
 
     expect(info.error).toMatchObject({ name: 'NondeterminismError' })
     expect(info.error!.message).toMatch(
-      /^command 2 was activity "held" with input "x", but the code now gave activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?; take the change back,/,
+      /^command 2 was activity "held" with input "x", but the code now asks for activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?; undo the change,/,
     )
     const waiting = handle.result()
     waiting.catch(() => {})
@@ -203,7 +203,9 @@ describeOnStores('instances that are set aside', (kind) => {
     )
 
     expect(infos[0]!.error!.message).toMatch(/returned outside any turn: it waited for something/)
-    expect(infos[1]!.error!.message).toMatch(/called a timer outside any turn: it waited for/)
+    expect(infos[1]!.error!.message).toMatch(
+      /called ctx\.sleep\(\) outside any turn: it waited for/,
+    )
   })
 
   test('a promise shared between instances names both of them', async () => {
@@ -230,7 +232,7 @@ describeOnStores('instances that are set aside', (kind) => {
     })
 
     expect(info.error!.message).toMatch(
-      /^instance "waiting" of .* called a timer in the turn of instance "telling" of/,
+      /^instance "waiting" of .* called ctx\.sleep\(\) in the turn of instance "telling" of/,
     )
   })
 })

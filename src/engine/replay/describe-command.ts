@@ -29,6 +29,11 @@ export function describeCommand(command: NewCommand): string {
   }
 }
 
+/** The same, as something that was called. */
+export function describeCall(command: NewCommand): string {
+  return command.type === 'timer' ? 'ctx.sleep()' : describeCommand(command)
+}
+
 function routeOf({ tag, session }: { readonly tag: string; readonly session: string }): string {
   if (tag === '' && session === '') return ''
   const route = [tag && `tag "${tag}"`, session && `session "${session}"`]
@@ -49,7 +54,7 @@ export function describeNote(note: NoteEvent): string {
     case 'progress':
       return 'progress'
     case 'replied':
-      return 'a reply'
+      return 'reply()'
     case 'patched':
       return `patched "${note.change}"`
   }

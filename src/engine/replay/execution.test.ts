@@ -95,7 +95,7 @@ describe('an execution', () => {
     expect(() => ctx.step('x', () => 1)).toThrow(
       'instance "i" called step "x" outside any turn: it waited for something that is not durable',
     )
-    expect(() => ctx.sleep(1)).toThrow('called a timer outside any turn')
+    expect(() => ctx.sleep(1)).toThrow('called ctx.sleep() outside any turn')
     expect(told).toBe(1)
     await expect(turn(2)).rejects.toThrow('called step "x" outside any turn')
     expect(inTurn()).toBeUndefined()
@@ -121,7 +121,7 @@ describe('an execution', () => {
     await acting.turn(1)
 
     expect((thrown as Error).message).toMatch(
-      /^instance "a" called a timer in the turn of instance "b": it waited/,
+      /^instance "a" called ctx\.sleep\(\) in the turn of instance "b": it waited/,
     )
     expect(waiting.copy.run.broken).toBe(thrown)
     expect(acting.copy.run.broken).toBeUndefined()

@@ -12,7 +12,7 @@
 import { CancelledError } from '../../base/errors.ts'
 import type { CancelledEvent, CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
 import { cancellable, CommandPromise, forever, never, seen } from './command-promise.ts'
-import { describeCommand, describeNote, type NewCommand } from './describe-command.ts'
+import { describeCall, describeCommand, describeNote, type NewCommand } from './describe-command.ts'
 import { forgottenError, isForgotten } from './forgotten.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { Scope } from './scope.ts'
@@ -169,7 +169,7 @@ export class Execution implements InTurn {
   /** The code asks for something. Fills in the command's number. */
   give(command: NewCommand, work: unknown, scope: Scope = this.root): CommandPromise {
     if (this.#dropped) return never()
-    this.#mustBeInTurn(() => `called ${describeCommand(command)}`)
+    this.#mustBeInTurn(() => `called ${describeCall(command)}`)
     // What is broken is set aside, and its code stops here.
     if (this.#outcome !== undefined || this.#broken !== undefined) return never()
     if (scope.error !== undefined) return this.#refuse(scope.error)

@@ -15,8 +15,14 @@ export class NondeterminismError extends Error {
   readonly expected: string
   readonly actual: string
 
-  constructor(message: string, position: number, expected: string, actual: string) {
-    super(message)
+  constructor(
+    message: string,
+    position: number,
+    expected: string,
+    actual: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
     this.position = position
     this.expected = expected
     this.actual = actual

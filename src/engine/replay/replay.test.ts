@@ -90,7 +90,7 @@ describe('a replay', () => {
       position: 2,
       expected: `activity "ship" with input "${'x'.repeat(59)}…`,
       actual: 'step "look"',
-      message: `command 2 was activity "ship" with input "${'x'.repeat(59)}…, but the code now gave step "look"`,
+      message: `command 2 was activity "ship" with input "${'x'.repeat(59)}…, but the code now asks for step "look"`,
     })
   })
 

@@ -9,6 +9,7 @@
 //   R4. A change of state is matched with the next one of the code; the other notes by kind alone.
 //       What was dropped must be closed by then.
 
+import { errorToData } from '../../base/error-data.ts'
 import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/history.ts'
 import { describeCommand, describeNote } from './describe-command.ts'
 import type { Execution, Given } from './execution.ts'
@@ -115,7 +116,7 @@ export function* replay(
         case 'set':
         case 'unset':
         case 'cleared':
-          matchState(event, remove(notes, isState))
+          matchState(event, remove(notes, isState), execution)
           break
         case 'progress':
         case 'replied':
@@ -174,16 +175,18 @@ function remove(notes: NoteEvent[], which: (note: NoteEvent) => boolean): NoteEv
   return at < 0 ? undefined : notes.splice(at, 1)[0]
 }
 
-function matchState(recorded: NoteEvent, given: NoteEvent | undefined): void {
+function matchState(recorded: NoteEvent, given: NoteEvent | undefined, run: Execution): void {
   const expected = writeState(recorded)
-  const actual = given === undefined ? 'nothing of the kind' : writeState(given)
+  const actual = given && writeState(given)
   if (expected === actual) return
-  throw new NondeterminismError(
-    `the code once called ${expected}, but now called ${actual}`,
-    0,
-    expected,
-    actual,
-  )
+  const did =
+    actual !== undefined
+      ? { actual, says: `calls ${actual}`, options: {} }
+      : run.outcome?.kind === 'threw'
+        ? failure(run.outcome.error)
+        : { actual: 'nothing of the kind', says: 'does not', options: {} }
+  const message = `the code once called ${expected}, but now ${did.says}`
+  throw new NondeterminismError(message, 0, expected, did.actual, did.options)
 }
 
 function writeState(note: NoteEvent): string {
@@ -203,13 +206,8 @@ function stillOpen(command: number): NondeterminismError {
 function match(recorded: CommandEvent, given: Given | undefined, execution: Execution): void {
   const { recordedIds: ids } = execution
   if (given !== undefined && isSame(recorded, given.event, ids)) return keepChosen(recorded, given)
-  const actual =
-    given === undefined
-      ? execution.outcome === undefined
-        ? 'nothing'
-        : 'the end of the workflow'
-      : describeGiven(given)
-  throw mismatch(recorded.command, describeEvent(recorded), actual, given)
+  const did = given === undefined ? insteadOf(execution) : request(given)
+  throw mismatch(recorded.command, describeEvent(recorded), did)
 }
 
 /** What was chosen once stays, also when the code would choose otherwise by now. */
@@ -273,40 +271,66 @@ function isSame(
 
 function refuseExtra(given: Given | undefined, next: Event): void {
   if (given === undefined) return
-  throw mismatch(given.event.command, `nothing before "${next.type}"`, describeGiven(given), given)
+  throw mismatch(given.event.command, `nothing before "${next.type}"`, request(given))
 }
 
 /** Only starts and sends go on behind the end, so the code ends earlier than it did. */
-function refuseEnd({ outcome, open }: Execution, next: InputEvent): void {
-  if (outcome === undefined) return
-  const type = open.get(next.command)?.event.type
+function refuseEnd(execution: Execution, next: InputEvent): void {
+  if (execution.outcome === undefined) return
+  const type = execution.open.get(next.command)?.event.type
   if (type === 'start' || type === 'send') return
-  const expected = `waited for until "${next.type}"`
-  throw mismatch(next.command, expected, 'the end of the workflow', undefined)
+  throw mismatch(next.command, `waited for until "${next.type}"`, insteadOf(execution))
 }
 
-function mismatch(
-  position: number,
-  expected: string,
-  actual: string,
-  given: Given | undefined,
-): NondeterminismError {
-  const where = given?.stack === undefined ? '' : ` ${sourceLine(given.stack)}`
-  return new NondeterminismError(
-    `command ${position} was ${expected}, but the code now gave ${actual}${where}`,
-    position,
-    expected,
-    actual,
-  )
+/** What the code does where history has something else. */
+interface Did {
+  readonly actual: string
+  /** What comes after "the code now". */
+  readonly says: string
+  readonly options: ErrorOptions
+}
+
+function mismatch(position: number, expected: string, did: Did): NondeterminismError {
+  const message = `command ${position} was ${expected}, but the code now ${did.says}`
+  return new NondeterminismError(message, position, expected, did.actual, did.options)
+}
+
+function request(given: Given): Did {
+  const actual = describeEvent(given.event)
+  return { actual, says: `asks for ${actual}${lineOf(given.stack)}`, options: {} }
+}
+
+/** What the code does when it asks for nothing. */
+function insteadOf({ outcome, open }: Execution): Did {
+  if (outcome === undefined) {
+    const says =
+      open.size > 0
+        ? 'asks for nothing'
+        : 'asks for nothing, and waits for something that is not durable (a timer, I/O, or a ' +
+          'promise of its own that nothing resolves)'
+    return { actual: 'nothing', says, options: {} }
+  }
+  if (outcome.kind === 'threw') return failure(outcome.error)
+  const says = outcome.kind === 'returned' ? 'returns' : 'calls ctx.continueAsNew()'
+  return { actual: 'the end of the workflow', says, options: {} }
+}
+
+/** New code that throws is wrong in another way than one that asks for something else. */
+function failure(thrown: unknown): Did {
+  const { name, message } = errorToData(thrown)
+  const actual = `${name}: ${message}`
+  const stack = thrown instanceof Error ? thrown.stack : undefined
+  return { actual, says: `threw ${actual}${lineOf(stack)}`, options: { cause: thrown } }
+}
+
+function lineOf(stack: string | undefined): string {
+  const line = sourceLine(stack ?? '')
+  return line === '' ? '' : ` ${line}`
 }
 
 function describeEvent(event: CommandEvent): string {
   const input = 'input' in event ? ` with input ${shorten(event.input)}` : ''
   return describeCommand(event) + input
-}
-
-function describeGiven(given: Given): string {
-  return describeEvent(given.event)
 }
 
 function shorten(text: string): string {

@@ -43,13 +43,14 @@ export async function setAside(host: AsideHost, copy: Copy, thrown: unknown): Pr
 }
 
 /** Says what to do about it. */
-function withAdvice({ message, position, expected, actual, stack }: NondeterminismError): Error {
-  const advised = new NondeterminismError(`${message}; ${ADVICE}`, position, expected, actual)
-  return Object.assign(advised, stack !== undefined && { stack })
+function withAdvice(error: NondeterminismError): Error {
+  const { message, position, expected, actual, cause } = error
+  const options = cause === undefined ? {} : { cause }
+  return new NondeterminismError(`${message}; ${ADVICE}`, position, expected, actual, options)
 }
 
 const ADVICE =
-  'take the change back, keep both ways with ctx.patched, or register the new code as another ' +
+  'undo the change, keep both paths with ctx.patched, or register the new code as another ' +
   'version beside the old one; then resume() the instance'
 
 /** Says where in the code the mismatch is. */

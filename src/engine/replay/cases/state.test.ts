@@ -215,25 +215,25 @@ describe('a change of state that is not the one recorded', () => {
         ({ state }) => state.delete(note),
       ),
       [set('note', 'a'), set('note', 'b')],
-      'the code once called state.set "note" to "b", but now called state.delete "note"',
+      'the code once called state.set "note" to "b", but now calls state.delete "note"',
     ],
     [
       'a set for a delete [replay_clear_value_mismatch_nondeterminism]',
       doing(({ state }) => state.set(count, 1)),
       [unset('count')],
-      'the code once called state.delete "count", but now called state.set "count" to 1',
+      'the code once called state.delete "count", but now calls state.set "count" to 1',
     ],
     [
       'another key [kv_set_key_mismatch_nondeterminism]',
       doing(({ state }) => state.set(count, 1)),
       [set('counter', 1)],
-      'the code once called state.set "counter" to 1, but now called state.set "count" to 1',
+      'the code once called state.set "counter" to 1, but now calls state.set "count" to 1',
     ],
     [
       'another value [kv_set_value_mismatch_nondeterminism]',
       doing(({ state }) => state.set(count, 2)),
       [set('count', 1)],
-      'the code once called state.set "count" to 1, but now called state.set "count" to 2',
+      'the code once called state.set "count" to 1, but now calls state.set "count" to 2',
     ],
     [
       'another key that is deleted [kv_clear_key_mismatch_nondeterminism]',
@@ -242,7 +242,7 @@ describe('a change of state that is not the one recorded', () => {
         ({ state }) => state.delete(count),
       ),
       [set('count', 1), unset('note')],
-      'the code once called state.delete "note", but now called state.delete "count"',
+      'the code once called state.delete "note", but now calls state.delete "count"',
     ],
   ])('is found: %s', async (_, code, past, message) => {
     expect((await refusal(code, ...past, CHARGE)).message).toBe(message)
