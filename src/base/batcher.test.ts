@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { Batcher, type BatchLimits } from './batcher.ts'
+import { AGAIN, Batcher, type BatchLimits } from './batcher.ts'
 
 /** A batcher whose batches end when they are told to. */
 function held(limits?: BatchLimits<number>): {
@@ -101,6 +101,36 @@ describe('a batcher', () => {
 
     await results
     expect(batches).toEqual([[4, 6], [1], [50], [2, 3]])
+  })
+
+  test('what was left alone is run again, ahead of what came later', async () => {
+    const batches: (readonly number[])[] = []
+    const batcher = new Batcher<number, number>(
+      async (items) => {
+        batches.push(items)
+        return items.map((n, i) => (i === 0 ? n : AGAIN))
+      },
+      { maxItems: 3 },
+    )
+
+    expect(await Promise.all([1, 2, 3, 4].map((n) => batcher.call(n)))).toEqual([1, 2, 3, 4])
+    expect(batches).toEqual([[1, 2, 3], [2, 3, 4], [3, 4], [4]])
+  })
+
+  test('what was left alone of one half is not overtaken by the other', async () => {
+    const batches: (readonly number[])[] = []
+    const poison = new Error('poison')
+    const batcher = new Batcher<number, number>(
+      async (items) => {
+        batches.push(items)
+        if (items.length > 2) throw poison
+        return items.map((n, i) => (i === 0 ? n : AGAIN))
+      },
+      { splitsOn: (error) => error === poison },
+    )
+
+    expect(await Promise.all([1, 2, 3, 4].map((n) => batcher.call(n)))).toEqual([1, 2, 3, 4])
+    expect(batches.filter(({ length }) => length < 3)).toEqual([[1, 2], [2], [3, 4], [4]])
   })
 
   test('what is to blame fails alone, where a batch may be halved', async () => {

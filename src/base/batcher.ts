@@ -12,6 +12,9 @@ export interface BatchLimits<T> {
   readonly splitsOn?: (error: unknown) => boolean
 }
 
+/** The result of an item that was left alone: it is run again, ahead of all that came later. */
+export const AGAIN = Symbol('again')
+
 interface Waiting<T, R> {
   readonly item: T
   readonly resolve: (result: R) => void
@@ -24,13 +27,16 @@ interface Waiting<T, R> {
  * No timer is involved, so a call that comes alone is not delayed.
  */
 export class Batcher<T, R> {
-  readonly #run: (items: readonly T[]) => Promise<readonly R[]>
+  readonly #run: (items: readonly T[]) => Promise<readonly (R | typeof AGAIN)[]>
   readonly #limits: BatchLimits<T>
   #waiting: Waiting<T, R>[] = []
   #running = false
 
   /** `run` answers one result for each item, in order. A batch that fails, fails all its calls. */
-  constructor(run: (items: readonly T[]) => Promise<readonly R[]>, limits: BatchLimits<T> = {}) {
+  constructor(
+    run: (items: readonly T[]) => Promise<readonly (R | typeof AGAIN)[]>,
+    limits: BatchLimits<T> = {},
+  ) {
     this.#run = run
     this.#limits = limits
   }
@@ -49,22 +55,32 @@ export class Batcher<T, R> {
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
       const count = countWithin(this.#waiting, this.#limits, ({ item }) => item)
-      await this.#runBatch(this.#waiting.splice(0, count))
+      const left = await this.#runBatch(this.#waiting.splice(0, count))
+      if (left.length > 0) this.#waiting = [...left, ...this.#waiting]
     }
     this.#running = false
   }
 
-  async #runBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
+  /** Answers with those that have to be run again. */
+  async #runBatch(batch: readonly Waiting<T, R>[]): Promise<readonly Waiting<T, R>[]> {
     try {
       const results = await this.#run(batch.map(({ item }) => item))
-      batch.forEach(({ resolve }, i) => resolve(results[i]!))
+      return batch.filter(({ resolve }, i) => {
+        const result = results[i]!
+        if (result === AGAIN) return true
+        resolve(result)
+        return false
+      })
     } catch (error) {
       if (batch.length > 1 && this.#limits.splitsOn?.(error) === true) {
         const middle = batch.length >> 1
-        await this.#runBatch(batch.slice(0, middle))
-        return this.#runBatch(batch.slice(middle))
+        const left = await this.#runBatch(batch.slice(0, middle))
+        const rest = batch.slice(middle)
+        // What is left must not be overtaken.
+        return left.length > 0 ? [...left, ...rest] : this.#runBatch(rest)
       }
       for (const { reject } of batch) reject(error)
+      return []
     }
   }
 }

@@ -13,10 +13,12 @@ import type { Logger } from '../base/log.ts'
 import { onAbort } from '../base/on-abort.ts'
 
 const RETRY = resolveBackoff('blocked', { initial: 10, max: 1_000 })
-// Each id that is still locked costs a call about two milliseconds.
+// Each id that is still locked costs a call more than a millisecond.
 const MAX_IDS = 8
 const MAX_PER_ID = 100
 const PAUSE_MS = 10
+/** How soon what was found to be locked is tried again when something else has become free. */
+const SOON_MS = 50
 /** What is blocked for a moment, by somebody who is just committing, is nothing to speak of. */
 const LOG_AFTER_MS = 1_000
 
@@ -32,6 +34,10 @@ export interface BlockedHost<Item, Answer> {
   /** One answer for each, in order. */
   send(items: readonly Item[]): Promise<readonly Answer[]>
   isLocked(answer: Answer): boolean
+  /** Whether the call had no time left for it. */
+  isUntried(answer: Answer): boolean
+  /** Whether what was sent is sent again after such a failure. Otherwise it is told of the failure. */
+  isKeptAfter?(error: unknown): boolean
 }
 
 interface Entry<Item, Answer> {
@@ -48,6 +54,8 @@ interface Line<Item, Answer> {
   readonly sinceMs: number
   entries: Entry<Item, Answer>[]
   tries: number
+  /** When it was tried last. */
+  triedMs: number
   dueMs: number
   isLogged: boolean
 }
@@ -114,7 +122,7 @@ export class Blocked<Item, Answer> {
     if (line === undefined) {
       const now = this.#host.clock.now()
       // It was found to be locked just now.
-      line = { id, sinceMs: now, entries: [], tries: 1, dueMs: now, isLogged: false }
+      line = { id, sinceMs: now, entries: [], tries: 1, triedMs: now, dueMs: now, isLogged: false }
       line.dueMs += this.#delayMs(line)
       this.#lines.set(id, line)
     }
@@ -144,31 +152,45 @@ export class Blocked<Item, Answer> {
     if (entries.length === 0) return this.#schedule()
     this.#isSending = true
     this.#underWay = new Set(entries)
+    const untried = new Set<Entry<Item, Answer>>()
     let isAnyFree = false
     try {
       const answers = await this.#host.send(entries.map(({ item }) => item))
-      isAnyFree = answers.some((answer) => !this.#host.isLocked(answer))
-      entries.forEach((entry, i) => this.#answered(entry, answers[i]!))
+      entries.forEach((entry, i) => {
+        const answer = answers[i]!
+        if (this.#host.isUntried(answer)) untried.add(entry)
+        else if (!this.#host.isLocked(answer)) isAnyFree = true
+        this.#answered(entry, answer)
+      })
     } catch (error) {
-      for (const entry of entries) this.#settle(entry, error)
+      const isKept = this.#host.isKeptAfter?.(error) === true
+      for (const entry of entries) {
+        if (!isKept) this.#settle(entry, error)
+        else if (entry.signal?.aborted === true) this.#settle(entry, entry.signal.reason)
+      }
     } finally {
       this.#isSending = false
       this.#underWay.clear()
     }
     const now = clock.now()
     this.#pauseUntilMs = now + PAUSE_MS
-    for (const line of lines) this.#rest(line, entries, now)
+    const tried = new Set(entries.filter((entry) => !untried.has(entry)))
+    for (const line of lines) this.#rest(line, tried, now)
     // The same transaction may have locked the others, too, and has ended.
-    if (isAnyFree)
-      for (const line of this.#lines.values()) if (!lines.includes(line)) line.dueMs = now
+    if (isAnyFree) {
+      for (const line of this.#lines.values()) {
+        if (lines.includes(line)) continue
+        line.dueMs = Math.min(line.dueMs, Math.max(now, line.triedMs + SOON_MS))
+      }
+    }
     this.#schedule()
   }
 
-  /** Those that have waited longest for their next try. */
+  /** Those whose last try is longest ago: nobody is passed over for the sake of who came earlier. */
   #due(now: number): Line<Item, Answer>[] {
     return [...this.#lines.values()]
       .filter(({ dueMs }) => dueMs <= now)
-      .toSorted((a, b) => a.dueMs - b.dueMs)
+      .toSorted((a, b) => a.triedMs - b.triedMs)
       .slice(0, MAX_IDS)
   }
 
@@ -184,20 +206,22 @@ export class Blocked<Item, Answer> {
   }
 
   #answered(entry: Entry<Item, Answer>, answer: Answer): void {
-    if (!this.#host.isLocked(answer)) return this.#take(entry)?.resolve(answer)
+    const isOpen = this.#host.isLocked(answer) || this.#host.isUntried(answer)
+    if (!isOpen) return this.#take(entry)?.resolve(answer)
     if (entry.signal?.aborted === true) this.#settle(entry, entry.signal.reason)
   }
 
   /** Whether it is tried again later, at once, or not any more. */
-  #rest(line: Line<Item, Answer>, sent: readonly Entry<Item, Answer>[], now: number): void {
+  #rest(line: Line<Item, Answer>, tried: ReadonlySet<Entry<Item, Answer>>, now: number): void {
     const [first] = line.entries
     if (first === undefined) return
-    if (!sent.includes(first)) {
+    if (!tried.has(first)) {
       line.tries = 1
       line.dueMs = now
       return
     }
     line.tries++
+    line.triedMs = now
     line.dueMs = now + this.#delayMs(line)
     if (line.isLogged || now - line.sinceMs < LOG_AFTER_MS) return
     line.isLogged = true

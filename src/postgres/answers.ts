@@ -17,6 +17,7 @@ const VERDICTS: Readonly<Record<string, Verdict>> = {
   e: 'exists',
   a: 'absent',
   l: 'locked',
+  n: 'untried',
 }
 
 const POST_VERDICTS: Readonly<Record<string, PostVerdict>> = {
@@ -26,6 +27,7 @@ const POST_VERDICTS: Readonly<Record<string, PostVerdict>> = {
   e: 'ended',
   u: 'unknown',
   l: 'locked',
+  n: 'untried',
 }
 
 /** One letter per item. */

@@ -1,8 +1,9 @@
 // How starts and turns are written.
 //
 //   An id that another transaction has locked makes a batch fail after a moment, and nothing of it is
-//   done. Then its turns are sent without its starts, and the starts one by one: those that are still
-//   locked are left out, so that they hold up nothing else.
+//   done. Then its turns are sent without its starts, and the starts one by one, for a moment: those
+//   that are still locked, and those that there was no time for, are left out, so that they hold up
+//   nothing else.
 
 import type {
   CommitAnswer,
@@ -30,10 +31,20 @@ export async function commitBatch(call: Call, batch: CommitBatch): Promise<Commi
     if (!isLocked(error) || starts.length === 0) throw error
   }
   // Starts first, as within one batch: who closes all its children closes also these.
-  const started = await startOneByOne(call, starts, { runtime, server }, 'commit')
-  if (started.state !== 'ok' || turns.length === 0) return started
+  const parents = new Set(turns.map(({ iid }) => iid))
+  const verdicts = new Map<StartItem, Verdict>()
+  for (let some = starts; some.length > 0;) {
+    const started = await startOneByOne(call, some, { runtime, server }, 'commit')
+    if (started.state !== 'ok') return started
+    some.forEach((item, i) => verdicts.set(item, started.starts[i]!))
+    if (turns.length === 0) return started
+    some = some.filter(
+      (item) => verdicts.get(item) === 'untried' && item.parent && parents.has(item.parent.iid),
+    )
+  }
   const committed = await commitAtOnce(call, { ...batch, starts: [] })
-  return committed.state === 'ok' ? { ...committed, starts: started.starts } : committed
+  if (committed.state !== 'ok') return committed
+  return { ...committed, starts: starts.map((item) => verdicts.get(item)!) }
 }
 
 async function commitAtOnce(call: Call, batch: CommitBatch): Promise<CommitAnswer> {

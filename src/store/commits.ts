@@ -120,8 +120,10 @@ export interface CommitBatch {
  * no longer, the owner, also of the unfinished parent of a start; of a start that was to be owned and
  * is sent again, that it is recorded, but was taken over since. `locked`: of a start, another
  * transaction has locked its id. Nothing was done: it is sent again later, apart from others.
+ * `untried`: of a start, others of its batch were locked, and looking for them took too long. Nothing
+ * was done: it is sent again at once.
  */
-export type Verdict = 'done' | 'refused' | 'exists' | 'absent' | 'locked'
+export type Verdict = 'done' | 'refused' | 'exists' | 'absent' | 'locked' | 'untried'
 
 /** How starts are sent that are not part of a commit. */
 export interface StartBatchOptions {

@@ -80,9 +80,10 @@ export const EARLY_SAMPLE = 1_021
  * `MOST_EARLY` wait for that, or `MAX_EARLY_IN_ALL` for all that were never started. `ended`: nobody will read it. `unknown`: there is no such instance; a
  * message is kept for it (`sent`), anything else is not. `locked`: another transaction has locked the
  * id or the key. Nothing was done, nor about what comes behind it for the same instance: it is sent
- * again later, apart from others.
+ * again later, apart from others. `untried`: others of its batch were locked, and looking for them took
+ * too long. Nothing was done, nor about what comes behind it: it is sent again at once.
  */
-export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown' | 'locked'
+export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown' | 'locked' | 'untried'
 
 /** How posts are sent. */
 export interface PostBatchOptions {

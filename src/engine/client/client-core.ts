@@ -1,4 +1,4 @@
-import { Batcher } from '../../base/batcher.ts'
+import { AGAIN, Batcher } from '../../base/batcher.ts'
 import { uuidMaker } from '../../base/ids.ts'
 import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { News } from '../../store/hints.ts'
@@ -65,6 +65,7 @@ export class ClientCore implements Past {
         bytesOf: bytesOfStart,
         send: (items) => store.start(items, { wereLocked: true }),
         isLocked: (verdict) => verdict === 'locked',
+        isUntried: (verdict) => verdict === 'untried',
       },
       MAX_CALL_BYTES,
     )
@@ -123,13 +124,14 @@ export class ClientCore implements Past {
 
   async #startAll(
     starts: readonly Starting[],
-  ): Promise<readonly { readonly verdict: Verdict | Promise<Verdict> }[]> {
+  ): Promise<readonly ({ readonly verdict: Verdict | Promise<Verdict> } | typeof AGAIN)[]> {
     const free = starts.filter(({ item }) => !this.#blocked.has(item.id))
     const verdicts =
       free.length === 0 ? [] : await this.setup.store.start(free.map(({ item }) => item))
     const byStart = new Map(free.map((start, i) => [start, verdicts[i]!]))
     return starts.map((start) => {
       const verdict = byStart.get(start) ?? 'locked'
+      if (verdict === 'untried') return AGAIN
       if (verdict !== 'locked') return { verdict }
       return { verdict: this.#blocked.wait(start.item, start.signal) }
     })

@@ -181,6 +181,7 @@ async function start(
         ;({ iid, workflow } = await numbers(core, inside, workflowName))
         break
       case 'locked':
+      case 'untried':
         throw stillLocked('start', id)
     }
   }
@@ -249,6 +250,7 @@ async function deliver(
     case 'unknown':
       throw await gone(pastOf(inside), verb, id)
     case 'locked':
+    case 'untried':
       throw stillLocked(verb, id)
   }
 }

@@ -7,7 +7,7 @@
 //   S3. What another transaction blocks, and what is sent to the same id meanwhile, waits for that
 //       transaction by itself; everything else goes on.
 
-import { Batcher } from '../../base/batcher.ts'
+import { AGAIN, Batcher } from '../../base/batcher.ts'
 import type { Logger } from '../../base/log.ts'
 import type { News } from '../../store/hints.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
@@ -64,6 +64,7 @@ export class Posts {
         bytesOf: ({ post }) => bytesOfPost(post),
         send: (waiting) => this.#send(waiting, true),
         isLocked: ({ verdict }) => verdict === 'locked',
+        isUntried: ({ verdict }) => verdict === 'untried',
       },
       MAX_CALL_BYTES,
     )
@@ -97,12 +98,13 @@ export class Posts {
     return this.#setup.setBacks?.() ?? 0
   }
 
-  async #sendAll(waiting: readonly Waiting[]): Promise<readonly Answered[]> {
+  async #sendAll(waiting: readonly Waiting[]): Promise<readonly (Answered | typeof AGAIN)[]> {
     const free = waiting.filter(({ post }) => !this.#blocked.has(post.id))
     const answers = free.length === 0 ? [] : await this.#send(free, false)
     const byPost = new Map(free.map(({ post }, i) => [post, answers[i]!]))
     return waiting.map((one) => {
       const answer = byPost.get(one.post)
+      if (answer?.verdict === 'untried') return AGAIN
       if (answer !== undefined && answer.verdict !== 'locked') return { answer }
       return { answer: this.#blocked.wait(one, one.signal) }
     })

@@ -53,6 +53,7 @@ export async function request(
         case 'unknown':
           throw await gone(core, 'request', id)
         case 'locked':
+        case 'untried':
           throw stillLocked('request', id)
       }
     },

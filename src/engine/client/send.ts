@@ -71,6 +71,7 @@ export async function deliver(
     case 'unknown':
       throw await gone(core, verb, id)
     case 'locked':
+    case 'untried':
       throw stillLocked(verb, id)
   }
 }

@@ -210,6 +210,31 @@ describe('the committer', () => {
     expect(batches).toBe(1)
   })
 
+  test('what was not tried goes with the next batch, before what came later', async () => {
+    const batches: number[][] = []
+    let isFirst = true
+    await using opened = await openCommitter((commit) => async (batch) => {
+      batches.push(batch.starts.map(({ iid }) => iid))
+      const { starts } = batch
+      if (!isFirst) return commit(batch)
+      isFirst = false
+      later = send([{ start: startItem(first + 2) }])
+      const answer = await commit({ ...batch, starts: starts.slice(0, 1) })
+      return { ...answer, starts: ['done', 'untried'] } as CommitAnswer
+    })
+    const { committer, first, send } = opened
+    let later: Promise<unknown> | undefined
+
+    const starts = [0, 1].map((i) => ({ start: startItem(first + i) }))
+    expect(await send(starts)).toEqual(['done', 'done'])
+    expect(await later).toEqual(['done'])
+    expect(batches).toEqual([
+      [first, first + 1],
+      [first + 1, first + 2],
+    ])
+    expect(committer.size).toBe(0)
+  })
+
   test('one who throws when told keeps nobody else from being told', async () => {
     await using opened = await openCommitter()
     const { committer, first } = opened

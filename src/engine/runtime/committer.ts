@@ -3,7 +3,8 @@
 //   G1. One batch is under way at a time; meanwhile the next one fills. No timer delays anything.
 //   G2. An instance has at most one item in all this: it waits for its verdict before the next turn.
 //   G3. A batch whose outcome is unknown is sent again, unchanged; the store recognises it.
-//   G4. A batch that the store rejects is halved until the bad item is alone; the others go through.
+//   G4. What the store did not try, since others of the batch were locked, goes with the next batch.
+//   G5. A batch that the store rejects is halved until the bad item is alone; the others go through.
 
 import { countWithin } from '../../base/batcher.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -196,11 +197,13 @@ export class Committer {
       case 'ok': {
         // Recorded, but under a number that has died since: somebody else owns it, or will.
         const lost = this.#host.isDead(identity.runtime)
-        this.#settle(starts, (i) =>
-          lost && answer.starts[i] === 'done' && starts[i]!.start!.owned
-            ? 'refused'
-            : answer.starts[i]!,
-        )
+        const verdicts = new Map(starts.map((entry, i) => [entry, answer.starts[i]!]))
+        const tried = starts.filter((entry) => verdicts.get(entry) !== 'untried')
+        this.#settle(tried, (i) => {
+          const verdict = verdicts.get(tried[i]!)!
+          return lost && verdict === 'done' && tried[i]!.start!.owned ? 'refused' : verdict
+        })
+        if (tried.length < starts.length) this.#putBack(starts.filter((e) => !tried.includes(e)))
         this.#settle(turns, (i) => answer.turns[i]!)
         return
       }
@@ -219,6 +222,13 @@ export class Committer {
         return this.#again(entries.filter((entry) => !gone.includes(entry)))
       }
     }
+  }
+
+  /** Puts entries of this batch into the next one, before all others. */
+  #putBack(entries: readonly Entry[]): void {
+    const back = this.#batch.filter((entry) => entries.includes(entry))
+    this.#batch = this.#batch.filter((entry) => !back.includes(entry))
+    this.#queue = [...back, ...this.#queue]
   }
 
   async #again(entries: readonly Entry[]): Promise<void> {

@@ -264,6 +264,7 @@ export class Outgoing {
       case 'unknown':
         throw new ConflictError(`send: instance "${id}" has ended`, id)
       case 'locked':
+      case 'untried':
         throw stillLocked('send', id)
     }
   }

@@ -71,6 +71,9 @@ export class Starts {
         bytesOf: bytesOfStart,
         send: (items) => this.#sendAgain(items),
         isLocked: (verdict) => verdict === 'locked',
+        isUntried: (verdict) => verdict === 'untried',
+        // A start is recognised when it comes twice.
+        isKeptAfter: (error) => error instanceof StoreError && error.retryable,
       },
       MAX_CALL_BYTES,
     )

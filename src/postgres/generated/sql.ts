@@ -5365,12 +5365,12 @@ $$;
   },
   {
     name: 'procedures/post_skip_locked',
-    checksum: '8d49323033f6b7c1',
+    checksum: '97c497656f69b0bf',
     sql: `-- post() one by one, leaving out what another transaction has locked, and what comes behind it for the
 -- same instance: each is answered l, and nothing is done about it. For what post_nowait() could not do.
 --
--- After 20 ms the rest is answered l without a try: its sender must not wait long for the sake of
--- others, and sends these again.
+-- After 20 ms the rest is answered n, not tried, and nothing is done about it either: its sender must
+-- not wait long for the sake of others, and sends these again. The first is always tried.
 create or replace function post_skip_locked(
   p_ids text,
   p_kinds smallint[],
@@ -5387,12 +5387,12 @@ create or replace function post_skip_locked(
   language plpgsql
   volatile
   set search_path from current
-  set lock_timeout to '2ms'
+  set lock_timeout to '1ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
 declare
-  v_until timestamptz := clock_timestamp() + interval '20 ms';
+  v_until timestamptz;
   v_clock bigint := now_ms();
   v_size integer := cardinality(p_iids);
   v_ids text[] := split_texts(p_ids, v_size);
@@ -5401,13 +5401,19 @@ declare
   v_reply_tos text[] := split_texts(p_reply_tos, v_size);
   v_keys text[] := split_texts(p_keys, v_size);
   v_locked text[] := '{}';
+  v_letter text;
   v_one record;
 begin
   perform require_fresh_snapshots();
   perform be_durable();
   verdicts := '';
+  v_until := clock_timestamp() + interval '20 ms';
   for n in 1 .. v_size loop
-    if v_ids[n] <> all (v_locked) and clock_timestamp() < v_until then
+    if v_ids[n] = any (v_locked) then
+      v_letter := 'l';
+    elsif n > 1 and clock_timestamp() >= v_until then
+      v_letter := 'n';
+    else
       begin
         select a.*
         into v_one
@@ -5421,11 +5427,11 @@ begin
         continue;
       exception
         when lock_not_available then
-          null;
+          v_letter := 'l';
+          v_locked := v_locked || v_ids[n];
       end;
     end if;
-    v_locked := v_locked || v_ids[n];
-    verdicts := verdicts || 'l';
+    verdicts := verdicts || v_letter;
     iids := iids || 0::bigint;
     owners := owners || null::integer;
   end loop;
@@ -6520,13 +6526,13 @@ $$;
   },
   {
     name: 'procedures/start_skip_locked',
-    checksum: '866ac5553715c162',
+    checksum: '0017122a706b232f',
     sql: `-- Starts instances one by one, and leaves out those whose id another transaction has locked: each is
 -- answered l, and nothing is done about it. The other letters are those of insert_starts(). For what
 -- start_nowait() or commit_batch() could not do because of such an id.
 --
--- After 20 ms the rest is answered l without a try: its sender must not wait long for the sake of
--- others, and sends these again.
+-- After 20 ms the rest is answered n, not tried, and nothing is done about it either: its sender must
+-- not wait long for the sake of others, and sends these again. The first is always tried.
 create or replace function start_skip_locked(
   -- Null for a client. Of a runtime, the instances may be owned, and have to be of its own parents.
   p_runtime integer,
@@ -6544,12 +6550,12 @@ create or replace function start_skip_locked(
   language plpgsql
   volatile
   set search_path from current
-  set lock_timeout to '2ms'
+  set lock_timeout to '1ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
 declare
-  v_until timestamptz := clock_timestamp() + interval '20 ms';
+  v_until timestamptz;
   v_letter text;
   v_born bigint[];
 begin
@@ -6564,7 +6570,7 @@ begin
       state := 'dead';
       return;
     end if;
-    perform set_config('lock_timeout', '2ms', true);
+    perform set_config('lock_timeout', '1ms', true);
   end if;
   if server <> p_server then
     state := 'verify';
@@ -6573,9 +6579,10 @@ begin
   perform be_durable();
   state := 'ok';
 
+  v_until := clock_timestamp() + interval '20 ms';
   for n in 1 .. cardinality(p_starts) loop
-    v_letter := 'l';
-    if clock_timestamp() < v_until then
+    v_letter := 'n';
+    if n = 1 or clock_timestamp() < v_until then
       begin
         select s.letters, s.born
         into v_letter, v_born

@@ -2,8 +2,8 @@
 -- answered l, and nothing is done about it. The other letters are those of insert_starts(). For what
 -- start_nowait() or commit_batch() could not do because of such an id.
 --
--- After 20 ms the rest is answered l without a try: its sender must not wait long for the sake of
--- others, and sends these again.
+-- After 20 ms the rest is answered n, not tried, and nothing is done about it either: its sender must
+-- not wait long for the sake of others, and sends these again. The first is always tried.
 create or replace function start_skip_locked(
   -- Null for a client. Of a runtime, the instances may be owned, and have to be of its own parents.
   p_runtime integer,
@@ -21,12 +21,12 @@ create or replace function start_skip_locked(
   language plpgsql
   volatile
   set search_path from current
-  set lock_timeout to '2ms'
+  set lock_timeout to '1ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
 declare
-  v_until timestamptz := clock_timestamp() + interval '20 ms';
+  v_until timestamptz;
   v_letter text;
   v_born bigint[];
 begin
@@ -41,7 +41,7 @@ begin
       state := 'dead';
       return;
     end if;
-    perform set_config('lock_timeout', '2ms', true);
+    perform set_config('lock_timeout', '1ms', true);
   end if;
   if server <> p_server then
     state := 'verify';
@@ -50,9 +50,10 @@ begin
   perform be_durable();
   state := 'ok';
 
+  v_until := clock_timestamp() + interval '20 ms';
   for n in 1 .. cardinality(p_starts) loop
-    v_letter := 'l';
-    if clock_timestamp() < v_until then
+    v_letter := 'n';
+    if n = 1 or clock_timestamp() < v_until then
       begin
         select s.letters, s.born
         into v_letter, v_born
