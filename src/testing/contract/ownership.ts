@@ -142,6 +142,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
 
       const claimed = await Promise.all(
         takers.map(async (taker) => {
+          await taker.renew()
           await taker.tick()
           return taker.claimed({ hinted: [iid] })
         }),
