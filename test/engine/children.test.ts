@@ -176,6 +176,42 @@ describeOnStores('children', (kind) => {
     expect(await runtime.get(waits, 'left').result()).toBe('still here')
   })
 
+  test('onParentClose abandon: the child starts also when the parent ends in the same turn', async () => {
+    await using space = await openSpace(kind)
+    const parent = workflow('parent', async (how: string, ctx) => {
+      if (how === 'again') return 'done'
+      const left = ctx.run(waits, undefined, { id: `child ${how}`, onParentClose: 'abandon' })
+      if (how === 'with a handler') left.catch(() => {})
+      if (how === 'throws') throw new Error('oh')
+      if (how === 'continues') return ctx.continueAsNew('again')
+      if (how === 'a turn later') await ctx.step('one', () => 1)
+      return 'done'
+    })
+    const runtime = await space.open([parent, waits])
+
+    for (const how of ['returns', 'with a handler', 'throws', 'continues', 'a turn later']) {
+      await (await runtime.start(parent, how, { id: how })).result({ timeout: '8s' }).catch(String)
+      const child = runtime.get(waits, `child ${how}`)
+      await child.send(word, 'on')
+      expect(await child.result({ timeout: '8s' })).toBe('on')
+    }
+    expect(await runtime.get('throws').info()).toMatchObject({ status: 'failed' })
+    expect(await runtime.get('continues').info()).toMatchObject({ output: 'done' })
+    expect(space.log.lines.filter(({ data }) => 'calls' in data)).toEqual([])
+  })
+
+  test('a child that is left, and whose id is taken, does not keep its parent from ending', async () => {
+    await using space = await openSpace(kind)
+    const parent = workflow('parent', async (_: undefined, ctx) => {
+      void ctx.run(waits, undefined, { id: 'taken', onParentClose: 'abandon' })
+      return 'done'
+    })
+    const runtime = await space.open([parent, waits])
+    await runtime.start(waits, undefined, { id: 'taken' })
+
+    expect(await runtime.run(parent, undefined, { timeout: '8s' })).toBe('done')
+  })
+
   test('a cancellation reaches down the tree, and what cleans up is waited for', async () => {
     await using space = await openSpace(kind)
     const cleaned: string[] = []

@@ -95,7 +95,7 @@ test('what was dropped gets no result and is not dropped again', async () => {
   expect(dropped / runs).toBeGreaterThan(ofMany(1))
 })
 
-test('at the end only starts and sends are left, and they are carried out before it', async () => {
+test('at the end only starts, sends and children that outlive it are left, and they are carried out before it', async () => {
   let left = 0
 
   await forLives(({ executions }) => {
@@ -104,8 +104,10 @@ test('at the end only starts and sends are left, and they are carried out before
         if (!decision.outcome.endsWith('with work left')) continue
         left++
 
-        const types = decision.open.flatMap((text) => readEvents(text).map(({ type }) => type))
-        expect(types.filter((type) => type !== 'start' && type !== 'send')).toEqual([])
+        const kinds = decision.open
+          .flatMap((text) => readEvents(text))
+          .map((event) => (event.type === 'child' ? event.options : event.type))
+        expect(kinds.filter((kind) => !/^(start|send|.*"abandon".*)$/.test(kind))).toEqual([])
       }
       expect(lived.player.over ? openAfter(eventsOf(lived)) : []).toEqual([])
     }

@@ -15,6 +15,7 @@ import { cancellable, CommandPromise, forever, never, seen } from './command-pro
 import { describeCall, describeCommand, describeNote, type NewCommand } from './describe-command.ts'
 import { forgottenError, isForgotten } from './forgotten.ts'
 import { NondeterminismError } from './nondeterminism.ts'
+import { outlastsCode } from './outlasts-code.ts'
 import { Scope } from './scope.ts'
 import { inStep, inTurn, type InTurn } from './turn.ts'
 
@@ -308,6 +309,12 @@ export class Execution implements InTurn {
     }
   }
 
+  /** A child that outlasts the code is known to run. Whoever calls it notes that it was dropped. */
+  leave(command: number): void {
+    const waiting = this.#outcome === undefined ? undefined : this.#open.get(command)
+    if (waiting?.event.type === 'child') this.#forget(waiting)
+  }
+
   /** Whether the code knows of a change: false only in executions that ran past it without it. */
   patched(change: string): boolean {
     const known = this.#changes?.get(change)
@@ -421,11 +428,6 @@ function settles({ type }: InputEvent, command: CommandEvent): boolean {
     return type === 'received' || (type === 'fired' && command.until > 0)
   }
   return type === 'completed' || type === 'failed'
-}
-
-/** Starts and sends are carried out also when the code does not wait for them. */
-export function outlastsCode({ type }: CommandEvent): boolean {
-  return type === 'start' || type === 'send'
 }
 
 function outsideTurn(execution: Execution, did: string): Error {

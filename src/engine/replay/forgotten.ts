@@ -2,6 +2,7 @@ import type { CommandEvent } from '../../store/history.ts'
 import { type CommandPromise, isWaitedFor } from './command-promise.ts'
 import { describeCommand } from './describe-command.ts'
 import type { Given } from './execution.ts'
+import { outlastsCode } from './outlasts-code.ts'
 import type { Scope } from './scope.ts'
 import { sourceLine } from './source-line.ts'
 
@@ -16,27 +17,21 @@ interface Open {
  * Whether code that has returned forgot to wait for a command that is open: neither for its promise
  * nor for that of a group or scope around it, up to `outermost`, whose code it is.
  *
- * Only what is lost then: starts and sends are carried out all the same, a message that nobody
- * received stays where it is, and a child that outlives its parent does so unless it `isNew`: then it
- * was never started.
+ * Only what is lost then: what outlasts the code is carried out all the same, unless it is in a scope
+ * that is left and `isNew`, and a message that nobody received stays where it is.
  */
 export function isForgotten(
   { event, scope, promise }: Open,
   outermost: Scope,
   isNew: () => boolean,
 ): boolean {
-  if (!LOST.has(event.type) || (isAbandoned(event) && !isNew())) return false
+  if (!LOST.has(event.type)) return false
+  if (outlastsCode(event) && (outermost.parent === undefined || !isNew())) return false
   if (!isWaitedFor(promise)) return true
   for (let one = scope; one !== outermost && one.parent !== undefined; one = one.parent) {
     if (one.promise !== undefined && !isWaitedFor(one.promise)) return true
   }
   return false
-}
-
-/** Whether it is a child that goes on without its parent. */
-function isAbandoned(event: CommandEvent): boolean {
-  if (event.type !== 'child') return false
-  return (JSON.parse(event.options) as { onParentClose?: string }).onParentClose === 'abandon'
 }
 
 const LOST: ReadonlySet<CommandEvent['type']> = new Set(['activity', 'step', 'child', 'timer'])

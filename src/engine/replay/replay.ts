@@ -14,6 +14,7 @@ import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/his
 import { describeCommand, describeNote } from './describe-command.ts'
 import type { Execution, Given } from './execution.ts'
 import { NondeterminismError } from './nondeterminism.ts'
+import { outlastsCode } from './outlasts-code.ts'
 import { sourceLine } from './source-line.ts'
 import { drained, type Pausing } from './turn.ts'
 
@@ -109,6 +110,7 @@ export function* replay(
           break
         case 'dropped':
           if (given[position]?.event.command === event.command) refuseExtra(given[position], event)
+          execution.leave(event.command)
           if (execution.open.has(event.command)) throw stillOpen(event.command)
           attempts.delete(event.command)
           remove(notes, (note) => note.type === 'dropped' && note.command === event.command)
@@ -274,11 +276,11 @@ function refuseExtra(given: Given | undefined, next: Event): void {
   throw mismatch(given.event.command, `nothing before "${next.type}"`, request(given))
 }
 
-/** Only starts and sends go on behind the end, so the code ends earlier than it did. */
+/** Only what outlasts the code goes on behind its end; otherwise it ends earlier than it did. */
 function refuseEnd(execution: Execution, next: InputEvent): void {
   if (execution.outcome === undefined) return
-  const type = execution.open.get(next.command)?.event.type
-  if (type === 'start' || type === 'send') return
+  const given = execution.open.get(next.command)
+  if (given !== undefined && outlastsCode(given.event)) return
   throw mismatch(next.command, `waited for until "${next.type}"`, insteadOf(execution))
 }
 

@@ -23,7 +23,7 @@ import { Carrier } from './carrier.ts'
 import type { Committer } from './committer.ts'
 import { type ContinueHost, nextCopy } from './continuing.ts'
 import { Copies } from './copies.ts'
-import { type Arrival, type Copy, tasksOf, type TurnResult } from './copy.ts'
+import { type Arrival, childrenLeft, type Copy, tasksOf, type TurnResult } from './copy.ts'
 import { Departures, type DeparturesHost } from './departures.ts'
 import { Endings } from './endings.ts'
 import { ForgottenCalls } from './forgotten-calls.ts'
@@ -350,6 +350,8 @@ export class Conductor {
     copy.running.delete(command)
     copy.children.set(command, child)
     if (copy.state === 'gone') return
+    // The code has ended: all that was left to do was to start it.
+    if (childrenLeft(copy).length > 0) return this.turner.enqueue(copy)
     // After a takeover the result may have come while nobody looked.
     this.#setup.look([copy.iid])
     this.resting.releaseIfAtRest(copy)

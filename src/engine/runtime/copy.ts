@@ -135,6 +135,14 @@ export function waitsForMail({ tasks }: Copy, { type, command }: CommandEvent): 
   return type === 'receive' || type === 'child' || tasks?.has(command) === true
 }
 
+/** Children that are known to run when the code has ended, and go on without it. */
+export function childrenLeft({ run, children }: Copy): readonly number[] {
+  if (run.outcome === undefined || run.open.size === 0) return NONE
+  return [...run.open.keys()].filter((command) => children.has(command))
+}
+
+const NONE: readonly number[] = []
+
 /** The last turn of its execution that is recorded, by which a store knows whether it has it. */
 export function lastTurnOf({ turn, turnAt }: Copy): { readonly turn: number; readonly at: number } {
   return { turn, at: turnAt }

@@ -1,7 +1,7 @@
 import type { Next } from '../../store/commits.ts'
 import type { CommandEvent } from '../../store/history.ts'
 import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
-import { type Copy, waitsForMail } from './copy.ts'
+import { childrenLeft, type Copy, waitsForMail } from './copy.ts'
 import { firesAt } from './take-turn.ts'
 
 /** An instance that will not wake before this is released; its copy is kept for a while. */
@@ -76,9 +76,10 @@ function isUnstarted({ children }: Copy, { type, command }: CommandEvent): boole
 }
 
 /** Whether something is there for the next turn of a copy. */
-export function hasNews({ arrivals, stop, run, mailbox, reopened, stale }: Copy): boolean {
+export function hasNews(copy: Copy): boolean {
+  const { arrivals, stop, run, mailbox, reopened, stale } = copy
   if (arrivals.length > 0 || stale.length > 0 || reopened) return true
-  if (stop !== undefined || run.broken !== undefined) return true
+  if (stop !== undefined || run.broken !== undefined || childrenLeft(copy).length > 0) return true
   for (const [channel, waiting] of mailbox) {
     if (run.receiver(channel) !== undefined && waiting[0]?.value !== undefined) return true
     if (waiting.some((mail) => !mail.parked)) return true

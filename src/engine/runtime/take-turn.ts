@@ -3,14 +3,15 @@
 
 import type { CommandEvent, Event, NoteEvent } from '../../store/history.ts'
 import type { SharedPulse } from '../../store/lease.ts'
-import { type Execution, type Given, outlastsCode } from '../replay/execution.ts'
+import type { Execution, Given } from '../replay/execution.ts'
 import { NondeterminismError } from '../replay/nondeterminism.ts'
+import { outlastsCode } from '../replay/outlasts-code.ts'
 import { type PastTurn, replay } from '../replay/replay.ts'
 import { beginTurn, drained, endTurn, type Pausing, untilDone } from '../replay/turn.ts'
 import { EffectsCollector } from './collect-effects.ts'
 import { LocalCall, taskFor } from './activities.ts'
 import type { ActivityWork } from './activity-work.ts'
-import type { Arrival, Copy, Mail, TurnResult } from './copy.ts'
+import { type Arrival, childrenLeft, type Copy, type Mail, type TurnResult } from './copy.ts'
 import { startedEvent } from './turn-row.ts'
 
 /** Reads the workflow's input, or throws; the function it returns calls the code. */
@@ -51,6 +52,7 @@ export function* takeTurn(
     // Before the timers: a message that is there has come in time.
     if (copy.mailbox.size > 0) yield* turn.deliver([...copy.mailbox.keys()])
     for (const arrival of arrivals) if (turn.arrive(arrival)) yield* turn.advance()
+    for (const command of childrenLeft(copy)) turn.leave(command)
     turn.park()
     if (run.broken !== undefined) throw run.broken
     if (run.outcome === undefined && run.open.size === 0) throw nothingDurable(copy)
@@ -143,6 +145,12 @@ class TurnTaking {
     if (inboxId !== undefined) this.#stopOwnAttempt(event.command)
     run.apply(event)
     return true
+  }
+
+  /** A child that runs, and goes on without this instance. */
+  leave(command: number): void {
+    this.#run.leave(command)
+    this.#note({ type: 'dropped', command })
   }
 
   /** The result came from elsewhere, or from a transaction: an attempt here brings nothing more. */
