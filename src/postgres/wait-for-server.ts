@@ -63,7 +63,9 @@ function stateOf(error: unknown): keyof typeof LINES | undefined {
   if (!(error instanceof StoreError)) return undefined
   const code = codeOf(error.cause)
   if (STARTING.has(code)) return 'starting'
-  return REFUSING.has(code) ? 'refusing' : undefined
+  // The driver has no code for a connection that ended under it, as all do when a server goes down.
+  const isCut = code === '' && error.code === 'connection_lost'
+  return isCut || REFUSING.has(code) ? 'refusing' : undefined
 }
 
 function codeOf(cause: unknown): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { connect, open, workflow } from '../../src/index.ts'
+import { connect, open, type Runtime, workflow } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { memoryLog } from '../support/workers.ts'
@@ -113,6 +113,34 @@ test(
 
     await using runtime = await opening
     expect(await runtime.run(greet, 'Kim')).toBe('hello Kim')
+  },
+  LIMIT_MS,
+)
+
+test(
+  'whatever open is at when the server goes down, it waits for the server to come back',
+  async () => {
+    const openings: Promise<Runtime | Error>[] = []
+    const openAnother = (): void => {
+      const store = postgres({ url: server.url, schema: 'starting' })
+      const opening = open(store, { register: greet, log: memoryLog() })
+      openings.push(opening.catch((error: Error) => error))
+    }
+
+    for (const how of ['fast', 'immediate'] as const) {
+      // One after the other, so that the end of the server meets each at another point.
+      const timer = setInterval(openAnother, 25)
+      const begun = openings.length
+      await until(() => openings.length === begun + 5)
+      clearInterval(timer)
+      await server.stop(how)
+      await server.start()
+    }
+
+    const opened = await Promise.all(openings)
+    const refused = opened.filter((one) => one instanceof Error)
+    for (const one of opened) if (!(one instanceof Error)) await one.close({ drain: 0 })
+    expect(refused).toEqual([])
   },
   LIMIT_MS,
 )

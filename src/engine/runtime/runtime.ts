@@ -15,6 +15,7 @@ import type { Health } from '../../workers/worker.ts'
 import type { LocalAttempt } from '../client/activity-words.ts'
 import type { Client } from '../client/client.ts'
 import type { ChangesElsewhere, Hint, LocalRuntime } from '../client/client-setup.ts'
+import { resend } from '../client/resend.ts'
 import type { WorkflowLimits } from '../context/frame.ts'
 import type { Registry } from '../registry.ts'
 import { serves } from '../served-tags.ts'
@@ -282,7 +283,12 @@ export class EngineRuntime implements LocalRuntime {
   static async open(setup: RuntimeSetup): Promise<EngineRuntime> {
     const runtime = new EngineRuntime(setup)
     await setup.store.open(setup)
-    await runtime.#life.register()
+    // The server may be restarting just now. Whoever is registered twice is dead once as well.
+    await resend(
+      setup.clock,
+      () => runtime.#life.register(),
+      ({ code }) => code === 'connection_lost',
+    )
     setup.store.onPromotion?.(() => runtime.#life.setBack())
     runtime.#pulse.start(setup.store)
     runtime.#stopWatching.push(watchStrays())
