@@ -143,7 +143,7 @@ describe('while a transaction holds ids', () => {
   test.each([20, 150])('%i of them hold up nothing that is sent along', async (count) => {
     await using scene = await openScene()
     const { runtime } = scene
-    await using client = connect(scene.place.store)
+    await using client = connect(scene.place.store, { log: scene.log })
     await client.start(greet, 'first', { id: 'first' })
     const ids = Array.from({ length: count }, (_, n) => n)
     await scene.hold(async (tx) => {
@@ -313,6 +313,57 @@ describe('while a transaction holds ids', () => {
 
     await held.end()
     await ended
+  })
+
+  test('starts of them outlast lost connections', async () => {
+    await using scene = await openScene()
+    const { runtime, place, log } = scene
+    const held = await scene.hold(startAll(runtime))
+    const blocked = Promise.all(heldIds.map((id) => runtime.run(greet, 'second', { id })))
+    blocked.catch(() => {})
+    await eventually(() => log.at('warn').length > 0)
+
+    const procedure = place.table.replace('entries', '"start_skip_locked"(')
+    let lost = 0
+    await eventually(async () => {
+      const rows = await place.look(
+        `select pg_terminate_backend(pid)
+         from pg_stat_activity
+         where state = 'active' and strpos(query, 'from ${procedure}') > 0 and pid <> pg_backend_pid()`,
+      )
+      lost += rows.length
+      return lost >= 3
+    })
+    expect(await isBlocked(blocked)).toBe(true)
+
+    await held.end()
+    expect(new Set(await blocked)).toEqual(new Set(['hello held']))
+  })
+
+  test('children and sends of workflows that wait do not hold up a close', async () => {
+    await using scene = await openScene()
+    const { runtime, place } = scene
+    const held = await scene.hold(async (tx) => {
+      await runtime.in(tx).start(greet, 'held', { id: 'child' })
+      await runtime.in(tx).send('early', notes, 'held')
+    })
+    const second = await open(place.store, { register })
+    await second.start(starter, 'child', { id: 'starter' })
+    await second.start(sender, 'early', { id: 'sender' })
+    for (const id of ['starter', 'sender'])
+      await eventually(async () => (await second.get(id).info())?.status === 'running')
+    const blocked = [second.get('starter').result(), second.get('sender').result()]
+    for (const one of blocked) one.catch(() => {})
+    expect(await isBlocked(Promise.race(blocked))).toBe(true)
+
+    const begun = performance.now()
+    await second.close({ drain: '30s' })
+    expect(performance.now() - begun).toBeLessThan(USUAL_MS)
+
+    await held.end()
+    await runtime.get('starter').result()
+    await runtime.get('sender').result()
+    expect(await runtime.run(collect, 2, { id: 'early' })).toBe('held from a workflow')
   })
 
   test('another transaction that needs one of them waits for its end', async () => {

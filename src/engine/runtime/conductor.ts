@@ -262,6 +262,12 @@ export class Conductor {
     this.#carrier.retryAfter(copy, command, attempt, delayMs, error)
   }
 
+  /** Something that it asked of others is not done here any more: that keeps it no longer. */
+  gaveUp(copy: Copy): void {
+    this.resting.releaseIfAtRest(copy)
+    this.#setup.committer.flush()
+  }
+
   /** Nothing new begins; instances are released as soon as nothing of them runs here. */
   async close(drainMs: number): Promise<void> {
     this.#closing = true

@@ -51,6 +51,8 @@ export interface OutgoingHost {
   failed(copy: Copy, command: number, error: string): void
   /** The instance is somebody else's by now. */
   recall(copy: Copy): void
+  /** It was given up, since the runtime is closing. */
+  gaveUp(copy: Copy): void
   /** A child was found to be there; its result may be there as well. */
   startedChild(copy: Copy, command: number, child: Iid): void
   hint(targets: readonly Hint[]): void
@@ -64,6 +66,8 @@ type StartEvent = Extract<CommandEvent, { type: 'child' | 'start' }>
 export class Errand implements Attempt {
   /** Settles when it is over: done, failed, or given up. */
   readonly over: Promise<void>
+  /** The runtime is closing: it is not done, and whoever takes the instance over does it. */
+  isGivenUp = false
   readonly #aborter = new AbortController()
 
   constructor(run: (errand: Errand) => Promise<void>) {
@@ -108,7 +112,9 @@ export class Outgoing {
       // Not before it is known to be under way.
       await Promise.resolve()
       await this.#insist(copy, given, self)
-      if (copy.running.get(command) === self) copy.running.delete(command)
+      if (copy.running.get(command) !== self) return
+      copy.running.delete(command)
+      if (self.isGivenUp) this.#host.gaveUp(copy)
     })
     copy.running.set(command, errand)
   }
@@ -126,7 +132,10 @@ export class Outgoing {
           log.warn({ ...instanceKeys(copy), call, err: error }, 'call of another instance failed')
           return this.#host.failed(copy, given.event.command, values.encodeError(error))
         }
-        if (error.code === 'closed') return
+        if (error.code === 'closed') {
+          errand.isGivenUp = true
+          return
+        }
         log.warn(
           { ...instanceKeys(copy), call: describeCommand(given.event), err: error },
           'call of another instance failed; retrying',

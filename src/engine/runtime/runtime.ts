@@ -200,6 +200,7 @@ export class EngineRuntime implements LocalRuntime {
       start: (start, signal) => this.start(start, signal),
       workflow: (name, version) => registry.workflow({ name, version }),
       recall: (copy) => departures.recall(copy),
+      gaveUp: (copy) => conductor.gaveUp(copy),
       startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
       hint: (targets) => this.hint(targets),
       setBacks: () => life.setBacks,
@@ -363,13 +364,15 @@ export class EngineRuntime implements LocalRuntime {
    */
   async close(drainMs: number): Promise<void> {
     this.#closing = true
+    // What instances asked for and another transaction blocks would keep them here.
+    this.#starts.forgetChildren()
+    this.#outgoing.close()
     await Promise.all([this.#conductor.close(drainMs), this.#workforce.tasks.close(drainMs)])
     const { clock } = this.#setup
     const stopAtMs = clock.now() + STOP_MS
     await this.#supervisor?.stop({ within: STOP_MS })
     this.#committer.close()
     this.#starts.close()
-    this.#outgoing.close()
     this.#alarms.clear()
     for (const stop of this.#stopWatching) stop()
     await this.#pulse.stop()

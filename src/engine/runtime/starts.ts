@@ -137,7 +137,11 @@ export class Starts {
     const item = startItem(start, { iid, workflow, at, wakeAt })
     let verdict: Verdict = 'locked'
     if (!wasLocked && !this.#blocked.has(item.id)) verdict = await this.#commit(item)
-    if (verdict === 'locked') verdict = await this.#blocked.wait(item, signal)
+    if (verdict === 'locked') {
+      // Whoever takes its parent over starts it.
+      if (start.parent !== null && this.#host.isClosing()) throw closedError()
+      verdict = await this.#blocked.wait(item, signal)
+    }
     if (known !== undefined) this.#host.claimAt(wakeAt)
     if (verdict === 'done') this.#tellStart(iid, known !== undefined)
     return { iid, verdict }
