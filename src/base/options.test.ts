@@ -109,9 +109,30 @@ describe('an unknown name', () => {
     )
   })
 
+  test.each([
+    ['maxRetries', 'maxAttempts'],
+    ['attempts', 'maxAttempts'],
+    ['retries', 'retry'],
+    ['logger', 'log'],
+    ['workflows', 'register'],
+    ['workflowId', 'id'],
+    ['instanceId', 'id'],
+    ['connectionString', 'url'],
+  ])('%s of other libraries is refused with the guess %s', (name, guess) => {
+    const known = ['maxAttempts', 'retry', 'log', 'register', 'id', 'url', 'limits', 'works']
+    const others = ['timeout']
+
+    expect(unknownName('pump', 'option', name, known).message).toBe(
+      `pump: unknown option "${name}", did you mean "${guess}"?`,
+    )
+    expect(unknownName('pump', 'option', name, others).message).toBe(
+      `pump: unknown option "${name}"; the known options are timeout`,
+    )
+  })
+
   test('that is like no other is refused with all that are known', () => {
     expect(() => resolveOptions('pump', { concurrency: 1 }, table)).toThrow(
-      'pump: unknown option "concurrency", known are timeout, limit, retries, mode, verbose',
+      'pump: unknown option "concurrency"; the known options are timeout, limit, retries, mode, verbose',
     )
   })
 
@@ -129,7 +150,7 @@ describe('an unknown name', () => {
         fc.pre(!names.includes(name))
 
         expect(() => resolveOptions('pump', Object.fromEntries([[name, value]]), table)).toThrow(
-          `pump: unknown option "${name}", `,
+          `pump: unknown option "${name}"`,
         )
       }),
     )

@@ -169,9 +169,31 @@ export function unknownName(
   name: string,
   known: readonly string[],
 ): TypeError {
-  const guess = closest(name, known)
-  const hint = guess === undefined ? `known are ${known.join(', ')}` : `did you mean "${guess}"?`
-  return new TypeError(`${owner}: unknown ${kind} "${name}", ${hint}`)
+  const guess = synonym(name, known) ?? closest(name, known)
+  const hint =
+    guess === undefined
+      ? `; the known ${kind}s are ${known.join(', ')}`
+      : `, did you mean "${guess}"?`
+  return new TypeError(`${owner}: unknown ${kind} "${name}"${hint}`)
+}
+
+/** What other libraries call our options, in lower case. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  maxretries: 'maxAttempts',
+  attempts: 'maxAttempts',
+  retries: 'retry',
+  logger: 'log',
+  workflows: 'register',
+  activities: 'register',
+  workflowid: 'id',
+  instanceid: 'id',
+  connectionstring: 'url',
+}
+
+function synonym(name: string, known: readonly string[]): string | undefined {
+  const lower = name.toLowerCase()
+  const meant = Object.hasOwn(SYNONYMS, lower) ? SYNONYMS[lower] : undefined
+  return meant !== undefined && known.includes(meant) ? meant : undefined
 }
 
 function closest(name: string, known: readonly string[]): string | undefined {

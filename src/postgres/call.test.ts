@@ -73,7 +73,7 @@ test.each([
 )
 
 test('another error is nothing that a second sending would mend', async () => {
-  const { connections, sent } = connectionsThat(() => '42501')
+  const { connections, sent } = connectionsThat(() => '42601')
   const call = callerOf(connections, 'holdfast')
 
   await expect(call('reserve', [1])).rejects.toThrow('no')

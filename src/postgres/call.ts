@@ -79,7 +79,8 @@ export function callerOf(connections: Connections, schema: string): Call {
       const { cause } = error as { cause?: { code?: unknown } }
       if (cause?.code === STALE) return send(renewed(procedure, statement))
       if (cause?.code === MISSING || isOfReplaced(cause)) return send(statement)
-      if (!MIXED_UP.includes(cause?.code)) throw withRights(schema, procedure, error)
+      if (!MIXED_UP.includes(cause?.code))
+        throw await withRights(schema, procedure, error, connections)
       prepares = false
       return send({ text: statement.text })
     }

@@ -7,7 +7,7 @@ import {
   type StatementResult,
 } from './driver.ts'
 import { dropsConnection, storeError } from './errors.ts'
-import { connectWords } from './explained.ts'
+import { connectWords, isUnreadableUrl, UNREADABLE_URL } from './explained.ts'
 import { measured } from './metrics.ts'
 import type { PostgresSettings } from './options.ts'
 import { ServerWatch, wasPromoted } from './server-watch.ts'
@@ -296,6 +296,7 @@ async function connect(operation: string, pool: PgPool): Promise<PgClient> {
   try {
     return await pool.connect()
   } catch (error) {
+    if (isUnreadableUrl(error)) throw new StoreError('misconfigured', operation, UNREADABLE_URL)
     throw storeError(operation, error, 'connect', connectWords(pool, error))
   }
 }

@@ -1,4 +1,5 @@
 import { StoreError } from '../store/store-error.ts'
+import type { Connections } from './connections.ts'
 import type { PgPool } from './driver.ts'
 import { quoted } from './schema-name.ts'
 
@@ -47,7 +48,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such socket; is the server running?',
   ETIMEDOUT: 'nothing answers there; is the address right, and does a firewall let it through?',
   '28P01': 'check the user and the password',
-  '28000': 'pg_hba.conf of the server does not let this user in from here',
   '3D000': 'create the database, or name another one',
 }
 
@@ -55,30 +55,68 @@ function reasonOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error
   const { code, message = String(first) } = (first ?? {}) as { code?: unknown; message?: string }
   if (/password must be a string|no password supplied/i.test(message)) {
-    return 'the server asks for a password, and none was given; put it into the URL, or set PGPASSWORD'
+    return 'the server requires a password and none was given; add it to the URL, or set PGPASSWORD'
   }
-  const advice = ADVICE[String(code)]
+  const advice = code === NOT_AUTHORIZED ? adviceForUser(message) : ADVICE[String(code)]
   return advice === undefined ? message : `${message}; ${advice}`
 }
+
+const NOT_AUTHORIZED = '28000'
+
+/** One code for whoever does not exist, may not log in, or may not do so from here. */
+function adviceForUser(message: string): string | undefined {
+  if (message.includes('pg_hba.conf')) {
+    return 'pg_hba.conf of the server does not let this user in from here'
+  }
+  if (/^role .* does not exist$/.test(message)) return 'create it, or name another user'
+  return undefined
+}
+
+/** Whether the driver could not make anything of the URL it was given. */
+export function isUnreadableUrl(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'ERR_INVALID_URL'
+}
+
+/** What is wrong with it. Neither the URL nor the driver's error is shown: both hold the password. */
+export const UNREADABLE_URL =
+  'the URL cannot be read: the port must be a number, and in a user name or password the characters ' +
+  ': / ? # [ ] @ % must be percent-encoded (encodeURIComponent)'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** The same error; for one about rights that a role lacks in the schema, with those it needs. */
-export function withRights(schema: string, operation: string, error: unknown): unknown {
+export async function withRights(
+  schema: string,
+  operation: string,
+  error: unknown,
+  connections: Pick<Connections, 'query'>,
+): Promise<unknown> {
   if (!(error instanceof StoreError)) return error
   const { code, message } = (error.cause ?? {}) as { code?: unknown; message?: string }
   // Who may not change the schema was told what to do.
   if (code !== INSUFFICIENT_PRIVILEGE || error.message.includes('migrationSql')) return error
-  return new StoreError(error.code, operation, `${message}; ${grants(quoted(schema))}`, {
-    cause: error.cause,
-  })
+  const needed = grants(quoted(schema), await roleOf(connections))
+  return new StoreError(error.code, operation, `${message}; ${needed}`, { cause: error.cause })
 }
 
-function grants(name: string): string {
+/** The role that statements are run as; it need not be the user who logged in. */
+async function roleOf({ query }: Pick<Connections, 'query'>): Promise<string | undefined> {
+  try {
+    const { rows } = await query('role', 'other', { text: 'select current_user::text as role' })
+    const { role } = rows[0] as { role?: unknown }
+    return typeof role === 'string' ? quoted(role) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function grants(name: string, role: string | undefined): string {
+  const whom = role ?? 'app'
+  const who = role === undefined ? 'the role of this connection, here called app' : `role ${role}`
   return (
-    `its owner has to grant the role of this connection, here called app: ` +
-    `grant usage on schema ${name} to app; ` +
-    `grant select, insert, update, delete on all tables in schema ${name} to app; ` +
-    `grant usage, update on all sequences in schema ${name} to app`
+    `its owner has to grant ${who} what it lacks: ` +
+    `grant usage on schema ${name} to ${whom}; ` +
+    `grant select, insert, update, delete on all tables in schema ${name} to ${whom}; ` +
+    `grant usage, update on all sequences in schema ${name} to ${whom}`
   )
 }

@@ -70,7 +70,7 @@ test.each([
 test.each([
   [
     { conn: 1 },
-    'doctor: unknown option "conn", known are ' +
+    'doctor: unknown option "conn"; the known options are ' +
       'url, pool, schema, notify, listenUrl, metrics, longTransaction',
   ],
   [{ longTransactions: 1 }, 'doctor: unknown option "longTransactions", did you mean'],

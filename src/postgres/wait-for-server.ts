@@ -35,14 +35,14 @@ export async function waitForServer<T>(use: () => Promise<T>, wait: ServerWait):
       const waitedMs = nowMs - begunMs
       if (state === 'starting') seenMs = nowMs
       if (state === undefined || wait.isOver()) throw error
-      if (state === 'refusing' && nowMs - seenMs >= Math.min(REFUSED_WITHIN_MS, wait.withinMs)) {
-        throw error
-      }
+      const refusedMs = Math.min(REFUSED_WITHIN_MS, wait.withinMs)
+      if (state === 'refusing' && nowMs - seenMs >= refusedMs) throw error
       if (waitedMs >= wait.withinMs) throw gaveUp(error as StoreError, waitedMs)
       if (waitedMs >= lineAfterMs) {
         lineAfterMs = Math.max(SECOND_LINE_AFTER_MS, lineAfterMs * 2)
-        const about = { waitedMs: Math.round(waitedMs), withinMs: wait.withinMs, err: error }
-        wait.log?.warn(about, LINES[state])
+        const withinMs = state === 'refusing' ? refusedMs : wait.withinMs
+        const about = { waitedMs: Math.round(waitedMs), withinMs, err: error }
+        wait.log?.warn(about, LINES[state](withinMs))
       }
     }
     await new Promise((resolve) => setTimeout(resolve, tryAfterMs))
@@ -51,8 +51,9 @@ export async function waitForServer<T>(use: () => Promise<T>, wait: ServerWait):
 }
 
 const LINES = {
-  starting: 'the database server is starting or shutting down; waiting for it',
-  refusing: 'the database server refuses connections; trying again for a few seconds',
+  starting: () => 'the database server is starting or shutting down; waiting for it',
+  refusing: (ms: number) =>
+    `the database server refuses connections; retrying for ${ms / 1_000} seconds`,
 } as const
 
 const STARTING = new Set(['57P01', '57P02', '57P03'])

@@ -72,9 +72,9 @@ export function postgresWorkflowStore(
         withinMs: around?.connectTimeoutMs ?? 0,
         log: around?.log,
         isOver: () => isClosed,
-      }).catch((error: unknown) => {
+      }).catch(async (error: unknown) => {
         opened = undefined
-        throw withRights(schema, 'open', error)
+        throw await withRights(schema, 'open', error, connections)
       })
       return opened
     },

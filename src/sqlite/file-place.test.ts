@@ -39,6 +39,14 @@ test('a folder in place of the file is named, and a file in place of the folder'
   expect(refusalOf(inside)).toEqual(refused(inside, `${other} is a file, not a folder`))
 })
 
+test('a file that is not a database is named', () => {
+  using file = tempFile()
+  writeFileSync(file.path, 'some text that is no database at all\n'.repeat(40))
+
+  const why = 'it is not an SQLite database; name another file'
+  expect(refusalOf(file.path)).toEqual(refused(file.path, why))
+})
+
 test('links that lead nowhere are told', () => {
   using file = tempFile()
   const loop = join(file.folder, 'loop')

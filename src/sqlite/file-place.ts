@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { StoreError } from '../store/store-error.ts'
-import { isRefusedByPlace, toStoreError } from './sqlite-error.ts'
+import { isNotADatabase, isRefusedByPlace, toStoreError } from './sqlite-error.ts'
 
 // Why a file cannot be opened. SQLite says no more than "unable to open database file". The file itself
 // is never opened here: closing it would drop the locks that this process has on it.
@@ -27,7 +27,11 @@ export function checkPlace(path: string): void {
 /** What is thrown when SQLite could not open a file, with the reason. */
 export function openError(path: string, thrown: unknown): StoreError {
   const error = toStoreError('sqlite open', thrown)
-  if (path === ':memory:' || !isRefusedByPlace(thrown)) return error
+  if (path === ':memory:') return error
+  if (isNotADatabase(thrown)) {
+    return cannotOpen(path, 'it is not an SQLite database; name another file', error.cause)
+  }
+  if (!isRefusedByPlace(thrown)) return error
   const why = reasonFor(path)
   if (why !== undefined) return cannotOpen(path, why, error.cause)
   const { code, cause } = error

@@ -20,6 +20,8 @@ const CODES: Readonly<Record<string, readonly [number: number, code: StoreErrorC
 
 const FULL = CODES['FULL']![0]
 
+const NOTADB = CODES['NOTADB']![0]
+
 const PLACE = ['PERM', 'READONLY', 'CANTOPEN']
 
 const BY_NUMBER = new Map(Object.values(CODES))
@@ -41,6 +43,13 @@ export function isDiskFull(thrown: unknown): boolean {
   const error = thrown instanceof StoreError ? thrown.cause : thrown
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
   return typeof errcode === 'number' ? (errcode & 0xff) === FULL : code === 'SQLITE_FULL'
+}
+
+/** Whether a file is something else than a database. */
+export function isNotADatabase(thrown: unknown): boolean {
+  const error = thrown instanceof StoreError ? thrown.cause : thrown
+  const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
+  return typeof errcode === 'number' ? (errcode & 0xff) === NOTADB : code === 'SQLITE_NOTADB'
 }
 
 /** Whether SQLite could not open or write a file: for rights, or for what is there in its place. */

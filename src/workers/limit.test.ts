@@ -190,8 +190,8 @@ describe('a given limit', () => {
     [{ fixed: 3 }, 'limit.fixed must be made by semaphore(), got 3'],
     [{ shared: good }, 'limit.guaranteed must be made by semaphore(), got undefined'],
     [{ guaranteed: good, shared: {} }, 'limit.shared must be made by semaphore(), got an object'],
-    [{ fixed: good, shared: good }, 'limit: unknown part "shared", known are fixed'],
-    [{ fixd: good }, 'limit: unknown part "fixd", known are shared, guaranteed'],
+    [{ fixed: good, shared: good }, 'limit: unknown part "shared"; the known parts are fixed'],
+    [{ fixd: good }, 'limit: unknown part "fixd"; the known parts are shared, guaranteed'],
   ])('%j is refused by name and value', (given, message) => {
     expect(() => resolveLimit(given, 'limit')).toThrow(new TypeError(message))
   })

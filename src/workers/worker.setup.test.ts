@@ -142,7 +142,10 @@ describe('bad input', () => {
     [{ random: 0.5 }, 'random must be a function, got 0.5'],
     [{ wakeon: [] }, 'unknown option "wakeon", did you mean "wakeOn"?'],
     [{ timeuot: 5 }, 'unknown option "timeuot", did you mean "timeout"?'],
-    [{ concurrency: 5 }, 'unknown option "concurrency", known are wakeOn, every, pacing, limit'],
+    [
+      { concurrency: 5 },
+      'unknown option "concurrency"; the known options are wakeOn, every, pacing, limit',
+    ],
   ])('%j is refused by name and value', (options, message) => {
     const start = () => worker('w', options as WorkerOptions, fine)
 

@@ -1,6 +1,7 @@
 // Whole sentences, as somebody reads them who meets them for the first time.
 
 import { createServer } from 'node:net'
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 
 import { activity, channel, connect, open, request, stateKey } from '../../src/index.ts'
@@ -36,14 +37,47 @@ test('a server that is not there is named, with the user, and without the passwo
   const port = await closedPort()
   const url = `postgres://kim:secret@127.0.0.1:${port}/shop`
 
-  const client = connect(url, { log: silentLog })
+  const lines: [object, string | undefined][] = []
+  const warn = (data: object, message?: string): number => lines.push([data, message])
+  const client = connect(url, { log: { ...silentLog, warn } })
   const words = await sentence(client.start(hello, 'Kim'))
   await client.close()
 
   expect(words).toBe(
     `open: cannot connect to PostgreSQL at 127.0.0.1, port ${port} as user "kim" to database "shop": connect ECONNREFUSED 127.0.0.1:${port}; nothing listens there; is the server running, and is the port right?`,
   )
+  expect(lines).toMatchObject([
+    [{ withinMs: 3_000 }, 'the database server refuses connections; retrying for 3 seconds'],
+  ])
 })
+
+test('a user whom the server does not know is to be created', async () => {
+  const url = new URL(postgresUrl())
+  url.username = 'ghost'
+  const client = connect(url.href, { log: silentLog })
+
+  const words = await sentence(client.start(hello, 'Kim'))
+  await client.close()
+
+  expect(words).toMatch(/: role "ghost" does not exist; create it, or name another user$/)
+})
+
+test.each(['kim:secret@127.0.0.1:port/shop', 'kim:sec#ret@127.0.0.1/shop'])(
+  'a URL that cannot be read is not shown (%s)',
+  async (rest) => {
+    const client = connect(`postgres://${rest}`, { log: silentLog })
+    const error = await client.start(hello, 'Kim').then(
+      () => undefined,
+      (thrown: Error) => thrown,
+    )
+    await client.close()
+
+    expect(error?.message).toBe(
+      'open: the URL cannot be read: the port must be a number, and in a user name or password the characters : / ? # [ ] @ % must be percent-encoded (encodeURIComponent)',
+    )
+    expect(inspect(error)).not.toContain('kim')
+  },
+)
 
 test('rights that a role lacks are named as grants, which help', async () => {
   await using database = await testSchema('rights')
@@ -58,21 +92,19 @@ test('rights that a role lacks are named as grants, which help', async () => {
     const words = await sentence(client.start(hello, 'Kim', { id: 'a' }))
     const name = quoted(schema)
     const grants = [
-      `grant usage on schema ${name} to app`,
-      `grant select, insert, update, delete on all tables in schema ${name} to app`,
-      `grant usage, update on all sequences in schema ${name} to app`,
+      `grant usage on schema ${name} to ${quoted(role)}`,
+      `grant select, insert, update, delete on all tables in schema ${name} to ${quoted(role)}`,
+      `grant usage, update on all sequences in schema ${name} to ${quoted(role)}`,
     ]
     expect(words).toBe(
-      `open: permission denied for schema ${schema}; its owner has to grant the role of this connection, here called app: ${grants.join('; ')}`,
+      `open: permission denied for schema ${schema}; its owner has to grant role ${quoted(role)} what it lacks: ${grants.join('; ')}`,
     )
 
-    await database.query(grants[0]!.replace('to app', `to ${quoted(role)}`))
+    await database.query(grants[0]!)
     expect(await sentence(client.start(hello, 'Kim', { id: 'a' }))).toMatch(
-      /: permission denied for (table|sequence) \w+; its owner has to grant .* to app$/,
+      /: permission denied for (table|sequence) \w+; its owner has to grant role "app_.*"$/,
     )
-    for (const grant of grants.slice(1)) {
-      await database.query(grant.replace('to app', `to ${quoted(role)}`))
-    }
+    for (const grant of grants.slice(1)) await database.query(grant)
     expect(await client.run(hello, 'Kim', { id: 'a', timeout: '10s' })).toBe('hello Kim')
     expect(owner.health().workers.length).toBeGreaterThan(0)
   } finally {

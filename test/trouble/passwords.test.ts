@@ -129,7 +129,7 @@ test('that is missing, or wrong, is told with the server and the user, and never
     new StoreError(
       'misconfigured',
       'open',
-      `${at.slice('open: '.length)}the server asks for a password, and none was given; put it into the URL, or set PGPASSWORD`,
+      `${at.slice('open: '.length)}the server requires a password and none was given; add it to the URL, or set PGPASSWORD`,
     ),
   )
   await expect(open1('app:guessed')).rejects.toThrow(
