@@ -60,9 +60,10 @@ export interface OpenOptions extends ConnectOptions {
   /**
    * What follows when the event loop is blocked, as by a long synchronous call. Until `after` a thread
    * renews the lease, and warns on stderr after a quarter of that time. Then other runtimes take over,
-   * and stderr says which instance or activity it was; this process goes on when its loop does. With
-   * `kill`, the instance is suspended with a report and the process is ended with SIGKILL. With `'off'`,
-   * and while a debugger is attached, others take over after a minute and nothing is said.
+   * and stderr says which instance or activity it was; this process goes on when its loop does, and says
+   * the same in its `log`. With `kill`, the instance is suspended with a report and the process is ended
+   * with SIGKILL. With `'off'`, and while a debugger is attached, others take over after a minute and
+   * nothing is said.
    *
    * @default { after: '60s', kill: false }
    */

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../store/lease-watch.ts'
 import { toInstances, toTruths } from './answers.ts'
 import { callerOf } from './call.ts'
+import { startInstances } from './commit.ts'
 import { ownConnections } from './connections.ts'
 import { loadDriver } from './driver.ts'
 import type { LeaseThreadData, LeaseThreadNews, LeaseThreadOrder } from './lease-thread.ts'
@@ -66,6 +67,7 @@ const store: LeaseStore = {
   async look(iids) {
     return toInstances(await call('instance_rows', [listOf(iids)]), iids.length)
   },
+  start: (items, options) => startInstances(call, items, options),
   async suspend(ids, report) {
     const [row] = await call('suspend', [joinTexts('suspend', ids), ids.length, report])
     return toTruths(text(row!, 'suspended'))

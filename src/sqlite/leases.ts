@@ -1,6 +1,7 @@
 import type { LeaseOrder } from '../store/lease.ts'
 import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../store/lease-watch.ts'
 import type { Database, Transaction } from './database.ts'
+import { start } from './operations/commit.ts'
 import { look } from './operations/look.ts'
 import { unregister } from './operations/runtimes.ts'
 import { suspend } from './operations/suspend.ts'
@@ -56,6 +57,8 @@ function leaseStore(opened: () => Database): LeaseStore {
     endLease: async (runtime) =>
       opened().write('sqlite endLease', 0, (tx) => endLease(tx, runtime), false),
     look: async (iids) => opened().read('sqlite look', 0, (tx) => look(tx, iids)),
+    start: async (items, { runtime } = {}) =>
+      opened().write('sqlite start', 0, (tx) => start(tx, items, runtime)),
     suspend: async (ids, report) =>
       opened().write('sqlite suspend', 0, (tx) => suspend(tx, ids, report)),
     finishTasks: async (runtime, results) =>

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { decode } from '../base/codec.ts'
 import { deferred } from '../../test/support/engine.ts'
 import type { InstanceRow } from './instances.ts'
-import { type LeaseOrder, SharedPulse } from './lease.ts'
+import type { StartItem } from './commits.ts'
+import { type LeaseOrder, pulseMemory, SharedPulse } from './lease.ts'
 import { checkMs, type LeaseStore, LeaseWatch } from './lease-watch.ts'
 
 const RUNTIME = 5
@@ -10,7 +11,7 @@ const ROW = { id: 'a', workflow: { name: 'w', version: '2' } } as InstanceRow
 
 /** A watch whose time is moved by hand, on a store that notes what it is asked. */
 function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> = {}) {
-  const pulse = new SharedPulse()
+  const pulse = new SharedPulse(pulseMemory('kill'))
   const order: LeaseOrder = {
     memory: pulse.memory,
     leaseMs: 30_000,
@@ -35,6 +36,10 @@ function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> =
     async look(iids) {
       asked.push(`look ${iids.join()}`)
       return iids.map(() => ROW)
+    },
+    async start(items, options) {
+      asked.push(`start ${items.map(({ id }) => id).join()} ${JSON.stringify(options)}`)
+      return items.map(() => 'done')
     },
     async suspend(ids, report) {
       asked.push(`suspend ${ids.join()}`)
@@ -386,4 +391,53 @@ test('looks are frequent enough for short leases, and rare for long ones', () =>
     5_000, 200, 200,
   ])
   expect(every(86_400_000, 86_400_000)).toBe(5_000)
+})
+
+const START = { iid: 9, id: 'new', parent: null, labels: '{}' } as StartItem
+const FIRST = { iid: 9, id: 'new', definition: { name: 'w', version: '2' } }
+
+test('what hangs in its first turn is recorded and suspended', async () => {
+  const under = await settledWatch()
+
+  under.pulse.beginFirstTurn(FIRST, () => START)
+  await under.pass(60_000)
+
+  const what = 'instance "new" of workflow "w" 2 blocks the event loop for 60 s'
+  expect(under.asked.filter((ask) => !ask.startsWith('renew'))).toEqual([
+    'start new {}',
+    'suspend new',
+    expect.stringContaining(what),
+    `unregister ${RUNTIME}`,
+  ])
+  expect(under.said).toEqual([`${what}; the instance is suspended; this process is ended`])
+})
+
+test.each<[string, StartItem, Partial<LeaseStore>]>([
+  ['whose start is too long', { ...START, labels: 'x'.repeat(300_000) }, {}],
+  ['whose id is taken', START, { start: async () => ['exists'] }],
+])('what hangs in its first turn and %s is named', async (_, start, changed) => {
+  const under = await settledWatch({}, changed)
+
+  under.pulse.beginFirstTurn(FIRST, () => start)
+  await under.pass(60_000)
+
+  expect(under.said).toEqual([
+    'instance "new" of workflow "w" 2 blocks the event loop for 60 s; this process is ended',
+  ])
+  expect(under.asked.filter((ask) => ask.startsWith('suspend'))).toEqual([])
+})
+
+test('the loop finds out what blocked it, and whether it was given up', async () => {
+  const under = await settledWatch({ onHang: 'release' })
+  const { beats } = under.pulse
+
+  under.pulse.beginFirstTurn(FIRST, () => START)
+  await under.pass(20_000)
+  const early = under.pulse.blockAfter(beats)
+  await under.pass(40_000)
+
+  const keys = { instanceId: 'new', workflow: 'w' }
+  expect(early).toEqual({ ...keys, isReleased: false })
+  expect(under.pulse.blockAfter(beats)).toEqual({ ...keys, isReleased: true })
+  expect(under.pulse.blockAfter(beats + 1)).toBeUndefined()
 })

@@ -5,6 +5,7 @@
 //   W2. Where the process is to be ended, what hangs is suspended before anything is given to others,
 //       or it would hang them next. When it cannot be suspended, the lease is left to end: so the
 //       death counts.
+//       One in its first turn is recorded first: else whoever starts it again would hang, too.
 //   W4. Where it is not, the lease is ended as by a death: whoever takes over counts it against what
 //       the runtime owned and held, so that what blocks loops again and again is found as poison.
 //   W3. Nothing here waits for ever; a process that is to end does end.
@@ -13,13 +14,20 @@ import { writeSync } from 'node:fs'
 import { encode } from '../base/codec.ts'
 import { errorToData } from '../base/error-data.ts'
 import type { InstanceRow } from './instances.ts'
-import { type Called, type LeaseOrder, SharedPulse, sharedMs } from './lease.ts'
+import {
+  type Called,
+  type FirstTurn,
+  type LeaseOrder,
+  SharedPulse,
+  sharedMs,
+  WARNING_PART,
+} from './lease.ts'
 import type { WorkflowStore } from './workflow-store.ts'
 
 /** What the thread needs of the store, over a connection that the loop has no part in. */
 export interface LeaseStore extends Pick<
   WorkflowStore,
-  'look' | 'suspend' | 'unregister' | 'finishTasks'
+  'look' | 'start' | 'suspend' | 'unregister' | 'finishTasks'
 > {
   /** Makes the lease of a runtime end `leaseMs` from now; false when it is not alive any more. */
   renewLease(runtime: number, leaseMs: number): Promise<boolean>
@@ -39,9 +47,6 @@ export interface Surroundings {
   onTrouble(why: string): void
 }
 
-// People hear of a loop that stands still after this part of the time in which it is given up. Longer
-// than what counts of a time in which the whole process stood still (W1).
-const WARNING_PART = 1 / 4
 const MOST_CHECK_MS = 5_000
 const LEAST_CHECK_MS = 10
 // What a process does at its end takes no longer than this.
@@ -132,7 +137,7 @@ export class LeaseWatch {
     const blockedFor = this.#blockedFor
     const what = await this.#inTime(this.#settle(calling, blockedFor)).catch(
       (error: unknown) =>
-        `${fault(calling, undefined, blockedFor)}; nothing could be suspended: ${messageOf(error)}`,
+        `${fault(calling, calling?.first, blockedFor)}; nothing could be suspended: ${messageOf(error)}`,
     )
     this.#around.say('error', `${what}; this process is ended`)
     if (calling === undefined) await this.#around.sleep(COURTESY_MS)
@@ -150,7 +155,7 @@ export class LeaseWatch {
     this.#hasWarned = true
     const { onHang, giveUpMs } = this.#order
     const follows = onHang === 'kill' ? 'the process is ended' : 'other runtimes take over its work'
-    const what = await this.#name()
+    const what = await this.#name(false)
     this.#around.say('warn', `${what}; after ${Math.round(giveUpMs / 1000)} s ${follows}`)
   }
 
@@ -158,7 +163,7 @@ export class LeaseWatch {
   async #release(): Promise<void> {
     if (this.#hasReleased) return
     this.#hasReleased = true
-    const what = await this.#name()
+    const what = await this.#name(true)
     try {
       await this.#inTime(this.#store.endLease(this.#pulse.runtime))
       this.#around.say('error', `${what}; other runtimes take over its work`)
@@ -170,14 +175,26 @@ export class LeaseWatch {
     }
   }
 
-  /** What blocks the loop, with the id of its instance if the store can be asked. */
-  async #name(): Promise<string> {
+  /**
+   * What blocks the loop, with the id of its instance if the store can be asked. The loop finds it in
+   * its memory, for its own log.
+   */
+  async #name(isReleased: boolean): Promise<string> {
     const { calling } = this.#pulse
     const blockedFor = this.#blockedFor
-    const asked =
-      calling === undefined ? [undefined] : this.#inTime(this.#store.look([calling.iid]))
-    const [row] = await Promise.resolve(asked).catch(() => [undefined])
-    return fault(calling, row, blockedFor)
+    const beats = this.#beats
+    const named = calling && (calling.first ?? (await this.#look(calling)))
+    this.#pulse.blocked(beats, {
+      ...(named && { instanceId: named.id, workflow: named.workflow.name }),
+      ...(calling?.activity && { activity: calling.activity.name }),
+      isReleased,
+    })
+    return fault(calling, named, blockedFor)
+  }
+
+  async #look({ iid }: Called): Promise<InstanceRow | undefined> {
+    const [row] = await this.#inTime(this.#store.look([iid])).catch(() => [undefined])
+    return row
   }
 
   /** Sees to what hangs and to all the rest; answers what happened. */
@@ -188,12 +205,21 @@ export class LeaseWatch {
       await this.#store.endLease(runtime)
       return fault(undefined, undefined, blockedFor)
     }
-    const [row] = await this.#store.look([calling.iid])
-    const what = fault(calling, row, blockedFor)
-    if (row !== undefined) await this.#store.suspend([row.id], report(what))
+    const { first } = calling
+    const named = first ?? (await this.#store.look([calling.iid]))[0]
+    const what = fault(calling, named, blockedFor)
+    const isThere = first === undefined ? named !== undefined : await this.#record(runtime, first)
+    if (isThere) await this.#store.suspend([named!.id], report(what))
     await this.#shelve(runtime, calling)
     await this.#store.unregister(runtime)
-    return row === undefined ? what : `${what}; the instance is suspended`
+    return isThere ? `${what}; the instance is suspended` : what
+  }
+
+  /** Records an instance in its first turn, due at no time; whether that was done. */
+  async #record(runtime: number, { start }: FirstTurn): Promise<boolean> {
+    if (start === undefined) return false
+    const [verdict] = await this.#store.start([start], start.parent === null ? {} : { runtime })
+    return verdict === 'done'
   }
 
   /** An instance that is set aside keeps its tasks, which others could take up. */
@@ -213,7 +239,9 @@ export class LeaseWatch {
   }
 }
 
-function describe(calling: Called, row: InstanceRow | undefined): string {
+type Named = Pick<InstanceRow, 'id' | 'workflow'>
+
+function describe(calling: Called, row: Named | undefined): string {
   const instance =
     row === undefined
       ? `instance number ${calling.iid}`
@@ -223,11 +251,7 @@ function describe(calling: Called, row: InstanceRow | undefined): string {
     : `activity "${calling.activity.name}" of ${instance}`
 }
 
-function fault(
-  calling: Called | undefined,
-  row: InstanceRow | undefined,
-  blockedFor: string,
-): string {
+function fault(calling: Called | undefined, row: Named | undefined, blockedFor: string): string {
   return calling === undefined
     ? `the event loop is blocked for ${blockedFor}, by code outside workflows and activities, or by ` +
         'an activity after its first await'

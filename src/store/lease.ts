@@ -11,8 +11,11 @@
 //       statement is sent.
 //   L3. Whose code is called is written before the call and taken back after it. It is only read
 //       once the loop has stood still for as long as it may: nothing changes by then.
+//   L4. No store knows an instance in its first turn. So its id is written as well, and, where the
+//       process is to be ended, its start: or whoever starts it again would be blocked again.
 
-import type { Iid } from './instances.ts'
+import type { StartItem } from './commits.ts'
+import type { Iid, WorkflowName } from './instances.ts'
 import type { TaskKey } from './tasks.ts'
 
 /** How the lease of a runtime is looked after. Crosses to a thread. */
@@ -49,6 +52,25 @@ export interface Called {
   readonly iid: Iid
   /** The activity, or step; `undefined` while the code of the workflow itself is in turn. */
   readonly activity: CalledActivity | undefined
+  /** Of an instance in its first turn, which no store knows yet. See L4. */
+  readonly first?: FirstTurn | undefined
+}
+
+/** An instance in its first turn. */
+export interface FirstTurn {
+  readonly id: string
+  readonly workflow: WorkflowName
+  /** By which it can be recorded; `undefined` where that is not wanted, or it is too long. */
+  readonly start: StartItem | undefined
+}
+
+/** What blocked a loop, as the thread found out. */
+export interface Block {
+  readonly instanceId?: string
+  readonly workflow?: string
+  readonly activity?: string
+  /** Whether the lease was ended, so that others take over. */
+  readonly isReleased: boolean
 }
 
 /** An attempt of an activity: of a task, or one that could become one. */
@@ -69,9 +91,30 @@ const NAME_LENGTH = 6
 const EXECUTION = 7
 const COMMAND = 8
 const ATTEMPT = 9
-const NUMBERS_BYTES = 10 * Float64Array.BYTES_PER_ELEMENT
+const FIRST_LENGTH = 10
+const START_LENGTH = 11
+const BLOCK_LENGTH = 12
+const BLOCK_BEATS = 13
+const NUMBERS_BYTES = 14 * Float64Array.BYTES_PER_ELEMENT
 // Longer names are cut in reports.
 const NAME_BYTES = 200
+// Ids, names and versions fit, however long they may be.
+const FIRST_BYTES = 4_096
+const BLOCK_BYTES = 8_192
+const FIXED_BYTES = NUMBERS_BYTES + NAME_BYTES + FIRST_BYTES + BLOCK_BYTES
+// Longer starts are not recorded by the thread.
+const START_BYTES = 1 << 18
+
+/**
+ * People hear of a loop that stands still after this part of the time in which it is given up. Longer
+ * than what counts of a time in which the whole process stood still (W1 of the watch).
+ */
+export const WARNING_PART = 1 / 4
+
+/** Memory for a pulse, with room for starts where they are to be recorded. */
+export function pulseMemory(onHang: OnHang): SharedArrayBuffer {
+  return new SharedArrayBuffer(FIXED_BYTES + (onHang === 'kill' ? START_BYTES : 0))
+}
 
 /** What an event loop and the thread that watches it tell each other. See L1 to L3. */
 export class SharedPulse {
@@ -80,13 +123,19 @@ export class SharedPulse {
   // one that changes.
   readonly #numbers: Float64Array
   readonly #name: Buffer
+  readonly #first: Buffer
+  readonly #block: Buffer
+  readonly #start: Buffer
   // What stands in there: the same activity is often called again and again.
   #written = { activity: '', length: 0 }
 
-  constructor(memory = new SharedArrayBuffer(NUMBERS_BYTES + NAME_BYTES)) {
+  constructor(memory = pulseMemory('ignore')) {
     this.memory = memory
     this.#numbers = new Float64Array(memory, 0, NUMBERS_BYTES / Float64Array.BYTES_PER_ELEMENT)
     this.#name = Buffer.from(memory, NUMBERS_BYTES, NAME_BYTES)
+    this.#first = Buffer.from(memory, NUMBERS_BYTES + NAME_BYTES, FIRST_BYTES)
+    this.#block = Buffer.from(memory, FIXED_BYTES - BLOCK_BYTES, BLOCK_BYTES)
+    this.#start = Buffer.from(memory, FIXED_BYTES)
   }
 
   /** The loop lives. A process that is debugged may stand still for as long as somebody looks. */
@@ -127,9 +176,27 @@ export class SharedPulse {
     this.#numbers[CALLED_IID] = iid
   }
 
+  /** The code of a workflow is in its first turn. See L4. */
+  beginFirstTurn(
+    { iid, id, definition }: FirstCopy,
+    /** Asked for only where it is wanted. */
+    start: () => StartItem,
+  ): void {
+    const { name, version } = definition
+    this.#numbers[FIRST_LENGTH] = this.#first.write([id, name, version].join(SEPARATOR))
+    if (this.#start.length > 0) this.#writeStart(JSON.stringify(start()))
+    this.#numbers[CALLED_IID] = iid
+  }
+
+  #writeStart(text: string): void {
+    const fits = Buffer.byteLength(text) <= this.#start.length
+    this.#numbers[START_LENGTH] = fits ? this.#start.write(text) : 0
+  }
+
   /** Its turn has ended. */
   endTurn(): void {
     this.#numbers[CALLED_IID] = 0
+    this.#numbers[FIRST_LENGTH] = 0
   }
 
   /** Calls the code of an activity. Whose it is, is known until it returns, a promise at least. */
@@ -157,7 +224,31 @@ export class SharedPulse {
   /** Whose code is called now, if any. */
   get calling(): Called | undefined {
     const iid = this.#numbers[CALLED_IID]!
-    return iid === 0 ? undefined : { iid, activity: this.#activity() }
+    return iid === 0 ? undefined : { iid, activity: this.#activity(), first: this.#firstTurn() }
+  }
+
+  #firstTurn(): FirstTurn | undefined {
+    const length = this.#numbers[FIRST_LENGTH]!
+    if (length === 0) return undefined
+    const [id, name, version] = this.#first.toString('utf8', 0, length).split(SEPARATOR)
+    const startLength = this.#numbers[START_LENGTH]!
+    const start =
+      startLength === 0
+        ? undefined
+        : (JSON.parse(this.#start.toString('utf8', 0, startLength)) as StartItem)
+    return { id: id!, workflow: { name: name!, version: version! }, start }
+  }
+
+  /** The thread has found out what blocks the loop since its beat of this number. */
+  blocked(beats: number, block: Block): void {
+    this.#numbers[BLOCK_LENGTH] = this.#block.write(JSON.stringify(block))
+    this.#numbers[BLOCK_BEATS] = beats
+  }
+
+  /** What blocked the loop after its beat of this number, if the thread has found out. */
+  blockAfter(beats: number): Block | undefined {
+    if (this.#numbers[BLOCK_BEATS] !== beats) return undefined
+    return JSON.parse(this.#block.toString('utf8', 0, this.#numbers[BLOCK_LENGTH])) as Block
   }
 
   #activity(): CalledActivity | undefined {
@@ -171,6 +262,16 @@ export class SharedPulse {
     }
   }
 }
+
+/** What is to be known of a copy in its first turn. */
+interface FirstCopy {
+  readonly iid: Iid
+  readonly id: string
+  readonly definition: WorkflowName
+}
+
+// Texts of a store hold none (P6).
+const SEPARATOR = '\u0000'
 
 /** Milliseconds that only ever grow, the same in all threads of a process. */
 export function sharedMs(): number {

@@ -110,6 +110,10 @@ describe.each(STORES)('on %s', (_, kind) => {
         /activity "stall" of instance "stalls" of workflow "stalls" 1.0.0 blocks the event/
       expect(blocked.errors).toMatch(said)
       expect(blocked.errors).toContain('; other runtimes take over its work\n')
+      await until(() => blocked.errors.includes('; other runtimes take over its work instanceId='))
+      expect(blocked.errors).toMatch(
+        /was blocked for too long; .* instanceId="stalls" workflow="stalls" activity="stall" blockedMs=\d{4}\n/,
+      )
       expect(await blocked.close()).toEqual(ENDED)
     },
     LIMIT_MS,
@@ -166,6 +170,28 @@ describe.each(STORES)('on %s', (_, kind) => {
       expect(hung.errors.split('\n')).toHaveLength(3)
       expect(hung.did.filter((what) => what !== 'loop')).toEqual(['first'])
       expect(other.did).toEqual(['second'])
+    },
+    LIMIT_MS,
+  )
+
+  test(
+    'with kill, what loops in its first turn is suspended, and may be started again without harm',
+    async () => {
+      await using scene = openScene(kind())
+      await using hung = new StallingProcess(scene, { ...HANGS, starts: ['loopsAtOnce'] })
+
+      expect(await hung.ended).toEqual(KILLED)
+      const starts = ['loopsAtOnce', 'neighbour'] as const
+      await using next = new StallingProcess(scene, { ...HANGS, starts })
+      await endOf(scene, 'neighbour')
+
+      expect(next.did).toEqual(['first', 'second'])
+      await using client = connect(storeOf(scene.store), { log: silentLog })
+      const report = /^instance "loopsAtOnce" of workflow "loopsAtOnce" 1.0.0 blocks the event loop/
+      expect(await client.get('loopsAtOnce').info()).toMatchObject({
+        status: 'suspended',
+        error: { message: expect.stringMatching(report) },
+      })
     },
     LIMIT_MS,
   )

@@ -105,3 +105,20 @@ test('a store that looks after no lease is no trouble', async () => {
   expect(log.lines).toEqual([])
   expect(pulse.shared.beats).toBeGreaterThan(0)
 })
+
+test.each([
+  [false, 'the event loop was blocked'],
+  [true, 'the event loop was blocked for too long; other runtimes take over its work'],
+])('a loop that is back says what blocked it (given up: %j)', async (isReleased, message) => {
+  await using under = startedPulse()
+  const block = { instanceId: 'a', workflow: 'w', activity: 'x' }
+  under.there.blocked(under.there.beats, { ...block, isReleased })
+
+  for (const untilMs = sharedMs() + 30; sharedMs() < untilMs;);
+  await eventually(() => under.log.lines.length > 0)
+
+  expect(under.log.lines).toEqual([
+    { level: 'warn', message, data: { ...block, blockedMs: expect.any(Number) } },
+  ])
+  expect(under.log.lines[0]!.data['blockedMs']).toBeGreaterThanOrEqual(30)
+})

@@ -1,6 +1,13 @@
 import type Inspector from 'node:inspector'
 import type { Logger } from '../../base/log.ts'
-import { type LeaseKeeper, type OnHang, SharedPulse, sharedMs } from '../../store/lease.ts'
+import {
+  type LeaseKeeper,
+  type OnHang,
+  pulseMemory,
+  SharedPulse,
+  sharedMs,
+  WARNING_PART,
+} from '../../store/lease.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 
 const BEAT_MS = 1_000
@@ -23,21 +30,24 @@ export interface PulseSetup {
  */
 export class Pulse {
   /** To be told of every call of code that is not ours. */
-  readonly shared = new SharedPulse()
+  readonly shared: SharedPulse
   readonly #setup: PulseSetup
   #timer: NodeJS.Timeout | undefined
   #keeper: LeaseKeeper | undefined
+  #beatMs = Infinity
+  /** The loop was late, and what blocked it may still become known. */
+  #late: { readonly beats: number; readonly blockedMs: number; looks: number } | undefined
 
   constructor(setup: PulseSetup) {
     this.#setup = setup
+    this.shared = new SharedPulse(pulseMemory(setup.onHang))
   }
 
   /** Begins to beat, for a runtime that is registered. */
   start(store: WorkflowStore): void {
     const { log, leaseMs, giveUpMs, onHang } = this.#setup
-    const beat = (): void => this.shared.beat(isDebugged())
-    beat()
-    this.#timer = setInterval(beat, Math.min(BEAT_MS, giveUpMs / 10)).unref()
+    this.#beat()
+    this.#timer = setInterval(() => this.#beat(), Math.min(BEAT_MS, giveUpMs / 10)).unref()
     const { memory } = this.shared
     const onTrouble = (why: string, isLasting = false): void =>
       log[isLasting ? 'warn' : 'info'](
@@ -45,6 +55,33 @@ export class Pulse {
         'the lease is not renewed while the event loop is busy',
       )
     this.#keeper = store.keepLease?.({ memory, leaseMs, giveUpMs, onHang, onTrouble })
+  }
+
+  #beat(): void {
+    const nowMs = sharedMs()
+    const blockedMs = nowMs - this.#beatMs
+    this.#beatMs = nowMs
+    if (blockedMs >= this.#setup.giveUpMs * WARNING_PART) {
+      this.#late = { beats: this.shared.beats, blockedMs: Math.round(blockedMs), looks: 2 }
+    }
+    this.shared.beat(isDebugged())
+    if (this.#late !== undefined) this.#tellBlock(this.#late)
+  }
+
+  /** The loop is back: says what the thread could only write to stderr. */
+  #tellBlock(late: { readonly beats: number; readonly blockedMs: number; looks: number }): void {
+    const block = this.shared.blockAfter(late.beats)
+    // The thread may still be asking the store. It says nothing of a process that stood still as a whole.
+    if (block === undefined && --late.looks > 0) return
+    this.#late = undefined
+    if (block === undefined) return
+    const { isReleased, ...keys } = block
+    this.#setup.log.warn(
+      { ...keys, blockedMs: late.blockedMs },
+      isReleased
+        ? 'the event loop was blocked for too long; other runtimes take over its work'
+        : 'the event loop was blocked',
+    )
   }
 
   /** The lease was renewed by a call of the loop that began `agoMs` ago. */

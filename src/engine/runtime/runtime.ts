@@ -252,6 +252,7 @@ export class EngineRuntime implements LocalRuntime {
     // A renewal has the store notice, and its clock goes on.
     time.onStepBack = () => this.#lookout.ticker.wake()
     this.#starts = new Starts({
+      isKilled: setup.onHang === 'kill',
       store,
       clock,
       log,

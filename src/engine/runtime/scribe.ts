@@ -1,4 +1,4 @@
-import type { Next, TurnRow, Verdict } from '../../store/commits.ts'
+import type { Next, StartItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { WorkflowDefinition } from '../definitions.ts'
 import { taskFor } from './activities.ts'
 import type { ActivityWork } from './activity-work.ts'
@@ -7,6 +7,7 @@ import type { Committer } from './committer.ts'
 import type { Copy, TurnResult } from './copy.ts'
 import { unsettledStarts } from './outgoing.ts'
 import type { NewInstance } from './start-item.ts'
+import { startedEvent, turnRow } from './turn-row.ts'
 
 /** A turn that led to nothing. */
 export const NOTHING: TurnResult = { events: [], given: [], taken: [], dropped: [], effects: null }
@@ -45,6 +46,16 @@ export class Scribe {
   /** Whether something was sent along with the start of a copy. */
   wasSentMail(copy: Copy): boolean {
     return (this.#starts.get(copy)?.messages.length ?? 0) > 0
+  }
+
+  /** The start of an instance whose first turn has not ended. Nobody's, and due at no time. */
+  startOf(copy: Copy): StartItem {
+    const { iid, id, definition, parent } = copy
+    const { labels, messages } = this.#starts.get(copy)!
+    const workflow = this.#host.workflowNumber(definition)!
+    const turn = turnRow(copy, [startedEvent(copy)])!
+    const rest = { owned: false, wakeAt: null, end: null, effects: null }
+    return { iid, id, workflow, turn, parent, labels, messages, ...rest }
   }
 
   /** Writes a turn, and what becomes of the instance then. */

@@ -5,11 +5,12 @@
 //   An id that another transaction has locked keeps nobody waiting but its own start: the copy and its
 //   first turn are dropped, and the start is sent again as nobody's, apart from all others.
 
+import { Batcher } from '../../base/batcher.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { StartItem, Verdict } from '../../store/commits.ts'
 import type { News } from '../../store/hints.ts'
-import { type Iid, NO_VERSION } from '../../store/instances.ts'
+import { type Iid, type InstanceRow, NO_VERSION } from '../../store/instances.ts'
 import { bytesOfStart, MAX_CALL_BYTES } from '../../store/sizes.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
@@ -32,7 +33,7 @@ export interface Started {
 
 /** What starts are made with. */
 export interface StartsHost {
-  readonly store: Pick<WorkflowStore, 'start'>
+  readonly store: Pick<WorkflowStore, 'start' | 'find'>
   readonly clock: Clock
   readonly log: Logger
   readonly random: () => number
@@ -45,6 +46,8 @@ export interface StartsHost {
   /** How many more instances may be worked on. */
   freeInstances(): number
   isClosing(): boolean
+  /** Whether code that blocks the loop ends the process. */
+  readonly isKilled: boolean
   /** Something is due at this moment of store time and nobody owns it. */
   claimAt(at: number): void
   /** Tells other processes. */
@@ -57,10 +60,12 @@ export class Starts {
   /** Workflows that were found not to be registered here. */
   readonly #warned = new Set<string>()
   readonly #blocked: Blocked<StartItem, Verdict>
+  readonly #finds: Batcher<string, InstanceRow | undefined>
 
   constructor(host: StartsHost) {
     const { clock, log, random } = host
     this.#host = host
+    this.#finds = new Batcher((ids) => host.store.find(ids))
     this.#blocked = new Blocked(
       {
         clock,
@@ -102,11 +107,12 @@ export class Starts {
     const { committer, iids, numbers, conductor } = this.#host
     await committer.room()
     const iid = start.iid ?? (await iids.take())
+    const isSuspended = this.#host.isKilled && (await this.#isSuspended(start.id))
     if (this.#host.isClosing()) throw new StoreError('closed', 'start', 'the runtime is closing')
     const { definition, id, input, parent, delayMs } = start
     const isLater = start.iid !== undefined || delayMs > 0
     const hasCode = definition.run !== undefined && numbers.of(definition) !== undefined
-    const isElsewhere = !hasCode || this.#blocked.has(id)
+    const isElsewhere = !hasCode || this.#blocked.has(id) || isSuspended
     if (isLater || isElsewhere || this.#host.freeInstances() <= 0) {
       return this.#startUnowned(start, iid, signal)
     }
@@ -118,6 +124,14 @@ export class Starts {
       conductor.begin(copy, start)
     })
     return verdict === 'locked' ? this.#startUnowned(start, iid, signal, true) : { iid, verdict }
+  }
+
+  /**
+   * An instance takes its first turn before the store is asked whether its id is free. One that blocked
+   * the loop in it, and is started again by the next process, would end that one as well.
+   */
+  async #isSuspended(id: string): Promise<boolean> {
+    return (await this.#finds.call(id))?.status === 'suspended'
   }
 
   async #startUnowned(

@@ -1,6 +1,7 @@
 // One turn: apply what arrived, one thing at a time, and let the code run until it waits. Nothing
 // leaves the process here; the caller commits what came out, and then carries it out.
 
+import type { StartItem } from '../../store/commits.ts'
 import type { CommandEvent, Event, NoteEvent } from '../../store/history.ts'
 import type { SharedPulse } from '../../store/lease.ts'
 import type { Execution, Given } from '../replay/execution.ts'
@@ -28,12 +29,15 @@ export function* takeTurn(
   now: number,
   begin: Begin,
   pulse?: SharedPulse,
+  /** The start of a copy that is not recorded yet. */
+  start?: () => StartItem,
 ): Pausing<TurnResult> {
   const { run } = copy
   const turn = new TurnTaking(copy)
   const turnOfAnother = beginTurn(run)
   if (turnOfAnother !== undefined) yield turnOfAnother
-  pulse?.beginTurn(copy.iid)
+  if (copy.turn === 0 && start !== undefined) pulse?.beginFirstTurn(copy, start)
+  else pulse?.beginTurn(copy.iid)
   let arrivals: readonly Arrival[] = []
   try {
     copy.at = Math.max(now, copy.at)

@@ -42,7 +42,7 @@ export class Turns {
   }
 
   *take(copy: Copy): Pausing<void> {
-    const { time, values, pulse, call } = this.#host
+    const { time, values, pulse, call, scribe: writer } = this.#host
     copy.stop ??= calledOffBeforeItRan(copy)
     if (copy.stop !== undefined) return this.#stop(copy)
     if (copy.careful) {
@@ -52,7 +52,7 @@ export class Turns {
     }
     let result: TurnResult
     try {
-      result = yield* takeTurn(copy, time.now(), call, pulse)
+      result = yield* takeTurn(copy, time.now(), call, pulse, () => writer.startOf(copy))
     } catch (error) {
       yield this.#host.setAside(copy, error)
       return

@@ -71,6 +71,7 @@ const workflows = {
     await ctx.run(begin, 'loop')
     spin(Infinity)
   }),
+  loopsAtOnce: workflow('loopsAtOnce', async () => spin(Infinity)),
   loopsSoftly: workflow('loopsSoftly', async (_: null, ctx) => {
     await ctx.run(begin, 'loop')
     for (;;) await Promise.resolve()
