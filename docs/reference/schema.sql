@@ -201,6 +201,8 @@ create index workflows_retained on workflows (workflow) where (retention_ms is n
 
 create sequence clock_ahead as bigint cache 1;
 
+create sequence clock_kept as bigint cache 1;
+
 create sequence clock_seen as bigint cache 1;
 
 create sequence inbox_id_seq as bigint cache 1;
@@ -243,6 +245,9 @@ create function claim(p_runtime integer, p_workflows integer[], p_limit integer,
 
 create function claim_tasks(p_runtime integer, p_limit integer, p_most_sessions integer, p_session_idle_ms bigint, p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, OUT state text, OUT clock bigint, OUT iids bigint[], OUT executions integer[], OUT commands integer[], OUT next_due bigint)
   returns record;
+
+create function clock_after(p_kept bigint, p_wall bigint)
+  returns bigint;
 
 create function close_children(p_iids bigint[], p_executions integer[], p_commands integer[])
   returns void;

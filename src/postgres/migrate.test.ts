@@ -461,7 +461,7 @@ async function roleFor(database: TestSchema) {
   await database.query(
     `grant select, insert, update, delete on all tables in schema ${schema} to ${role}`,
   )
-  await database.query(`grant usage on all sequences in schema ${schema} to ${role}`)
+  await database.query(`grant usage, update on all sequences in schema ${schema} to ${role}`)
   const url = new URL(database.url)
   url.username = role
   const clients: Client[] = []

@@ -54,7 +54,7 @@ describe('the clock of the database', () => {
       `insert into runtimes (runtime, state, lease_until, registered_at, info)
       values (1, 1, now_ms() + 3000, now_ms(), 'dead')`,
     )
-    await eventually(() => database.query('select 1 from clock_seen where last_value > 0'))
+    await eventually(() => database.query('select 1 from clock_kept where last_value > 0'))
 
     await database.query(
       `create or replace function wall_ms() returns bigint language sql volatile as
@@ -66,6 +66,14 @@ describe('the clock of the database', () => {
     await eventually(() => database.query('select 1 from runtimes where runtime = 1 and state = 2'))
     expect(await short.result({ timeout: '20s' })).toBeLessThan(20_000)
     expect(await long.result({ timeout: '30s' })).toBeLessThan(30_000)
+
+    // Set right again, it goes on as well, and by no more than what has passed.
+    await database.query(
+      `create or replace function wall_ms() returns bigint language sql volatile as
+      'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint'`,
+    )
+    for (let n = 0; n < 3; n++)
+      expect(await holdfast.run(naps, 300, { timeout: '20s' })).toBeLessThan(15_000)
     expect(stoppedLoops(holdfast)).toEqual([])
     const [row] = await database.query<{ dead: number }>(
       'select count(*)::int as dead from runtimes where state = 2',

@@ -16,7 +16,7 @@ describe('the store clock', () => {
     expect(time.now()).toBe(2_000_000)
   })
 
-  test('never goes back, also when the store does', async () => {
+  test('never goes back, also when the store does by a moment', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     time.saw(1_000)
@@ -118,5 +118,28 @@ describe('the store clock', () => {
     time.saw(604_000 - 600_000)
 
     expect(told).toBe(1)
+  })
+
+  test('follows a clock that was set back, and does not stand still until it is made up for', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    time.saw(600_000)
+    await clock.advance(5_000)
+    expect(time.now()).toBe(605_000)
+
+    time.saw(5_000)
+    expect(time.now()).toBe(5_000)
+    await clock.advance(1_000)
+
+    expect(time.now()).toBe(6_000)
+  })
+
+  test('many small steps back do not add up to a clock that stands still', async () => {
+    const clock = virtualClock()
+    const time = new StoreClock(clock)
+    for (let n = 0; n < 10; n++) {
+      time.saw(100_000 - n * 900)
+      expect(time.now()).toBeLessThan(101_001 - n * 900)
+    }
   })
 })

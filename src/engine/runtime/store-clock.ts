@@ -13,6 +13,8 @@ const FRACTION_MS = 1
  * The store's time as this process estimates it between two answers.
  *
  *   K1. It only grows: a claim that was told "due" by the store must not find it "not yet due" here.
+ *       But where the store's clock was set back by more than a moment, it follows: otherwise it would
+ *       stand still for as long, and all that waits with it.
  *   K2. It lags behind the store's clock: an answer is on its way, and may have waited for a disk,
  *       since the store read its clock. Of several answers the one that took least says most; what a
  *       slower one says is less, not different. It leads only when a clock was set, by no more than
@@ -46,12 +48,13 @@ export class StoreClock {
     const estimate = this.#seenMs + agoMs
     const isBetter = storeMs >= estimate - agoMs * MOST_DRIFT
     const isDisproved = estimate > storeMs + FRACTION_MS + (nowMs - askedMs)
-    const isSet = this.#seenMs > 0 && estimate > storeMs + STEP_MS + (nowMs - askedMs)
+    const mostMs = storeMs + STEP_MS + (nowMs - askedMs)
+    const isSet = this.#seenMs > 0 && Math.max(estimate, this.#lastMs) > mostMs
     if (isBetter || isDisproved || agoMs > LONGEST_TRUST_MS) {
       this.#seenMs = storeMs
       this.#seenAtMs = nowMs
     }
-    this.#lastMs = Math.max(this.#lastMs, storeMs)
+    this.#lastMs = isSet ? storeMs : Math.max(this.#lastMs, storeMs)
     if (isSet) this.onStepBack?.()
   }
 }

@@ -497,6 +497,19 @@ alter table inbox add column early boolean not null default false;
 create index inbox_early on inbox (iid) where early and id % 1021 = 0;
 `,
   },
+  {
+    name: 'migrations/0014_clock_kept',
+    checksum: 'bc068f5db80dbf97',
+    worksWith: '0006',
+    sql: `-- What the store's clock goes by is one number, so that nobody sees half of a change.
+-- Works with 0006.
+
+-- What the server's clock showed when it was last noted, times a million, and by how much the store's
+-- clock was ahead of it then, in hundredths of a second. See clock_after(). It takes the place of
+-- clock_seen and clock_ahead, which earlier builds still need.
+create sequence clock_kept as bigint minvalue 0 start 0 cache 1;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -1408,6 +1421,40 @@ begin
   if v_passed_over then
     next_due := least(next_due, v_clock + 50);
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/clock_after',
+    checksum: 'ef33dda337161cae',
+    sql: `-- The store's clock when the server's shows p_wall, by what was noted last (see clock_kept): where it
+-- was then and nine tenths of what has passed since, or the server's where that is further. So it goes
+-- on where it was when the server's clock is set back, and more slowly until the two agree.
+--
+-- Leases are renewed, and the clock noted, every ten seconds and more often. If much more has passed by
+-- the server's clock, that was set forward, or nobody was here: then nothing has passed, but the store's
+-- clock is ahead by so much less. Rather seconds late than minutes early.
+--
+-- More than an hour it is never ahead: whoever waits for a date would be far too early, and for long.
+-- Then it is the server's.
+create or replace function clock_after(p_kept bigint, p_wall bigint)
+  returns bigint
+  language plpgsql
+  immutable
+as $$
+declare
+  v_seen bigint := p_kept / 1000000;
+  v_passed bigint := p_wall - v_seen;
+  v_clock bigint := v_seen + p_kept % 1000000 * 10;
+begin
+  if v_passed between 0 and 15000 then
+    v_clock := v_clock + v_passed - v_passed / 10;
+  end if;
+  if v_clock > p_wall + 3600000 then
+    return p_wall;
+  end if;
+  return greatest(v_clock, p_wall);
 end
 $$;
 `,
@@ -4187,14 +4234,13 @@ $$;
   },
   {
     name: 'procedures/keep_clock',
-    checksum: '3f0182cdc7cfe6a2',
-    sql: `-- Has the store's clock go on when the server's was set back: otherwise all that waits for a moment
--- would wait for so much longer, and nobody who is dead would be found. Called with each renewal of a
--- lease, so that a step is noticed within seconds; about as much time is lost.
+    checksum: 'f28ecd11e570df37',
+    sql: `-- Notes where the server's clock and the store's are, so that the store's goes on from there when the
+-- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. It changes nothing
+-- about the time: now_ms() says the same before and after it.
 --
--- What the store's clock is ahead by, it makes up for: it goes a tenth more slowly until the two agree,
--- and does not follow the server's when that jumps forward. A step of more than an hour is not ridden
--- out: whoever waits for a date would be far too early for long.
+-- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
+-- still in between would take what others noted meanwhile for a step back.
 --
 -- Its settings are those of its caller: each that a function sets costs something at every call.
 create or replace function keep_clock()
@@ -4203,30 +4249,18 @@ create or replace function keep_clock()
   volatile
 as $$
 declare
+  v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
   v_wall bigint := wall_ms();
-  v_passed bigint := v_wall - coalesce(pg_sequence_last_value('clock_seen'::regclass), 0);
-  v_ahead bigint;
 begin
   -- Somebody else has just been here, or is here now: nobody waits for that.
-  if v_passed between 0 and 1000 or not pg_try_advisory_xact_lock(lock_space(), -1) then
+  if v_wall - v_kept / 1000000 between 0 and 1000
+    or not pg_try_advisory_xact_lock(lock_space(), -1)
+  then
     return;
   end if;
-  v_passed := v_wall - coalesce(pg_sequence_last_value('clock_seen'::regclass), 0);
-  v_ahead := coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0);
-  perform setval('clock_seen', v_wall);
-  perform setval(
-    'clock_ahead',
-    case
-      when v_passed < -3600000 then v_ahead
-      -- Less is what a clock is adjusted by all the time.
-      when v_passed < -500 then v_ahead - v_passed
-      -- A jump, or nobody was here: what it is ahead by is made up for at once.
-      when v_passed > 60000 then greatest(v_ahead - v_passed, 0)
-      else greatest(v_ahead - greatest(v_passed, 0) / 10, 0)
-    end
-  )
-  where v_ahead > 0
-    or v_passed < 0;
+  v_kept := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
+  v_wall := wall_ms();
+  perform setval('clock_kept', v_wall * 1000000 + (clock_after(v_kept, v_wall) - v_wall + 9) / 10);
 end
 $$;
 `,
@@ -4705,18 +4739,26 @@ $$;
   },
   {
     name: 'procedures/now_ms',
-    checksum: '70cb60754dbe3517',
+    checksum: 'd78ff5ebd0b5f9c4',
     sql: `-- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
--- that was set back, see keep_clock(). Procedures read it once, into a variable: in a condition it would
--- be asked for every row. Tests replace it in their own schema.
+-- that was set back, see clock_after(). Procedures read it once, into a variable: in a condition it
+-- would be asked for every row. Tests replace it in their own schema.
 create or replace function now_ms()
   returns bigint
   language plpgsql
   volatile
   set search_path from current
 as $$
+declare
+  -- Before the server's clock: see keep_clock().
+  v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
+  v_wall bigint := wall_ms();
 begin
-  return wall_ms() + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0);
+  -- Nearly always: it is not ahead, and was not set back. Another call would cost more than all this.
+  if v_kept % 1000000 = 0 and v_wall >= v_kept / 1000000 then
+    return v_wall;
+  end if;
+  return clock_after(v_kept, v_wall);
 end
 $$;
 `,
@@ -5610,7 +5652,7 @@ $$;
   },
   {
     name: 'procedures/register',
-    checksum: 'b940cf0a752ccc5a',
+    checksum: '9f693fd4ec541b23',
     sql: `-- Takes in a new runtime.
 create or replace function register(
   p_lease_ms bigint,
@@ -5643,6 +5685,7 @@ begin
   where p_retentions is not null
     and w.workflow = g.workflow
     and w.retention_ms is distinct from g.retention_ms;
+  perform keep_clock();
   v_clock := now_ms();
   -- Who is not here is as dead as who is dead. Here, because each start adds a row.
   delete from runtimes as r
@@ -6276,16 +6319,16 @@ $$;
   },
   {
     name: 'procedures/server_since',
-    checksum: 'beb15335958253ab',
-    sql: `-- Since when the server has been there, by the store's clock. Tests that set the clock replace
--- it in their own schema.
+    checksum: '8a2e540a2ee79f24',
+    sql: `-- Since when the server has been there, by the store's clock as it was last noted: see clock_kept. Tests
+-- that set the clock replace it in their own schema.
 create or replace function server_since()
   returns bigint
   language sql
   stable
 as $$
   select floor(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint
-    + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0)
+    + coalesce(pg_sequence_last_value('clock_kept'::regclass), 0) % 1000000 * 10
 $$;
 `,
   },

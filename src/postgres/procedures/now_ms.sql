@@ -1,13 +1,21 @@
 -- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
--- that was set back, see keep_clock(). Procedures read it once, into a variable: in a condition it would
--- be asked for every row. Tests replace it in their own schema.
+-- that was set back, see clock_after(). Procedures read it once, into a variable: in a condition it
+-- would be asked for every row. Tests replace it in their own schema.
 create or replace function now_ms()
   returns bigint
   language plpgsql
   volatile
   set search_path from current
 as $$
+declare
+  -- Before the server's clock: see keep_clock().
+  v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
+  v_wall bigint := wall_ms();
 begin
-  return wall_ms() + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0);
+  -- Nearly always: it is not ahead, and was not set back. Another call would cost more than all this.
+  if v_kept % 1000000 = 0 and v_wall >= v_kept / 1000000 then
+    return v_wall;
+  end if;
+  return clock_after(v_kept, v_wall);
 end
 $$;

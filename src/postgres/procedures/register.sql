@@ -30,6 +30,7 @@ begin
   where p_retentions is not null
     and w.workflow = g.workflow
     and w.retention_ms is distinct from g.retention_ms;
+  perform keep_clock();
   v_clock := now_ms();
   -- Who is not here is as dead as who is dead. Here, because each start adds a row.
   delete from runtimes as r

@@ -1,10 +1,10 @@
--- Since when the server has been there, by the store's clock. Tests that set the clock replace
--- it in their own schema.
+-- Since when the server has been there, by the store's clock as it was last noted: see clock_kept. Tests
+-- that set the clock replace it in their own schema.
 create or replace function server_since()
   returns bigint
   language sql
   stable
 as $$
   select floor(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint
-    + coalesce(pg_sequence_last_value('clock_ahead'::regclass), 0)
+    + coalesce(pg_sequence_last_value('clock_kept'::regclass), 0) % 1000000 * 10
 $$;
