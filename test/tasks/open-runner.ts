@@ -66,7 +66,7 @@ export function openRunner(
         runner.lost('another runtime has taken over')
       },
       foundTasks() {},
-      tasksAt: (at) => due.push(at),
+      tasksIn: (ms) => due.push(ms),
       becoming: () => [],
       beatsOver: () => undefined,
       carefulOver: () => {

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 
 import { memoryLog } from '../../../test/support/workers.ts'
 import { virtualClock } from '../../base/virtual-clock.ts'
+import { Alarms } from './alarms.ts'
 import { Claimer, type ClaimHost } from './claimer.ts'
+import { StoreClock } from './store-clock.ts'
 
 /** A claimer whose runtime owns nothing, on a store that says when it was asked what is owned. */
 function scene() {
@@ -35,7 +37,7 @@ function scene() {
     sawTime() {},
     async onDead() {},
     async takeOn() {},
-    claimAt() {},
+    claimIn() {},
   } as unknown as ClaimHost)
   /** As the ticks of a runtime do. */
   const beats = async (seconds: number): Promise<void> => {
@@ -88,4 +90,39 @@ test('claims go on where what is owned cannot be read', async () => {
   expect(log.at('warn').join()).toContain('could not read which instances are owned')
   expect(log.at('error')).toEqual([])
   await worker.stop()
+})
+
+test('what is due later by a clock that was set back is not asked for again and again', async () => {
+  const clock = virtualClock()
+  const time = new StoreClock(clock)
+  const alarms = new Alarms(clock, time)
+  // Set back by less than a step, or by an answer that nobody has heard yet: here it seems to be due.
+  time.saw(10_000)
+  let claims = 0
+  const store = {
+    async claim() {
+      claims++
+      return { state: 'ok', clock: 9_500, claims: [], passed: [], nextDue: 9_700 }
+    },
+  }
+  const due = { ring: () => claimer.wake() }
+  const claimer: Claimer = new Claimer({
+    store,
+    clock,
+    log: memoryLog(),
+    runtimeNumber: () => 1,
+    workflowNumbers: () => [1],
+    freeInstances: () => 10,
+    sawTime: (ms: number, askedMs: number) => time.saw(ms, askedMs),
+    claimIn: (ms: number) => alarms.set(due, time.now() + ms),
+  } as unknown as ClaimHost)
+  const worker = claimer.work()
+
+  claimer.wake()
+  await clock.advance(1_000)
+
+  expect(claims).toBeGreaterThan(1)
+  expect(claims).toBeLessThan(10)
+  await worker.stop()
+  alarms.clear()
 })

@@ -11,6 +11,8 @@ import { worker, type Worker } from '../../workers/worker.ts'
 const MOST_AT_ONCE = 64
 // What is due and cannot be had, because somebody has it locked, is tried for so often at the most.
 const IN_VAIN_MS = 1_000
+// So long it waits for what is due next at the least, whatever the clocks say.
+const SHORTEST_WAIT_MS = 10
 const MAX_HINTED = 10_000
 // What is owned is compared with the store at the next beat after something was in doubt, then after
 // so long, and after twice as long each time. It reads all unfinished instances: see owned.sql.
@@ -37,8 +39,8 @@ export interface ClaimHost {
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
   /** These are for others, which have the version that they were given. */
   passOn(iids: readonly Iid[]): void
-  /** Something is to be claimed at a moment of store time. */
-  claimAt(at: number): void
+  /** Something is to be claimed after that time. */
+  claimIn(ms: number): void
 }
 
 /** Takes ownership of instances that are due, and finds those it owns without knowing. */
@@ -137,7 +139,7 @@ export class Claimer {
     }
     const { passed } = answer
     if (passed.length > 0) host.passOn(passed)
-    this.#waitFor(answer.nextDue, answer.clock)
+    if (answer.nextDue !== null) this.#waitFor(answer.nextDue - answer.clock)
     if (answer.claims.length === 0) return passed.length > 0 ? proceed() : idle()
     await host.takeOn(runtime, answer.claims)
     return answer.claims.length + passed.length === limit ? proceed() : idle()
@@ -173,7 +175,11 @@ export class Claimer {
     this.#comparesEveryMs = Math.min(nextMs, LATEST_COMPARISON_MS)
   }
 
-  #waitFor(nextDue: number | null, storeMs: number): void {
-    if (nextDue !== null) this.#host.claimAt(nextDue > storeMs ? nextDue : storeMs + IN_VAIN_MS)
+  /**
+   * By the process's own clock: when the store's was set back, it may take what is not due yet for due,
+   * and would ask again and again.
+   */
+  #waitFor(dueInMs: number): void {
+    this.#host.claimIn(dueInMs > 0 ? Math.max(dueInMs, SHORTEST_WAIT_MS) : IN_VAIN_MS)
   }
 }

@@ -75,6 +75,7 @@ export class Lookout {
     }
     this.claimer = new Claimer({
       ...shared,
+      claimIn: (ms) => this.claimAt(time.now() + ms),
       held: () => ownership.held(),
       dropLost: (held, owned) => ownership.dropLost(held, owned),
       takeOn: (runtime, claims) => {

@@ -57,14 +57,16 @@ describe('the runner of tasks', () => {
     expect(runner.interest?.activities ?? []).toEqual([])
   })
 
-  test('the next due time is noted', async () => {
+  test('what is due next is waited for, and never for less than a moment', async () => {
     await using opened = openRunner()
     const { store, due, give } = opened
     store.nextDue = 77
+    await give()
+    store.nextDue = 1
 
     await give()
 
-    expect(due).toEqual([77])
+    expect(due).toEqual([77, 10])
   })
 
   test('a claim that failed is tried again', async () => {

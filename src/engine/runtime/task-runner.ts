@@ -35,6 +35,8 @@ import { isInTheWay, TaskCall } from './task-call.ts'
 import { TaskResults } from './task-results.ts'
 
 const MOST_AT_ONCE = 64
+// So long it waits for what is due next at the least, whatever the clocks say.
+const SHORTEST_WAIT_MS = 10
 const NOT_WANTED = 'its result is not wanted any more'
 // A task that kills who runs it waits until its instance is resumed; this only bounds forgetting.
 const POISON_PAUSE_MS = 3_600_000
@@ -60,8 +62,8 @@ export interface TaskHost extends AttemptHost {
   /** An answer carried the store's time; it was asked for at `askedMs` of the process's clock. */
   sawTime(ms: number, askedMs: number): void
   onDead(runtime: number): Promise<void>
-  /** Wakes this at a moment of store time. */
-  tasksAt(at: number): void
+  /** Wakes this after that time. */
+  tasksIn(ms: number): void
   /** So many were handed out at once. */
   foundTasks(count: number): void
   /** What was in the way of others is over: instances and tasks may be had that could not before. */
@@ -321,7 +323,9 @@ export class TaskRunner {
     }
     host.foundTasks(answer.tasks.length)
     for (const task of answer.tasks) this.#begin(runtime, task)
-    if (answer.nextDue !== null) host.tasksAt(answer.nextDue)
+    // Not at that time of the store, whose clock may have been set back: see Claimer.
+    if (answer.nextDue !== null)
+      host.tasksIn(Math.max(answer.nextDue - answer.clock, SHORTEST_WAIT_MS))
     return answer.tasks.length
   }
 

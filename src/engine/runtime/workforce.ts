@@ -121,7 +121,7 @@ export class Workforce {
         mayStart: () => host.mayStart(),
         sawTime: (ms, askedMs) => time.saw(ms, askedMs),
         onDead: (runtime) => host.onDead(runtime),
-        tasksAt: (at) => this.tasksAt(at),
+        tasksIn: (ms) => this.tasksAt(time.now() + ms),
         foundTasks: (count) => host.foundTasks(count),
         becoming: () => this.#beats.becoming(),
         beatsOver: (call, isFollowed) => this.#beats.over(call, isFollowed),
