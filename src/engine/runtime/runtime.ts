@@ -250,7 +250,7 @@ export class EngineRuntime implements LocalRuntime {
       isClosing,
     })
     // A renewal has the store notice, and its clock goes on.
-    time.onStepBack = () => this.#lookout.ticker.wake()
+    time.onStepBack = () => this.#lookout.ticker.renew()
     this.#starts = new Starts({
       isKilled: setup.onHang === 'kill',
       store,

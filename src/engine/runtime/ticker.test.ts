@@ -155,3 +155,25 @@ test('ticks that come early renew nothing', async () => {
   for (let n = 0; n < 10; n++) await ticker.ask()
   expect(renewals).toBe(1)
 })
+
+test('a step of the clock has the lease renewed at once, and once', async () => {
+  const clock = virtualClock()
+  let renewals = 0
+  let fails = true
+  const store = {
+    async renewLease() {
+      renewals++
+      if (fails) throw new Error('no connection')
+      return { state: 'ok', clock: 0 }
+    },
+    tick: async () => ({ ...NOTHING_TO_DO, undelivered: { late: 0, early: 0 } }),
+  }
+  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), store } as unknown as TickHost)
+
+  ticker.renew()
+  await expect(ticker.ask()).rejects.toThrow('no connection')
+  fails = false
+  for (let n = 0; n < 10; n++) await ticker.ask()
+
+  expect(renewals).toBe(2)
+})

@@ -70,6 +70,7 @@ export class Ticker {
   /** What the calendar showed then. */
   #renewedDateMs: number
   readonly #everyMs: number
+  #mustRenew = false
   #undelivered: Undelivered = { late: 0, early: 0 }
 
   constructor(host: TickHost) {
@@ -87,6 +88,12 @@ export class Ticker {
   /** Ticks now instead of at the next beat. */
   wake(): void {
     this.#wake.notifyOne()
+  }
+
+  /** Renews the lease now, however short ago that was done: the store notes its clock with it. */
+  renew(): void {
+    this.#mustRenew = true
+    this.wake()
   }
 
   /** The lease was taken or renewed by a call that began at `ms` of the process's clock. */
@@ -143,7 +150,8 @@ export class Ticker {
   /** Renews the lease if it is time to, takes up what there is to do, and answers what that is. */
   async ask(): Promise<Due> {
     const host = this.#host
-    const renews = host.clock.now() - this.#renewedMs >= this.#everyMs / 2 || !this.#holds()
+    const isTime = host.clock.now() - this.#renewedMs >= this.#everyMs / 2
+    const renews = isTime || this.#mustRenew || !this.#holds()
     // By itself, and first: whatever becomes of the rest, the lease is renewed.
     if (renews && !(await this.#renew())) return EVERYTHING
     const begunMs = host.clock.now()
@@ -184,6 +192,7 @@ export class Ticker {
     const begunMs = host.clock.now()
     const runtime = host.runtimeNumber()
     const { state, clock } = await host.store.renewLease(runtime, host.leaseMs)
+    this.#mustRenew = false
     host.sawTime(clock, begunMs)
     if (state === 'dead') {
       await host.onDead(runtime)
