@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts'
 import { silentLog } from '../../base/log.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
-import { Life } from './life.ts'
+import { Life, type LifeHost } from './life.ts'
 
 /** A life over a store that gives out the numbers 1, 2, 3; what happens to it is written down. */
 function alife() {
@@ -94,4 +94,25 @@ test('another server is named from then on, and what it lacks is told', async ()
   expect([...lost]).toEqual([7])
   expect(life.identity).toEqual({ runtime: 1, server: 'b' })
   expect(did).toEqual(['registered 1', 'server changed'])
+})
+
+test('its lease counts from when it was asked for, by the calendar as well', async () => {
+  const clock = systemClock()
+  let dateMs = 1_000
+  const registered = vi.fn<LifeHost['registered']>()
+  const life = new Life({
+    clock: { ...clock, now: () => 5, date: () => new Date(dateMs) },
+    store: {
+      async register() {
+        // The machine is suspended while the answer is on its way.
+        dateMs += 600_000
+        return { runtime: 1, server: 'a', clock: 0, workflows: [] }
+      },
+    },
+    registered,
+  } as unknown as LifeHost)
+
+  await life.register()
+
+  expect(registered.mock.calls[0]!.slice(1)).toEqual([5, 1_000])
 })

@@ -21,8 +21,8 @@ export interface LifeHost {
   readonly clock: Clock
   readonly log: Logger
   readonly registration: Registration
-  /** It is known under a new number; it was asked for at this time of the clock. */
-  registered(registered: Registered, askedMs: number): void
+  /** It is known under a new number; it was asked for at this time of the clock, and of the calendar. */
+  registered(registered: Registered, askedMs: number, askedDateMs: number): void
   /** What it had is another runtime's. */
   takenOver(): void
   /** What it had, the store may not have any more. */
@@ -64,9 +64,10 @@ export class Life {
   async register(): Promise<void> {
     const { store, clock, registration } = this.#host
     const askedMs = clock.now()
+    const askedDateMs = clock.date().getTime()
     const registered = await store.register(registration)
     this.#identity = { runtime: registered.runtime, server: registered.server }
-    this.#host.registered(registered, askedMs)
+    this.#host.registered(registered, askedMs, askedDateMs)
   }
 
   /**

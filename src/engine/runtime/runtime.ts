@@ -435,9 +435,9 @@ export class EngineRuntime implements LocalRuntime {
         info,
         serves: { ...tasks.served, activities: registry.activityNames },
       },
-      registered: (registered, askedMs) => {
+      registered: (registered, askedMs, askedDateMs) => {
         this.#time.saw(registered.clock, askedMs)
-        this.#lookout.ticker.renewedAt(askedMs)
+        this.#lookout.ticker.renewedAt(askedMs, askedDateMs)
         this.#pulse.shared.runtime = registered.runtime
         this.#numbers.learn(registry, registered.workflows)
       },

@@ -18,11 +18,11 @@ test('the answer to a tick from before a freeze lets nothing start', async () =>
   let mayStart = false
   const waiting = ticker.leaseHolds()!.then(() => (mayStart = true))
 
-  ticker.renewedAt(10)
+  ticker.renewedAt(10, clock.date().getTime() - clock.now() + 10)
   await clock.advance(1)
   expect(mayStart).toBe(false)
 
-  ticker.renewedAt(clock.now())
+  ticker.renewedAt(clock.now(), clock.date().getTime())
   await waiting
   expect(ticker.leaseHolds()).toBeUndefined()
 })
@@ -56,7 +56,7 @@ test.each([
   const waiting = ticker.leaseHolds()!.then(() => (mayStart = true))
   await clock.advance(1)
   expect(mayStart).toBe(false)
-  ticker.renewedAt(clock.now())
+  ticker.renewedAt(clock.now(), dated.date().getTime())
   await waiting
 
   expect(ticker.leaseHolds()).toBeUndefined()
@@ -176,4 +176,31 @@ test('a step of the clock has the lease renewed at once, and once', async () => 
   for (let n = 0; n < 10; n++) await ticker.ask()
 
   expect(renewals).toBe(2)
+})
+
+test('a lease does not hold by an answer that came before the machine was suspended', async () => {
+  const clock = virtualClock()
+  let aheadMs = 0
+  const dated = { ...clock, date: () => new Date(clock.date().getTime() + aheadMs) }
+  let lapses = 0
+  const suspended = [600_000, 0]
+  const store = {
+    async renewLease() {
+      // Neither the process's clock nor that of the thread sees it.
+      aheadMs += suspended.shift()!
+      return { state: 'ok', clock: 0 }
+    },
+    tick: async () => ({ ...NOTHING_TO_DO, undelivered: { late: 0, early: 0 } }),
+  }
+  const host = { ...idleHost(), ...hostOn(dated), store, onLapse: async () => void lapses++ }
+  const ticker = new Ticker(host as unknown as TickHost)
+  await clock.advance(1_000)
+
+  await ticker.ask()
+  expect(ticker.leaseHolds()).toBeDefined()
+  expect(lapses).toBe(1)
+
+  await ticker.ask()
+  expect(ticker.leaseHolds()).toBeUndefined()
+  expect(lapses).toBe(2)
 })

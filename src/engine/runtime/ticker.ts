@@ -96,11 +96,15 @@ export class Ticker {
     this.wake()
   }
 
-  /** The lease was taken or renewed by a call that began at `ms` of the process's clock. */
-  renewedAt(ms: number): void {
+  /**
+   * The lease was taken or renewed by a call that began at `ms` of the process's clock, when the
+   * calendar showed `dateMs`. It is not reckoned from what it shows now: the machine may have been
+   * suspended while the answer was on its way.
+   */
+  renewedAt(ms: number, dateMs: number): void {
     const { clock, pulse } = this.#host
     this.#renewedMs = ms
-    this.#renewedDateMs = clock.date().getTime() - (clock.now() - ms)
+    this.#renewedDateMs = dateMs
     pulse.renewed(clock.now() - ms)
     this.#renewed.notifyAll()
   }
@@ -129,10 +133,11 @@ export class Ticker {
   }
 
   async #untilItHolds(): Promise<void> {
-    this.wake()
     // The answer to a tick from before the process was frozen renews nothing.
-    do await this.#renewed.wait()
-    while (!this.#holds())
+    do {
+      this.wake()
+      await this.#renewed.wait()
+    } while (!this.#holds())
   }
 
   work(): Worker {
@@ -190,6 +195,7 @@ export class Ticker {
   async #renew(): Promise<boolean> {
     const host = this.#host
     const begunMs = host.clock.now()
+    const begunDateMs = host.clock.date().getTime()
     const runtime = host.runtimeNumber()
     const { state, clock } = await host.store.renewLease(runtime, host.leaseMs)
     this.#mustRenew = false
@@ -200,7 +206,7 @@ export class Ticker {
     }
     // Others may have set instances aside and taken them over while this process stood still.
     if (!this.#holds()) await host.onLapse()
-    this.renewedAt(begunMs)
+    this.renewedAt(begunMs, begunDateMs)
     return true
   }
 
