@@ -6,7 +6,7 @@ import {
   channel,
   workflow,
 } from '../../src/index.ts'
-import { deferred, describeOnStores, openSpace } from '../support/engine.ts'
+import { deferred, describeOnStores, eventually, openSpace } from '../support/engine.ts'
 
 // Its tick comes three times a second: whatever hint is lost, it is noticed soon.
 const QUICK = { lease: '1s' } as const
@@ -30,6 +30,29 @@ describeOnStores('tasks', (kind) => {
     await space.open(shout, { tags: ['loud'], ...QUICK })
 
     expect(await started.result({ timeout: '8s' })).toEqual(['HELLO', 'loud'])
+  })
+
+  test('a tag that no live runtime serves is warned of, once', async () => {
+    await using space = await openSpace(kind)
+    const quiet = await space.open(shouting, QUICK)
+    await quiet.start(shouting, 'hello', { id: 'a' })
+    await quiet.start(shouting, 'hello', { id: 'b' })
+
+    await eventually(() => space.log.at('warn').length > 0)
+
+    expect(space.log.lines.filter(({ level }) => level === 'warn')).toEqual([
+      {
+        level: 'warn',
+        message: 'no live runtime serves this tag; the activity waits for a runtime that does',
+        data: {
+          instanceId: 'a',
+          workflow: 'shouting',
+          execution: 1,
+          activity: 'shout',
+          tag: 'loud',
+        },
+      },
+    ])
   })
 
   test('a runtime without activities leaves them all to others, and keeps its steps', async () => {

@@ -1,18 +1,16 @@
 // Carries out what turns asked for, once they are recorded, and rings when it is time.
 
-import type { Logger } from '../../base/log.ts'
 import type { CommandEvent, Given } from '../replay/execution.ts'
 import { TimeoutError } from '../../base/errors.ts'
 import { instanceKeys } from '../log-keys.ts'
 import type { Values } from '../values.ts'
 import { type Activities, LocalCall } from './activities.ts'
 import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
-import type { Alarms } from './alarms.ts'
 import type { Arrival, Copy } from './copy.ts'
 import { cleanUpUntil } from './next-at-rest.ts'
 import type { Outgoing } from './outgoing.ts'
-import type { StoreClock } from './store-clock.ts'
 import { firesAt } from './take-turn.ts'
+import { type UnservedHost, UnservedTags } from './unserved-tags.ts'
 
 // A shorter delay is not worth a commit: after a crash the attempt is made at once.
 const RECORDED_DELAY_MS = 1_000
@@ -23,10 +21,7 @@ const deadlineAlarm = (command: number): number => -10 - 2 * command
 const startAlarm = (command: number): number => -11 - 2 * command
 
 /** What the carrier works with. */
-export interface CarrierHost {
-  readonly time: StoreClock
-  readonly alarms: Alarms
-  readonly log: Logger
+export interface CarrierHost extends UnservedHost {
   readonly values: Values
   /** Runs activities and steps. */
   activities(): Activities
@@ -52,9 +47,11 @@ export interface CarrierHost {
 export class Carrier {
   readonly #host: CarrierHost
   readonly #unknown = new Set<string>()
+  readonly #unserved: UnservedTags
 
   constructor(host: CarrierHost) {
     this.#host = host
+    this.#unserved = new UnservedTags(host)
   }
 
   /** Activities that were called and whose code is not here. */
@@ -83,6 +80,9 @@ export class Carrier {
     this.#watchLimits(copy, command, activity)
     if (activity.step === undefined && activity.definition === undefined) {
       this.#warnUnknown(copy, activity.name)
+    }
+    if (event.type === 'activity' && !this.#host.serves(event.tag)) {
+      this.#unserved.watch(copy, event)
     }
     if (copy.tasks?.has(command)) return
     const retryAt = copy.attempts.get(command)?.retryAt ?? 0

@@ -52,7 +52,7 @@ export interface ConductorSetup extends ContinueHost, OthersHost, DeparturesHost
   readonly log: Logger
   readonly committer: Committer
   readonly context: ContextHost
-  readonly store: Pick<WorkflowStore, 'history'>
+  readonly store: Pick<WorkflowStore, 'history' | 'whereabouts'>
   /** Whether a forgotten `await` fails the workflow. */
   readonly failsForgotten: boolean
   /** Runs what turns asked for. */
