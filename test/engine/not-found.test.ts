@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 
 import {
   ConflictError,
@@ -8,6 +8,7 @@ import {
   request,
   stateKey,
   workflow,
+  type WorkflowContext,
 } from '../../src/index.ts'
 import { deferred, describeOnStores, openSpace } from '../support/engine.ts'
 import { eventsOf } from '../support/histories.ts'
@@ -87,6 +88,7 @@ describeOnStores('what cannot be done', (kind) => {
     )
     const runtime = await space.open(wrong)
 
+    expectTypeOf<Parameters<WorkflowContext['step']>[2] & {}>().not.toHaveProperty(option)
     await expect(runtime.run(wrong, undefined)).rejects.toThrow(
       `workflow "wrong" failed: ctx.step "mail": ${option} is not an option of a step, which always runs in the process of its workflow; define an activity to run it elsewhere: ctx.run(activity, input, { ${option} })`,
     )

@@ -105,11 +105,14 @@ export interface WorkflowContext<In = never> {
     definition: D,
     ...args: Args<InputOf<D>, D extends AnyActivity ? ActivityOptions : ChildOptions>
   ): D extends AnyActivity ? DurablePromise<OutputOf<D>> : Child<OutputOf<D>>
-  /** Runs code with a side effect where it stands, and records its result, as of an activity. */
+  /**
+   * Runs code with a side effect where it stands, and records its result, as of an activity. It always
+   * runs in the process of its workflow, so `tag` and `session` are no options of it.
+   */
   step<T>(
     name: string,
     run: (ctx: ActivityContext) => T | Promise<T>,
-    options?: ActivityOptions,
+    options?: Omit<ActivityOptions, 'tag' | 'session'>,
   ): DurablePromise<T>
   /** Starts an instance that goes its own way; waits until it is started, not for its result. */
   start<I, O>(
