@@ -73,8 +73,23 @@ function takeMessage(copy: Copy, row: InboxRow): void {
   const mail: Mail = { inboxId, channel, value: payload ?? undefined, replyTo, parked }
   if (payload === null) (copy.unread ??= new Map()).set(inboxId, mail)
   const waiting = copy.mailbox.get(channel)
-  if (waiting === undefined) copy.mailbox.set(channel, [mail])
-  else waiting.push(mail)
+  if (waiting === undefined) return void copy.mailbox.set(channel, [mail])
+  const place = placeOf(mail, waiting)
+  if (place === waiting.length) waiting.push(mail)
+  else waiting.splice(place, 0, mail)
+}
+
+/**
+ * Where a message is put among those of its channel. The last number need not be the last to be seen,
+ * and a store reads the lowest numbers first: so one that is not read yet comes after all lower ones.
+ */
+function placeOf({ inboxId }: Mail, waiting: readonly Mail[]): number {
+  let place = waiting.length
+  for (; place > 0; place--) {
+    const before = waiting[place - 1]!
+    if (before.value !== undefined || before.inboxId < inboxId) break
+  }
+  return place
 }
 
 function takeRow(copy: Copy, row: InboxRow, payload: string, tasks: ReadonlySet<number>): void {
