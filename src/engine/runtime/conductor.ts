@@ -29,7 +29,7 @@ import { Endings } from './endings.ts'
 import { ForgottenCalls } from './forgotten-calls.ts'
 import { instanceKeys } from '../log-keys.ts'
 import { logEnd, logSuspended } from './log-end.ts'
-import { awaitsUnread, hasNews } from './next-at-rest.ts'
+import { hasNews } from './next-at-rest.ts'
 import type { Outgoing } from './outgoing.ts'
 import { CAREFUL_DEATHS, MOST_DEATHS, PoisonError } from './poison.ts'
 import { readCopy, takeInbox } from './read-copy.ts'
@@ -42,6 +42,7 @@ import type { StoreClock } from './store-clock.ts'
 import { type OthersHost, tellOthers } from './tell-others.ts'
 import { Turner } from './turner.ts'
 import { Turns } from './turns.ts'
+import { awaitsMail, awaitsUnread, hasArrivals } from './unread.ts'
 
 /** What the conductor works with. */
 export interface ConductorSetup extends ContinueHost, OthersHost, DeparturesHost {
@@ -200,6 +201,7 @@ export class Conductor {
   /** What waits in its inbox arrives; an instance whose inbox cannot be read is set aside. */
   #receive(copy: Copy, { inbox, tasks }: Pick<Loaded, 'inbox' | 'tasks'>): void {
     try {
+      copy.mailDue = false
       takeInbox(copy, inbox, tasks)
       if (hasNews(copy)) this.turner.enqueue(copy)
     } catch (error) {
@@ -234,7 +236,8 @@ export class Conductor {
   /** Whether no copy runs, waits for a turn, or is being committed. */
   isQuiet(): boolean {
     for (const copy of this.copies) {
-      if (copy.state !== 'resting' || copy.running.size > 0 || hasNews(copy)) return false
+      if (copy.state !== 'resting' || copy.running.size > 0) return false
+      if (hasNews(copy) || awaitsMail(copy)) return false
     }
     return true
   }
@@ -254,7 +257,8 @@ export class Conductor {
   arrive(copy: Copy, arrivals: readonly Arrival[]): void {
     if (copy.state === 'gone' || arrivals.length === 0) return
     for (const arrival of arrivals) copy.arrivals.push(arrival)
-    this.turner.enqueue(copy)
+    // What is put off is taken up when the messages before it are read.
+    if (hasArrivals(copy)) this.turner.enqueue(copy)
   }
 
   /** An attempt failed; another one follows after `delayMs`. */
@@ -321,9 +325,10 @@ export class Conductor {
       case 'release':
         return this.#released(copy, next.wakeAt)
       case 'keep':
+        if (isNew) copy.mailDue = this.#mayHaveMail(copy)
         for (const given of result.given) this.#carrier.carryOut(copy, given)
         this.#carrier.watchCleanUp(copy)
-        if ((isNew && this.#mayHaveMail(copy)) || awaitsUnread(copy)) this.#setup.look([copy.iid])
+        if ((isNew && copy.mailDue) || awaitsUnread(copy)) this.#setup.look([copy.iid])
         if (this.#scribe.tasks(copy)) return
         if (hasNews(copy)) this.turner.enqueue(copy)
         else this.resting.releaseIfAtRest(copy)

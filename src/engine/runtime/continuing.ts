@@ -73,6 +73,7 @@ export function nextCopy(
     epoch,
     mailbox,
     unread,
+    mailDue: true,
     known,
     stop,
     // Results were for the last execution; a cancellation is for the instance.

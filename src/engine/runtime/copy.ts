@@ -20,6 +20,8 @@ export interface Arrival {
   readonly inboxId?: number
   /** The result of somebody else: the task of its command is still there. */
   readonly besideTask?: boolean
+  /** Of a timer that was put off: the last message that comes before it. See `isPutOff`. */
+  readonly behind?: number
 }
 
 /** A message in the inbox of an instance. */
@@ -77,6 +79,8 @@ export interface Copy {
   readonly mailbox: Map<string, Mail[]>
   /** Those of them whose values are not read yet, by the number of their row. */
   unread: Map<number, Mail> | undefined
+  /** Whether its inbox has to be read for the first time since this execution began. */
+  mailDue: boolean
   /** Inbox rows that are known here, so that reading them again brings nothing twice. */
   readonly known: KnownRows
   /** That something was sent to it before its start was recorded. */
@@ -207,6 +211,7 @@ export function newCopy({
     arrivals: [],
     mailbox: new Map(),
     unread: undefined,
+    mailDue: false,
     known: new KnownRows(),
     hasMail: false,
     held: [],

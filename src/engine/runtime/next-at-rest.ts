@@ -3,6 +3,7 @@ import type { CommandEvent } from '../../store/history.ts'
 import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
 import { childrenLeft, type Copy, waitsForMail } from './copy.ts'
 import { firesAt } from './take-turn.ts'
+import { awaitsUnread, hasArrivals } from './unread.ts'
 
 /** An instance that will not wake before this is released; its copy is kept for a while. */
 export const REST_MS = 5_000
@@ -21,9 +22,12 @@ export interface Circumstances {
  * comes soon, and released until it wakes otherwise. One that waits for mail is kept for a while.
  */
 export function nextAtRest(copy: Copy, { now, closing, impatient }: Circumstances): Next {
-  if (copy.arrivals.length > 0 || copy.stop !== undefined) return { kind: 'keep' }
+  if (hasArrivals(copy) || copy.stop !== undefined) return { kind: 'keep' }
   // What is parked wakes nobody: whoever takes it over has to look.
-  if (awaitsUnread(copy)) return closing ? { kind: 'release', wakeAt: 0 } : { kind: 'keep' }
+  if (awaitsUnread(copy)) {
+    const leaves = closing && copy.running.size === 0
+    return leaves ? { kind: 'release', wakeAt: 0 } : { kind: 'keep' }
+  }
   const wakeAt = sleepsUntil(copy, closing)
   if (wakeAt === undefined) return { kind: 'keep' }
   // What owners died with is given back at once: nobody may take it for the cause of the next death.
@@ -77,21 +81,12 @@ function isUnstarted({ children }: Copy, { type, command }: CommandEvent): boole
 
 /** Whether something is there for the next turn of a copy. */
 export function hasNews(copy: Copy): boolean {
-  const { arrivals, stop, run, mailbox, reopened, stale } = copy
-  if (arrivals.length > 0 || stale.length > 0 || reopened) return true
+  const { stop, run, mailbox, reopened, stale } = copy
+  if (hasArrivals(copy) || stale.length > 0 || reopened) return true
   if (stop !== undefined || run.broken !== undefined || childrenLeft(copy).length > 0) return true
   for (const [channel, waiting] of mailbox) {
     if (run.receiver(channel) !== undefined && waiting[0]?.value !== undefined) return true
     if (waiting.some((mail) => !mail.parked)) return true
-  }
-  return false
-}
-
-/** Whether its code waits for a message that is there and has to be read first. */
-export function awaitsUnread({ unread, mailbox, run }: Copy): boolean {
-  if (unread === undefined || unread.size === 0) return false
-  for (const [channel, [first]] of mailbox) {
-    if (first?.value === undefined && run.receiver(channel) !== undefined) return true
   }
   return false
 }

@@ -14,6 +14,7 @@ import { LocalCall, taskFor } from './activities.ts'
 import type { ActivityWork } from './activity-work.ts'
 import { type Arrival, childrenLeft, type Copy, type Mail, type TurnResult } from './copy.ts'
 import { startedEvent } from './turn-row.ts'
+import { isPutOff, putOff } from './unread.ts'
 
 /** Reads the workflow's input, or throws; the function it returns calls the code. */
 export type Begin = (copy: Copy) => () => Promise<unknown>
@@ -53,13 +54,18 @@ export function* takeTurn(
     if (copy.reopened) turn.reopen()
     arrivals = copy.arrivals
     copy.arrivals = []
-    // Before the timers: a message that is there has come in time.
+    // Before the timers: a message that is there has come in time, also one that is not read yet.
     if (copy.mailbox.size > 0) yield* turn.deliver([...copy.mailbox.keys()])
-    for (const arrival of arrivals) if (turn.arrive(arrival)) yield* turn.advance()
+    let later: Arrival[] | undefined
+    for (const arrival of arrivals) {
+      if (isPutOff(copy, arrival)) (later ??= []).push(putOff(copy, arrival))
+      else if (turn.arrive(arrival)) yield* turn.advance()
+    }
     for (const command of childrenLeft(copy)) turn.leave(command)
     turn.park()
     if (run.broken !== undefined) throw run.broken
     if (run.outcome === undefined && run.open.size === 0) throw nothingDurable(copy)
+    if (later !== undefined) copy.arrivals = [...later, ...copy.arrivals]
   } catch (error) {
     // Nothing of this turn is recorded: what finished is for whoever goes on once it is resumed.
     copy.arrivals = [...arrivals, ...copy.arrivals]
@@ -178,7 +184,7 @@ class TurnTaking {
       while (waiting !== undefined && waiting.length > 0 && run.outcome === undefined) {
         const command = run.receiver(channel)
         const [{ inboxId, value, replyTo }] = waiting as [Mail]
-        // One that is not read yet is handed out in a later turn: see `awaitsUnread`.
+        // One that is not read yet is handed out in a later turn: see U1.
         if (command === undefined || value === undefined) break
         waiting.shift()
         const received = { type: 'received', command, value, replyTo } as const
