@@ -143,7 +143,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       limits,
       tasks: { served: tags, mostSessions: sessions.max, sessionIdleMs: sessions.idle },
       guarded: process.env['NODE_ENV'] !== 'production',
-      failsForgotten: process.env['NODE_ENV'] === 'test',
+      failsForgotten: isTest(process.env),
       info: `${hostname()} ${process.pid} ${VERSION}`,
     })
     const client = new RuntimeClient({ ...setup, runtime, registry })
@@ -153,6 +153,11 @@ export async function open(store: string | Store, options: OpenOptions): Promise
     await setup.store.close()
     throw error
   }
+}
+
+/** Whether a test runner runs this: Vitest and Jest set `NODE_ENV`, `node --test` its own variable. */
+function isTest({ NODE_ENV: env, NODE_TEST_CONTEXT: nodeTest }: NodeJS.ProcessEnv): boolean {
+  return env === 'test' || (env !== 'production' && nodeTest !== undefined)
 }
 
 /** A client for a process that runs nothing itself. Connects when it is first used. */

@@ -40,6 +40,32 @@ const FORGETFUL: Record<string, [(ctx: WorkflowContext) => Promise<unknown>, str
     'activity "mail"',
     'inner.run(mail, 18)',
   ],
+  'a function that nobody awaits': [
+    async (ctx) => {
+      const helper = async (): Promise<unknown> => ctx.run(mail, 20)
+      void helper()
+    },
+    'activity "mail"',
+    'ctx.run(mail, 20)',
+  ],
+  'what nobody awaits of Promise.allSettled': [
+    async (ctx) => void Promise.allSettled([ctx.step('s', () => 21)]),
+    'step "s"',
+    "ctx.step('s', () => 21)",
+  ],
+  'what is handled before it began': [
+    async (ctx) => void ctx.run(child, 22).catch(() => {}),
+    'child workflow "child"',
+    'ctx.run(child, 22)',
+  ],
+  'what nobody awaits, in the turn that resumes': [
+    async (ctx) => {
+      await ctx.sleep(1)
+      ctx.run(mail, 23).then(String)
+    },
+    'activity "mail"',
+    'ctx.run(mail, 23)',
+  ],
 }
 
 const SOURCE = readFileSync(import.meta.filename, 'utf8').split('\n')
@@ -54,6 +80,13 @@ function found(call: string): [call: string, line: string] {
 const DELIBERATE: Record<string, (ctx: WorkflowContext) => Promise<unknown>> = {
   'the loser of a race': async (ctx) => Promise.race([ctx.sleep('1h'), ctx.run(mail, 1)]),
   'the loser of ctx.race': async (ctx) => ctx.race({ a: ctx.sleep('1h'), b: ctx.run(mail, 1) }),
+  'what is left when ctx.race is decided at once': async (ctx) =>
+    ctx.race({ a: async (inner) => inner.run(mail, 1), b: async () => 'b' }),
+  'what a function still does when the code goes on': async (ctx) => {
+    const helper = async (): Promise<unknown> => ctx.run(waits, undefined)
+    void helper()
+    await ctx.step('one', () => 1)
+  },
   'what is cancelled': async (ctx) => ctx.run(mail, 1).cancel(),
   'an instance of its own': async (ctx) => void ctx.start(child, 1),
   'a message': async (ctx) => void ctx.get('other').send(go, 'x'),
@@ -117,9 +150,13 @@ describeOnStores('a forgotten await', (kind: StoreKind) => {
 
     for (const [what, [, call, line]] of Object.entries(FORGETFUL)) {
       const error = await runtime.run(careless, what).catch((e: unknown) => e as Error)
-      const [, calls] = /ended without awaiting (.*), so that was/.exec((error as Error).message)!
+      const [, calls] = /ended without awaiting (.*), so it was/.exec((error as Error).message)!
       expect(found(calls!)).toEqual([call, expect.stringContaining(line)])
     }
+    const said = space.log.lines.filter(({ level }) => level === 'warn' || level === 'error')
+    expect(said.map(({ message }) => message)).toEqual(
+      Object.keys(FORGETFUL).map(() => 'workflow failed'),
+    )
   })
 
   test('is not taken for what is left behind on purpose', async () => {
@@ -131,6 +168,55 @@ describeOnStores('a forgotten await', (kind: StoreKind) => {
     }
     expect(warnings(space.log)).toEqual([])
   })
+})
+
+test('calls that began, and were left behind, are warned of and fail nothing', async () => {
+  await using space = await openSpace('memory')
+  const gives = workflow('gives up', async (_: undefined, ctx) => {
+    const fails = ctx.step('f', () => Promise.reject(new Error('no')), {
+      retry: { maxAttempts: 1 },
+    })
+    const later = ctx.sleep('1m')
+    try {
+      await fails
+      return await later
+    } catch {
+      return 'caught'
+    }
+  })
+  const runtime = await space.open(gives)
+
+  expect(await runtime.run(gives)).toBe('caught')
+  const [{ message, data }] = (await eventually(
+    () => warnings(space.log).length === 1 && warnings(space.log),
+  )) as [LogLine]
+
+  expect(message).toBe(
+    'workflow ended without awaiting calls, so they were started and then cancelled; ' +
+      'await them, or call cancel() on them',
+  )
+  expect((data['calls'] as string[]).map((call) => found(call)[0])).toEqual(['a timer'])
+})
+
+test.each([
+  ['fails', undefined],
+  ['fails', 'development'],
+  ['completes', 'production'],
+])('under node --test the workflow %s where NODE_ENV is %s', async (how, env) => {
+  vi.stubEnv('NODE_ENV', env)
+  vi.stubEnv('NODE_TEST_CONTEXT', 'child-v8')
+  await using space = await openSpace('memory')
+  const both = workflow('both', async (_: undefined, ctx) => {
+    ctx.run(mail, 1)
+    ctx.run(mail, 2)
+    return 'completes'
+  })
+  const runtime = await space.open(both)
+
+  const end = await runtime.run(both).catch(String)
+
+  const failed = /so they were cancelled and may never have run; await them/
+  expect(end).toMatch(how === 'fails' ? failed : /^completes$/)
 })
 
 test('code that fails, or is cancelled, has forgotten nothing', async () => {

@@ -13,7 +13,7 @@ import { CancelledError } from '../../base/errors.ts'
 import type { CancelledEvent, CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
 import { cancellable, CommandPromise, forever, never, seen } from './command-promise.ts'
 import { describeCall, describeCommand, describeNote, type NewCommand } from './describe-command.ts'
-import { forgottenError, isForgotten } from './forgotten.ts'
+import { type Forgotten, forgottenError, isForgotten } from './forgotten.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import { Scope } from './scope.ts'
@@ -67,7 +67,7 @@ interface Waiting extends Given {
 // Code that catches its cancellation and goes on as before would never come to an end.
 const MOST_REFUSED = 10_000
 
-const NONE: readonly Given[] = []
+const NONE: readonly Forgotten[] = []
 const NOTHING: Taken = { given: [], events: [] }
 const NO_IDS: ReadonlyMap<number, string> = new Map()
 const NO_CHANGES: ReadonlySet<string> = new Set()
@@ -79,8 +79,10 @@ export class Execution implements InTurn {
   readonly root = new Scope(undefined)
   /** Rejections that nobody has handled, by the promise that rejected. */
   readonly strays = new Map<Promise<unknown>, unknown>()
-  /** Whether a forgotten `await` fails the workflow. */
+  /** Whether a forgotten `await` fails the workflow, if what was called never began. */
   failsForgotten = false
+  /** Number of the last command that was given in an earlier turn. */
+  lastBegun = 0
   /** Called when the code did something outside its turn: it has to be set aside. */
   onBreak: (() => void) | undefined
   /** The time of the turn, for the code. */
@@ -105,13 +107,14 @@ export class Execution implements InTurn {
   #given: Given[] = []
   #events: (CommandEvent | NoteEvent)[] = []
   #lastCommand = 0
+  #lastTaken = 0
   #outcome: Outcome | undefined
   #cancelled: { readonly reason: string; readonly at: number } | undefined
   #broken: Error | undefined
   #dropped = false
   #traced = false
   #refused = 0
-  #forgotten: Given[] | undefined
+  #forgotten: Forgotten[] | undefined
 
   constructor(label: string, decode: Decoder) {
     this.label = label
@@ -139,7 +142,7 @@ export class Execution implements InTurn {
   }
 
   /** Calls that code did not wait for before it returned, so that they were called off. */
-  get forgotten(): readonly Given[] {
+  get forgotten(): readonly Forgotten[] {
     return this.#forgotten ?? NONE
   }
 
@@ -210,6 +213,7 @@ export class Execution implements InTurn {
     this.#given = []
     this.#events = []
     this.#refused = 0
+    this.#lastTaken = this.#lastCommand
     return taken
   }
 
@@ -291,8 +295,10 @@ export class Execution implements InTurn {
 
   #noteForgotten(waiting: Waiting | undefined, scope: Scope): void {
     if (waiting === undefined) return
-    const isNew = (): boolean => this.#given.includes(waiting)
-    if (isForgotten(waiting, scope, isNew)) (this.#forgotten ??= []).push(waiting)
+    const { command } = waiting.event
+    const age = { began: command <= this.lastBegun, isLast: command > this.#lastTaken }
+    if (!isForgotten(waiting, scope, age)) return
+    ;(this.#forgotten ??= []).push({ given: waiting, began: age.began })
   }
 
   /** The code no longer waits for these commands; those that are settled are left alone. */
@@ -377,9 +383,10 @@ export class Execution implements InTurn {
         new CancelledError('the workflow has ended'),
       )
     }
+    const lost = this.forgotten.filter(({ began }) => !began)
     this.#outcome =
-      this.failsForgotten && outcome.kind !== 'threw' && this.#forgotten !== undefined
-        ? { kind: 'threw', error: forgottenError(this.label, this.#forgotten) }
+      this.failsForgotten && outcome.kind !== 'threw' && lost.length > 0
+        ? { kind: 'threw', error: forgottenError(this.label, lost) }
         : outcome
   }
 

@@ -13,20 +13,38 @@ interface Open {
   readonly promise: CommandPromise
 }
 
+/** A call that code left behind when it returned. */
+export interface Forgotten {
+  readonly given: Given
+  /** Whether it was given in an earlier turn, and so was carried out until then. */
+  readonly began: boolean
+}
+
+/** How old a command is. */
+export interface Age {
+  /** It was given in an earlier turn. */
+  readonly began: boolean
+  /** It was given after the last input: nothing could happen between it and the end of the code. */
+  readonly isLast: boolean
+}
+
 /**
  * Whether code that has returned forgot to wait for a command that is open: neither for its promise
- * nor for that of a group or scope around it, up to `outermost`, whose code it is.
+ * nor for that of a group or scope around it, up to `outermost`, whose code it is. What the workflow
+ * gave last is forgotten also when somebody waits for it, as a function does that nobody awaits.
  *
  * Only what is lost then: what outlasts the code is carried out all the same, unless it is in a scope
- * that is left and `isNew`, and a message that nobody received stays where it is.
+ * that is left before it began, and a message that nobody received stays where it is.
  */
 export function isForgotten(
   { event, scope, promise }: Open,
   outermost: Scope,
-  isNew: () => boolean,
+  { began, isLast }: Age,
 ): boolean {
+  const isWorkflow = outermost.parent === undefined
   if (!LOST.has(event.type)) return false
-  if (outlastsCode(event) && (outermost.parent === undefined || !isNew())) return false
+  if (outlastsCode(event) && (isWorkflow || began)) return false
+  if (isWorkflow && isLast && event.type !== 'timer') return true
   if (!isWaitedFor(promise)) return true
   for (let one = scope; one !== outermost && one.parent !== undefined; one = one.parent) {
     if (one.promise !== undefined && !isWaitedFor(one.promise)) return true
@@ -37,18 +55,19 @@ export function isForgotten(
 const LOST: ReadonlySet<CommandEvent['type']> = new Set(['activity', 'step', 'child', 'timer'])
 
 /** A forgotten call as people find it: what was called, and where if that is known. */
-export function describeForgotten({ event, stack }: Given): string {
+export function describeForgotten({ given: { event, stack } }: Forgotten): string {
   const line = stack === undefined ? '' : sourceLine(stack)
   return line === '' ? describeCommand(event) : `${describeCommand(event)} ${line}`
 }
 
 /** What fails a workflow whose code forgot to wait, where that is an error. */
-export function forgottenError(label: string, forgotten: readonly Given[]): Error {
-  const calls = forgotten.slice(0, MAX_NAMED).map((given) => describeForgotten(given))
+export function forgottenError(label: string, forgotten: readonly Forgotten[]): Error {
+  const calls = forgotten.slice(0, MAX_NAMED).map((call) => describeForgotten(call))
   const more = forgotten.length > MAX_NAMED ? `, and ${forgotten.length - MAX_NAMED} more` : ''
+  const [was, it] = forgotten.length > 1 ? ['they were', 'them'] : ['it was', 'it']
   const error = new Error(
-    `${label} ended without awaiting ${calls.join(', ')}${more}, so that was cancelled and may ` +
-      'never have run; await it, or call cancel() on it if that is what you want',
+    `${label} ended without awaiting ${calls.join(', ')}${more}, so ${was} cancelled and may never ` +
+      `have run; await ${it}, or call cancel() on ${it} if that is what you want`,
   )
   error.name = 'ForgottenAwaitError'
   return error

@@ -68,6 +68,7 @@ export function* replay(
   }
   for (const { at, events } of past) {
     execution.at = at
+    execution.lastBegun = position
     for (const event of events) {
       switch (event.type) {
         case 'started':
@@ -135,6 +136,7 @@ export function* replay(
       if (execution.broken !== undefined) throw execution.broken
     }
   }
+  execution.lastBegun = position
   const unmatched = new Set<object>([...notes, ...given.slice(position).map(({ event }) => event)])
   const fresh = unmatched.size === 0 ? [] : all.filter((event) => unmatched.has(event))
   return { fresh, attempts }

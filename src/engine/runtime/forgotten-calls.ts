@@ -1,8 +1,8 @@
 import type { Logger } from '../../base/log.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { instanceKeys } from '../log-keys.ts'
-import type { Execution, Given } from '../replay/execution.ts'
-import { describeForgotten, MAX_NAMED } from '../replay/forgotten.ts'
+import type { Execution } from '../replay/execution.ts'
+import { describeForgotten, type Forgotten, MAX_NAMED } from '../replay/forgotten.ts'
 import type { Copy } from './copy.ts'
 import { readTurn } from './read-copy.ts'
 import { type Begin, retrace } from './take-turn.ts'
@@ -36,25 +36,36 @@ export class ForgottenCalls {
 
   /** Call it when the end of the execution is recorded. */
   report(copy: Copy): void {
-    if (copy.run.forgotten.length > 0) void this.#warn(copy, copy.run.forgotten)
+    const { forgotten, failsForgotten } = copy.run
+    // Those that failed the workflow were logged with that.
+    if (forgotten.some(({ began }) => began || !failsForgotten)) void this.#warn(copy, forgotten)
   }
 
-  async #warn(copy: Copy, forgotten: readonly Given[]): Promise<void> {
+  async #warn(copy: Copy, forgotten: readonly Forgotten[]): Promise<void> {
     const { name, version } = copy.definition
     const located = this.#located.get(`${name} ${version}`) ?? 0
     this.#located.set(`${name} ${version}`, located + 1)
-    const found = located < MAX_LOCATED ? await this.#locate(copy) : undefined
-    const calls = (found ?? forgotten).slice(0, MAX_NAMED).map((given) => describeForgotten(given))
+    const found = (located < MAX_LOCATED ? await this.#locate(copy) : undefined) ?? forgotten
+    if (!copy.run.failsForgotten) {
+      const lost = found.filter(({ began }) => !began)
+      this.#log(copy, lost, 'they were cancelled and may never have run')
+    }
+    const begun = found.filter(({ began }) => began)
+    this.#log(copy, begun, 'they were started and then cancelled')
+  }
+
+  #log(copy: Copy, forgotten: readonly Forgotten[], so: string): void {
     const total = forgotten.length
+    if (total === 0) return
+    const calls = forgotten.slice(0, MAX_NAMED).map((call) => describeForgotten(call))
     this.#host.log.warn(
       { ...instanceKeys(copy), calls, ...(total > calls.length && { total }) },
-      'workflow ended without awaiting calls, so they were cancelled and may never have run; ' +
-        'await them, or call cancel() on them',
+      `workflow ended without awaiting calls, so ${so}; await them, or call cancel() on them`,
     )
   }
 
   /** The same calls with their lines. Without those a warning is still better than none. */
-  async #locate(copy: Copy): Promise<readonly Given[] | undefined> {
+  async #locate(copy: Copy): Promise<readonly Forgotten[] | undefined> {
     const { store, call, log } = this.#host
     const run = this.#host.execution(copy)
     try {

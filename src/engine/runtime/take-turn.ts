@@ -42,7 +42,8 @@ export function* takeTurn(
   let arrivals: readonly Arrival[] = []
   try {
     copy.at = Math.max(now, copy.at)
-    if (copy.past !== undefined) yield* turn.repeat(copy.past, begin)
+    if (copy.past === undefined) run.lastBegun = run.lastCommand
+    else yield* turn.repeat(copy.past, begin)
     run.replaying = false
     run.at = copy.at
     if (copy.turn === 0) {

@@ -48,9 +48,13 @@ export function familiesOn({ quick, reserve, release, clean }: Effects) {
 
     family: workflow('family', async ({ seed, n }: Job, ctx): Promise<unknown> => {
       // Those that it leaves behind on purpose: a promise that is handled is not a forgotten one.
-      ctx.run(lingers, { seed, n }).catch(() => {})
-      // Its children are closed with the execution they were started in.
-      if (ctx.info.execution === 1 && seed % 2 === 0) return ctx.continueAsNew({ seed, n })
+      const left = ctx.run(lingers, { seed, n })
+      left.catch(() => {})
+      // Its children are closed with the execution they were started in; this one never began.
+      if (ctx.info.execution === 1 && seed % 2 === 0) {
+        left.cancel()
+        return ctx.continueAsNew({ seed, n })
+      }
       ctx.run(lingers, { seed, n }, { onParentClose: 'terminate' }).catch(() => {})
       ctx.run(leaf, { seed: seed + 1, n }, { onParentClose: 'abandon' }).catch(() => {})
       const failed = ctx.run(fails, { seed, n }).catch((error: unknown) => {
