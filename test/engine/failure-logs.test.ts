@@ -24,6 +24,38 @@ const refuse = (): never => {
 }
 const fails = activity('fails', { retry: TWICE }, refuse)
 
+test.each([[{ code: 5 }], ['text'], [null], [undefined]])(
+  'what is thrown and is no error is logged as one: %j',
+  async (thrown) => {
+    await using space = await openSpace('memory')
+    const throws = (): never => {
+      // oxlint-disable-next-line typescript/only-throw-error -- which is what this is about
+      throw thrown
+    }
+    const odd = activity('odd', { retry: TWICE }, throws)
+    const run = workflow('run', async (_: undefined, ctx) => {
+      void Promise.resolve().then(throws)
+      await ctx.run(odd).catch(() => {})
+      throws()
+    })
+    const runtime = await space.open(run)
+
+    await runtime.run(run).catch(() => {})
+
+    const lines = space.log.lines.filter(({ data }) => 'err' in data)
+    expect(lines.map(({ message }) => message)).toEqual([
+      'activity failed; retrying',
+      'activity failed; giving up',
+      'unhandled rejection in workflow code',
+      'workflow failed',
+    ])
+    for (const { data } of lines) {
+      expect(data['err']).toBeInstanceOf(Error)
+      expect((data['err'] as Error).cause).toEqual(thrown)
+    }
+  },
+)
+
 describeOnStores('failures', (kind) => {
   test('are logged: each retry, who gives up, and the workflow that fails', async () => {
     await using space = await openSpace(kind)

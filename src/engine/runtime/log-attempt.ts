@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/log.ts'
+import { toError } from '../../base/to-error.ts'
 import type { ActivityCall } from './activity-call.ts'
 import type { AttemptEnd } from './run-attempt.ts'
 
@@ -18,9 +19,10 @@ export function logAttempt(host: AttemptLog, call: ActivityCall, end: AttemptEnd
   const { log } = host
   const { maxAttempts } = call.called.retry
   const keys = { ...call.keys, maxAttempts }
-  if (end.kind === 'failed') log.warn({ ...keys, err: call.thrown }, 'activity failed; giving up')
+  const err = toError(call.thrown)
+  if (end.kind === 'failed') log.warn({ ...keys, err }, 'activity failed; giving up')
   else {
     const nextAttemptAt = new Date(host.now() + end.delayMs)
-    log.info({ ...keys, nextAttemptAt, err: call.thrown }, 'activity failed; retrying')
+    log.info({ ...keys, nextAttemptAt, err }, 'activity failed; retrying')
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/log.ts'
+import { toError } from '../../base/to-error.ts'
 import type { Ending } from '../../store/instances.ts'
 import { instanceKeys } from '../log-keys.ts'
 import type { Values } from '../values.ts'
@@ -7,8 +8,8 @@ import type { Copy } from './copy.ts'
 /** Says how an instance ended, unless it completed. Call it once its end is recorded. */
 export function logEnd(log: Logger, values: Values, copy: Copy, end: Ending): void {
   const keys = instanceKeys(copy)
-  for (const err of copy.run.strays.values()) {
-    log.warn({ ...keys, err }, 'unhandled rejection in workflow code')
+  for (const thrown of copy.run.strays.values()) {
+    log.warn({ ...keys, err: toError(thrown) }, 'unhandled rejection in workflow code')
   }
   switch (end.status) {
     case 'completed':
@@ -32,6 +33,6 @@ export function logSuspended(log: Logger, keys: object, err: unknown): void {
 }
 
 /** What the code threw, with its own stack; or why its result could not be recorded. */
-function thrownBy({ run: { outcome } }: Copy, { output }: Ending, values: Values): unknown {
-  return outcome?.kind === 'threw' ? outcome.error : values.error(output)
+function thrownBy({ run: { outcome } }: Copy, { output }: Ending, values: Values): Error {
+  return outcome?.kind === 'threw' ? toError(outcome.error) : values.error(output)
 }

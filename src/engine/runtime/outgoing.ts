@@ -8,6 +8,7 @@
 import { backoffMs, resolveBackoff } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import { toError } from '../../base/to-error.ts'
 import type { Next } from '../../store/commits.ts'
 import type { CommandEvent } from '../../store/history.ts'
 import type { InboxRow, PostVerdict } from '../../store/inbox.ts'
@@ -129,7 +130,10 @@ export class Outgoing {
         if (!(error instanceof StoreError)) {
           // Said here, since the code may not wait for it.
           const call = describeCommand(given.event)
-          log.warn({ ...instanceKeys(copy), call, err: error }, 'call of another instance failed')
+          log.warn(
+            { ...instanceKeys(copy), call, err: toError(error) },
+            'call of another instance failed',
+          )
           return this.#host.failed(copy, given.event.command, values.encodeError(error))
         }
         if (error.code === 'closed') {
