@@ -549,8 +549,8 @@ create function tell_within(p_iids bigint[], p_due boolean)
 create function tell_work(p_iids bigint[], p_due boolean, p_teller integer, p_has_room boolean)
   returns void;
 
-create function terminate(p_ids text, p_outputs text, p_events text, p_count integer, OUT terminated text)
-  returns text;
+create function terminate(p_ids text, p_outputs text, p_events text, p_count integer, OUT terminated text, OUT mail bigint[], OUT had_tasks boolean)
+  returns record;
 
 create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[], p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, p_held_iids bigint[], p_held_executions integer[], p_held_commands integer[], p_held_attempts integer[], p_idle boolean, p_unknown text, p_unknown_count integer, OUT state text, OUT clock bigint, OUT server text, OUT mail bigint[], OUT owned bigint, OUT claimable boolean, OUT next_due bigint, OUT next_task bigint, OUT wanted text, OUT helped text, OUT stranded bigint[], OUT late_messages bigint, OUT early_messages bigint)
   returns record;

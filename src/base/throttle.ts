@@ -28,6 +28,13 @@ export class Throttle {
     })
   }
 
+  /** Calls now what was asked for and is waited with. */
+  flush(): void {
+    if (this.#timer === undefined) return
+    this.cancel()
+    this.#call()
+  }
+
   /** What was asked for is not wanted any more. */
   cancel(): void {
     this.#timer?.cancel()

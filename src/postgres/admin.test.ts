@@ -20,7 +20,9 @@ import type { Registered } from '../store/runtimes.ts'
 const VERBS = {
   suspend: ({ store }: TestStore, ids: readonly string[]) => store.suspend(ids, '"why"'),
   terminate: ({ store }: TestStore, ids: readonly string[]) =>
-    store.terminate(ids.map((id) => ({ id, output: '"why"', events: 'ended' }))),
+    store
+      .terminate(ids.map((id) => ({ id, output: '"why"', events: 'ended' })))
+      .then(({ ended }) => ended),
 }
 
 const STATEMENTS = {

@@ -235,7 +235,11 @@ export function postgresWorkflowStore(
         ),
         terminations.length,
       ])
-      return toTruths(text(row!, 'terminated'))
+      return {
+        ended: toTruths(text(row!, 'terminated')),
+        mail: wholes(row!, 'mail'),
+        hadTasks: text(row!, 'had_tasks') === 't',
+      }
     },
 
     async remove(ids) {

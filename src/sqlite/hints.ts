@@ -96,6 +96,7 @@ export class HintHub {
       case 'due':
       case 'tasks':
       case 'freed':
+      case 'overflow':
         for (const member of this.#members) if (member !== from) member.noticed()
         return
       case 'waiting':

@@ -1,4 +1,4 @@
-import type { ImportItem, Termination } from '../store/admin.ts'
+import type { ImportItem, Terminated, Termination } from '../store/admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from '../store/claims.ts'
 import type {
   CommitAnswer,
@@ -177,7 +177,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('resume', ids)
   }
 
-  terminate(terminations: readonly Termination[]): Promise<readonly boolean[]> {
+  terminate(terminations: readonly Termination[]): Promise<Terminated> {
     return this.#call('terminate', terminations)
   }
 

@@ -10,6 +10,16 @@ export interface Termination {
   readonly events: string
 }
 
+/** What terminations did, and whom to tell. */
+export interface Terminated {
+  /** Of each, whether it was unfinished. */
+  readonly ended: readonly boolean[]
+  /** Parents and children that may have mail because of it. */
+  readonly mail: readonly Iid[]
+  /** Whether any had tasks: whoever runs one may stop, and others may be run in its place. */
+  readonly hadTasks: boolean
+}
+
 /** An instance made from a history. Nobody owns it; it is due at once. */
 export interface ImportItem {
   readonly iid: Iid

@@ -26,6 +26,8 @@ export type News =
   | { readonly kind: 'recalled'; readonly iids: readonly Iid[] }
   /** Something may have become free for anybody. */
   | { readonly kind: 'freed' }
+  /** There is something to be claimed that the one who tells has no room for. */
+  | { readonly kind: 'overflow' }
   /** Somebody here wants to be told of changes of these: their end, answers, progress. */
   | { readonly kind: 'waiting'; readonly iids: readonly Iid[] }
   /** These have changed: for those at `to`, who wait for that. */

@@ -13,7 +13,7 @@
 //   P7. A store throws `StoreError` and nothing else.
 
 import type { Logger } from '../base/log.ts'
-import type { ImportItem, Termination } from './admin.ts'
+import type { ImportItem, Terminated, Termination } from './admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from './claims.ts'
 import type {
   CommitAnswer,
@@ -141,9 +141,9 @@ export interface WorkflowStore extends TaskStore {
   resume(ids: readonly string[]): Promise<number>
   /**
    * Ends unfinished instances at once, whoever owns them, as `terminated`: their parents are told,
-   * their children closed. Answers for each whether it was unfinished.
+   * their children closed.
    */
-  terminate(terminations: readonly Termination[]): Promise<readonly boolean[]>
+  terminate(terminations: readonly Termination[]): Promise<Terminated>
   /** Removes instances that have ended, with all there is of them; returns how many there were. */
   remove(ids: readonly string[]): Promise<number>
   /**

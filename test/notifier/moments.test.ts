@@ -76,6 +76,7 @@ function scene() {
     {
       ...parts,
       look: (iids: readonly number[]) => go(`look for ${iids.join()}`),
+      claimWithRoom: parts.claimAt,
       ask: async () => !(await ticker.ask()).work,
       tick: () => ticker.wake(),
     } as unknown as HearingHost,

@@ -267,8 +267,8 @@ const SPEAK: Record<Verb, (client: Client, store: WorkflowStore) => Promise<unkn
   },
 }
 
-function terminate(store: WorkflowStore, id: string): Promise<readonly boolean[]> {
-  return store.terminate([{ id, output: '"why"', events: 'ended' }])
+async function terminate(store: WorkflowStore, id: string): Promise<readonly boolean[]> {
+  return (await store.terminate([{ id, output: '"why"', events: 'ended' }])).ended
 }
 
 /** A workflow of two steps, each of which waits until the test lets it go. */

@@ -227,9 +227,9 @@ async function atOnce(first: 'child' | 'parent', starts: 'ask' | 'do not ask') {
     await side.query(`select terminate($1, '"why"', 'ended', 1)`, [idOf(iid)])
   }
 
-  const second = (): Promise<readonly unknown[]> =>
+  const second = async (): Promise<readonly unknown[]> =>
     first === 'child'
-      ? under.store.terminate([{ id: idOf(iid), output: '"why"', events: 'ended' }])
+      ? (await under.store.terminate([{ id: idOf(iid), output: '"why"', events: 'ended' }])).ended
       : under.store.start([item])
   const [answer] = await second().catch(({ code }: StoreError) => [code])
   await side.query('commit')

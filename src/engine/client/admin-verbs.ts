@@ -51,23 +51,21 @@ export async function terminateRow(
 ): Promise<void> {
   if (hasEnded(row)) return
   const { store, values, clock, log, runtime } = core.setup
-  const { iid, id, workflow, parent } = row
+  const { iid, id, workflow } = row
   const termination = {
     id,
     output: values.encodeError(terminatedError(id, workflow.name, reason)),
     events: writeEvents([{ type: 'ended', status: 'terminated' }]),
   }
-  const [isEnded] = await resend(clock, () => store.terminate([termination]))
-  if (isEnded === true) log[level]({ ...keysOf(row), reason }, 'workflow terminated')
+  const { ended, mail, hadTasks } = await resend(clock, () => store.terminate([termination]))
+  if (ended[0] === true) log[level]({ ...keysOf(row), reason }, 'workflow terminated')
   runtime?.recall([iid])
   core.changed(iid)
-  // Whoever owns the parent, it has mail now, and so may children have, who are not known here.
-  if (parent !== null) {
-    if (runtime === undefined) core.tell({ kind: 'mail', iids: [parent.iid] })
-    else runtime.hint([{ iid: parent.iid, owner: null }])
+  if (mail.length > 0) {
+    if (runtime === undefined) core.tell({ kind: 'mail', iids: mail })
+    else runtime.hint(mail.map((related) => ({ iid: related, owner: null })))
   }
-  runtime?.claimNow()
-  core.tell({ kind: 'freed' })
+  if (hadTasks) core.tell({ kind: 'freed' })
 }
 
 /** Sets an instance aside until it is resumed. */

@@ -31,6 +31,7 @@ function scene() {
       freeInstances: () => state.free,
       owns: (iid) => state.owned.has(iid),
       look: note('look'),
+      claimWithRoom: note('claimWithRoom'),
       claimAt: note('claimAt'),
       tasksAt: note('tasksAt'),
       abortUnwanted: check('abortUnwanted'),
@@ -65,7 +66,7 @@ describe('what is heard', () => {
   test.each<[Hint, string[]]>([
     [{ kind: 'work', iids: [1, 2], at: 0 }, ['look [1,2]']],
     [{ kind: 'work', iids: [2], at: 5_000 }, ['claimAt 5000']],
-    [{ kind: 'work', iids: [], at: 5_000 }, ['claimAt 5000']],
+    [{ kind: 'work', iids: [], at: 5_000 }, ['claimWithRoom 5000']],
     [{ kind: 'work', iids: [], at: 0 }, ['ask']],
     [{ kind: 'tasks', activities: ['mail', 'ship'], at: 0 }, ['tasksAt 0']],
     [{ kind: 'tasks', activities: ['mail'], at: 0 }, []],
@@ -139,8 +140,8 @@ describe('without room', () => {
     }
 
     expect(told).toEqual([
-      [{ kind: 'freed' }, { runtime: 7, hasRoom: false }],
-      [{ kind: 'freed' }, { runtime: 7, hasRoom: false }],
+      [{ kind: 'overflow' }, { runtime: 7, hasRoom: false }],
+      [{ kind: 'overflow' }, { runtime: 7, hasRoom: false }],
     ])
   })
 

@@ -39,6 +39,8 @@ export interface HearingHost {
   /** There may be mail for these, or something to claim. */
   look(iids: readonly Iid[]): void
   claimAt(at: number): void
+  /** The same, but others know of it as well: nobody is asked to do it where there is no room. */
+  claimWithRoom(at: number): void
   tasksAt(at: number): void
   /** Stops those of these tasks that the store says nobody waits for; answers how many. */
   abortUnwanted(keys: readonly TaskKey[]): Promise<number>
@@ -165,7 +167,7 @@ export class Hearing {
     const { clock } = this.#host
     if (clock.now() - this.#overflowMs < OVERFLOW_MS) return
     this.#overflowMs = clock.now()
-    this.tell({ kind: 'freed' })
+    this.tell({ kind: 'overflow' })
   }
 
   #hear(hint: Hint): void {
@@ -231,7 +233,7 @@ export class Hearing {
 
   #hearOfWork(iids: readonly Iid[], at: number): void {
     const host = this.#host
-    if (at > 0) return host.claimAt(at)
+    if (at > 0) return iids.length > 0 ? host.claimAt(at) : host.claimWithRoom(at)
     if (iids.length === 0) return void this.#ask()
     host.look(iids)
     if (host.freeInstances() <= 0 && !iids.every((iid) => host.owns(iid))) this.overflow()

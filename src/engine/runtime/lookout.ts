@@ -114,6 +114,11 @@ export class Lookout {
     const hearing: HearingHost = {
       ...shared,
       look: (iids) => this.mail.look(iids),
+      claimWithRoom: (at) => {
+        if (host.freeInstances() > 0) this.claimAt(at)
+        // Claims as soon as there is room.
+        else this.claimer.wake()
+      },
       abortUnwanted: (keys) => abortUnwanted(store, life.identity.runtime, tasks, keys),
       dropChanged: (iids) => ownership.dropChanged(life.identity.runtime, iids),
       ask: async () => {

@@ -510,6 +510,17 @@ create index inbox_early on inbox (iid) where early and id % 1021 = 0;
 create sequence clock_kept as bigint minvalue 0 start 0 cache 1;
 `,
   },
+  {
+    name: 'migrations/0015_terminations',
+    checksum: 'f0a5cdc63b7f28e0',
+    worksWith: '0004',
+    sql: `-- A termination tells who has mail because of it.
+-- Works with 0004.
+
+-- Answers more from now on. Those who do not know of it leave it out.
+drop function if exists terminate;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -7378,15 +7389,18 @@ $$;
   },
   {
     name: 'procedures/terminate',
-    checksum: '343a9d9b7910a9e6',
+    checksum: 'd1ceb5201c908c97',
     sql: `-- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
--- unfinished.
+-- unfinished. And who should be told: instances that may have mail because of it, and whether any of
+-- those that ended had tasks.
 create or replace function terminate(
   p_ids text,
   p_outputs text,
   p_events text,
   p_count integer,
-  out terminated text
+  out terminated text,
+  out mail bigint[],
+  out had_tasks boolean
 )
   language plpgsql
   volatile
@@ -7426,6 +7440,11 @@ begin
   into v_ended
   from ended as e;
   terminated := truths(v_iids, v_ended);
+  mail := '{}';
+  had_tasks := coalesce(
+    (select true from runs as r where r.iid = any (v_ended) and r.has_tasks limit 1),
+    false
+  );
 
   if v_ended is not null then
     perform end_instances(
@@ -7435,6 +7454,19 @@ begin
       v_ended,
       array_fill(null::integer, array[cardinality(v_ended)]),
       array_fill(null::integer, array[cardinality(v_ended)])
+    );
+    mail := array(
+      select i.parent_iid
+      from instances as i
+      where i.iid = any (v_ended)
+        and i.parent_iid is not null
+        and i.on_close < 4
+    ) || array(
+      select child.iid
+      from instances as child
+      where child.parent_iid = any (v_ended)
+        and child.status = 1
+        and child.on_close < 3
     );
   end if;
 end

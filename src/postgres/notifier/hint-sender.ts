@@ -18,6 +18,8 @@ const ALONE_MS = 10_000
 const KEPT_BACK_MS = 1_000
 // However often somebody joins, others are told to look so often at the most.
 const JOIN_MS = 250
+// However often something becomes free, everybody is asked to look so often at the most.
+const FREED_MS = 100
 
 /** All that is told at once. */
 export interface Parcel {
@@ -43,6 +45,7 @@ export interface SenderSetup {
 export class HintSender {
   readonly #setup: SenderSetup
   readonly #joins: Throttle
+  readonly #frees: Throttle
   readonly #mail = new Set<Iid>()
   readonly #due = new Set<Iid>()
   readonly #tasks = new Map<string, ToldTasks>()
@@ -58,6 +61,7 @@ export class HintSender {
   constructor(setup: SenderSetup) {
     this.#setup = setup
     this.#joins = new Throttle(setup.clock, () => this.#afterJoin())
+    this.#frees = new Throttle(setup.clock, () => this.#tellFreed())
   }
 
   tell(news: News, teller: Teller): void {
@@ -79,8 +83,10 @@ export class HintSender {
       case 'changed':
         this.#addChanged(news.to, news.iids)
         break
-      case 'dropped':
       case 'freed':
+        return this.#frees.request(FREED_MS)
+      case 'dropped':
+      case 'overflow':
       case 'recalled':
       case 'waiting':
         this.#write(news)
@@ -96,12 +102,17 @@ export class HintSender {
   #afterJoin(): void {
     this.#aloneUntilMs = -Infinity
     if (this.#setup.clock.now() - this.#keptBackMs > KEPT_BACK_MS) return
+    this.#tellFreed()
+  }
+
+  #tellFreed(): void {
     this.#write({ kind: 'freed' })
     this.#start()
   }
 
   /** Resolves when everything that was told so far is sent, or lost. */
   async drain(): Promise<void> {
+    this.#frees.flush()
     await this.#sending
   }
 

@@ -37,6 +37,9 @@ export function lettersFor(news: PlainNews, from: string): Letter[] {
   switch (news.kind) {
     case 'freed':
       return [letter(EVERYBODY, { kind: 'work', iids: [], at: 0, from })]
+    // For any, since a moment that is long past.
+    case 'overflow':
+      return [letter(EVERYBODY, { kind: 'work', iids: [], at: 1, from })]
     case 'joined':
       return [letter(EVERYBODY, { kind: 'joined', from })]
     case 'recalled':

@@ -1,11 +1,14 @@
 -- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
--- unfinished.
+-- unfinished. And who should be told: instances that may have mail because of it, and whether any of
+-- those that ended had tasks.
 create or replace function terminate(
   p_ids text,
   p_outputs text,
   p_events text,
   p_count integer,
-  out terminated text
+  out terminated text,
+  out mail bigint[],
+  out had_tasks boolean
 )
   language plpgsql
   volatile
@@ -45,6 +48,11 @@ begin
   into v_ended
   from ended as e;
   terminated := truths(v_iids, v_ended);
+  mail := '{}';
+  had_tasks := coalesce(
+    (select true from runs as r where r.iid = any (v_ended) and r.has_tasks limit 1),
+    false
+  );
 
   if v_ended is not null then
     perform end_instances(
@@ -54,6 +62,19 @@ begin
       v_ended,
       array_fill(null::integer, array[cardinality(v_ended)]),
       array_fill(null::integer, array[cardinality(v_ended)])
+    );
+    mail := array(
+      select i.parent_iid
+      from instances as i
+      where i.iid = any (v_ended)
+        and i.parent_iid is not null
+        and i.on_close < 4
+    ) || array(
+      select child.iid
+      from instances as child
+      where child.parent_iid = any (v_ended)
+        and child.status = 1
+        and child.on_close < 3
     );
   end if;
 end

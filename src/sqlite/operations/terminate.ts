@@ -1,4 +1,4 @@
-import type { Termination } from '../../store/admin.ts'
+import type { Terminated, Termination } from '../../store/admin.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { closeChildren } from './children.ts'
@@ -24,16 +24,26 @@ where iid = ? and execution = ?
 order by turn desc
 limit 1`
 
-/** Ends unfinished instances at once, whoever owns them; answers which were unfinished. */
-export function terminate(
-  tx: Transaction,
-  terminations: readonly Termination[],
-): readonly boolean[] {
-  return terminations.map((item) => {
+const RELATED = `
+select parent_iid as iid from instances where iid = ? and parent_iid is not null and on_close <> 'independent'
+union all
+select iid from instances
+where parent_iid = ? and status = 'running' and on_close in ('cancel', 'terminate')`
+
+/** Ends unfinished instances at once, whoever owns them. */
+export function terminate(tx: Transaction, terminations: readonly Termination[]): Terminated {
+  const mail: Iid[] = []
+  let hadTasks = false
+  const ended = terminations.map((item) => {
     const found = tx.sql(UNFINISHED).get(item.id) as Unfinished | undefined
-    if (found !== undefined) terminateOne(tx, found, item)
-    return found !== undefined
+    if (found === undefined) return false
+    const { iid } = found
+    hadTasks ||= tx.sql('select 1 from tasks where iid = ? limit 1').get(iid) !== undefined
+    terminateOne(tx, found, item)
+    for (const related of tx.sql(RELATED).all(iid, iid) as { iid: Iid }[]) mail.push(related.iid)
+    return true
   })
+  return { ended, mail, hadTasks }
 }
 
 function terminateOne(tx: Transaction, found: Unfinished, { output, events }: Termination): void {

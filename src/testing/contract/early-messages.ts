@@ -74,7 +74,7 @@ function describeAbsence({ test, expect, open }: Contract): void {
       'unknown',
     ])
     const termination = { id: 'early', output: '"x"', events: 'terminated' }
-    expect(await scene.store.terminate([termination])).toEqual([false])
+    expect((await scene.store.terminate([termination])).ended).toEqual([false])
     expect(await scene.store.suspend(['early'], '"why"')).toEqual([false])
     expect(await scene.store.resume(['early'])).toBe(0)
     expect(await scene.store.look([iid])).toEqual(before)

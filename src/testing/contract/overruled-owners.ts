@@ -180,7 +180,7 @@ function describeTerminated({ test, expect, open }: Contract): void {
     ])
 
     const done = verdicts.flat().filter((verdict) => verdict === 'done').length
-    expect(answers).toEqual([true])
+    expect(answers.ended).toEqual([true])
     expect(verdicts.flat()).toEqual(verdicts.map((_, i) => (i < done ? 'done' : 'refused')))
     const { history } = await scene.load(iid)
     expect(history.map(({ turn }) => turn)).toEqual(history.map((_, i) => i + 1))
@@ -194,7 +194,7 @@ function describeTerminated({ test, expect, open }: Contract): void {
     const other = await scene.under.another()
     const iids = await owner.own(10)
 
-    const [left, right] = await Promise.all([
+    const [{ ended: left }, { ended: right }] = await Promise.all([
       scene.store.terminate(iids.map((iid) => termination(iid, '"left"'))),
       other.terminate(iids.toReversed().map((iid) => termination(iid, '"right"'))),
     ])

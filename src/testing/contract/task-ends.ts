@@ -81,8 +81,9 @@ function describeEnding({ test, expect, open }: Contract): void {
     const unowned = await asking(owner, newTasks(1), { owned: false })
     const [task] = await held(holder, { limit: 1 })
 
-    await scene.store.terminate([termination(iid), termination(unowned)])
+    const { hadTasks } = await scene.store.terminate([termination(iid), termination(unowned)])
 
+    expect(hadTasks).toBe(true)
     expect(await beat(holder, beatOf(task!))).toEqual([false])
     expect(await held(holder)).toEqual([])
     await scene.store.remove([idOf(iid)])

@@ -19,7 +19,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     await scene.under.advance(60_000)
     const clock = await scene.clock()
 
-    expect(await scene.store.terminate([termination(iid)])).toEqual([true])
+    expect((await scene.store.terminate([termination(iid)])).ended).toEqual([true])
 
     const row = await scene.look(iid)
     expect(row).toMatchObject({ status: 'terminated', output: '"stopped"', wakeAt: null })
@@ -92,9 +92,9 @@ function describeWhat({ test, expect, open }: Contract): void {
     const iids = [suspended!, due!, asleep!]
     await scene.store.suspend([idOf(suspended!)], '"why"')
 
-    const answers = await scene.store.terminate(iids.map((iid) => termination(iid, `"${iid}"`)))
+    const { ended } = await scene.store.terminate(iids.map((iid) => termination(iid, `"${iid}"`)))
 
-    expect(answers).toEqual([true, true, true])
+    expect(ended).toEqual([true, true, true])
     const rows = await scene.store.look(iids)
     expect(rows.map((row) => [row?.status, row?.output, row?.report])).toEqual(
       iids.map((iid) => ['terminated', `"${iid}"`, null]),
@@ -114,10 +114,10 @@ function describeWhat({ test, expect, open }: Contract): void {
     const between = await scene.state([running!], [])
     const second = await scene.store.terminate([termination(running!, '"again"')])
 
-    expect([first, second]).toEqual([[false, false, true], [false]])
+    expect([first.ended, second.ended]).toEqual([[false, false, true], [false]])
     expect(await scene.state([ended!], [])).toEqual(before)
     expect(await scene.state([running!], [])).toEqual(between)
-    expect(await scene.store.terminate([])).toEqual([])
+    expect(await scene.store.terminate([])).toEqual({ ended: [], mail: [], hadTasks: false })
   })
 
   test('one whose history is damaged can be terminated [test_ack_appends_event_to_corrupted_history]', async () => {
@@ -127,7 +127,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     await runtime.turns(turnItem(iid, { turn: turnRow(2) }))
     await scene.under.corrupt(iid)
 
-    expect(await scene.store.terminate([termination(iid)])).toEqual([true])
+    expect((await scene.store.terminate([termination(iid)])).ended).toEqual([true])
 
     expect(await scene.turnsOf(iid)).toEqual([1, 2, 3])
     expect((await scene.look(iid)).status).toBe('terminated')
@@ -147,8 +147,13 @@ function describeFamily({ test, expect, open }: Contract): void {
       childOf(middle!, { command: 4, onClose: 'independent' }),
     )
 
-    await scene.store.terminate([termination(middle!)])
+    const answer = await scene.store.terminate([termination(middle!)])
 
+    expect(answer).toEqual({
+      ended: [true],
+      mail: [parent, children[0], children[1]],
+      hadTasks: false,
+    })
     expect(await scene.inboxOf(parent)).toMatchObject([
       { kind: 'failed', execution: 1, command: 4, payload: '"stopped"', parked: false },
     ])
@@ -164,9 +169,9 @@ function describeFamily({ test, expect, open }: Contract): void {
       const [child] = await runtime.ownChildren(childOf(parent))
       const family = order === 'parent first' ? [parent, child!] : [child!, parent]
 
-      const answers = await scene.store.terminate(family.map((iid) => termination(iid)))
+      const { ended } = await scene.store.terminate(family.map((iid) => termination(iid)))
 
-      expect(answers).toEqual([true, true])
+      expect(ended).toEqual([true, true])
       for (const iid of family) {
         expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, inbox: 0, history: 2 })
       }
