@@ -195,7 +195,9 @@ test('what hangs is set aside with a report, before anything is given to others'
   expect(last).toEqual([
     'look 7',
     'suspend a',
-    expect.stringMatching(/^instance "a" of workflow "w" 2 blocks the event loop for 60 s.*resume/),
+    expect.stringMatching(
+      /^instance "a" of workflow "w" 2 has blocked the event loop for 60 s.*resume/,
+    ),
     `unregister ${RUNTIME}`,
   ])
   expect(under.said).toEqual([
@@ -224,7 +226,7 @@ test('an activity that hangs is named, and is not handed to others if it is a ta
     'look 7',
     'suspend a',
     expect.stringMatching(
-      /^activity "resize" of instance "a" of workflow "w" 2 blocks the event loop for 60 s/,
+      /^activity "resize" of instance "a" of workflow "w" 2 has blocked the event loop for 60 s/,
     ),
     `finish ${RUNTIME} ${JSON.stringify([result])}`,
     `unregister ${RUNTIME}`,
@@ -240,7 +242,7 @@ test('an instance that is not recorded has nothing to be set aside', async () =>
   expect(under.asked.at(-1)).toBe(`unregister ${RUNTIME}`)
   expect(under.asked).not.toContainEqual(expect.stringContaining('suspend'))
   expect(under.said).toEqual([
-    expect.stringMatching(/^instance number 7 blocks the event loop for 60 s/),
+    expect.stringMatching(/^instance number 7 has blocked the event loop for 60 s/),
   ])
   expect(under.ends).toBe(1)
 })
@@ -263,7 +265,9 @@ test('what cannot be set aside is not given to others either, and the process en
 
   expect(under.asked.at(-1)).toBe('look 7')
   expect(under.said).toEqual([
-    expect.stringMatching(/^instance number 7 blocks .*; nothing could be suspended: no way; this/),
+    expect.stringMatching(
+      /^instance number 7 has blocked .*; nothing could be suspended: no way; this/,
+    ),
   ])
   expect(under.ends).toBe(1)
 })
@@ -351,7 +355,7 @@ test('a blocked loop is warned of early, once each time, with what blocks it', a
   }
 
   const warning =
-    'instance "a" of workflow "w" 2 blocks the event loop for 15 s; after 60 s other runtimes take over its work'
+    'instance "a" of workflow "w" 2 has blocked the event loop for 15 s; after 60 s other runtimes take over its work'
   expect(under.warned).toEqual([warning, warning])
   expect(under.said).toEqual([])
 })
@@ -363,7 +367,7 @@ test('unless it is told to end the process, it ends the lease once, and says wha
   await under.pass(180_000)
 
   expect(under.said).toEqual([
-    'instance "a" of workflow "w" 2 blocks the event loop for 60 s; other runtimes take over its work',
+    'instance "a" of workflow "w" 2 has blocked the event loop for 60 s; other runtimes take over its work',
   ])
   expect(under.asked.filter((what) => !/^(renew|look)/.test(what))).toEqual([`end ${RUNTIME}`])
   expect(under.asked.at(-1)).toBe(`end ${RUNTIME}`)
@@ -402,7 +406,7 @@ test('what hangs in its first turn is recorded and suspended', async () => {
   under.pulse.beginFirstTurn(FIRST, () => START)
   await under.pass(60_000)
 
-  const what = 'instance "new" of workflow "w" 2 blocks the event loop for 60 s'
+  const what = 'instance "new" of workflow "w" 2 has blocked the event loop for 60 s'
   expect(under.asked.filter((ask) => !ask.startsWith('renew'))).toEqual([
     'start new {}',
     'suspend new',
@@ -422,7 +426,7 @@ test.each<[string, StartItem, Partial<LeaseStore>]>([
   await under.pass(60_000)
 
   expect(under.said).toEqual([
-    'instance "new" of workflow "w" 2 blocks the event loop for 60 s; this process is ended',
+    'instance "new" of workflow "w" 2 has blocked the event loop for 60 s; this process is ended',
   ])
   expect(under.asked.filter((ask) => ask.startsWith('suspend'))).toEqual([])
 })

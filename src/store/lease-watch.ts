@@ -255,7 +255,7 @@ function fault(calling: Called | undefined, row: Named | undefined, blockedFor: 
   return calling === undefined
     ? `the event loop is blocked for ${blockedFor}, by code outside workflows and activities, or by ` +
         'an activity after its first await'
-    : `${describe(calling, row)} blocks the event loop for ${blockedFor}`
+    : `${describe(calling, row)} has blocked the event loop for ${blockedFor}`
 }
 
 function report(what: string): string {

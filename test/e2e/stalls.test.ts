@@ -138,14 +138,14 @@ describe.each(STORES)('on %s', (_, kind) => {
   )
 
   test.each([
-    ['loops', /^instance "loops" of workflow "loops" 1.0.0 blocks the event loop for \d s/],
+    ['loops', /^instance "loops" of workflow "loops" 1.0.0 has blocked the event loop for \d s/],
     [
       'loopsSoftly',
-      /^instance "loopsSoftly" of workflow "loopsSoftly" 1.0.0 blocks the event loop for/,
+      /^instance "loopsSoftly" of workflow "loopsSoftly" 1.0.0 has blocked the event loop for/,
     ],
     [
       'runsLoop',
-      /^activity "spin" of instance "runsLoop" of workflow "runsLoop" 1.0.0 blocks the event loop for/,
+      /^activity "spin" of instance "runsLoop" of workflow "runsLoop" 1.0.0 has blocked the event loop for/,
     ],
   ] as const)(
     'with kill, an endless loop ends its process, and only its instance is suspended: %s',
@@ -187,7 +187,8 @@ describe.each(STORES)('on %s', (_, kind) => {
 
       expect(next.did).toEqual(['first', 'second'])
       await using client = connect(storeOf(scene.store), { log: silentLog })
-      const report = /^instance "loopsAtOnce" of workflow "loopsAtOnce" 1.0.0 blocks the event loop/
+      const report =
+        /^instance "loopsAtOnce" of workflow "loopsAtOnce" 1.0.0 has blocked the event loop/
       expect(await client.get('loopsAtOnce').info()).toMatchObject({
         status: 'suspended',
         error: { message: expect.stringMatching(report) },

@@ -133,7 +133,7 @@ test('a saga that fails, and cannot undo, names both causes', async () => {
 
   expect(await sentence(runtime.run(order, undefined))).toBe(
     'workflow "order" failed: ctx.saga failed: activity "pay" failed after 1 attempt: card declined; ' +
-      'and 1 of 2 undos failed, so that its effects are still there: activity "refund" failed after 1 attempt: bank is closed',
+      'and 1 of 2 undos failed, so what it should have undone is still in place: activity "refund" failed after 1 attempt: bank is closed',
   )
 })
 
@@ -150,10 +150,10 @@ test('a result, or an answer, that takes too long says what the instance waits f
   ])
 
   expect(late).toBe(
-    'result: instance "w" took longer than 400 ms; it waits for message on channel "go"',
+    'result: instance "w" took longer than 400 ms; it is waiting for a message on channel "go"',
   )
   expect(unanswered).toBe(
-    'request "ask": the answer of instance "w" took longer than 400 ms; it waits for message on channel "go"',
+    'request "ask": the answer of instance "w" took longer than 400 ms; it is waiting for a message on channel "go"',
   )
 })
 

@@ -23,7 +23,7 @@ describeOnStores('an instance whose code no runtime has', (kind) => {
     ])
     expect(late).toBeInstanceOf(TimeoutError)
     expect((late as Error).message).toBe(
-      'result: instance "h" took longer than 300 ms; it waits for a runtime that registers workflow "hello" (no live runtime does)',
+      'result: instance "h" took longer than 300 ms; it is waiting for a runtime that registers workflow "hello" (no live runtime does)',
     )
   })
 
@@ -35,7 +35,7 @@ describeOnStores('an instance whose code no runtime has', (kind) => {
     const late = await instance.result({ timeout: 300 }).catch((error: unknown) => error)
 
     expect((late as Error).message).toMatch(
-      /it waits for a runtime that registers workflow "hello" \(no live runtime does, this one neither\)$/,
+      /it is waiting for a runtime that registers workflow "hello" \(no live runtime does, this one neither\)$/,
     )
   })
 })

@@ -125,7 +125,8 @@ describeOnStores('results', (kind) => {
     expect(await holdfast.run(hello, 'Lee', { id: 'one' })).toBe('hello Kim')
     expect(space.log.lines).toContainEqual({
       level: 'warn',
-      message: 'start: this id exists with another input',
+      message:
+        'start: an instance with this id already exists, with a different input; the existing one is returned',
       data: { instanceId: 'one', workflow: 'hello' },
     })
   })

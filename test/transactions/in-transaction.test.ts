@@ -172,7 +172,8 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     expect(log.lines.filter(({ level }) => level === 'warn')).toEqual(
       ['before', 'inside'].map((instanceId) => ({
         level: 'warn',
-        message: 'start: this id exists with another input',
+        message:
+          'start: an instance with this id already exists, with a different input; the existing one is returned',
         data: { instanceId, workflow: 'greet' },
       })),
     )

@@ -33,7 +33,7 @@ export class Standstill {
       const found = await info(this.#core, this.id)
       const { status, waitingFor = [], error } = found ?? {}
       if (status === 'suspended') this.#words = suspended(error?.message ?? '')
-      else if (waitingFor.length > 0) this.#words = `it waits for ${waitingFor.join('; ')}`
+      else if (waitingFor.length > 0) this.#words = waiting(waitingFor)
       else this.#words = undefined
     } catch {
       // What cannot be found out is left out.
@@ -65,4 +65,12 @@ export class Standstill {
 function suspended(reason: string): string {
   // By hand, the reason begins with that.
   return reason.startsWith('suspended') ? `it is ${reason}` : `it is suspended: ${reason}`
+}
+
+/** What it waits for, as a sentence. */
+function waiting(things: readonly string[]): string {
+  const [first = ''] = things
+  if (first.startsWith('its start at ')) return `it is scheduled to ${first.slice('its '.length)}`
+  const words = things.map((thing) => thing.replace(/^(?=message |timer )/, 'a '))
+  return `it is waiting for ${words.join('; ')}`
 }

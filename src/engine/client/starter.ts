@@ -188,7 +188,10 @@ export async function warnOfInput(
   const first = await firstEventOf(past, row.iid)
   if (first?.type !== 'started' || first.input === input) return
   const about = { instanceId: id, workflow: definition.name }
-  log.warn(about, 'start: this id exists with another input')
+  log.warn(
+    about,
+    'start: an instance with this id already exists, with a different input; the existing one is returned',
+  )
 }
 
 /** A letter for an instance that was there before goes the way of any other message. */

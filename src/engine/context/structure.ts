@@ -215,7 +215,7 @@ async function runSaga(
     throw new AggregateError(
       [error, ...failed],
       `ctx.saga failed: ${messageOf(error)}; and ${failed.length} of ${undos.length} undos failed, ` +
-        `so that its effects are still there: ${failed.map(messageOf).join('; ')}`,
+        `so what it should have undone is still in place: ${failed.map(messageOf).join('; ')}`,
       { cause: error },
     )
   }

@@ -102,7 +102,7 @@ export class Life {
     this.#dead = this.#identity.runtime
     log.error(
       { runtime: this.#dead },
-      'this runtime was declared dead because its lease ended; it goes on under a new number',
+      'this runtime was declared dead because its lease ended; it continues under a new number',
     )
     this.#host.takenOver()
     await this.register()
@@ -121,7 +121,7 @@ export class Life {
     log.warn(
       { runtime: old, copies: this.#host.owned() },
       'the database server is another one, which may have lost the latest writes; this runtime ' +
-        'forgets its copies and goes on under a new number',
+        'forgets its copies and continues under a new number',
     )
     this.#dead = old
     this.#setBacks++
