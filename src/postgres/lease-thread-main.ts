@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../store/lease-watch.ts'
 import { toInstances, toTruths } from './answers.ts'
 import { callerOf } from './call.ts'
-import { startInstances } from './commit.ts'
+import { isLocked, startInstances } from './commit.ts'
 import { ownConnections } from './connections.ts'
 import { loadDriver } from './driver.ts'
 import type { LeaseThreadData, LeaseThreadNews, LeaseThreadOrder } from './lease-thread.ts'
@@ -55,6 +55,9 @@ const connections = ownConnections(undefined, {
 const call = callerOf(connections, schema)
 const tasks = postgresTaskStore(call)
 
+/** For how long an instance that somebody has locked is tried to be suspended. */
+const SUSPEND_MS = 1_000
+
 const store: LeaseStore = {
   finishTasks: (runtime, results) => tasks.finishTasks(runtime, results),
   async renewLease(runtime, leaseMs) {
@@ -69,8 +72,16 @@ const store: LeaseStore = {
   },
   start: (items, options) => startInstances(call, items, options),
   async suspend(ids, report) {
-    const [row] = await call('suspend', [joinTexts('suspend', ids), ids.length, report])
-    return toTruths(text(row!, 'suspended'))
+    const values = [joinTexts('suspend', ids), ids.length, report]
+    const untilMs = performance.now() + SUSPEND_MS
+    for (;;) {
+      try {
+        const [row] = await call('suspend', values)
+        return toTruths(text(row!, 'suspended'))
+      } catch (error) {
+        if (!isLocked(error) || performance.now() >= untilMs) throw error
+      }
+    }
   },
   async unregister(runtime) {
     await call('unregister', [runtime])

@@ -305,7 +305,7 @@ describe('while a transaction holds ids', () => {
     await runtime.start(greet, 'later', { id: 'later', delay: '1h' })
     const held = await scene.hold((tx) => runtime.in(tx).cancel('later'))
 
-    const ended = Promise.all(Array.from({ length: 4 }, () => runtime.get('later').terminate()))
+    const ended = Promise.all(Array.from({ length: 20 }, () => runtime.get('later').terminate()))
     ended.catch(() => {})
     const meanwhile = await slowest(() => runtime.get('later').info())
     expect(meanwhile).toBeLessThan(USUAL_MS)
@@ -313,6 +313,23 @@ describe('while a transaction holds ids', () => {
 
     await held.end()
     await ended
+  })
+
+  test('forks to them wait, and leave connections for others', async () => {
+    await using scene = await openScene()
+    const { runtime } = scene
+    await runtime.run(greet, 'Kim', { id: 'done' })
+    const held = await scene.hold(startAll(runtime))
+
+    const forks = heldIds.map((id) => runtime.get('done').fork({ at: 1, id }))
+    const settled = Promise.allSettled(forks)
+    const meanwhile = await slowest(() => runtime.get('done').info())
+    expect(meanwhile).toBeLessThan(USUAL_MS)
+    expect(await isBlocked(Promise.race(forks))).toBe(true)
+
+    await held.end()
+    for (const [n, one] of (await settled).entries())
+      expect(one).toMatchObject({ reason: { message: `fork: id "held-${n}" is taken` } })
   })
 
   test('starts of them outlast lost connections', async () => {

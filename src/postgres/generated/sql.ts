@@ -3571,7 +3571,7 @@ $$;
   },
   {
     name: 'procedures/import_instance',
-    checksum: '03768c0a9ff5d10d',
+    checksum: 'cf00a1fbab2fa348',
     sql: `-- Makes an instance from the turns of one execution. Nobody owns it, and it is due now. Answers with
 -- a letter: d done, also before, e the id is taken, r the number is taken.
 create or replace function import_instance(
@@ -3593,6 +3593,9 @@ create or replace function import_instance(
   language plpgsql
   volatile
   set search_path from current
+  -- A transaction of a user may have locked the id: then it is tried again, and takes no connection
+  -- from others meanwhile.
+  set lock_timeout to '5ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
@@ -4486,7 +4489,7 @@ $$;
   },
   {
     name: 'procedures/lock_owners',
-    checksum: '688a784948abb09c',
+    checksum: 'e5caaf3088bc4737',
     sql: `-- Locks runs for somebody who does not own them, and keeps whoever owns them from writing, until
 -- the end of the transaction: no commit of an owner is under way any more, and none follows that
 -- does not see what is changed now.
@@ -4499,6 +4502,7 @@ create or replace function lock_owners(p_iids bigint[])
   set enable_seqscan to off
 as $$
 declare
+  v_limit text := current_setting('lock_timeout');
   v_expected integer[];
   v_owner integer;
   v_owners integer[];
@@ -4512,10 +4516,13 @@ begin
       order by r.owner
     );
     begin
-      -- First the owners, as in every commit; then the rows.
+      -- First the owners, as in every commit; then the rows. A commit may take longer than is waited
+      -- for rows, which somebody may have locked for long.
+      perform set_config('lock_timeout', '1s', true);
       foreach v_owner in array v_expected loop
         perform pg_advisory_xact_lock(lock_space(), v_owner);
       end loop;
+      perform set_config('lock_timeout', v_limit, true);
       v_owners := array(
         select r.owner
         from runs as r
@@ -5720,15 +5727,16 @@ $$;
   },
   {
     name: 'procedures/remove',
-    checksum: '542bbe1ed5c51b37',
+    checksum: 'cdf5785a30220c81',
     sql: `-- Removes instances that have ended, or were never started, with all there is of them; returns how
 -- many there were.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
   language plpgsql
   volatile
   set search_path from current
-  -- A transaction of a user may have locked one of them: then it is tried again.
-  set lock_timeout to '1s'
+  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
+  -- connection from others meanwhile.
+  set lock_timeout to '30ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
@@ -6210,15 +6218,16 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: '7ccea160d0f1d7dd',
+    checksum: 'ceecc7953450049e',
     sql: `-- Makes instances that were set aside claimable again, those that were never run from the time on
 -- that they were started for; returns how many there were.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
   volatile
   set search_path from current
-  -- A transaction of a user may have locked one of them: then it is tried again.
-  set lock_timeout to '1s'
+  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
+  -- connection from others meanwhile.
+  set lock_timeout to '30ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
@@ -6795,7 +6804,7 @@ $$;
   },
   {
     name: 'procedures/suspend',
-    checksum: '5590b624859f119a',
+    checksum: '0d9391c4e6f2c68c',
     sql: `-- Sets unfinished instances aside, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished.
 create or replace function suspend(
@@ -6807,8 +6816,9 @@ create or replace function suspend(
   language plpgsql
   volatile
   set search_path from current
-  -- A transaction of a user may have locked one of them: then it is tried again.
-  set lock_timeout to '1s'
+  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
+  -- connection from others meanwhile.
+  set lock_timeout to '30ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$
@@ -7389,7 +7399,7 @@ $$;
   },
   {
     name: 'procedures/terminate',
-    checksum: 'd1ceb5201c908c97',
+    checksum: '4de67656fc479977',
     sql: `-- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished. And who should be told: instances that may have mail because of it, and whether any of
 -- those that ended had tasks.
@@ -7405,8 +7415,9 @@ create or replace function terminate(
   language plpgsql
   volatile
   set search_path from current
-  -- A transaction of a user may have locked one of them: then it is tried again.
-  set lock_timeout to '1s'
+  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
+  -- connection from others meanwhile.
+  set lock_timeout to '30ms'
   set plan_cache_mode to force_generic_plan
   set enable_seqscan to off
 as $$

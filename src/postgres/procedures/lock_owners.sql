@@ -10,6 +10,7 @@ create or replace function lock_owners(p_iids bigint[])
   set enable_seqscan to off
 as $$
 declare
+  v_limit text := current_setting('lock_timeout');
   v_expected integer[];
   v_owner integer;
   v_owners integer[];
@@ -23,10 +24,13 @@ begin
       order by r.owner
     );
     begin
-      -- First the owners, as in every commit; then the rows.
+      -- First the owners, as in every commit; then the rows. A commit may take longer than is waited
+      -- for rows, which somebody may have locked for long.
+      perform set_config('lock_timeout', '1s', true);
       foreach v_owner in array v_expected loop
         perform pg_advisory_xact_lock(lock_space(), v_owner);
       end loop;
+      perform set_config('lock_timeout', v_limit, true);
       v_owners := array(
         select r.owner
         from runs as r
