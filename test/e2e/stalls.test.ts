@@ -107,7 +107,7 @@ describe.each(STORES)('on %s', (_, kind) => {
       expect(isAlive).toBe(true)
       expect(other.did).toContain('second')
       const said =
-        /activity "stall" of instance "stalls" of workflow "stalls" 1.0.0 blocks the event/
+        /activity "stall" of instance "stalls" of workflow "stalls" 1.0.0 has blocked the event/
       expect(blocked.errors).toMatch(said)
       expect(blocked.errors).toContain('; other runtimes take over its work\n')
       await until(() => blocked.errors.includes('; other runtimes take over its work instanceId='))

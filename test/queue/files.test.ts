@@ -107,7 +107,11 @@ describe('several users of one queue', () => {
 
 describe('a file that is not for queues', () => {
   test.each([
-    ['text', (path: string) => writeFileSync(path, 'Dear diary, '.repeat(100)), 'not a database'],
+    [
+      'text',
+      (path: string) => writeFileSync(path, 'Dear diary, '.repeat(100)),
+      'not an SQLite database',
+    ],
     [
       'a database of others',
       (path: string) => {
