@@ -155,12 +155,19 @@ describeRace('a dedupe key', (openStore) => {
     await x.send(channel<string>('a b'), 'second', { dedupeKey: 'c' })
     await x.send(channel<string>('ask'), 'third', { dedupeKey: 'k' })
     const ask = request<string, string>('ask')
-    await x.request(ask, 'fourth', { dedupeKey: 'k', timeout: 1 }).catch(() => {})
+    const waiting = new AbortController()
+    const asked = x.request(ask, 'fourth', { dedupeKey: 'k', signal: waiting.signal })
+    const unanswered = asked.catch(() => {})
 
-    const rows = await under.sql('select payload from inbox order by id')
+    const rows = await eventually(async () => {
+      const found = await under.sql('select payload from inbox order by id')
+      return found.length > 3 && found
+    })
     expect(rows).toEqual(
       ['first', 'second', 'third', 'fourth'].map((text) => ({ payload: `"${text}"` })),
     )
+    waiting.abort()
+    await unanswered
   })
 
   test('of one request never leads to the answer of another', async () => {
