@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-import { decode, encode } from '../dist/base/codec.js'
+import { decode, encode } from '../dist/base/codec/codec.js'
 import { median } from './figures.ts'
 import type { Row } from './table.ts'
 

@@ -3,14 +3,14 @@
 
 import { activity, type AnyWorkflow, workflow } from '../dist/index.js'
 import { callCode, type ContextHost } from '../dist/engine/context/make-context.js'
-import type { WorkflowContext } from '../dist/engine/context/workflow-context.js'
-import type { WorkflowDefinition } from '../dist/engine/definitions.js'
+import type { WorkflowContext } from '../dist/engine/define/workflow-context.js'
+import type { WorkflowDefinition } from '../dist/engine/define/definitions.js'
 import { Execution } from '../dist/engine/replay/execution.js'
 import { replay } from '../dist/engine/replay/replay.js'
 import { beginTurn, endTurn, untilDone } from '../dist/engine/replay/turn.js'
-import { copyOf } from '../dist/engine/runtime/copy.js'
-import { insideExecution } from '../dist/engine/runtime/strays.js'
-import { valuesOf } from '../dist/engine/values.js'
+import { instanceOf } from '../dist/engine/instance/live-instance.js'
+import { insideExecution } from '../dist/engine/core/unhandled-rejections.js'
+import { valuesOf } from '../dist/engine/core/values.js'
 import { defaultLog } from '../dist/base/log.js'
 import type { Loaded } from '../dist/store/claims.js'
 import { readEvents } from '../dist/store/history.js'
@@ -73,7 +73,7 @@ async function bringBack(
   const past = loaded.history.map(({ at, events: texts }) => ({ at, events: readEvents(texts) }))
   const parsedMs = performance.now()
   const run = new Execution('bench', values)
-  const copy = copyOf(loaded, definition, run, past, {
+  const copy = instanceOf(loaded, definition, run, past, {
     input: values.encode(events / 2, 'input'),
     seed: '0'.repeat(32),
     parentId: '',

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 
-import { notify } from '../dist/base/notify.js'
-import { semaphore } from '../dist/base/semaphore.js'
+import { notify } from '../dist/base/sync/notify.js'
+import { semaphore } from '../dist/base/sync/semaphore.js'
 import { type Directive, idle, proceed } from '../dist/workers/directive.js'
 import { worker, type Worker } from '../dist/workers/worker.js'
 import type { WorkerOptions } from '../dist/workers/worker-options.js'

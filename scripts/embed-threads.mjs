@@ -1,5 +1,5 @@
 // Makes one script of the code of each thread and puts it into dist as text, so that the package works
-// inside a bundle: see src/base/thread-entry.ts.
+// inside a bundle: see src/base/threads/thread-entry.ts.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'

@@ -3,20 +3,20 @@
 
 import { hostname } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
-import { systemClock } from './base/clock.ts'
-import type { Codec } from './base/codec.ts'
+import { systemClock } from './base/time/clock.ts'
+import type { Codec } from './base/codec/codec.ts'
 import { describe } from './base/describe.ts'
-import type { Duration } from './base/duration.ts'
+import type { Duration } from './base/time/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from './base/log.ts'
 import { duration, flag, having, number, option, resolveOptions } from './base/options.ts'
 import { VERSION } from './base/version.ts'
 import { type Client, EngineClient } from './engine/client/client.ts'
 import { type Runtime, RuntimeClient } from './engine/client/runtime-client.ts'
-import { type Registrable, registryOf } from './engine/registry.ts'
+import { type Registrable, registryOf } from './engine/define/registry.ts'
 import { EngineRuntime } from './engine/runtime/runtime.ts'
-import { outsideExecution } from './engine/runtime/strays.ts'
-import { servedTags, UNTAGGED } from './engine/served-tags.ts'
-import { valuesOf } from './engine/values.ts'
+import { outsideExecution } from './engine/core/unhandled-rejections.ts'
+import { servedTags, UNTAGGED } from './engine/define/served-tags.ts'
+import { valuesOf } from './engine/core/values.ts'
 import { postgres } from './postgres/store.ts'
 import { sqlite } from './sqlite/sqlite.ts'
 import type { OnHang } from './store/lease.ts'
@@ -236,8 +236,8 @@ function storeFromUrl(url: string): Store {
   )
 }
 
-export type { Codec } from './base/codec.ts'
-export type { Duration } from './base/duration.ts'
+export type { Codec } from './base/codec/codec.ts'
+export type { Duration } from './base/time/duration.ts'
 export {
   CancelledError,
   failure,
@@ -257,7 +257,7 @@ export {
   type RequestChannel,
   type StateKey,
   stateKey,
-} from './engine/channels.ts'
+} from './engine/define/channels.ts'
 export type { Client } from './engine/client/client.ts'
 export type {
   InTransaction,
@@ -278,7 +278,7 @@ export type {
   Wait,
 } from './engine/client/instance.ts'
 export type { Runtime } from './engine/client/runtime-client.ts'
-export type { ActivityContext } from './engine/context/activity-context.ts'
+export type { ActivityContext } from './engine/define/activity-context.ts'
 export type {
   Asked,
   Branch,
@@ -290,7 +290,7 @@ export type {
   State,
   Winner,
   WorkflowContext,
-} from './engine/context/workflow-context.ts'
+} from './engine/define/workflow-context.ts'
 export {
   type Activity,
   activity,
@@ -304,19 +304,19 @@ export {
   type Workflow,
   workflow,
   type WorkflowOptions,
-} from './engine/definitions.ts'
+} from './engine/define/definitions.ts'
 export {
   ActivityError,
   ChannelFullError,
   ConflictError,
   NotFoundError,
   WorkflowError,
-} from './engine/errors.ts'
-export type { ActivityOptions, Limit } from './engine/activity-options.ts'
-export type { Registrable } from './engine/registry.ts'
+} from './engine/core/errors.ts'
+export type { ActivityOptions, Limit } from './engine/define/activity-options.ts'
+export type { Registrable } from './engine/define/registry.ts'
 export { NondeterminismError } from './engine/replay/nondeterminism.ts'
-export type { Retry } from './engine/retry.ts'
-export type { Schema } from './engine/schema.ts'
+export type { Retry } from './engine/define/retry.ts'
+export type { Schema } from './engine/define/schema.ts'
 export type { RuntimeHealth } from './engine/runtime/runtime.ts'
 export type { HearingHealth } from './store/hints.ts'
 export type { Undelivered } from './store/runtimes.ts'

@@ -58,7 +58,7 @@ describe('the check for strays', () => {
   }
 
   test.each([
-    ['ground that looks up', 'src/base/clock.ts', '../store/history.ts'],
+    ['ground that looks up', 'src/base/time/clock.ts', '../../store/history.ts'],
     ['a feature that sees an adapter', 'src/engine/client/start.ts', '../../postgres/pool.ts'],
     ['an adapter that sees a feature', 'src/sqlite/store.ts', '../engine/client/start.ts'],
     ['a feature that sees another', 'src/outbox/enqueue.ts', '../queue/send.ts'],
@@ -72,7 +72,7 @@ describe('the check for strays', () => {
     ['an entry that joins an app', 'src/index.ts', './cli/main.ts'],
     ['an app that sees the inside of a feature', 'src/cli/main.ts', '../engine/client/start.ts'],
     ['an app that sees another', 'src/cli/main.ts', '../dashboard/index.ts'],
-    ['shipped code that sees the tests', 'src/base/clock.ts', '../../test/import-graph.ts'],
+    ['shipped code that sees the tests', 'src/base/time/clock.ts', '../../../test/import-graph.ts'],
   ])('it finds %s', (_, file, name) => {
     const found = strays(new Map([[file, `import type { X } from '${name}'\n`]]), walls)
 
@@ -86,7 +86,7 @@ describe('the check for strays', () => {
   test.each([
     ['the main entry joins features and adapters', 'src/index.ts', './sqlite/store.ts'],
     ['an entry joins features and adapters', 'src/postgres/index.ts', '../engine/client/start.ts'],
-    ['the engine sees its replay', 'src/engine/runtime/turns.ts', '../replay/turn.ts'],
+    ['the engine sees its replay', 'src/engine/runtime/schedule/turns.ts', '../../replay/turn.ts'],
     ['an adapter sees its driver', 'src/postgres/pool.ts', 'pg'],
     ['a test sees the testing folder', 'src/sqlite/store.test.ts', '../testing/clock.ts'],
     ['a test sees its tools', 'src/engine/replay/turn.test.ts', 'fast-check'],

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix, join, sep } from 'node:path'
 
-/** Source texts by path from the repository's root, with `/`: `src/base/clock.ts`. */
+/** Source texts by path from the repository's root, with `/`: `src/base/time/clock.ts`. */
 export type Sources = ReadonlyMap<string, string>
 
 export interface Import {

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 
-import { errorFromData, errorToData } from './error-data.ts'
+import { errorFromData, errorToData } from './codec/error-data.ts'
 import {
   CancelledError,
   type Failure,

@@ -1,5 +1,5 @@
 import { describe } from './describe.ts'
-import { durationMs, type Duration } from './duration.ts'
+import { durationMs, type Duration } from './time/duration.ts'
 
 // Options are resolved once, at the public edge, into a complete value. A table names each option
 // with its check and its default, so that what exists, what is allowed and what happens when it is

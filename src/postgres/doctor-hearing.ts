@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-import { notify } from '../base/notify.ts'
+import { notify } from '../base/sync/notify.ts'
 import { answered, type Connections, makePool } from './connections.ts'
 import { storeError } from './errors.ts'
 import type { Finding } from './finding.ts'

@@ -1,5 +1,5 @@
-import { systemClock } from '../base/clock.ts'
-import type { Duration } from '../base/duration.ts'
+import { systemClock } from '../base/time/clock.ts'
+import type { Duration } from '../base/time/duration.ts'
 import { duration, resolveOptions } from '../base/options.ts'
 import { type Connections, connectionsFor, type Session } from './connections.ts'
 import { checkHearing } from './doctor-hearing.ts'

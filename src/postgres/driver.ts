@@ -1,4 +1,4 @@
-import { moduleUrl } from '../base/module-url.ts'
+import { moduleUrl } from '../base/threads/module-url.ts'
 import { requireWith } from '../base/peer.ts'
 import { StoreError } from '../store/store-error.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { virtualClock } from '../base/virtual-clock.ts'
+import { virtualClock } from '../base/time/virtual-clock.ts'
 import type { Call } from './call.ts'
 import { Expiry } from './expiry.ts'
 

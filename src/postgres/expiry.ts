@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/time/clock.ts'
 import type { Call } from './call.ts'
 import { whole } from './wire.ts'
 

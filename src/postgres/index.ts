@@ -1,8 +1,8 @@
 // The public entry `holdfast/postgres`.
-import type { ActivityOptions, Limit } from '../engine/activity-options.ts'
-import type { Activity } from '../engine/definitions.ts'
-import type { Schema } from '../engine/schema.ts'
-import { defineTransaction, type TransactionContext } from '../engine/transactions.ts'
+import type { ActivityOptions, Limit } from '../engine/define/activity-options.ts'
+import type { Activity } from '../engine/define/definitions.ts'
+import type { Schema } from '../engine/define/schema.ts'
+import { defineTransaction, type TransactionContext } from '../engine/define/transactions.ts'
 import type { Queryable } from './transact-queries.ts'
 
 /**
@@ -26,7 +26,7 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
 }
 
 export type { Metrics } from '../base/metrics.ts'
-export type { TransactionContext } from '../engine/transactions.ts'
+export type { TransactionContext } from '../engine/define/transactions.ts'
 export type { Store } from '../store/store.ts'
 export { doctor, type DoctorOptions } from './doctor.ts'
 export type { Finding } from './finding.ts'

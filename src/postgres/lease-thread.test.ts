@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { eventually } from '../../test/support/engine.ts'
 import { openStore } from '../../test/support/postgres-store.ts'
-import { SharedPulse, sharedMs } from '../store/lease.ts'
+import { SharedLoopHeartbeat, sharedMs } from '../store/lease.ts'
 import { keepLease } from './lease-thread.ts'
 import type { PostgresSettings } from './options.ts'
 
@@ -13,7 +13,7 @@ async function openKept(source?: PostgresSettings['source']) {
   const under = await openStore()
   const { schema, url } = under.database
   const { runtime } = await under.runtime(LEASE_MS)
-  const pulse = new SharedPulse()
+  const pulse = new SharedLoopHeartbeat()
   pulse.runtime = runtime
   const troubles: string[] = []
   const keeper = keepLease(

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import { threadEntry } from '../base/thread-entry.ts'
+import { threadEntry } from '../base/threads/thread-entry.ts'
 import {
   type LeaseKeeper,
   type LeaseOrder,
   type LeaseRequest,
-  SharedPulse,
+  SharedLoopHeartbeat,
 } from '../store/lease.ts'
 import { addressOf, type LeaseAddress, type PasswordFunction } from './lease-address.ts'
 import { LEASE_THREAD_SCRIPT } from './lease-thread-script.ts'
@@ -75,7 +75,7 @@ export function keepLease(
   worker.on('error', (error) => onTrouble(`its thread has ended: ${error.message}`, true))
   worker.unref()
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  const pulse = new SharedPulse(order.memory)
+  const pulse = new SharedLoopHeartbeat(order.memory)
   return {
     async stop() {
       worker.ref()

@@ -1,5 +1,5 @@
-import { backoffMs, resolveBackoff } from '../base/backoff.ts'
-import { systemClock, sleep } from '../base/clock.ts'
+import { backoffMs, resolveBackoff } from '../base/time/backoff.ts'
+import { systemClock, sleep } from '../base/time/clock.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Session } from './connections.ts'
 import type { Statement } from './driver.ts'

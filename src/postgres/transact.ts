@@ -8,7 +8,7 @@
 //   X3. Whether a commit was done whose answer was lost is not asked: run again, the code finds its
 //       result there.
 
-import { semaphore } from '../base/semaphore.ts'
+import { semaphore } from '../base/sync/semaphore.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Transact } from '../store/transactions.ts'
 import { connectionsFor, type Session } from './connections.ts'

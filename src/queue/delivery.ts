@@ -1,4 +1,4 @@
-import type { Duration } from '../base/duration.ts'
+import type { Duration } from '../base/time/duration.ts'
 import { option, resolveOptions } from '../base/options.ts'
 import type { QueueRecord } from '../store/queue-store.ts'
 import { StoreError } from '../store/store-error.ts'

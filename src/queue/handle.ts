@@ -1,6 +1,6 @@
-import { backoffMs } from '../base/backoff.ts'
+import { backoffMs } from '../base/time/backoff.ts'
 import { isRetryable } from '../base/errors.ts'
-import { PermitNotify } from '../base/notify.ts'
+import { PermitNotify } from '../base/sync/notify.ts'
 import { StoreError } from '../store/store-error.ts'
 import { type Directive, idle, proceed } from '../workers/directive.ts'
 import { supervise, type Supervisor } from '../workers/supervisor.ts'

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../base/clock.ts'
-import { LazySignal } from '../base/lazy-signal.ts'
+import type { Clock, Timer } from '../base/time/clock.ts'
+import { LazySignal } from '../base/sync/lazy-signal.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OwnDelivery } from './delivery.ts'
 import { QueueError } from './queue-error.ts'

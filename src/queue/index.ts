@@ -1,6 +1,6 @@
 // The public entry `holdfast/queue`: durable queues in an SQLite file.
 
-import { systemClock } from '../base/clock.ts'
+import { systemClock } from '../base/time/clock.ts'
 import { sqliteSettings } from '../sqlite/options.ts'
 import { SqliteQueueStore } from '../sqlite/queue/queue-store.ts'
 import { SameThread } from '../sqlite/same-thread.ts'
@@ -36,7 +36,7 @@ export async function openQueue<T>(path: string, options?: QueueOptions<T>): Pro
   })
 }
 
-export type { Duration } from '../base/duration.ts'
+export type { Duration } from '../base/time/duration.ts'
 export { TimeoutError } from '../base/errors.ts'
 export type { Log, Logger } from '../base/log.ts'
 export type { Metrics } from '../base/metrics.ts'

@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../base/clock.ts'
-import { onAbort } from '../base/on-abort.ts'
+import { type Clock, systemClock } from '../base/time/clock.ts'
+import { onAbort } from '../base/sync/on-abort.ts'
 import { having, option, resolveOptions } from '../base/options.ts'
-import { type Place, Waiters } from '../base/waiters.ts'
+import { type Place, Waiters } from '../base/sync/waiters.ts'
 import type { Wait } from './queue.ts'
 import { waitOf } from './wait-options.ts'
 

@@ -1,6 +1,6 @@
-import { type ResolvedBackoff, resolveBackoff } from '../base/backoff.ts'
+import { type ResolvedBackoff, resolveBackoff } from '../base/time/backoff.ts'
 import { describe } from '../base/describe.ts'
-import type { Duration } from '../base/duration.ts'
+import type { Duration } from '../base/time/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
 import { type Metrics, metricsSink } from '../base/metrics.ts'
 import { flag, having, number, oneOf, option, resolveOptions } from '../base/options.ts'

@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import { decode, encode } from '../base/codec.ts'
+import { decode, encode } from '../base/codec/codec.ts'
 import { describe } from '../base/describe.ts'
 import { DAMAGED, type Payload, RAW } from '../store/queue-store.ts'
 import { isKept } from './texts.ts'

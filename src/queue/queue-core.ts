@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import { PermitNotify } from '../base/notify.ts'
+import type { Clock } from '../base/time/clock.ts'
+import { PermitNotify } from '../base/sync/notify.ts'
 import type {
   ChangeKind,
   ChangeVerdict,

@@ -1,4 +1,4 @@
-import type { Duration } from '../base/duration.ts'
+import type { Duration } from '../base/time/duration.ts'
 import type { QueueError } from './queue-error.ts'
 
 /** How long to wait. */

@@ -1,5 +1,5 @@
-import { backoffMs, resolveBackoff } from '../base/backoff.ts'
-import { sleep } from '../base/clock.ts'
+import { backoffMs, resolveBackoff } from '../base/time/backoff.ts'
+import { sleep } from '../base/time/clock.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { OwnDelivery } from './delivery.ts'
 import type { QueueSetup } from './queue-core.ts'

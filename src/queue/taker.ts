@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../base/clock.ts'
-import { onAbort } from '../base/on-abort.ts'
-import type { Place } from '../base/waiters.ts'
+import type { Clock, Timer } from '../base/time/clock.ts'
+import { onAbort } from '../base/sync/on-abort.ts'
+import type { Place } from '../base/sync/waiters.ts'
 import type { ResolvedWait } from './wait-options.ts'
 
 // One object, and few closures: there is one for nearly every message.

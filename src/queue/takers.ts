@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import { type Place, Waiters } from '../base/waiters.ts'
+import type { Clock } from '../base/time/clock.ts'
+import { type Place, Waiters } from '../base/sync/waiters.ts'
 import type { Take } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
 import { Taker } from './taker.ts'

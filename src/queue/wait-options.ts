@@ -1,5 +1,5 @@
 import { duration, resolveOptions } from '../base/options.ts'
-import { checkSignal } from '../base/signal.ts'
+import { checkSignal } from '../base/sync/signal.ts'
 import type { Wait } from './queue.ts'
 
 /** `Wait`, checked. */

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/time/clock.ts'
 import type { Standing } from '../store/queue-store.ts'
 
 // Nobody polls a queue that one process uses: its own pushes are known, and for what becomes due

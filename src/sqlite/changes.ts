@@ -6,7 +6,7 @@
 //   V2. It is looked at often while another runtime is alive, more often when something was noticed
 //       just now, and seldom otherwise: a process alone on its file hardly notices that it looks.
 
-import { type Clock, systemClock, type Timer } from '../base/clock.ts'
+import { type Clock, systemClock, type Timer } from '../base/time/clock.ts'
 import type { Database, Transaction } from './database.ts'
 
 const WATCHFUL_MS = 5

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { moduleUrl } from '../base/module-url.ts'
+import { moduleUrl } from '../base/threads/module-url.ts'
 import { requireWith } from '../base/peer.ts'
 import { StoreError } from '../store/store-error.ts'
 

@@ -6,12 +6,12 @@
 //       who listens asks what there is to do.
 //   B3. Asking takes a small share of the time, however much others commit.
 
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/time/clock.ts'
 import type {
   HearingHealth,
   Hint,
   HintInterest,
-  HintListener,
+  HintReceiver,
   HintStore,
   Listening,
   News as Told,
@@ -123,7 +123,7 @@ export class HintHub {
 /** Somebody who listens, and asks for news when there may be some. */
 class Member {
   readonly id: string
-  readonly listener: HintListener
+  readonly listener: HintReceiver
   readonly #ask: AskForNews
   readonly #clock: Clock
   #isAsking = false
@@ -131,7 +131,7 @@ class Member {
   #pause: Timer | undefined
   #closed = false
 
-  constructor(id: string, listener: HintListener, ask: AskForNews) {
+  constructor(id: string, listener: HintReceiver, ask: AskForNews) {
     this.id = id
     this.listener = listener
     this.#ask = ask

@@ -1,8 +1,8 @@
 // The public entry `holdfast/sqlite`.
-import type { ActivityOptions, Limit } from '../engine/activity-options.ts'
-import type { Activity } from '../engine/definitions.ts'
-import type { Schema } from '../engine/schema.ts'
-import { defineTransaction, type TransactionContext } from '../engine/transactions.ts'
+import type { ActivityOptions, Limit } from '../engine/define/activity-options.ts'
+import type { Activity } from '../engine/define/definitions.ts'
+import type { Schema } from '../engine/define/schema.ts'
+import { defineTransaction, type TransactionContext } from '../engine/define/transactions.ts'
 import type { Statements } from './transact-statements.ts'
 
 /** What code may return that cannot wait: anything but a promise. */
@@ -28,7 +28,7 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
   return defineTransaction('sqlite', name, rest)
 }
 
-export type { TransactionContext } from '../engine/transactions.ts'
+export type { TransactionContext } from '../engine/define/transactions.ts'
 export type { Store } from '../store/store.ts'
 export type { DriverName } from './driver.ts'
 export { openDatabase, type SqliteDatabase } from './open-database.ts'

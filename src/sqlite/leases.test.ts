@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { eventually } from '../../test/support/engine.ts'
 import { settingsFor, tempFile } from '../../test/support/sqlite.ts'
-import { type LeaseOrder, SharedPulse, sharedMs } from '../store/lease.ts'
+import { type LeaseOrder, SharedLoopHeartbeat, sharedMs } from '../store/lease.ts'
 import { openDriver } from './driver.ts'
 import { SqliteThread, startWorker } from './thread.ts'
 
@@ -19,7 +19,7 @@ async function openRuntime() {
   })
   const registration = { leaseMs: LEASE_MS, workflows: [], info: '' }
   const { runtime } = await thread.call('register', [registration])
-  const pulse = new SharedPulse()
+  const pulse = new SharedLoopHeartbeat()
   pulse.runtime = runtime
   const order: LeaseOrder = {
     memory: pulse.memory,
@@ -76,7 +76,7 @@ test('a thread that follows one that ended goes on with it', async () => {
 
 test('a lease that is dropped is not renewed any more, and others are', async () => {
   await using under = await openRuntime()
-  const other = new SharedPulse()
+  const other = new SharedLoopHeartbeat()
   other.runtime = under.runtime
   const order = { leaseMs: LEASE_MS, giveUpMs: 600_000, onHang: 'ignore' as const }
   under.thread.keepLease({ ...order, memory: other.memory })

@@ -1,5 +1,5 @@
 import type { WorkerOptions } from 'node:worker_threads'
-import { threadEntry as entryOf } from '../base/thread-entry.ts'
+import { threadEntry as entryOf } from '../base/threads/thread-entry.ts'
 import { THREAD_SCRIPT } from './thread-script.ts'
 
 /** What to start the thread of a file with: `new Worker(...threadEntry(…))`. */

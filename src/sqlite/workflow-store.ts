@@ -15,7 +15,7 @@ import type { LeaseKeeper, LeaseRequest } from '../store/lease.ts'
 import type {
   LeaseAnswer,
   Registered,
-  Registration,
+  RegisterRequest,
   TickAnswer,
   TickRequest,
 } from '../store/runtimes.ts'
@@ -75,7 +75,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
     this.#clockOffsetMs += ms
   }
 
-  register(registration: Registration): Promise<Registered> {
+  register(registration: RegisterRequest): Promise<Registered> {
     return this.#call('register', registration)
   }
 

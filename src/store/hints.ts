@@ -7,7 +7,7 @@
 //       are sure to be heard from now on, and again each time they were not for a while.
 //   H4. Within a process a hint is a function call; only what concerns others comes through here.
 
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Iid } from './instances.ts'
 import type { TaskInterest, TaskKey } from './tasks.ts'
@@ -77,7 +77,7 @@ export interface HintInterest {
 }
 
 /** Somebody who listens. */
-export interface HintListener {
+export interface HintReceiver {
   readonly clock: Clock
   readonly log: Logger
   /** Asked again at each use: a runtime that was declared dead has another number. */
@@ -116,5 +116,5 @@ export interface HintStore {
   /** Tells others, soon: what comes together is told together. Never fails, see H1. */
   tell(news: News, teller: Teller): void
   /** Listens until it is closed, whatever happens to connections. */
-  listen(listener: HintListener): Listening
+  listen(listener: HintReceiver): Listening
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { encode } from '../base/codec.ts'
+import { encode } from '../base/codec/codec.ts'
 import { type Event, readEvents, writeEvents } from './history.ts'
 
 const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { decode } from '../base/codec.ts'
+import { decode } from '../base/codec/codec.ts'
 import { deferred } from '../../test/support/engine.ts'
 import type { InstanceRow } from './instances.ts'
 import type { StartItem } from './commits.ts'
-import { type LeaseOrder, pulseMemory, SharedPulse } from './lease.ts'
+import { type LeaseOrder, pulseMemory, SharedLoopHeartbeat } from './lease.ts'
 import { checkMs, type LeaseStore, LeaseWatch } from './lease-watch.ts'
 
 const RUNTIME = 5
@@ -11,7 +11,7 @@ const ROW = { id: 'a', workflow: { name: 'w', version: '2' } } as InstanceRow
 
 /** A watch whose time is moved by hand, on a store that notes what it is asked. */
 function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> = {}) {
-  const pulse = new SharedPulse(pulseMemory('kill'))
+  const pulse = new SharedLoopHeartbeat(pulseMemory('kill'))
   const order: LeaseOrder = {
     memory: pulse.memory,
     leaseMs: 30_000,
@@ -387,7 +387,7 @@ test('a lease that cannot be ended is left to end by itself', async () => {
 })
 
 test('looks are frequent enough for short leases, and rare for long ones', () => {
-  const { memory } = new SharedPulse()
+  const { memory } = new SharedLoopHeartbeat()
   const every = (leaseMs: number, giveUpMs: number): number =>
     checkMs({ memory, leaseMs, giveUpMs, onHang: 'kill' })
 

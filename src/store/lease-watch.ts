@@ -11,14 +11,14 @@
 //   W3. Nothing here waits for ever; a process that is to end does end.
 
 import { writeSync } from 'node:fs'
-import { encode } from '../base/codec.ts'
-import { errorToData } from '../base/error-data.ts'
+import { encode } from '../base/codec/codec.ts'
+import { errorToData } from '../base/codec/error-data.ts'
 import type { InstanceRow } from './instances.ts'
 import {
-  type Called,
+  type ActivityCallSpec,
   type FirstTurn,
   type LeaseOrder,
-  SharedPulse,
+  SharedLoopHeartbeat,
   sharedMs,
   WARNING_PART,
 } from './lease.ts'
@@ -64,7 +64,7 @@ export function checkMs({ leaseMs, giveUpMs }: LeaseOrder): number {
 /** Watches one event loop. */
 export class LeaseWatch {
   readonly #order: LeaseOrder
-  readonly #pulse: SharedPulse
+  readonly #pulse: SharedLoopHeartbeat
   readonly #store: LeaseStore
   readonly #around: Surroundings
   readonly #checkMs: number
@@ -80,7 +80,7 @@ export class LeaseWatch {
 
   constructor(order: LeaseOrder, store: LeaseStore, around: Surroundings) {
     this.#order = order
-    this.#pulse = new SharedPulse(order.memory)
+    this.#pulse = new SharedLoopHeartbeat(order.memory)
     this.#store = store
     this.#around = around
     this.#checkMs = checkMs(order)
@@ -192,13 +192,13 @@ export class LeaseWatch {
     return fault(calling, named, blockedFor)
   }
 
-  async #look({ iid }: Called): Promise<InstanceRow | undefined> {
+  async #look({ iid }: ActivityCallSpec): Promise<InstanceRow | undefined> {
     const [row] = await this.#inTime(this.#store.look([iid])).catch(() => [undefined])
     return row
   }
 
   /** Sees to what hangs and to all the rest; answers what happened. */
-  async #settle(calling: Called | undefined, blockedFor: string): Promise<string> {
+  async #settle(calling: ActivityCallSpec | undefined, blockedFor: string): Promise<string> {
     const { runtime } = this.#pulse
     if (calling === undefined) {
       // Any of its instances may have something to do with it: for all of them this is a death.
@@ -223,7 +223,7 @@ export class LeaseWatch {
   }
 
   /** An instance that is set aside keeps its tasks, which others could take up. */
-  async #shelve(runtime: number, { iid, activity }: Called): Promise<void> {
+  async #shelve(runtime: number, { iid, activity }: ActivityCallSpec): Promise<void> {
     if (activity === undefined) return
     const { execution, command, attempt } = activity
     const end = { kind: 'release', delayMs: SHELVED_MS } as const
@@ -241,7 +241,7 @@ export class LeaseWatch {
 
 type Named = Pick<InstanceRow, 'id' | 'workflow'>
 
-function describe(calling: Called, row: Named | undefined): string {
+function describe(calling: ActivityCallSpec, row: Named | undefined): string {
   const instance =
     row === undefined
       ? `instance number ${calling.iid}`
@@ -251,7 +251,11 @@ function describe(calling: Called, row: Named | undefined): string {
     : `activity "${calling.activity.name}" of ${instance}`
 }
 
-function fault(calling: Called | undefined, row: Named | undefined, blockedFor: string): string {
+function fault(
+  calling: ActivityCallSpec | undefined,
+  row: Named | undefined,
+  blockedFor: string,
+): string {
   return calling === undefined
     ? `the event loop is blocked for ${blockedFor}, by code outside workflows and activities, or by ` +
         'an activity after its first await'

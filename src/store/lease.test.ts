@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { SharedPulse, sharedMs } from './lease.ts'
+import { SharedLoopHeartbeat, sharedMs } from './lease.ts'
 
 const ATTEMPT = { key: { iid: 7, execution: 2, command: 3 }, attempt: 4 }
 
 /** The two sides of one pulse. */
-function sides(): [loop: SharedPulse, thread: SharedPulse] {
-  const loop = new SharedPulse()
-  return [loop, new SharedPulse(loop.memory)]
+function sides(): [loop: SharedLoopHeartbeat, thread: SharedLoopHeartbeat] {
+  const loop = new SharedLoopHeartbeat()
+  return [loop, new SharedLoopHeartbeat(loop.memory)]
 }
 
 test('one side sees what the other wrote', () => {

@@ -48,7 +48,7 @@ export interface LeaseKeeper {
 }
 
 /** Whose code is being called. */
-export interface Called {
+export interface ActivityCallSpec {
   readonly iid: Iid
   /** The activity, or step; `undefined` while the code of the workflow itself is in turn. */
   readonly activity: CalledActivity | undefined
@@ -117,7 +117,7 @@ export function pulseMemory(onHang: OnHang): SharedArrayBuffer {
 }
 
 /** What an event loop and the thread that watches it tell each other. See L1 to L3. */
-export class SharedPulse {
+export class SharedLoopHeartbeat {
   readonly memory: SharedArrayBuffer
   // Plain numbers rather than atomic ones, which would cost more than a turn may: nobody acts on
   // one that changes.
@@ -222,7 +222,7 @@ export class SharedPulse {
   }
 
   /** Whose code is called now, if any. */
-  get calling(): Called | undefined {
+  get calling(): ActivityCallSpec | undefined {
     const iid = this.#numbers[CALLED_IID]!
     return iid === 0 ? undefined : { iid, activity: this.#activity(), first: this.#firstTurn() }
   }

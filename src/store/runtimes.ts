@@ -9,7 +9,7 @@ export interface RegisteredWorkflow extends WorkflowName {
 }
 
 /** A runtime that introduces itself. */
-export interface Registration {
+export interface RegisterRequest {
   readonly leaseMs: number
   readonly workflows: readonly RegisteredWorkflow[]
   /** For people: host, process id, version of the package, with a space between them. */

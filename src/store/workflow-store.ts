@@ -27,7 +27,13 @@ import type { HintStore } from './hints.ts'
 import type { Delivery, Post, PostAnswer, PostBatchOptions } from './inbox.ts'
 import type { Iid, InstanceRow, WorkflowName } from './instances.ts'
 import type { LeaseKeeper, LeaseRequest } from './lease.ts'
-import type { LeaseAnswer, Registered, Registration, TickAnswer, TickRequest } from './runtimes.ts'
+import type {
+  LeaseAnswer,
+  Registered,
+  RegisterRequest,
+  TickAnswer,
+  TickRequest,
+} from './runtimes.ts'
 import type { TaskStore } from './tasks.ts'
 import type { StoreInTransaction, Transact } from './transactions.ts'
 import type { Whereabouts } from './whereabouts.ts'
@@ -51,7 +57,7 @@ export interface WorkflowStore extends TaskStore {
   close(): Promise<void>
 
   /** Takes in a new runtime, alive for `leaseMs`. */
-  register(registration: Registration): Promise<Registered>
+  register(registration: RegisterRequest): Promise<Registered>
   /** Ends a runtime and frees all it owns and holds, at once. */
   unregister(runtime: number): Promise<void>
   /**

@@ -7,7 +7,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { describe } from '../base/describe.ts'
-import type { Duration } from '../base/duration.ts'
+import type { Duration } from '../base/time/duration.ts'
 import { duration, option, resolveOptions } from '../base/options.ts'
 import { makePool } from '../postgres/connections.ts'
 import type { PgClient } from '../postgres/driver.ts'

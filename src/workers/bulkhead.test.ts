@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { type Backoff, resolveBackoff } from '../base/backoff.ts'
+import { type Backoff, resolveBackoff } from '../base/time/backoff.ts'
 import { Bulkhead } from './bulkhead.ts'
 
 function bulkhead(backoff: Backoff, random = Math.random): Bulkhead {

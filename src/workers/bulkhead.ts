@@ -1,4 +1,4 @@
-import { backoffMs, NO_BACKOFF, type ResolvedBackoff } from '../base/backoff.ts'
+import { backoffMs, NO_BACKOFF, type ResolvedBackoff } from '../base/time/backoff.ts'
 import { apply, type Application, type Gates, tryEnter } from './limit.ts'
 
 /**

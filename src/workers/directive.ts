@@ -1,5 +1,5 @@
 import { describe } from '../base/describe.ts'
-import { durationMs, type Duration } from '../base/duration.ts'
+import { durationMs, type Duration } from '../base/time/duration.ts'
 
 /**
  * What a pass wants next, with a payload for the listeners.

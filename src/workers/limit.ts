@@ -1,8 +1,8 @@
 import { describe } from '../base/describe.ts'
-import { FairSemaphore, type Semaphore } from '../base/semaphore.ts'
+import { FairSemaphore, type Semaphore } from '../base/sync/semaphore.ts'
 import { unknownName } from '../base/options.ts'
-import type { Place } from '../base/waiters.ts'
-import type { Applicant } from '../base/semaphore.ts'
+import type { Place } from '../base/sync/waiters.ts'
+import type { Applicant } from '../base/sync/semaphore.ts'
 
 /**
  * A limit on what runs at once, shared by the workers it is given to.

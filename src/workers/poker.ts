@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../base/clock.ts'
-import type { Notify } from '../base/notify.ts'
+import type { Clock, Timer } from '../base/time/clock.ts'
+import type { Notify } from '../base/sync/notify.ts'
 
 /** Wakes a notify again and again. */
 export interface Poker {

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../base/clock.ts'
-import type { PermitNotify, Sleeper } from '../base/notify.ts'
-import type { Place } from '../base/waiters.ts'
+import type { Clock, Timer } from '../base/time/clock.ts'
+import type { PermitNotify, Sleeper } from '../base/sync/notify.ts'
+import type { Place } from '../base/sync/waiters.ts'
 
 /** Why a rest ended: a notifier, its time, or because the worker was stopped. */
 export type Waking = PermitNotify | 'time' | 'stop'

@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/time/clock.ts'
 import { describe } from '../base/describe.ts'
-import type { Duration } from '../base/duration.ts'
+import type { Duration } from '../base/time/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
 import { duration, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
 import { type DeathWatch, WorkerLoop } from './worker-loop.ts'

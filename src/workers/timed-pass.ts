@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { TimeoutError } from '../base/errors.ts'
-import { onAbort } from '../base/on-abort.ts'
+import { onAbort } from '../base/sync/on-abort.ts'
 import type { Directive } from './directive.ts'
 import type { PassContext } from './worker.ts'
 

@@ -8,16 +8,16 @@
 //       listener does, and no error.
 //   W5. Stopping beats waking: when both are there, no further pass begins.
 
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { describe } from '../base/describe.ts'
 import { CancelledError } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import { PermitNotify } from '../base/notify.ts'
-import { onAbort } from '../base/on-abort.ts'
+import { PermitNotify } from '../base/sync/notify.ts'
+import { onAbort } from '../base/sync/on-abort.ts'
 import { duration, resolveOptions } from '../base/options.ts'
 import { MAX_REASON, shorten } from '../base/shorten.ts'
 import { checkDirective, type Directive } from './directive.ts'
-import { LazySignal } from '../base/lazy-signal.ts'
+import { LazySignal } from '../base/sync/lazy-signal.ts'
 import { Pace } from './pacing.ts'
 import { type Poker, startPoker } from './poker.ts'
 import { Rest, type Waking } from './rest.ts'

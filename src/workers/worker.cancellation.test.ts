@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
-import { sleep as wait, systemClock } from '../base/clock.ts'
+import { sleep as wait, systemClock } from '../base/time/clock.ts'
 import { CancelledError } from '../base/errors.ts'
-import { notify, type PermitNotify } from '../base/notify.ts'
-import { FairSemaphore } from '../base/semaphore.ts'
+import { notify, type PermitNotify } from '../base/sync/notify.ts'
+import { FairSemaphore } from '../base/sync/semaphore.ts'
 import { diary, heldPass, openWorkers } from '../../test/support/workers.ts'
 import { idle, proceed, sleep } from './directive.ts'
 import type { PassContext, Worker } from './worker.ts'

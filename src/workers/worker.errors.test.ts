@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { type Backoff, resolveBackoff } from '../base/backoff.ts'
+import { type Backoff, resolveBackoff } from '../base/time/backoff.ts'
 import { silentLog } from '../base/log.ts'
 import { diary, NO_PACING, openWorkers, scripted } from '../../test/support/workers.ts'
 import { Bulkhead } from './bulkhead.ts'

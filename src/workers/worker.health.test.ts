@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { semaphore } from '../base/semaphore.ts'
+import { semaphore } from '../base/sync/semaphore.ts'
 import { openWorkers } from '../../test/support/workers.ts'
 import { idle, proceed, sleep } from './directive.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { FairSemaphore, semaphore } from '../base/semaphore.ts'
+import { FairSemaphore, semaphore } from '../base/sync/semaphore.ts'
 import { diary, heldPass, openWorkers } from '../../test/support/workers.ts'
 import { idle, proceed, sleep } from './directive.ts'
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { backoffMs } from '../base/backoff.ts'
-import { notify } from '../base/notify.ts'
+import { backoffMs } from '../base/time/backoff.ts'
+import { notify } from '../base/sync/notify.ts'
 import { openWorkers, type Step } from '../../test/support/workers.ts'
 import { idle, proceed, sleep } from './directive.ts'
 

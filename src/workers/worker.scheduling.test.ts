@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
-import { systemClock } from '../base/clock.ts'
-import { notify } from '../base/notify.ts'
+import { systemClock } from '../base/time/clock.ts'
+import { notify } from '../base/sync/notify.ts'
 import { openWorkers } from '../../test/support/workers.ts'
 import { idle, proceed, sleep } from './directive.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
-import { sleep as wait } from '../base/clock.ts'
+import { sleep as wait } from '../base/time/clock.ts'
 import { CancelledError } from '../base/errors.ts'
-import { semaphore } from '../base/semaphore.ts'
+import { semaphore } from '../base/sync/semaphore.ts'
 import {
   diary,
   heldPass,

@@ -2,10 +2,10 @@ import { getEventListeners } from 'node:events'
 
 import { describe, expect, test } from 'vitest'
 
-import { sleep as wait } from '../base/clock.ts'
+import { sleep as wait } from '../base/time/clock.ts'
 import { CancelledError, TimeoutError } from '../base/errors.ts'
 import { silentLog } from '../base/log.ts'
-import { virtualClock } from '../base/virtual-clock.ts'
+import { virtualClock } from '../base/time/virtual-clock.ts'
 import { heldPass, openWorkers } from '../../test/support/workers.ts'
 import { type Directive, idle, sleep } from './directive.ts'
 import type { Listener } from './listener.ts'

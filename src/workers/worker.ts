@@ -1,5 +1,5 @@
 import { describe } from '../base/describe.ts'
-import type { Duration } from '../base/duration.ts'
+import type { Duration } from '../base/time/duration.ts'
 import type { Logger } from '../base/log.ts'
 import type { Directive } from './directive.ts'
 import { WorkerLoop } from './worker-loop.ts'

@@ -9,7 +9,7 @@ import {
   type Retry,
   workflow,
 } from '../../src/index.ts'
-import { resolveRetry, retryDelayMs } from '../../src/engine/retry.ts'
+import { resolveRetry, retryDelayMs } from '../../src/engine/define/retry.ts'
 import { describeInPlaces, errorOf, untilItWaitsFor } from '../support/contract.ts'
 import { typesOf } from '../support/histories.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { activity, type Activity, channel, workflow } from '../../src/index.ts'
-import { registryOf } from '../../src/engine/registry.ts'
+import { registryOf } from '../../src/engine/define/registry.ts'
 import { describeInPlaces, untilItWaitsFor } from '../support/contract.ts'
 import { eventually } from '../support/engine.ts'
 import { eventsOf } from '../support/histories.ts'

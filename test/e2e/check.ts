@@ -6,7 +6,7 @@ import { checkCleanUp, checkEffects } from './checks/effects.ts'
 import { checkEpochs, checkExecutions } from './checks/history.ts'
 import { checkMail, type WaitingMessage } from './checks/mail.ts'
 import type { Line } from './ledger.ts'
-import { type Life, readLives } from './life.ts'
+import { type Registration, readLives } from './life.ts'
 import type { Scene } from './scene.ts'
 
 /** Reads store and ledger and looks for whatever must not be there. */
@@ -40,7 +40,7 @@ export async function checkScene(scene: Scene, lines: readonly Line[]): Promise<
 }
 
 /** Whatever has not ended, and why it does not move: nobody owns it, wakes it, or wrote to it. */
-async function findUnfinished(scene: Scene, lives: readonly Life[]): Promise<string[]> {
+async function findUnfinished(scene: Scene, lives: readonly Registration[]): Promise<string[]> {
   const rows = await scene.query(
     `select iid, owner, wake_at, held,
        (select count(*) from inbox where inbox.iid = runs.iid and not parked) as mail

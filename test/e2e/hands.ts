@@ -10,7 +10,13 @@ import { silentLog } from '../../src/base/log.ts'
 import { checkScene } from './check.ts'
 import { keepScene } from './keep.ts'
 import { type Line, note, readLedger } from './ledger.ts'
-import { errandsOn, type Errand, type HandsOrder, type Role, ROLES } from './programs/hands.ts'
+import {
+  errandsOn,
+  type RemoteCommand,
+  type HandsOrder,
+  type Role,
+  ROLES,
+} from './programs/hands.ts'
 import { randomFrom } from './random.ts'
 import { openScene, type Scene, type SceneKind } from './scene.ts'
 import { storeOf } from './store-place.ts'
@@ -75,7 +81,7 @@ export async function playHands(kind: SceneKind, seed: number): Promise<HandsRep
   return { findings, kills: hands.kills, attempts: begins(lines).length }
 }
 
-function errandsOf(seed: number): Map<string, Errand> {
+function errandsOf(seed: number): Map<string, RemoteCommand> {
   const random = randomFrom(seed)
   const number = (most: number): number => Math.floor(random() * most)
   return new Map(
@@ -87,7 +93,9 @@ function errandsOf(seed: number): Map<string, Errand> {
 }
 
 /** The outcomes of the same errands in one process that nobody disturbs. */
-async function undisturbed(errands: ReadonlyMap<string, Errand>): Promise<Map<string, number>> {
+async function undisturbed(
+  errands: ReadonlyMap<string, RemoteCommand>,
+): Promise<Map<string, number>> {
   const { errand } = errandsOn('/dev/null')
   await using runtime = await open('memory:', { register: errand, tags: 'any', log: silentLog })
   const outcomes = [...errands].map(async ([id, input]): Promise<[string, number]> => [

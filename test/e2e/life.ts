@@ -5,19 +5,19 @@ import { insist } from './attend.ts'
 import type { Scene } from './scene.ts'
 
 /** An instance with all its executions, as the store has it. */
-export interface Life {
+export interface Registration {
   readonly row: InstanceRow
   /** Of all executions, in order. */
   readonly turns: readonly TurnRow[]
 }
 
 /** Reads all there is. */
-export function readLives(scene: Scene): Promise<Life[]> {
+export function readLives(scene: Scene): Promise<Registration[]> {
   return scene.read(async (store) => {
     const ids = await scene.query('select id from instances order by iid')
     const rows = await store.find(ids.map(({ id }) => String(id)))
     return Promise.all(
-      rows.map(async (row): Promise<Life> => {
+      rows.map(async (row): Promise<Registration> => {
         const { iid, execution } = row!
         // Of many at once, some may have to wait for a connection for longer than one call does.
         const executions = Array.from({ length: execution }, (_, i) =>
@@ -47,7 +47,7 @@ export interface CommandLife {
 }
 
 /** All commands of an instance, by their place. */
-export function commandsOf({ turns }: Pick<Life, 'turns'>): Map<string, CommandLife> {
+export function commandsOf({ turns }: Pick<Registration, 'turns'>): Map<string, CommandLife> {
   const commands = new Map<string, CommandLife>()
   for (const [position, { execution, events }] of turns.entries()) {
     for (const event of readEvents(events)) {

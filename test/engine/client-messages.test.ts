@@ -8,7 +8,7 @@ import {
   workflow,
   WorkflowError,
 } from '../../src/index.ts'
-import { ChannelFullError } from '../../src/engine/errors.ts'
+import { ChannelFullError } from '../../src/engine/core/errors.ts'
 import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
 
 const numbers = channel<number>('numbers')

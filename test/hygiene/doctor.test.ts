@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { Client, Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
 import { VERSION } from '../../src/base/version.ts'
 import { open, workflow } from '../../src/index.ts'
 import { checkClock, doctor } from '../../src/postgres/doctor.ts'

@@ -1,6 +1,6 @@
 import { activity, open, type Runtime, stateKey, workflow } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/store.ts'
-import type { Duration } from '../../src/base/duration.ts'
+import type { Duration } from '../../src/base/time/duration.ts'
 
 // Workflows at full speed: each has an activity, a value of state and an end, and every tenth a child
 // and a timer besides.

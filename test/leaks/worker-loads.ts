@@ -2,7 +2,7 @@
 
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { silentLog } from '../../src/base/log.ts'
-import { notify } from '../../src/base/notify.ts'
+import { notify } from '../../src/base/sync/notify.ts'
 import { idle, proceed } from '../../src/workers/directive.ts'
 import { supervise } from '../../src/workers/supervisor.ts'
 import { worker } from '../../src/workers/worker.ts'

@@ -1,9 +1,9 @@
 // A server that only hands on notifications, for tests of those who send and hear them.
 
-import { virtualClock, type VirtualClock } from '../../src/base/virtual-clock.ts'
+import { virtualClock, type VirtualClock } from '../../src/base/time/virtual-clock.ts'
 import { type EarHost, type OpenEar } from '../../src/postgres/notifier/ear.ts'
 import { Notifier, type Server } from '../../src/postgres/notifier/notifier.ts'
-import type { Hint, HintListener, Listening } from '../../src/store/hints.ts'
+import type { Hint, HintReceiver, Listening } from '../../src/store/hints.ts'
 import { memoryLog, type MemoryLog } from '../support/workers.ts'
 
 /** What can be done to it, and what was done through it. */
@@ -123,7 +123,7 @@ export function stage(): Stage {
         finds: false,
         fails: false,
       }
-      const listener: HintListener = {
+      const listener: HintReceiver = {
         clock,
         log,
         interest: () => ({ runtime: audience.runtime, workflows: [], tasks: null, held: [] }),

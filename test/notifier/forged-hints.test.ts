@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { CREDIT_MS, MAX_CREDIT } from '../../src/engine/runtime/hint-gate.ts'
+import { CREDIT_MS, MAX_CREDIT } from '../../src/engine/runtime/discover/hint-gate.ts'
 import { activity, channel, type Runtime, workflow } from '../../src/index.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { deferred, eventually } from '../support/engine.ts'

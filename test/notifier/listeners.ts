@@ -1,6 +1,6 @@
 // Listeners on real stores, and what they heard.
 
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import type { PostgresSource } from '../../src/postgres/options.ts'

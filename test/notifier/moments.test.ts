@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
 
-import { virtualClock } from '../../src/base/virtual-clock.ts'
-import { Alarms } from '../../src/engine/runtime/alarms.ts'
-import { Hearing, type HearingHost } from '../../src/engine/runtime/hearing.ts'
-import { StoreClock } from '../../src/engine/runtime/store-clock.ts'
-import { Ticker, type TickHost } from '../../src/engine/runtime/ticker.ts'
+import { virtualClock } from '../../src/base/time/virtual-clock.ts'
+import { Alarms } from '../../src/engine/core/alarms.ts'
+import {
+  HintListener,
+  type HintListenerHost,
+} from '../../src/engine/runtime/discover/hint-listener.ts'
+import { StoreClock } from '../../src/engine/core/store-clock.ts'
+import { Ticker, type TickHost } from '../../src/engine/runtime/discover/ticker.ts'
 import { readPayload } from '../../src/postgres/notifier/payload.ts'
-import type { Hint, HintListener } from '../../src/store/hints.ts'
+import type { Hint, HintReceiver } from '../../src/store/hints.ts'
 import type { TickAnswer } from '../../src/store/runtimes.ts'
 import { memoryLog } from '../support/workers.ts'
 
@@ -71,15 +74,15 @@ function scene() {
     helpedWith() {},
     sawTime: (ms: number) => time.saw(ms),
   } as unknown as TickHost)
-  let listener!: HintListener
-  const hearing = new Hearing(
+  let listener!: HintReceiver
+  const hearing = new HintListener(
     {
       ...parts,
       look: (iids: readonly number[]) => go(`look for ${iids.join()}`),
       claimWithRoom: parts.claimAt,
       ask: async () => !(await ticker.ask()).work,
       tick: () => ticker.wake(),
-    } as unknown as HearingHost,
+    } as unknown as HintListenerHost,
     {
       tell() {},
       listen(given) {

@@ -1,6 +1,6 @@
 import { Pool } from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import type { Hint } from '../../src/store/hints.ts'

@@ -13,7 +13,7 @@ test('a cancellation drops all that it may reach at once, and nothing else', asy
       const events = eventsOf(lived)
       const at = events.findIndex(({ type }) => type === 'cancelled')
       // Code that asked for its next execution has nothing left that could be reached.
-      if (at < 0 || lived.player.copy.run.outcome?.kind === 'continued') continue
+      if (at < 0 || lived.player.instance.run.outcome?.kind === 'continued') continue
       const open = openAfter(events.slice(0, at))
       const reached = open.filter((command) => lived.player.reachable.get(command))
 

@@ -2,10 +2,10 @@
 // decided by dice, and every turn is written down.
 
 import { CancelledError } from '../../src/base/errors.ts'
-import { ActivityError, WorkflowError } from '../../src/engine/errors.ts'
-import type { Given } from '../../src/engine/replay/execution.ts'
-import type { Arrival, TurnResult } from '../../src/engine/runtime/copy.ts'
-import { startedEvent } from '../../src/engine/runtime/turn-row.ts'
+import { ActivityError, WorkflowError } from '../../src/engine/core/errors.ts'
+import type { IssuedCommand } from '../../src/engine/replay/execution.ts'
+import type { Arrival, TurnOutput } from '../../src/engine/instance/live-instance.ts'
+import { startedEvent } from '../../src/engine/instance/turn-record.ts'
 import { type Event, writeEvents } from '../../src/store/history.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
 import { values } from '../support/executions.ts'
@@ -25,7 +25,7 @@ export interface LivedExecution {
 }
 
 /** A whole life. */
-export interface Life {
+export interface Registration {
   readonly executions: readonly LivedExecution[]
   /** Everything that was ever put into the inbox. */
   readonly posted: readonly InboxRow[]
@@ -43,7 +43,7 @@ export async function live(
   program: Part,
   dice: Dice,
   options: { readonly changed?: boolean } = {},
-): Promise<Life> {
+): Promise<Registration> {
   const world = new World(dice)
   const executions: LivedExecution[] = []
   let at = 1_000
@@ -60,7 +60,7 @@ export async function live(
       at += dice.below(50)
     }
     next = player.continues
-      ? { execution: next.execution + 1, state: player.copy.writeState(), inbox: world.waiting }
+      ? { execution: next.execution + 1, state: player.instance.writeState(), inbox: world.waiting }
       : undefined
   }
   return { executions, posted: world.posted, waiting: world.waiting }
@@ -80,8 +80,8 @@ function begin(
   return { player: player.readInbox(birth.inbox), turns: [first] }
 }
 
-function firstTurn({ copy }: Player, { inbox }: Birth, at: number): Turn {
-  const events = [startedEvent(copy)]
+function firstTurn({ instance }: Player, { inbox }: Birth, at: number): Turn {
+  const events = [startedEvent(instance)]
   const nothing = { taken: [], dropped: [], effects: null, open: [], outcome: 'running' }
   const decision = { ...nothing, text: writeEvents(events) }
   return { at, inbox: [], arrivals: [], events, decision, inboxAfter: inbox }
@@ -105,7 +105,7 @@ class World {
   }
 
   /** A turn is recorded: what it took is gone, what nobody waits for is parked. */
-  record({ taken, effects }: Pick<TurnResult, 'taken' | 'effects'>): void {
+  record({ taken, effects }: Pick<TurnOutput, 'taken' | 'effects'>): void {
     for (const id of taken) this.#inbox.delete(id)
     for (const id of effects?.parked ?? []) {
       this.#inbox.set(id, { ...this.#inbox.get(id)!, parked: true })
@@ -114,7 +114,7 @@ class World {
 
   input(player: Player, at: number): Input {
     const dice = this.#dice
-    const open = dice.shuffle([...player.copy.run.open.values()])
+    const open = dice.shuffle([...player.instance.run.open.values()])
     const some = open.slice(0, 1 + dice.below(Math.min(open.length, 4)))
     const before = this.posted.length
     if (this.#cancelling && dice.oneIn(6)) this.#post('cancel', { payload: JSON.stringify(STOP) })
@@ -123,7 +123,7 @@ class World {
     return { at, inbox: this.posted.slice(before), arrivals: [...arrivals, ...this.#late(player)] }
   }
 
-  #answer({ copy }: Player, { event }: Given): Arrival[] {
+  #answer({ instance }: Player, { event }: IssuedCommand): Arrival[] {
     const dice = this.#dice
     const { command } = event
     switch (event.type) {
@@ -135,7 +135,7 @@ class World {
         return []
       case 'child': {
         const { kind, payload } = this.#result(command, event.workflow)
-        this.#post(kind, { payload, command, execution: copy.generation })
+        this.#post(kind, { payload, command, execution: instance.execution })
         return []
       }
       case 'activity':
@@ -159,9 +159,9 @@ class World {
   }
 
   /** A result that comes a second time, or for a command that was dropped. */
-  #late({ copy }: Player): Arrival[] {
+  #late({ instance }: Player): Arrival[] {
     const command = 1 + this.#dice.below(8)
-    if (command > copy.run.lastCommand || copy.run.open.has(command)) return []
+    if (command > instance.run.lastCommand || instance.run.open.has(command)) return []
     return [{ event: { type: 'completed', command, value: values.encode('late', 'value') } }]
   }
 

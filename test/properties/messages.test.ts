@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 
 import { channel } from '../../src/index.ts'
-import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
+import { takeInbox } from '../../src/engine/instance/read-instance.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
 import { completed, play, values } from '../support/executions.ts'
 import { Dice } from '../support/programs.ts'
-import { CHANNELS, eventsOf, type Life } from './life.ts'
+import { CHANNELS, eventsOf, type Registration } from './life.ts'
 import { forLives, ofMany } from './seeds.ts'
 
 const isMessage = ({ kind }: InboxRow): boolean => kind === 'message'
 const ids = (rows: readonly InboxRow[]): number[] => rows.map(({ id }) => id)
 
 /** The messages that the turns of a life took out of the inbox. */
-function takenMessages({ executions, posted }: Life): InboxRow[] {
+function takenMessages({ executions, posted }: Registration): InboxRow[] {
   const byId = new Map(posted.map((row) => [row.id, row]))
   const taken = executions.flatMap(({ turns }) => turns.flatMap(({ decision }) => decision.taken))
   return taken.map((id) => byId.get(id)!).filter(isMessage)
@@ -21,11 +21,11 @@ function takenMessages({ executions, posted }: Life): InboxRow[] {
 test('each message is received once, or still waits', async () => {
   let [received, waiting] = [0, 0]
 
-  const runs = await forLives((life) => {
-    const taken = takenMessages(life)
-    const left = life.waiting.filter(isMessage)
-    const all = life.posted.filter(isMessage)
-    const { mailbox } = life.executions.at(-1)!.player.copy
+  const runs = await forLives((registration) => {
+    const taken = takenMessages(registration)
+    const left = registration.waiting.filter(isMessage)
+    const all = registration.posted.filter(isMessage)
+    const { mailbox } = registration.executions.at(-1)!.player.instance
     const inMemory = [...mailbox.values()].flat().map(({ inboxId }) => inboxId)
 
     expect([...ids(taken), ...ids(left)].toSorted((a, b) => a - b)).toEqual(ids(all))
@@ -40,17 +40,17 @@ test('each message is received once, or still waits', async () => {
 })
 
 test('the code is handed the messages that history says it received, each once', async () => {
-  await forLives((life) => {
-    for (const lived of life.executions) {
+  await forLives((registration) => {
+    for (const lived of registration.executions) {
       const recorded = eventsOf(lived).flatMap((event) =>
         event.type === 'received' ? [values.value(event.value)] : [],
       )
 
       expect(lived.player.received).toEqual(recorded)
     }
-    const handed = life.executions.flatMap(({ player }) => player.received)
+    const handed = registration.executions.flatMap(({ player }) => player.received)
 
-    expect(handed).toEqual(takenMessages(life).map(({ payload }) => values.value(payload!)))
+    expect(handed).toEqual(takenMessages(registration).map(({ payload }) => values.value(payload!)))
   })
 })
 
@@ -115,7 +115,7 @@ test('ctx.race hands over every message that its branches receive', async () => 
   for (let seed = 0; seed < 100; seed++) {
     const dice = new Dice(seed)
     const handed: unknown[] = []
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       for (;;) {
         const first = await ctx.race({
           red: ctx.receive(RED),
@@ -132,9 +132,9 @@ test('ctx.race hands over every message that its branches receive', async () => 
       for (let count = dice.below(4); count > 0; count--) {
         const row = post(sent.length, dice.pick(['red', 'blue']))
         sent.push(row.id)
-        takeInbox(copy, [row])
+        takeInbox(instance, [row])
       }
-      const open = [...copy.run.open.values()].filter(({ event }) => event.type === 'step')
+      const open = [...instance.run.open.values()].filter(({ event }) => event.type === 'step')
       const step = dice.oneIn(3) ? open.map(({ event }) => completed(event.command, 'step')) : []
       const { events } = await turn(at, ...step)
       taken.push(

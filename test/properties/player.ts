@@ -2,9 +2,9 @@
 
 import { callCode } from '../../src/engine/context/make-context.ts'
 import type { PastTurn } from '../../src/engine/replay/replay.ts'
-import type { Arrival, Copy, TurnResult } from '../../src/engine/runtime/copy.ts'
-import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
-import { endOf } from '../../src/engine/runtime/turn-row.ts'
+import type { Arrival, LiveInstance, TurnOutput } from '../../src/engine/instance/live-instance.ts'
+import { takeInbox } from '../../src/engine/instance/read-instance.ts'
+import { endOf } from '../../src/engine/instance/turn-record.ts'
 import { type Event, readEvents, writeEvents } from '../../src/store/history.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
 import { host, SEED, takeTurn, testCopy, values } from '../support/executions.ts'
@@ -27,7 +27,7 @@ export interface Input {
 }
 
 /** What a turn led to, as far as it is decided: in which order messages are parked is not. */
-export interface Decision extends Pick<TurnResult, 'taken' | 'dropped' | 'effects'> {
+export interface Decision extends Pick<TurnOutput, 'taken' | 'dropped' | 'effects'> {
   /** As they stand in history. */
   readonly text: string
   /** All that is open afterwards. */
@@ -56,7 +56,7 @@ export class Player {
   readonly reachable = new Map<number, boolean>()
   /** Commands that the last turn carries out once it is recorded. */
   given: readonly number[] = []
-  readonly copy: Copy
+  readonly instance: LiveInstance
   readonly #program: Part
   readonly #changed: boolean
 
@@ -69,25 +69,25 @@ export class Player {
     const { execution, state } = birth
     this.#program = program
     this.#changed = changed
-    this.copy = {
+    this.instance = {
       ...testCopy('p', past),
-      generation: execution,
+      execution,
       started: { seed: SEED.slice(0, -1) + execution, parentId: '', state },
     }
   }
 
   /** What waited in the store when the instance was read. */
   readInbox(rows: readonly InboxRow[]): this {
-    takeInbox(this.copy, rows)
+    takeInbox(this.instance, rows)
     return this
   }
 
   async turn({ at, inbox, arrivals }: Input): Promise<Decision & { events: readonly Event[] }> {
-    const { copy } = this
-    takeInbox(copy, inbox)
-    copy.arrivals.push(...arrivals)
-    const { events, given, taken, dropped, effects } = await takeTurn(copy, at, () => () => {
-      return callCode(copy, host, (ctx) =>
+    const { instance } = this
+    takeInbox(instance, inbox)
+    instance.arrivals.push(...arrivals)
+    const { events, given, taken, dropped, effects } = await takeTurn(instance, at, () => () => {
+      return callCode(instance, host, (ctx) =>
         interpret(this.#program, ctx, {
           seen: this.seen,
           received: this.received,
@@ -95,16 +95,16 @@ export class Player {
           changed: this.#changed,
           expectCommands: (reachable) => {
             for (let i = 1; i <= AT_ONCE; i++) {
-              this.reachable.set(copy.run.lastCommand + i, reachable)
+              this.reachable.set(instance.run.lastCommand + i, reachable)
             }
           },
         }),
       )
     })
-    copy.turn++
-    copy.known.deleted(taken)
+    instance.turn++
+    instance.known.deleted(taken)
     this.given = given.map(({ event }) => event.command)
-    const open = [...copy.run.open.values()].map(({ event }) => writeEvents([event]))
+    const open = [...instance.run.open.values()].map(({ event }) => writeEvents([event]))
     return {
       events,
       text: writeEvents(events),
@@ -118,30 +118,30 @@ export class Player {
 
   /** What became of it, in words. */
   get outcome(): string {
-    const { run } = this.copy
+    const { run } = this.instance
     if (run.outcome === undefined) return 'running'
     if (run.open.size > 0) return `${run.outcome.kind}, with work left`
-    const end = endOf(this.copy, values)
+    const end = endOf(this.instance, values)
     if (end === undefined) return this.#next
     if (end.status === 'completed') return `completed with ${end.output}`
     return `${end.status} by ${describeError(values.error(end.output))}`
   }
 
   get #next(): string {
-    const { outcome } = this.copy.run
+    const { outcome } = this.instance.run
     if (outcome?.kind !== 'continued') throw new Error('it has neither ended nor been continued')
-    return `continued with ${outcome.input} and ${this.copy.writeState()}`
+    return `continued with ${outcome.input} and ${this.instance.writeState()}`
   }
 
   /** Whether this execution is over: the instance has ended, or its next one begins. */
   get over(): boolean {
-    const { run } = this.copy
+    const { run } = this.instance
     return run.outcome !== undefined && run.open.size === 0
   }
 
   /** Whether the next execution begins. */
   get continues(): boolean {
-    return this.over && endOf(this.copy, values) === undefined
+    return this.over && endOf(this.instance, values) === undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type Event, writeEvents } from '../../src/store/history.ts'
 import type { Dice, Part } from '../support/programs.ts'
 import { openAfter } from './history.ts'
-import { eventsOf, type Life, live, type LivedExecution, MOST_TURNS } from './life.ts'
+import { eventsOf, type Registration, live, type LivedExecution, MOST_TURNS } from './life.ts'
 import { pastOf, Player, type Turn } from './player.ts'
 import { forLives, forPrograms, ofMany, one } from './seeds.ts'
 
@@ -16,7 +16,10 @@ function places({ player, turns }: LivedExecution): number[] {
   return Array.from({ length: last }, (_, i) => i + 1)
 }
 
-function somePlaces({ executions }: Life, dice: Dice): { lived: LivedExecution; from: number }[] {
+function somePlaces(
+  { executions }: Registration,
+  dice: Dice,
+): { lived: LivedExecution; from: number }[] {
   const all = executions.flatMap((lived) => places(lived).map((from) => ({ lived, from })))
   return dice.shuffle(all).slice(0, MOST_PREFIXES)
 }
@@ -47,12 +50,12 @@ test('a program decides the same from any prefix of its history', async () => {
   const types = new Map<string, number>()
   let ended = 0
 
-  const runs = await forLives(async (life, program, dice) => {
-    for (const { type } of life.executions.flatMap(eventsOf)) {
+  const runs = await forLives(async (registration, program, dice) => {
+    for (const { type } of registration.executions.flatMap(eventsOf)) {
       types.set(type, (types.get(type) ?? 0) + 1)
     }
-    if (life.executions.at(-1)!.player.over) ended++
-    for (const { lived, from } of somePlaces(life, dice)) {
+    if (registration.executions.at(-1)!.player.over) ended++
+    for (const { lived, from } of somePlaces(registration, dice)) {
       const again = read(program, lived, from)
       const { turns } = lived
       if (from === turns.length) await expectRest(again, turns.at(-1)!)
@@ -86,8 +89,8 @@ test('a program that a client started decides the same as one started here', asy
 test('after a replay everything that is open is taken up again, and nothing else', async () => {
   let found = 0
 
-  const runs = await forLives(async (life, program, dice) => {
-    for (const { lived, from } of somePlaces(life, dice)) {
+  const runs = await forLives(async (registration, program, dice) => {
+    for (const { lived, from } of somePlaces(registration, dice)) {
       const past = lived.turns.slice(0, from).flatMap(({ events }) => events)
       // All that it does is new.
       if (past.length === 1) continue
@@ -96,7 +99,7 @@ test('after a replay everything that is open is taken up again, and nothing else
       const open = openAfter(past)
 
       expect(again.given).toEqual(open)
-      expect([...again.copy.run.open.keys()]).toEqual(open)
+      expect([...again.instance.run.open.keys()]).toEqual(open)
       found += open.length
     }
   }, 1 / 3)

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 
 import { Dice, type Part, randomProgram } from '../support/programs.ts'
-import { type Life, live } from './life.ts'
+import { type Registration, live } from './life.ts'
 
 // HOLDFAST_PROPERTY_RUNS for more programs, HOLDFAST_PROPERTY_SEED for one that failed.
 const RUNS = Number(process.env['HOLDFAST_PROPERTY_RUNS'] ?? 800)
@@ -19,7 +19,7 @@ export function ofMany(often: number): number {
 vi.setConfig({ testTimeout: 60_000 + RUNS * 60 })
 
 // A life is lived once and looked at by all tests of a file.
-const lives = new Map<number, Promise<Life>>()
+const lives = new Map<number, Promise<Registration>>()
 
 /** Makes a program per seed, and returns how many; an error says which one it was. */
 export async function forPrograms(
@@ -43,12 +43,12 @@ export async function forPrograms(
 
 /** Looks at the life of a program per seed. */
 export function forLives(
-  check: (life: Life, program: Part, dice: Dice) => void | Promise<void>,
+  check: (registration: Registration, program: Part, dice: Dice) => void | Promise<void>,
   share = 1,
 ): Promise<number> {
   return forPrograms(async (program, dice, seed) => {
-    let life = lives.get(seed)
-    if (life === undefined) lives.set(seed, (life = live(program, dice)))
-    await check(await life, program, new Dice(seed))
+    let registration = lives.get(seed)
+    if (registration === undefined) lives.set(seed, (registration = live(program, dice)))
+    await check(await registration, program, new Dice(seed))
   }, share)
 }

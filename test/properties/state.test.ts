@@ -39,7 +39,7 @@ test('the code, its history, the store and the next execution agree about state'
       for (const { decision } of lived.turns) record(stored, decision.effects)
 
       expect(sorted(stored)).toEqual(sorted(stateInHistory(lived)))
-      expect(sorted(readState(lived.player.copy.writeState()))).toEqual(sorted(stored))
+      expect(sorted(readState(lived.player.instance.writeState()))).toEqual(sorted(stored))
       kept += stored.size
       if (lived.birth.state !== '') handedOn++
     }

@@ -2,18 +2,18 @@
 
 import { silentLog } from '../../src/base/log.ts'
 import { callCode, type ContextHost } from '../../src/engine/context/make-context.ts'
-import type { WorkflowContext } from '../../src/engine/context/workflow-context.ts'
-import { workflow, type WorkflowDefinition } from '../../src/engine/definitions.ts'
+import type { WorkflowContext } from '../../src/engine/define/workflow-context.ts'
+import { workflow, type WorkflowDefinition } from '../../src/engine/define/definitions.ts'
 import { Execution } from '../../src/engine/replay/execution.ts'
 import { NondeterminismError } from '../../src/engine/replay/nondeterminism.ts'
 import type { PastTurn } from '../../src/engine/replay/replay.ts'
-import { type Copy, newCopy } from '../../src/engine/runtime/copy.ts'
+import { type LiveInstance, newLiveInstance } from '../../src/engine/instance/live-instance.ts'
 import { untilDone } from '../../src/engine/replay/turn.ts'
-import { type Begin, takeTurn as turnOf } from '../../src/engine/runtime/take-turn.ts'
-import type { Arrival, TurnResult } from '../../src/engine/runtime/copy.ts'
-import { takeInbox } from '../../src/engine/runtime/read-copy.ts'
-import { endOf } from '../../src/engine/runtime/turn-row.ts'
-import { valuesOf } from '../../src/engine/values.ts'
+import { type Begin, takeTurn as turnOf } from '../../src/engine/instance/turn.ts'
+import type { Arrival, TurnOutput } from '../../src/engine/instance/live-instance.ts'
+import { takeInbox } from '../../src/engine/instance/read-instance.ts'
+import { endOf } from '../../src/engine/instance/turn-record.ts'
+import { valuesOf } from '../../src/engine/core/values.ts'
 import type { Event } from '../../src/store/history.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
 
@@ -37,17 +37,17 @@ export const OTHER_SEED = 'fedcba9876543210fedcba9876543210'
 
 /** Calls code as `takeTurn` wants it called. */
 export function beginWith(code: Code): Begin {
-  return (copy) => () => callCode(copy, host, code)
+  return (instance) => () => callCode(instance, host, code)
 }
 
 /** A copy of an instance, new or with a past; `given` is what is not as usual about it. */
 export function testCopy(
   id: string,
   past?: readonly PastTurn[],
-  given: Partial<Pick<Copy, 'generation' | 'started' | 'parent'>> = {},
-): Copy {
+  given: Partial<Pick<LiveInstance, 'execution' | 'started' | 'parent'>> = {},
+): LiveInstance {
   const definition = workflow('test', async () => {}) as unknown as WorkflowDefinition
-  const started = newCopy({
+  const started = newLiveInstance({
     iid: 1,
     id,
     definition,
@@ -56,55 +56,55 @@ export function testCopy(
     started: { seed: SEED, parentId: '', state: '' },
     parent: null,
   })
-  const copy: Copy = { ...started, ...given }
-  if (past === undefined) return copy
-  copy.past = past
-  copy.turn = past.length
-  copy.at = past.at(-1)?.at ?? 0
-  copy.reopened = true
-  return copy
+  const instance: LiveInstance = { ...started, ...given }
+  if (past === undefined) return instance
+  instance.past = past
+  instance.turn = past.length
+  instance.at = past.at(-1)?.at ?? 0
+  instance.reopened = true
+  return instance
 }
 
 /** A copy whose past is one turn with these events. */
-export function copyWithPast(...events: Event[]): Copy {
+export function copyWithPast(...events: Event[]): LiveInstance {
   return testCopy('i', [{ at: 1, events: [STARTED, ...events] }])
 }
 
 /** The execution that follows one that continued as new. */
-export function nextExecution(copy: Copy): Copy {
-  const { parentId } = copy.started
-  const started = { seed: OTHER_SEED, parentId, state: copy.writeState() }
-  return testCopy(copy.id, undefined, { generation: copy.generation + 1, started })
+export function nextExecution(instance: LiveInstance): LiveInstance {
+  const { parentId } = instance.started
+  const started = { seed: OTHER_SEED, parentId, state: instance.writeState() }
+  return testCopy(instance.id, undefined, { execution: instance.execution + 1, started })
 }
 
 /** Code while it is played. */
 export interface Player {
-  readonly copy: Copy
+  readonly instance: LiveInstance
   /** What is recorded so far. */
   readonly past: readonly PastTurn[]
-  readonly turn: (at: number, ...events: Arrival['event'][]) => Promise<TurnResult>
+  readonly turn: (at: number, ...events: Arrival['event'][]) => Promise<TurnOutput>
 }
 
 /** Takes turns of one copy with the same code. */
-export function play(code: Code, copy = testCopy('i')): Player {
-  const past = [...(copy.past ?? [])]
+export function play(code: Code, instance = testCopy('i')): Player {
+  const past = [...(instance.past ?? [])]
   return {
-    copy,
+    instance,
     past,
     async turn(at, ...events) {
-      copy.arrivals.push(...events.map((event) => ({ event })))
-      const result = await takeTurn(copy, at, beginWith(code))
-      copy.turn++
-      if (result.events.length > 0) past.push({ at: copy.at, events: result.events })
+      instance.arrivals.push(...events.map((event) => ({ event })))
+      const result = await takeTurn(instance, at, beginWith(code))
+      instance.turn++
+      if (result.events.length > 0) past.push({ at: instance.at, events: result.events })
       return result
     },
   }
 }
 
 /** The same instance in another process: it knows only what is recorded. */
-export function restart(code: Code, { copy, past }: Player): Player {
-  const { id, generation, started, parent } = copy
-  return play(code, testCopy(id, [...past], { generation, started, parent }))
+export function restart(code: Code, { instance, past }: Player): Player {
+  const { id, execution, started, parent } = instance
+  return play(code, testCopy(id, [...past], { execution, started, parent }))
 }
 
 /** Why code cannot repeat these events. */
@@ -118,23 +118,23 @@ export async function refusal(code: Code, ...events: Event[]): Promise<Nondeterm
 }
 
 /** What became of an execution. */
-export function statusOf(copy: Copy): string {
-  const end = endOf(copy, values)
+export function statusOf(instance: LiveInstance): string {
+  const end = endOf(instance, values)
   if (end !== undefined) return end.status
-  return copy.run.outcome?.kind === 'continued' ? 'continued' : 'running'
+  return instance.run.outcome?.kind === 'continued' ? 'continued' : 'running'
 }
 
 /** What those who wait for an instance get, as it crosses to them. */
-export function errorOf(copy: Copy): Error {
-  return values.error(endOf(copy, values)!.output)
+export function errorOf(instance: LiveInstance): Error {
+  return values.error(endOf(instance, values)!.output)
 }
 
 let lastRow = 0
 
 /** Something arrives in the inbox of a copy. */
-export function post(copy: Copy, ...rows: Partial<InboxRow>[]): void {
+export function post(instance: LiveInstance, ...rows: Partial<InboxRow>[]): void {
   takeInbox(
-    copy,
+    instance,
     rows.map((row) => ({ ...EMPTY_ROW, id: ++lastRow, ...row })),
   )
 }
@@ -217,18 +217,18 @@ export const dropped = (command: number) => ({ type: 'dropped', command }) as co
 export const set = (key: string, value: unknown) =>
   ({ type: 'set', key, value: values.encode(value, 'value') }) as const
 
-export { channel, request, stateKey } from '../../src/engine/channels.ts'
-export { activity, workflow } from '../../src/engine/definitions.ts'
-export { ActivityError, WorkflowError } from '../../src/engine/errors.ts'
-export { readCopy } from '../../src/engine/runtime/read-copy.ts'
-export { turnRow } from '../../src/engine/runtime/turn-row.ts'
-export { locateMismatch } from '../../src/engine/runtime/take-turn.ts'
+export { channel, request, stateKey } from '../../src/engine/define/channels.ts'
+export { activity, workflow } from '../../src/engine/define/definitions.ts'
+export { ActivityError, WorkflowError } from '../../src/engine/core/errors.ts'
+export { readInstance } from '../../src/engine/instance/read-instance.ts'
+export { turnRow } from '../../src/engine/instance/turn-record.ts'
+export { locateMismatch } from '../../src/engine/instance/turn.ts'
 
 /** Takes a turn of a copy by itself. */
-export function takeTurn(...given: Parameters<typeof turnOf>): Promise<TurnResult> {
+export function takeTurn(...given: Parameters<typeof turnOf>): Promise<TurnOutput> {
   return untilDone(turnOf(...given))
 }
-export type { Branch, WorkflowContext } from '../../src/engine/context/workflow-context.ts'
+export type { Branch, WorkflowContext } from '../../src/engine/define/workflow-context.ts'
 
 /** The first event of every history here. */
 export const STARTED: Extract<Event, { type: 'started' }> = {

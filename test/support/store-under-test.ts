@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { quoted } from '../../src/postgres/schema-name.ts'
@@ -11,7 +11,7 @@ import type { OperationName } from '../../src/sqlite/operations/table.ts'
 import type { SqliteSettings } from '../../src/sqlite/options.ts'
 import { SqliteThread } from '../../src/sqlite/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
-import type { HintListener, Listening } from '../../src/store/hints.ts'
+import type { HintReceiver, Listening } from '../../src/store/hints.ts'
 import type { Iid } from '../../src/store/instances.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import type { RowCounts, StoreUnderTest } from '../../src/testing/contract/store-under-test.ts'
@@ -130,7 +130,7 @@ export async function openPostgres({
 }
 
 /** Hears everything and does nothing about it. */
-function silentListener(): HintListener {
+function silentListener(): HintReceiver {
   return {
     clock: systemClock(),
     log: silentLog,

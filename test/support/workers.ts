@@ -2,10 +2,10 @@
 
 import { expect } from 'vitest'
 
-import { type Clock, sleep as wait } from '../../src/base/clock.ts'
+import { type Clock, sleep as wait } from '../../src/base/time/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
-import { notify, type Notify } from '../../src/base/notify.ts'
-import { virtualClock, type VirtualClock } from '../../src/base/virtual-clock.ts'
+import { notify, type Notify } from '../../src/base/sync/notify.ts'
+import { virtualClock, type VirtualClock } from '../../src/base/time/virtual-clock.ts'
 import { type Directive, sleep } from '../../src/workers/directive.ts'
 import type { Listener } from '../../src/workers/listener.ts'
 import type { Pacing } from '../../src/workers/pacing.ts'

@@ -1,12 +1,16 @@
 // Attempts without a store, on virtual time: for tests of what runs them.
 
-import type { Clock } from '../../src/base/clock.ts'
-import { resolveRetry } from '../../src/engine/retry.ts'
-import type { ActivityContext } from '../../src/engine/context/activity-context.ts'
-import { ActivityCall, type Called, type CallHost } from '../../src/engine/runtime/activity-call.ts'
-import type { AttemptHost } from '../../src/engine/runtime/run-attempt.ts'
-import type { Performer } from '../../src/engine/runtime/slots.ts'
-import { SharedPulse } from '../../src/store/lease.ts'
+import type { Clock } from '../../src/base/time/clock.ts'
+import { resolveRetry } from '../../src/engine/define/retry.ts'
+import type { ActivityContext } from '../../src/engine/define/activity-context.ts'
+import {
+  ActivityCall,
+  type ActivityCallSpec,
+  type CallHost,
+} from '../../src/engine/runtime/activities/activity-call.ts'
+import type { AttemptHost } from '../../src/engine/runtime/activities/run-attempt.ts'
+import type { Performer } from '../../src/engine/runtime/activities/slots.ts'
+import { SharedLoopHeartbeat } from '../../src/store/lease.ts'
 import type { TaskKey } from '../../src/store/tasks.ts'
 import { values } from '../support/executions.ts'
 import { memoryLog, type MemoryLog } from '../support/workers.ts'
@@ -19,7 +23,7 @@ export function attemptHost(
   return {
     clock,
     values,
-    pulse: new SharedPulse(),
+    heartbeat: new SharedLoopHeartbeat(),
     random: () => 0,
     now: () => clock.now(),
     storeKind: 'test',
@@ -36,7 +40,7 @@ export function attemptHost(
 const RETRY = resolveRetry('test', { jitter: false })
 
 /** A call of code written in place, unless told otherwise. */
-export function called(given: Partial<Called> = {}): Called {
+export function called(given: Partial<ActivityCallSpec> = {}): ActivityCallSpec {
   return {
     name: 'work',
     input: undefined,
@@ -62,7 +66,7 @@ export class TestCall extends ActivityCall {
   readonly token = 1
   readonly key: TaskKey
 
-  constructor(host: CallHost, given: Partial<Called> = {}, attempt = 1, command = 1) {
+  constructor(host: CallHost, given: Partial<ActivityCallSpec> = {}, attempt = 1, command = 1) {
     super(host, called(given), attempt)
     this.key = { iid: 1, execution: 1, command }
   }
@@ -72,7 +76,7 @@ export class TestCall extends ActivityCall {
 export function callOf(
   host: CallHost,
   step: (ctx: ActivityContext) => unknown,
-  given: Partial<Called> = {},
+  given: Partial<ActivityCallSpec> = {},
   attempt = 1,
 ): TestCall {
   return new TestCall(host, { ...given, step }, attempt)

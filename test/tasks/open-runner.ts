@@ -1,9 +1,9 @@
-import type { Hint } from '../../src/engine/client/client-setup.ts'
-import type { ActivityContext } from '../../src/engine/context/activity-context.ts'
-import { activity, type ActivityDefinition } from '../../src/engine/definitions.ts'
-import { Slots } from '../../src/engine/runtime/slots.ts'
-import { TaskRunner } from '../../src/engine/runtime/task-runner.ts'
-import { UNTAGGED } from '../../src/engine/served-tags.ts'
+import type { Hint } from '../../src/engine/core/local-runtime.ts'
+import type { ActivityContext } from '../../src/engine/define/activity-context.ts'
+import { activity, type ActivityDefinition } from '../../src/engine/define/definitions.ts'
+import { Slots } from '../../src/engine/runtime/activities/slots.ts'
+import { TaskRunner } from '../../src/engine/runtime/activities/task-runner.ts'
+import { UNTAGGED } from '../../src/engine/define/served-tags.ts'
 import type { ServedTags } from '../../src/store/tasks.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { openWorkers } from '../support/workers.ts'
@@ -44,7 +44,7 @@ export function openRunner(
   const deaths: number[] = []
   const hints: Hint[] = []
   const due: number[] = []
-  const careful: string[] = []
+  const quarantined: string[] = []
   let gate: Promise<void> | undefined
   const slots = new Slots(
     { clock, log: host.log, onFree: () => runner.roomFreed() },
@@ -69,8 +69,8 @@ export function openRunner(
       tasksIn: (ms) => due.push(ms),
       becoming: () => [],
       beatsOver: () => undefined,
-      carefulOver: () => {
-        careful.push('over')
+      quarantineOver: () => {
+        quarantined.push('over')
         runner.wake()
       },
       hint: (targets) => hints.push(...targets),
@@ -91,7 +91,7 @@ export function openRunner(
     hints,
     due,
     /** When something that others waited for was over. */
-    careful,
+    quarantined,
     /** Nothing may begin until the function that this returns is called. */
     holdStarts: () => {
       let open!: () => void

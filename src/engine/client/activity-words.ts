@@ -1,11 +1,11 @@
 // What there is to say about an activity or step that an instance waits for: which attempt, what the
 // last one failed with, when the next one comes, since when and where it runs, or why nobody runs it.
 
-import { errorToData } from '../../base/error-data.ts'
+import { errorToData } from '../../base/codec/error-data.ts'
 import type { CommandEvent } from '../../store/history.ts'
 import type { LiveRuntime, RuntimePlace, TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
-import { serves } from '../served-tags.ts'
-import type { Values } from '../values.ts'
+import { serves } from '../define/served-tags.ts'
+import type { Values } from '../core/values.ts'
 
 /** An activity or step, as an event of history names it. */
 export type CalledEvent = Extract<CommandEvent, { type: 'activity' | 'step' }>

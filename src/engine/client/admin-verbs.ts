@@ -6,11 +6,11 @@ import { MAX_REASON, shorten } from '../../base/shorten.ts'
 import { writeEvents } from '../../store/history.ts'
 import type { Post } from '../../store/inbox.ts'
 import type { InstanceRow } from '../../store/instances.ts'
-import type { InstanceKeys } from '../log-keys.ts'
-import { ConflictError } from '../errors.ts'
-import { terminatedError } from '../runtime/turn-row.ts'
+import type { InstanceKeys } from '../core/log-keys.ts'
+import { ConflictError } from '../core/errors.ts'
+import { terminatedError } from '../instance/turn-record.ts'
 import { type ClientCore, hasEnded, noInstance } from './client-core.ts'
-import { resend } from './resend.ts'
+import { resend } from '../core/resend.ts'
 
 /** Asks an instance to end; it may clean up first. */
 export async function cancel(core: ClientCore, id: string, given: unknown): Promise<void> {

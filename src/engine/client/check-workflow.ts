@@ -1,5 +1,5 @@
 import { describe } from '../../base/describe.ts'
-import type { WorkflowDefinition } from '../definitions.ts'
+import type { WorkflowDefinition } from '../define/definitions.ts'
 
 /** The engine's view of a workflow; refuses whatever else was given to `what`. */
 export function checkWorkflow(what: string, value: unknown): WorkflowDefinition {

@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { HintStore, Listening, News } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
-import { RemoteNews } from './remote-news.ts'
+import { RemoteNews } from '../core/remote-changes.ts'
 
 const CLIENT = { runtime: 0, hasRoom: false }
 

@@ -1,9 +1,9 @@
 import { resolveOptions } from '../../base/options.ts'
-import type { Args, Workflow } from '../definitions.ts'
-import { checkId } from '../names.ts'
+import type { Args, Workflow } from '../define/definitions.ts'
+import { checkId } from '../define/names.ts'
 import { checkWorkflow } from './check-workflow.ts'
 import { ClientCore } from './client-core.ts'
-import type { ClientSetup } from './client-setup.ts'
+import type { ClientSetup } from '../core/local-runtime.ts'
 import { handle } from './handle.ts'
 import { importExecution } from './histories.ts'
 import {

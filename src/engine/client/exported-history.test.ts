@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 
 import type { TurnRow } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
-import { encodeReply } from '../replies.ts'
-import { valuesOf } from '../values.ts'
+import { encodeReply } from '../core/replies.ts'
+import { valuesOf } from '../core/values.ts'
 import { exportHistory, readExported } from './exported-history.ts'
 import { historyEvents } from './history-events.ts'
 

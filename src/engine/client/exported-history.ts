@@ -2,13 +2,13 @@
 // JSON keeps as it is; what comes in is checked as if it were written by hand.
 
 import { describe } from '../../base/describe.ts'
-import { Packer } from '../../base/pack.ts'
-import { unpack } from '../../base/unpack.ts'
+import { Packer } from '../../base/codec/pack.ts'
+import { unpack } from '../../base/codec/unpack.ts'
 import type { TurnRow } from '../../store/commits.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
 import { NO_VERSION } from '../../store/instances.ts'
-import type { Values } from '../values.ts'
-import { checkId } from '../names.ts'
+import type { Values } from '../core/values.ts'
+import { checkId } from '../define/names.ts'
 import { checkVersion } from '../../base/versions.ts'
 import { checkTime, checkWhole, eventOf, historyEvents } from './history-events.ts'
 import type { ExportedHistory, ExportOptions, HistoryEvent } from './instance.ts'

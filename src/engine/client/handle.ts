@@ -1,6 +1,6 @@
 import type { Iid } from '../../store/instances.ts'
-import { definitionOf, type StateKey } from '../channels.ts'
-import type { WorkflowDefinition } from '../definitions.ts'
+import { definitionOf, type StateKey } from '../define/channels.ts'
+import type { WorkflowDefinition } from '../define/definitions.ts'
 import { cancel, resume, suspend, terminate } from './admin-verbs.ts'
 import type { ClientCore } from './client-core.ts'
 import { exportExecution, fork, history } from './histories.ts'

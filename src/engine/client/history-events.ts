@@ -4,10 +4,10 @@
 import { describe } from '../../base/describe.ts'
 import type { TurnRow } from '../../store/commits.ts'
 import { type Event, readEvents, writeEvents } from '../../store/history.ts'
-import { type KeptValue, readKeptState, writeKeptState } from '../kept-state.ts'
-import { decodeReply, encodeReply } from '../replies.ts'
-import { isPlainText } from '../names.ts'
-import type { Values } from '../values.ts'
+import { type KeptValue, readKeptState, writeKeptState } from '../core/kept-state.ts'
+import { decodeReply, encodeReply } from '../core/replies.ts'
+import { isPlainText } from '../define/names.ts'
+import type { Values } from '../core/values.ts'
 import type { HistoryEvent } from './instance.ts'
 
 type Fields<T extends Event['type']> = Exclude<keyof Extract<Event, { type: T }>, 'type'>

@@ -2,7 +2,7 @@
 
 import type { StateChange, TurnRow } from '../../store/commits.ts'
 import { type Event, readEvents, writeEvents } from '../../store/history.ts'
-import { readKeptState } from '../kept-state.ts'
+import { readKeptState } from '../core/kept-state.ts'
 
 /** One event and the time of its turn. */
 export interface Moment {

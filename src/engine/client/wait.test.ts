@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
 import { TimeoutError } from '../../base/errors.ts'
-import { PermitNotify } from '../../base/notify.ts'
-import { virtualClock } from '../../base/virtual-clock.ts'
+import { PermitNotify } from '../../base/sync/notify.ts'
+import { virtualClock } from '../../base/time/virtual-clock.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { lookUntil } from './wait.ts'
 import { Waits } from './waits.ts'

@@ -1,8 +1,8 @@
 // How clients wait for what happens elsewhere: they look, and rest between looks.
 
-import type { Clock } from '../../base/clock.ts'
-import type { PermitNotify } from '../../base/notify.ts'
-import { onAbort } from '../../base/on-abort.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { PermitNotify } from '../../base/sync/notify.ts'
+import { onAbort } from '../../base/sync/on-abort.ts'
 import { duration, having, option } from '../../base/options.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { Rest } from '../../workers/rest.ts'

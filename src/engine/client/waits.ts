@@ -5,9 +5,9 @@
 //   W2. Closing rejects every wait at once, and nothing is waited for after that. Whoever closes knows
 //       what that means: a rejection of this kind that nobody listens to does not end the process.
 
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { TimeoutError } from '../../base/errors.ts'
-import { onAbort, unlessAborted } from '../../base/on-abort.ts'
+import { onAbort, unlessAborted } from '../../base/sync/on-abort.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { ResolvedWait } from './wait.ts'
 

@@ -1,5 +1,5 @@
-import { PermitNotify } from '../../base/notify.ts'
-import { onAbort } from '../../base/on-abort.ts'
+import { PermitNotify } from '../../base/sync/notify.ts'
+import { onAbort } from '../../base/sync/on-abort.ts'
 import { resolveOptions } from '../../base/options.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'

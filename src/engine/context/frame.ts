@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { CancelledError } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
-import { type Random, seededRandom } from '../../base/random.ts'
-import type { ActivityDefinition, WorkflowDefinition } from '../definitions.ts'
+import { type Random, seededRandom } from './random.ts'
+import type { ActivityDefinition, WorkflowDefinition } from '../define/definitions.ts'
 import { cancellable, type CommandPromise } from '../replay/command-promise.ts'
 import type { NewCommand } from '../replay/execution.ts'
 import { Scope } from '../replay/scope.ts'
-import type { Copy } from '../runtime/copy.ts'
-import type { Values } from '../values.ts'
-import type { WorkflowContext } from './workflow-context.ts'
+import type { LiveInstance } from '../instance/live-instance.ts'
+import type { Values } from '../core/values.ts'
+import type { WorkflowContext } from '../define/workflow-context.ts'
 import { WorkflowState } from './workflow-state.ts'
 
 /** What workflow code may not exceed. */
@@ -40,30 +40,30 @@ const scopes = new AsyncLocalStorage<Scope>()
 
 /** What the contexts of one execution share. */
 export class Frame {
-  readonly copy: Copy
+  readonly instance: LiveInstance
   readonly host: ContextHost
   #state: WorkflowState | undefined
   #random: Random | undefined
   #scoped = false
 
-  constructor(copy: Copy, host: ContextHost) {
-    this.copy = copy
+  constructor(instance: LiveInstance, host: ContextHost) {
+    this.instance = instance
     this.host = host
   }
 
   // What most executions never ask for is made when they do.
 
   get state(): WorkflowState {
-    return (this.#state ??= new WorkflowState(this.copy, this.host))
+    return (this.#state ??= new WorkflowState(this.instance, this.host))
   }
 
   get random(): Random {
-    return (this.#random ??= seededRandom(this.copy.started.seed))
+    return (this.#random ??= seededRandom(this.instance.started.seed))
   }
 
   /** The state for the next execution, as text. */
   writeState(): string {
-    return this.#state?.write() ?? this.copy.started.state
+    return this.#state?.write() ?? this.instance.started.state
   }
 
   /** The scope that a call through a context of `scope` belongs to. */
@@ -78,7 +78,7 @@ export class Frame {
 
   /** Gives a command through a context of `scope`. */
   give(scope: Scope, command: NewCommand, work: unknown): CommandPromise {
-    return this.copy.run.give(command, work, this.innermost(scope))
+    return this.instance.run.give(command, work, this.innermost(scope))
   }
 
   /** Runs code in a scope of its own; what it leaves behind is cancelled when it ends. */
@@ -89,7 +89,7 @@ export class Frame {
     { shielded = false }: { shielded?: boolean } = {},
   ): { readonly scope: Scope; readonly promise: CommandPromise } {
     this.#scoped = true
-    const { run: execution } = this.copy
+    const { run: execution } = this.instance
     const scope = new Scope(this.innermost(outer), shielded)
     const promise = scopes.run(scope, async () => {
       try {

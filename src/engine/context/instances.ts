@@ -4,18 +4,18 @@
 import { createHash } from 'node:crypto'
 import { describe } from '../../base/describe.ts'
 import { resolveOptions } from '../../base/options.ts'
-import { type ChildOptions, childOptions, type WorkflowDefinition } from '../definitions.ts'
+import { type ChildOptions, childOptions, type WorkflowDefinition } from '../define/definitions.ts'
 import type { CommandPromise } from '../replay/command-promise.ts'
 import type { Scope } from '../replay/scope.ts'
 import { NO_VERSION, type OnParentClose } from '../../store/instances.ts'
 import type { StartOptions } from '../client/instance.ts'
 import { START_OPTIONS } from '../client/start-options.ts'
-import { channelOf, type Letter } from '../channels.ts'
-import type { Values } from '../values.ts'
+import { channelOf, type Letter } from '../define/channels.ts'
+import type { Values } from '../core/values.ts'
 import type { Frame } from './frame.ts'
 import { mapped, remote, type SendWork } from './messages.ts'
 import { runTimed } from './structure.ts'
-import type { Child, WorkflowContext } from './workflow-context.ts'
+import type { Child, WorkflowContext } from '../define/workflow-context.ts'
 
 const LONGEST_PREFIX = 300
 
@@ -93,12 +93,12 @@ function child(
  * The id of an instance that was given none: of the starter's id, its execution and the command,
  * which never repeat within one life of the starter, and of its seed, which differs between lives.
  */
-function instanceId({ copy }: Frame): string {
-  const command = copy.run.lastCommand + 1
-  const recorded = copy.run.recordedIds.get(command)
+function instanceId({ instance }: Frame): string {
+  const command = instance.run.lastCommand + 1
+  const recorded = instance.run.recordedIds.get(command)
   if (recorded !== undefined) return recorded
-  const place = `${copy.generation}.${command}`
-  return `${shortened(copy.id)}/${place}.${copy.started.seed.slice(0, 6)}`
+  const place = `${instance.execution}.${command}`
+  return `${shortened(instance.id)}/${place}.${instance.started.seed.slice(0, 6)}`
 }
 
 /** Ids of children of children grow; beyond this, a hash stands for the end. */

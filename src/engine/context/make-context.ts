@@ -1,48 +1,48 @@
 import { describe } from '../../base/describe.ts'
-import { type Duration, durationMs } from '../../base/duration.ts'
+import { type Duration, durationMs } from '../../base/time/duration.ts'
 import type { Log, Logger } from '../../base/log.ts'
 import { option, resolveOptions } from '../../base/options.ts'
-import { randomUuid } from '../../base/random.ts'
+import { randomUuid } from './random.ts'
 import type { StartOptions } from '../client/instance.ts'
-import { type ActivityOptions, mergeActivityOptions } from '../activity-options.ts'
-import type { ActivityDefinition, ChildOptions, WorkflowDefinition } from '../definitions.ts'
-import { instanceKeys } from '../log-keys.ts'
-import { checkName } from '../names.ts'
+import { type ActivityOptions, mergeActivityOptions } from '../define/activity-options.ts'
+import type { ActivityDefinition, ChildOptions, WorkflowDefinition } from '../define/definitions.ts'
+import { instanceKeys } from '../core/log-keys.ts'
+import { checkName } from '../define/names.ts'
 import type { CommandPromise } from '../replay/command-promise.ts'
 import type { Scope } from '../replay/scope.ts'
-import { type ActivityWork, limitOf, unsetOptions } from '../runtime/activity-work.ts'
-import type { Copy } from '../runtime/copy.ts'
+import { type ActivityWork, limitOf, unsetOptions } from '../instance/activity-work.ts'
+import type { LiveInstance } from '../instance/live-instance.ts'
 import { checkVersion } from '../../base/versions.ts'
-import type { ActivityContext } from './activity-context.ts'
+import type { ActivityContext } from '../define/activity-context.ts'
 import { type ContextHost, Frame } from './frame.ts'
 import { guardedSignal } from './guarded-signal.ts'
 import { runChild, startInstance } from './instances.ts'
 import { receive, remote } from './messages.ts'
-import { LATEST_MS } from './moments.ts'
+import { LATEST_MS } from '../core/moments.ts'
 import { makeStructure, runTimed, type Structure } from './structure.ts'
-import type { WorkflowContext } from './workflow-context.ts'
+import type { WorkflowContext } from '../define/workflow-context.ts'
 
 export type { ContextHost } from './frame.ts'
 
 /** The code of one execution, called with its context. */
 export function callCode(
-  copy: Copy,
+  instance: LiveInstance,
   host: ContextHost,
   run: (ctx: WorkflowContext) => Promise<unknown>,
 ): Promise<unknown> {
-  const frame = new Frame(copy, host)
-  copy.writeState = () => frame.writeState()
+  const frame = new Frame(instance, host)
+  instance.writeState = () => frame.writeState()
   const makeContext = (scope: Scope): WorkflowContext => contextIn(frame, scope)
-  const { name, timeoutMs } = copy.definition
+  const { name, timeoutMs } = instance.definition
   return timeoutMs === undefined
-    ? run(makeContext(copy.run.root))
-    : runTimed(frame, copy.run.root, makeContext, run, timeoutMs, `workflow "${name}"`)
+    ? run(makeContext(instance.run.root))
+    : runTimed(frame, instance.run.root, makeContext, run, timeoutMs, `workflow "${name}"`)
 }
 
 /** The `ctx` of one scope: every call becomes a command of its execution. */
 function contextIn(frame: Frame, scope: Scope): WorkflowContext {
-  const { copy, host } = frame
-  const { run, definition, started } = copy
+  const { instance, host } = frame
+  const { run, definition, started } = instance
   const makeContext = (inner: Scope): WorkflowContext => contextIn(frame, inner)
   const timer = (fireAt: number): CommandPromise =>
     frame.give(scope, { type: 'timer', command: 0, fireAt }, undefined)
@@ -52,8 +52,8 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
   const structure = (): Structure => (made ??= makeStructure(frame, scope, makeContext))
   const context = {
     info: {
-      id: copy.id,
-      execution: copy.generation,
+      id: instance.id,
+      execution: instance.execution,
       workflow: definition.name,
       version: definition.version,
       ...(started.parentId !== '' && { parentId: started.parentId }),
@@ -65,7 +65,7 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
       return (signal ??= guardedSignal(run, scope))
     },
     get log() {
-      return (log ??= turnLog(copy, host.log))
+      return (log ??= turnLog(instance, host.log))
     },
     get state() {
       return frame.state
@@ -186,7 +186,7 @@ function runActivity(
     input: text,
     definition,
     step: undefined,
-    givenAt: frame.copy.run.at,
+    givenAt: frame.instance.run.at,
     limit,
     ...(definition === undefined && { unset: unsetOptions(options) }),
   }
@@ -201,14 +201,14 @@ function runActivity(
 }
 
 /** Lines are kept until their turn is recorded, and dropped while the past is repeated. */
-function turnLog(copy: Copy, log: Logger): Logger {
-  const about = instanceKeys(copy)
+function turnLog(instance: LiveInstance, log: Logger): Logger {
+  const about = instanceKeys(instance)
   const line =
     (level: keyof Logger): Log =>
     (data, message) => {
-      if (copy.run.replaying) return
+      if (instance.run.replaying) return
       const written = { ...about, ...asItIs(data) }
-      copy.lines.push(() => log[level](written, message))
+      instance.lines.push(() => log[level](written, message))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

@@ -1,15 +1,15 @@
 import { describe } from '../../base/describe.ts'
-import { type Duration } from '../../base/duration.ts'
+import { type Duration } from '../../base/time/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
-import { encodeReply } from '../replies.ts'
-import { type ChannelDefinition, definitionOf } from '../channels.ts'
-import { checkId } from '../names.ts'
+import { encodeReply } from '../core/replies.ts'
+import { type ChannelDefinition, definitionOf } from '../define/channels.ts'
+import { checkId } from '../define/names.ts'
 import { cancellable, type CommandPromise, seen } from '../replay/command-promise.ts'
 import type { ReceivedMessage } from '../replay/execution.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { Frame } from './frame.ts'
-import { momentAfter } from './moments.ts'
-import type { Asked, DurablePromise, Remote } from './workflow-context.ts'
+import { momentAfter } from '../core/moments.ts'
+import type { Asked, DurablePromise, Remote } from '../define/workflow-context.ts'
 
 /** What is needed to carry out a `send`. */
 export interface SendWork {
@@ -25,7 +25,7 @@ export function receive(
   from: unknown,
   given: { timeout?: Duration } | undefined,
 ): CommandPromise {
-  const { run } = frame.copy
+  const { run } = frame.instance
   const { kind, name } = inbound(from)
   const { timeout } = resolveOptions('ctx.receive', given, { timeout: duration(undefined) })
   // 0 stands for never, and no turn is at the beginning of 1970.
@@ -52,7 +52,7 @@ function asked(frame: Frame, { value, replyTo }: ReceivedMessage): Asked<unknown
     answered = true
     // It came by `send`, so nobody waits for an answer.
     if (replyTo === '') return
-    frame.copy.run.note({ type: 'replied', to: replyTo, ok, value: encodeReply(ok, text) })
+    frame.instance.run.note({ type: 'replied', to: replyTo, ok, value: encodeReply(ok, text) })
   }
   return {
     input: value,

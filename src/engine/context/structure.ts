@@ -9,8 +9,8 @@ import { duration, number, resolveOptions } from '../../base/options.ts'
 import { cancellable, type CommandPromise } from '../replay/command-promise.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { Frame } from './frame.ts'
-import { momentAfter } from './moments.ts'
-import type { Branch, WorkflowContext } from './workflow-context.ts'
+import { momentAfter } from '../core/moments.ts'
+import type { Branch, WorkflowContext } from '../define/workflow-context.ts'
 
 /** The part of a context that holds groups together. */
 export type Structure = Pick<
@@ -160,7 +160,7 @@ export function runTimed(
   timeoutMs: number,
   what: string,
 ): CommandPromise {
-  const { run: execution } = frame.copy
+  const { run: execution } = frame.instance
   const fireAt = momentAfter(execution.at, timeoutMs)
   // Before the code, so that its place in history does not depend on what the code does.
   const timer = frame.give(outer, { type: 'timer', command: 0, fireAt }, undefined)

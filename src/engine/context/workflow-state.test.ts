@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 
 import { play, STARTED, testCopy } from '../../../test/support/executions.ts'
-import { stateKey } from '../channels.ts'
-import type { WorkflowContext } from './workflow-context.ts'
+import { stateKey } from '../define/channels.ts'
+import type { WorkflowContext } from '../define/workflow-context.ts'
 
 const [a, b, c] = [stateKey<number>('a'), stateKey<number>('b'), stateKey<number>('c')]
 
@@ -17,7 +17,7 @@ async function prunes(ctx: WorkflowContext): Promise<unknown> {
 }
 
 test('prune takes away what was set longer ago, by the time of turns', async () => {
-  const { copy, turn } = play(prunes)
+  const { instance, turn } = play(prunes)
   await turn(1_000)
   await turn(2_000, { type: 'fired', command: 1 })
 
@@ -31,7 +31,7 @@ test('prune takes away what was set longer ago, by the time of turns', async () 
     { key: 'a', value: null },
     { key: 'c', value: '1' },
   ])
-  expect(JSON.parse(copy.writeState())).toEqual([
+  expect(JSON.parse(instance.writeState())).toEqual([
     ['b', '2', 2_000],
     ['c', '1', 2_500],
   ])
@@ -42,11 +42,11 @@ test('the next execution goes on with the age of what it was handed', async () =
     ['a', '1', 1_000],
     ['b', '2', 5_000],
   ])
-  const copy = { ...testCopy('i'), started: { ...STARTED, state } }
+  const instance = { ...testCopy('i'), started: { ...STARTED, state } }
   const { turn } = play(async (ctx) => {
     ctx.progress([ctx.state.prune('2s'), ctx.state.keys(), ctx.state.get(b)])
     await ctx.sleep(1)
-  }, copy)
+  }, instance)
 
   const { effects } = await turn(5_500)
 

@@ -1,9 +1,9 @@
-import { durationMs, type Duration } from '../../base/duration.ts'
-import { definitionOf, type StateKey } from '../channels.ts'
-import { type KeptValue, readKeptState, writeKeptState } from '../kept-state.ts'
-import type { Copy } from '../runtime/copy.ts'
+import { durationMs, type Duration } from '../../base/time/duration.ts'
+import { definitionOf, type StateKey } from '../define/channels.ts'
+import { type KeptValue, readKeptState, writeKeptState } from '../core/kept-state.ts'
+import type { LiveInstance } from '../instance/live-instance.ts'
 import type { ContextHost } from './frame.ts'
-import type { State } from './workflow-context.ts'
+import type { State } from '../define/workflow-context.ts'
 
 /**
  * The state of one execution: what it began with, changed by what its code did so far.
@@ -11,14 +11,14 @@ import type { State } from './workflow-context.ts'
  * What the store has now plays no part: when the past is repeated, the code has to see what it saw.
  */
 export class WorkflowState implements State {
-  readonly #copy: Copy
+  readonly #instance: LiveInstance
   readonly #host: ContextHost
   readonly #kept: Map<string, KeptValue>
 
-  constructor(copy: Copy, host: ContextHost) {
-    this.#copy = copy
+  constructor(instance: LiveInstance, host: ContextHost) {
+    this.#instance = instance
     this.#host = host
-    this.#kept = readKeptState(copy.started.state)
+    this.#kept = readKeptState(instance.started.state)
   }
 
   get<T>(key: StateKey<T>): T | undefined {
@@ -41,8 +41,8 @@ export class WorkflowState implements State {
         `ctx.state.set "${name}": an instance may have ${limits.stateKeys} keys, and has as many`,
       )
     }
-    this.#copy.run.note({ type: 'set', key: name, value: text })
-    this.#kept.set(name, { value: text, at: this.#copy.run.at })
+    this.#instance.run.note({ type: 'set', key: name, value: text })
+    this.#kept.set(name, { value: text, at: this.#instance.run.at })
   }
 
   delete<T>(key: StateKey<T>): void {
@@ -51,7 +51,7 @@ export class WorkflowState implements State {
 
   clear(): void {
     if (this.#isOver) return
-    this.#copy.run.note({ type: 'cleared' })
+    this.#instance.run.note({ type: 'cleared' })
     this.#kept.clear()
   }
 
@@ -60,7 +60,7 @@ export class WorkflowState implements State {
   }
 
   prune(olderThan: Duration): number {
-    const before = this.#copy.run.at - durationMs(olderThan, 'ctx.state.prune: olderThan')
+    const before = this.#instance.run.at - durationMs(olderThan, 'ctx.state.prune: olderThan')
     const old = [...this.#kept].filter(([, { at }]) => at < before)
     for (const [name] of old) this.#delete(name)
     return old.length
@@ -73,12 +73,12 @@ export class WorkflowState implements State {
 
   /** Whether the code has ended: nothing it still does counts. */
   get #isOver(): boolean {
-    return this.#copy.run.outcome !== undefined
+    return this.#instance.run.outcome !== undefined
   }
 
   #delete(name: string): void {
     if (this.#isOver || !this.#kept.delete(name)) return
-    this.#copy.run.note({ type: 'unset', key: name })
+    this.#instance.run.note({ type: 'unset', key: name })
   }
 }
 

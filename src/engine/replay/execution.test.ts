@@ -68,7 +68,7 @@ describe('an execution', () => {
   })
 
   test('a second result, and results after the end, change nothing', async () => {
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       const later = ctx.step('b', () => 1)
       const value = await ctx.step('a', () => 1)
       void later
@@ -79,18 +79,18 @@ describe('an execution', () => {
     const { events } = await turn(2, completed(2, 'first'), completed(2, 'second'), completed(1))
 
     expect(events).toEqual([completed(2, 'first'), { type: 'dropped', command: 1 }])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'first' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'first' })
   })
 
   test('a command given outside its turn is refused, and breaks it', async () => {
     let ctx!: WorkflowContext
-    const { copy, turn } = play(async (given) => {
+    const { instance, turn } = play(async (given) => {
       ctx = given
       await ctx.sleep(1)
     })
     await turn(1)
     let told = 0
-    copy.run.onBreak = () => told++
+    instance.run.onBreak = () => told++
 
     expect(() => ctx.step('x', () => 1)).toThrow(
       'instance "i" called step "x" outside any turn: it waited for something that is not durable',
@@ -123,20 +123,20 @@ describe('an execution', () => {
     expect((thrown as Error).message).toMatch(
       /^instance "a" called ctx\.sleep\(\) in the turn of instance "b": it waited/,
     )
-    expect(waiting.copy.run.broken).toBe(thrown)
-    expect(acting.copy.run.broken).toBeUndefined()
+    expect(waiting.instance.run.broken).toBe(thrown)
+    expect(acting.instance.run.broken).toBeUndefined()
   })
 
   test('a return outside its turn breaks it', async () => {
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       void ctx.sleep('1d')
       await new Promise((resolve) => setImmediate(resolve))
     })
     await turn(1)
-    const broken = new Promise<void>((resolve) => (copy.run.onBreak = resolve))
+    const broken = new Promise<void>((resolve) => (instance.run.onBreak = resolve))
     await broken
 
-    expect(copy.run.outcome).toBeUndefined()
+    expect(instance.run.outcome).toBeUndefined()
     await expect(turn(2)).rejects.toThrow('instance "i" returned outside any turn')
   })
 
@@ -149,7 +149,7 @@ describe('an execution', () => {
   test('a dropped one does nothing any more', async () => {
     let ctx!: WorkflowContext
     let finished = false
-    const { copy, turn } = play(async (given) => {
+    const { instance, turn } = play(async (given) => {
       ctx = given
       try {
         await ctx.sleep(1)
@@ -158,7 +158,7 @@ describe('an execution', () => {
       }
     })
     await turn(1)
-    copy.run.drop()
+    instance.run.drop()
 
     const command = ctx.step('x', () => 1)
     const settled = await Promise.race([
@@ -168,8 +168,8 @@ describe('an execution', () => {
 
     expect(settled).toBe(false)
     expect(finished).toBe(false)
-    expect(copy.run.broken).toBeUndefined()
-    expect([...copy.run.open]).toEqual([])
+    expect(instance.run.broken).toBeUndefined()
+    expect([...instance.run.open]).toEqual([])
   })
 
   test('turns never overlap: the second waits for the first', async () => {
@@ -187,13 +187,13 @@ describe('an execution', () => {
   })
 
   test('an input that cannot be read is no error of the code', async () => {
-    const copy = testCopy('i')
+    const instance = testCopy('i')
     const begin = (): never => {
       throw new SyntaxError('codec: cannot read')
     }
 
-    await expect(takeTurn(copy, 1, begin)).rejects.toThrow('codec: cannot read')
-    expect(copy.run.outcome).toBeUndefined()
+    await expect(takeTurn(instance, 1, begin)).rejects.toThrow('codec: cannot read')
+    expect(instance.run.outcome).toBeUndefined()
     expect(inTurn()).toBeUndefined()
   })
 })

@@ -23,7 +23,7 @@ export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts
 export type { NewCommand } from './describe-command.ts'
 
 /** A command with what is needed to carry it out; `work` is the runtime's business. */
-export interface Given {
+export interface IssuedCommand {
   readonly event: CommandEvent
   readonly work: unknown
   /** Where in the code it was given; only while looking for the place of a mismatch. */
@@ -32,7 +32,7 @@ export interface Given {
 
 /** What the code did since it was last asked, in order. */
 export interface Taken {
-  readonly given: readonly Given[]
+  readonly given: readonly IssuedCommand[]
   /** Commands and notes as they stand in history. */
   readonly events: readonly (CommandEvent | NoteEvent)[]
 }
@@ -57,7 +57,7 @@ export interface ReceivedMessage {
 }
 
 /** A command that has no result yet, and the promise that the code holds. */
-interface Waiting extends Given {
+interface Waiting extends IssuedCommand {
   readonly scope: Scope
   readonly promise: CommandPromise
   readonly resolve: (value: unknown) => void
@@ -104,7 +104,7 @@ export class Execution implements InTurn {
   #ownErrors: WeakSet<CancelledError> | undefined
   /** Children that have not ended, whether the code waits for them or not. */
   #children: Set<number> | undefined
-  #given: Given[] = []
+  #given: IssuedCommand[] = []
   #events: (CommandEvent | NoteEvent)[] = []
   #lastCommand = 0
   #lastTaken = 0
@@ -122,7 +122,7 @@ export class Execution implements InTurn {
   }
 
   /** Commands that have no result yet, by number. */
-  get open(): ReadonlyMap<number, Given> {
+  get open(): ReadonlyMap<number, IssuedCommand> {
     return this.#open
   }
 

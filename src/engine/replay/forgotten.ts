@@ -1,7 +1,7 @@
 import type { CommandEvent } from '../../store/history.ts'
 import { type CommandPromise, isWaitedFor } from './command-promise.ts'
 import { describeCommand } from './describe-command.ts'
-import type { Given } from './execution.ts'
+import type { IssuedCommand } from './execution.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import type { Scope } from './scope.ts'
 import { sourceLine } from './source-line.ts'
@@ -15,7 +15,7 @@ interface Open {
 
 /** A call that code left behind when it returned. */
 export interface Forgotten {
-  readonly given: Given
+  readonly given: IssuedCommand
   /** Whether it was given in an earlier turn, and so was carried out until then. */
   readonly began: boolean
 }

@@ -32,8 +32,8 @@ const CHARGE: Event = {
 
 /** What replaying these events with this code throws. */
 async function mismatch(code: Code, ...events: Event[]): Promise<NondeterminismError> {
-  const copy = testCopy('i', [{ at: 1, events: [STARTED, ...events] }])
-  const error = await takeTurn(copy, 2, beginWith(code)).catch((thrown: unknown) => thrown)
+  const instance = testCopy('i', [{ at: 1, events: [STARTED, ...events] }])
+  const error = await takeTurn(instance, 2, beginWith(code)).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(NondeterminismError)
   return error as NondeterminismError
 }
@@ -131,13 +131,13 @@ describe('a replay', () => {
 
   test('commands beyond the end of history are new', async () => {
     const code: Code = (ctx) => Promise.all([ctx.run(charge, 1), ctx.run(ship, 1)])
-    const { copy, turn } = play(code, testCopy('i', [{ at: 1, events: [STARTED] }]))
+    const { instance, turn } = play(code, testCopy('i', [{ at: 1, events: [STARTED] }]))
 
     const { events, given } = await turn(3)
 
     expect(events.map((event) => (event as { name?: string }).name)).toEqual(['charge', 'ship'])
     expect(given.map(({ event }) => event.command)).toEqual([1, 2])
-    expect(copy.run.at).toBe(3)
+    expect(instance.run.at).toBe(3)
   })
 
   test.each([
@@ -159,11 +159,11 @@ describe('a replay', () => {
       { type: 'step', command: 4, name: winner },
       completed(order[1]!),
     ]
-    const { copy, turn } = play(code, testCopy('i', [{ at: 1, events }]))
+    const { instance, turn } = play(code, testCopy('i', [{ at: 1, events }]))
 
     await turn(2)
 
-    expect([...copy.run.open.keys()]).toEqual([3, 4])
+    expect([...instance.run.open.keys()]).toEqual([3, 4])
   })
 
   test('failed attempts of open commands are remembered, those of settled ones are not', async () => {
@@ -184,11 +184,11 @@ describe('a replay', () => {
       attempt(2, 2),
       failed(1, new Error('x')),
     ]
-    const { copy, turn } = play(code, testCopy('i', [{ at: 1, events }]))
+    const { instance, turn } = play(code, testCopy('i', [{ at: 1, events }]))
 
     await turn(2)
 
-    expect([...copy.attempts]).toEqual([[2, { attempts: 2, retryAt: 200 }]])
+    expect([...instance.attempts]).toEqual([[2, { attempts: 2, retryAt: 200 }]])
   })
 
   test('the place in the code is looked up only when the past is repeated once more', async () => {

@@ -9,10 +9,10 @@
 //   R4. A change of state is matched with the next one of the code; the other notes by kind alone.
 //       What was dropped must be closed by then.
 
-import { errorToData } from '../../base/error-data.ts'
+import { errorToData } from '../../base/codec/error-data.ts'
 import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/history.ts'
 import { describeCommand, describeNote } from './describe-command.ts'
-import type { Execution, Given } from './execution.ts'
+import type { Execution, IssuedCommand } from './execution.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import { sourceLine } from './source-line.ts'
@@ -52,7 +52,7 @@ export function* replay(
   begin: (started: Extract<Event, { type: 'started' }>) => void,
 ): Pausing<Replayed> {
   const attempts = new Map<number, OpenAttempt>()
-  const given: Given[] = []
+  const given: IssuedCommand[] = []
   const notes: NoteEvent[] = []
   const all: (CommandEvent | NoteEvent)[] = []
   let position = 0
@@ -207,7 +207,11 @@ function stillOpen(command: number): NondeterminismError {
   )
 }
 
-function match(recorded: CommandEvent, given: Given | undefined, execution: Execution): void {
+function match(
+  recorded: CommandEvent,
+  given: IssuedCommand | undefined,
+  execution: Execution,
+): void {
   const { recordedIds: ids } = execution
   if (given !== undefined && isSame(recorded, given.event, ids)) return keepChosen(recorded, given)
   const did = given === undefined ? insteadOf(execution) : request(given)
@@ -215,7 +219,7 @@ function match(recorded: CommandEvent, given: Given | undefined, execution: Exec
 }
 
 /** What was chosen once stays, also when the code would choose otherwise by now. */
-function keepChosen(recorded: CommandEvent, { event }: Given): void {
+function keepChosen(recorded: CommandEvent, { event }: IssuedCommand): void {
   if (recorded.type === 'timer') Object.assign(event, { fireAt: recorded.fireAt })
   else if (recorded.type === 'receive') Object.assign(event, { until: recorded.until })
   else if (recorded.type === 'activity') {
@@ -273,7 +277,7 @@ function isSame(
   }
 }
 
-function refuseExtra(given: Given | undefined, next: Event): void {
+function refuseExtra(given: IssuedCommand | undefined, next: Event): void {
   if (given === undefined) return
   throw mismatch(given.event.command, `nothing before "${next.type}"`, request(given))
 }
@@ -299,7 +303,7 @@ function mismatch(position: number, expected: string, did: Did): NondeterminismE
   return new NondeterminismError(message, position, expected, did.actual, did.options)
 }
 
-function request(given: Given): Did {
+function request(given: IssuedCommand): Did {
   const actual = describeEvent(given.event)
   return { actual, says: `asks for ${actual}${lineOf(given.stack)}`, options: {} }
 }

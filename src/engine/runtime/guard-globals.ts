@@ -10,7 +10,7 @@
 import { forever } from '../replay/command-promise.ts'
 import { inTurn } from '../replay/turn.ts'
 import { sourceLine } from '../replay/source-line.ts'
-import { currentExecution } from './strays.ts'
+import { currentExecution } from '../core/unhandled-rejections.ts'
 
 type Call = (...args: never[]) => unknown
 

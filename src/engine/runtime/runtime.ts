@@ -1,7 +1,7 @@
 // A runtime: one process's share of the work. It registers with the store, and puts together the
 // loops that claim, turn, commit and tick; each is a supervised worker.
 
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { HearingHealth, News } from '../../store/hints.ts'
 import type { Delivery } from '../../store/inbox.ts'
@@ -14,35 +14,35 @@ import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { Health } from '../../workers/worker.ts'
 import type { LocalAttempt } from '../client/activity-words.ts'
 import type { Client } from '../client/client.ts'
-import type { ChangesElsewhere, Hint, LocalRuntime } from '../client/client-setup.ts'
-import { resend } from '../client/resend.ts'
+import type { ChangesElsewhere, Hint, LocalRuntime } from '../core/local-runtime.ts'
+import { resend } from '../core/resend.ts'
 import type { WorkflowLimits } from '../context/frame.ts'
-import type { Registry } from '../registry.ts'
-import { serves } from '../served-tags.ts'
-import type { Values } from '../values.ts'
-import { LocalCall } from './activities.ts'
-import { Alarms } from './alarms.ts'
-import { Committer } from './committer.ts'
-import { Conductor } from './conductor.ts'
-import type { Copy } from './copy.ts'
-import { type Endings, Waiters } from './endings.ts'
+import type { Registry } from '../define/registry.ts'
+import { serves } from '../define/served-tags.ts'
+import type { Values } from '../core/values.ts'
+import { LocalCall } from './activities/local-activities.ts'
+import { Alarms } from '../core/alarms.ts'
+import { Committer } from './schedule/committer.ts'
+import { InstanceScheduler } from './schedule/instance-scheduler.ts'
+import type { LiveInstance } from '../instance/live-instance.ts'
+import { type Endings, Waiters } from '../core/endings.ts'
 import { guardGlobals } from './guard-globals.ts'
-import { IidPool } from './iid-pool.ts'
-import { Life } from './life.ts'
-import { Lookout } from './lookout.ts'
-import { noteBefore, type NoteHost } from './note-before.ts'
-import { Outgoing } from './outgoing.ts'
-import { Ownership } from './ownership.ts'
-import { Pulse } from './pulse.ts'
-import { remover } from './remover.ts'
-import type { NewInstance } from './start-item.ts'
-import { type Started, Starts } from './starts.ts'
-import { StoreClock } from './store-clock.ts'
-import { watchStrays } from './strays.ts'
-import type { TaskPolicy } from './task-runner.ts'
+import { IidPool } from '../core/iid-pool.ts'
+import { Registration } from './discover/registration.ts'
+import { WorkFinder } from './discover/work-finder.ts'
+import { noteBefore, type NoteHost } from './schedule/note-before.ts'
+import { RemoteCommands } from './schedule/remote-commands.ts'
+import { Ownership } from './discover/ownership.ts'
+import { LoopHeartbeat } from './discover/loop-heartbeat.ts'
+import { remover } from './discover/remover.ts'
+import type { NewInstance } from '../core/start-item.ts'
+import { type Started, Starts } from './schedule/starts.ts'
+import { StoreClock } from '../core/store-clock.ts'
+import { watchUnhandledRejections } from '../core/unhandled-rejections.ts'
+import type { TaskPolicy } from './activities/task-runner.ts'
 import { untilIdle } from './until-idle.ts'
-import { registrationOf, WorkflowNumbers } from './workflow-numbers.ts'
-import { Workforce } from './workforce.ts'
+import { registrationOf, WorkflowNumbers } from '../core/workflow-numbers.ts'
+import { ActivityPool } from './activities/activity-pool.ts'
 
 // Whoever closes a runtime does not wait for a store that does not answer: nothing is lost by going
 // early, it only takes the others until the end of the lease to go on.
@@ -95,17 +95,17 @@ export class EngineRuntime implements LocalRuntime {
   /** Who waits in this process for which answer. */
   readonly replied = new Waiters<string, void>()
   readonly #setup: RuntimeSetup
-  readonly #pulse: Pulse
+  readonly #heartbeat: LoopHeartbeat
   readonly #time: StoreClock
   readonly #alarms: Alarms
   readonly #numbers: WorkflowNumbers
-  readonly #life: Life
+  readonly #registration: Registration
   readonly #committer: Committer
-  readonly #conductor: Conductor
+  readonly #scheduler: InstanceScheduler
   readonly #ownership: Ownership
-  readonly #outgoing: Outgoing
-  readonly #workforce: Workforce
-  readonly #lookout: Lookout
+  readonly #remoteCommands: RemoteCommands
+  readonly #activityPool: ActivityPool
+  readonly #finder: WorkFinder
   readonly #starts: Starts
   #supervisor: Supervisor | undefined
   readonly #stopWatching: (() => void)[] = []
@@ -116,30 +116,30 @@ export class EngineRuntime implements LocalRuntime {
     const { store, clock, log, leaseMs, values, registry, random } = setup
     const isClosing = (): boolean => this.#closing
     const freeInstances = (): number => this.#freeInstances()
-    const runtimeNumber = (): number => life.identity.runtime
-    const pulse = new Pulse(setup)
+    const runtimeNumber = (): number => registration.identity.runtime
+    const heartbeat = new LoopHeartbeat(setup)
     const time = new StoreClock(clock)
     const alarms = new Alarms(clock, time)
     const iids = new IidPool(store)
     const numbers = new WorkflowNumbers({ store, clock, isClosing })
-    const life = this.#makeLife(setup)
+    const registration = this.#makeLife(setup)
     const committer = new Committer({
       store,
       clock,
       log,
-      identity: () => life.identity,
+      identity: () => registration.identity,
       sawTime: (ms, askedMs) => time.saw(ms, askedMs),
-      onDead: (runtime) => life.onDead(runtime),
-      isDead: (runtime) => life.isDead(runtime),
-      onServerChange: () => life.onServerChange(),
+      onDead: (runtime) => registration.onDead(runtime),
+      isDead: (runtime) => registration.isDead(runtime),
+      onServerChange: () => registration.onServerChange(),
     })
-    const conductor = new Conductor({
+    const scheduler = new InstanceScheduler({
       store,
       failsForgotten: setup.failsForgotten,
       clock,
       time,
       alarms,
-      pulse: pulse.shared,
+      heartbeat: heartbeat.shared,
       values,
       log,
       committer,
@@ -152,43 +152,43 @@ export class EngineRuntime implements LocalRuntime {
         serves: (tag) => serves(setup.tasks.served, tag),
         latest: (name) => registry.latest(name),
       },
-      activities: () => this.#workforce.activities,
-      slots: () => this.#workforce.slots,
-      outgoing: () => this.#outgoing,
+      activities: () => this.#activityPool.activities,
+      slots: () => this.#activityPool.slots,
+      remoteCommands: () => this.#remoteCommands,
       workflow: (name, version) =>
         version === undefined ? registry.latest(name) : registry.workflow({ name, version }),
       workflowNumber: (definition) => numbers.of(definition),
       foreignNumber: (name, version) => numbers.ask(name, version),
       crowded: () => freeInstances() < setup.mostInstances / 2,
-      look: (instances) => this.#lookout.look(instances),
-      changed: (iid) => this.#lookout.hearing.changed(iid),
-      ended: (iid) => this.#lookout.hearing.ended(iid),
+      look: (instances) => this.#finder.look(instances),
+      changed: (iid) => this.#finder.hearing.changed(iid),
+      ended: (iid) => this.#finder.hearing.ended(iid),
       replied: (to) => to.forEach((address) => this.replied.tell(address)),
       handOver: (deliveries) => void this.#handOver(deliveries),
-      claimAt: (at) => this.#lookout.claimAt(at),
-      left: (iid) => this.#lookout.claimer.left(iid),
-      aboutTo: (copy, doing) => noteBefore(notes, copy, doing),
-      dropped: () => this.#lookout.claimer.doubt(),
-      carefulOver: () => this.#carefulOver(),
+      claimAt: (at) => this.#finder.claimAt(at),
+      left: (iid) => this.#finder.claimer.left(iid),
+      aboutTo: (instance, doing) => noteBefore(notes, instance, doing),
+      dropped: () => this.#finder.claimer.doubt(),
+      quarantineOver: () => this.#quarantineOver(),
       tasksMade: (tasks) => {
-        this.#workforce.tasks.wake()
-        this.#lookout.hearing.tellTasks(tasks)
+        this.#activityPool.tasks.wake()
+        this.#finder.hearing.tellTasks(tasks)
       },
       tasksDropped: (keys) => {
-        this.#workforce.tasks.abort(keys)
+        this.#activityPool.tasks.abort(keys)
         this.tell({ kind: 'dropped', tasks: keys })
       },
     })
-    const { departures } = conductor
-    const reconcile = (): void => this.#lookout.claimer.reconcile()
-    const notes: NoteHost = { store, log, departures, runtimeNumber, reconcile }
-    const isDead = (runtime: number): boolean => life.isDead(runtime)
-    const ownership = new Ownership({ store, registry, conductor, isDead })
-    const completed = (copy: Copy, command: number, value: string): void =>
-      conductor.arrive(copy, [{ event: { type: 'completed', command, value } }])
-    const failed = (copy: Copy, command: number, error: string): void =>
-      conductor.arrive(copy, [{ event: { type: 'failed', command, error } }])
-    this.#outgoing = new Outgoing({
+    const { eviction } = scheduler
+    const reconcile = (): void => this.#finder.claimer.reconcile()
+    const notes: NoteHost = { store, log, eviction, runtimeNumber, reconcile }
+    const isDead = (runtime: number): boolean => registration.isDead(runtime)
+    const ownership = new Ownership({ store, registry, scheduler, isDead })
+    const completed = (instance: LiveInstance, command: number, value: string): void =>
+      scheduler.arrive(instance, [{ event: { type: 'completed', command, value } }])
+    const failed = (instance: LiveInstance, command: number, error: string): void =>
+      scheduler.arrive(instance, [{ event: { type: 'failed', command, error } }])
+    this.#remoteCommands = new RemoteCommands({
       store,
       clock,
       log,
@@ -199,13 +199,13 @@ export class EngineRuntime implements LocalRuntime {
       iids,
       start: (start, signal) => this.start(start, signal),
       workflow: (name, version) => registry.workflow({ name, version }),
-      recall: (copy) => departures.recall(copy),
-      gaveUp: (copy) => conductor.gaveUp(copy),
-      startedChild: (copy, command, child) => conductor.startedChild(copy, command, child),
+      recall: (instance) => eviction.recall(instance),
+      gaveUp: (instance) => scheduler.gaveUp(instance),
+      startedChild: (instance, command, child) => scheduler.startedChild(instance, command, child),
       hint: (targets) => this.hint(targets),
-      setBacks: () => life.setBacks,
+      rollBacks: () => registration.rollBacks,
     })
-    const workforce = new Workforce(
+    const activityPool = new ActivityPool(
       {
         store,
         clock,
@@ -214,43 +214,43 @@ export class EngineRuntime implements LocalRuntime {
         log,
         values,
         random,
-        pulse: pulse.shared,
+        heartbeat: heartbeat.shared,
         registry,
         client: () => this.#client!,
         runtimeNumber,
-        foundTasks: (count) => this.#lookout.hearing.found(count),
-        mayStart: () => this.#lookout.ticker.leaseHolds(),
-        onDead: (runtime) => life.onDead(runtime),
+        foundTasks: (count) => this.#finder.hearing.found(count),
+        mayStart: () => this.#finder.ticker.leaseHolds(),
+        onDead: (runtime) => registration.onDead(runtime),
         hint: (targets) => this.hint(targets),
         completed,
         failed,
-        retry: (...told) => conductor.retryAfter(...told),
-        leaveToOthers: (copy, commands) => conductor.leaveToOthers(copy, commands),
-        rest: (copy) => conductor.resting.releaseIfAtRest(copy),
-        carefulOver: () => this.#carefulOver(),
+        retry: (...told) => scheduler.retryAfter(...told),
+        leaveToOthers: (instance, commands) => scheduler.leaveToOthers(instance, commands),
+        rest: (instance) => scheduler.resting.releaseIfAtRest(instance),
+        quarantineOver: () => this.#quarantineOver(),
         handOver: (delivery) => void this.#handOver([delivery]),
       },
       setup.tasks,
       setup.mostActivities,
     )
-    this.#lookout = new Lookout({
+    this.#finder = new WorkFinder({
       store,
       clock,
       log,
       leaseMs,
-      pulse,
+      heartbeat,
       time,
       alarms,
-      life,
+      registration,
       numbers,
-      conductor,
+      scheduler,
       ownership,
-      workforce,
+      activityPool,
       freeInstances,
       isClosing,
     })
     // A renewal has the store notice, and its clock goes on.
-    time.onStepBack = () => this.#lookout.ticker.renew()
+    time.onStepBack = () => this.#finder.ticker.renew()
     this.#starts = new Starts({
       isKilled: setup.onHang === 'kill',
       store,
@@ -262,23 +262,23 @@ export class EngineRuntime implements LocalRuntime {
       iids,
       numbers,
       committer,
-      conductor,
+      scheduler,
       freeInstances,
       isClosing,
-      claimAt: (at) => this.#lookout.claimAt(at),
+      claimAt: (at) => this.#finder.claimAt(at),
       tell: (news) => this.tell(news),
     })
     this.#setup = setup
-    this.#pulse = pulse
+    this.#heartbeat = heartbeat
     this.#time = time
     this.#alarms = alarms
     this.iids = iids
     this.#numbers = numbers
-    this.#life = life
+    this.#registration = registration
     this.#committer = committer
-    this.#conductor = conductor
+    this.#scheduler = scheduler
     this.#ownership = ownership
-    this.#workforce = workforce
+    this.#activityPool = activityPool
   }
 
   /** Registers with the store and begins to work. */
@@ -288,19 +288,19 @@ export class EngineRuntime implements LocalRuntime {
     // The server may be restarting just now. Whoever is registered twice is dead once as well.
     await resend(
       setup.clock,
-      () => runtime.#life.register(),
+      () => runtime.#registration.register(),
       ({ code }) => code === 'connection_lost',
     )
-    setup.store.onPromotion?.(() => runtime.#life.setBack())
-    runtime.#pulse.start(setup.store)
-    runtime.#stopWatching.push(watchStrays())
+    setup.store.onPromotion?.(() => runtime.#registration.rollBack())
+    runtime.#heartbeat.start(setup.store)
+    runtime.#stopWatching.push(watchUnhandledRejections())
     if (setup.guarded) runtime.#stopWatching.push(guardGlobals())
     runtime.#supervisor = supervise(
       [
         runtime.#committer.work(),
-        runtime.#conductor.turner.work(),
-        ...runtime.#lookout.workers(),
-        ...runtime.#workforce.workers(),
+        runtime.#scheduler.turnLoop.work(),
+        ...runtime.#finder.workers(),
+        ...runtime.#activityPool.workers(),
         ...remover(
           setup,
           setup.registry.workflows.flatMap(({ retentionMs = [] }) => retentionMs),
@@ -308,7 +308,7 @@ export class EngineRuntime implements LocalRuntime {
       ],
       { log: setup.log, clock: setup.clock },
     )
-    runtime.#lookout.open()
+    runtime.#finder.open()
     return runtime
   }
 
@@ -322,17 +322,17 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   owns(iid: Iid): boolean {
-    return this.#conductor.copies.get(iid) !== undefined
+    return this.#scheduler.instances.get(iid) !== undefined
   }
 
   attemptAt(iid: Iid, command: number): LocalAttempt | undefined {
-    const running = this.#conductor.copies.get(iid)?.running.get(command)
+    const running = this.#scheduler.instances.get(iid)?.running.get(command)
     return running instanceof LocalCall ? running : undefined
   }
 
   /** Who waits in this process for the end of which instance. */
   get endings(): Endings {
-    return this.#conductor.endings
+    return this.#scheduler.endings
   }
 
   storeNow(): number {
@@ -340,23 +340,23 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   claimNow(): void {
-    this.#lookout.claimer.wake()
+    this.#finder.claimer.wake()
   }
 
   hint(targets: readonly Hint[]): void {
-    this.#lookout.hint(targets)
+    this.#finder.hint(targets)
   }
 
   recall(iids: readonly Iid[]): void {
-    this.#conductor.departures.recallAll(iids)
+    this.#scheduler.eviction.recallAll(iids)
   }
 
   tell(news: News): void {
-    this.#lookout.hearing.tell(news)
+    this.#finder.hearing.tell(news)
   }
 
   get news(): ChangesElsewhere {
-    return this.#lookout.hearing.news
+    return this.#finder.hearing.news
   }
 
   /**
@@ -367,8 +367,8 @@ export class EngineRuntime implements LocalRuntime {
     this.#closing = true
     // What instances asked for and another transaction blocks would keep them here.
     this.#starts.forgetChildren()
-    this.#outgoing.close()
-    await Promise.all([this.#conductor.close(drainMs), this.#workforce.tasks.close(drainMs)])
+    this.#remoteCommands.close()
+    await Promise.all([this.#scheduler.close(drainMs), this.#activityPool.tasks.close(drainMs)])
     const { clock } = this.#setup
     const stopAtMs = clock.now() + STOP_MS
     await this.#supervisor?.stop({ within: STOP_MS })
@@ -376,13 +376,13 @@ export class EngineRuntime implements LocalRuntime {
     this.#starts.close()
     this.#alarms.clear()
     for (const stop of this.#stopWatching) stop()
-    await this.#pulse.stop()
+    await this.#heartbeat.stop()
     try {
-      await this.#life.unregister(Math.max(stopAtMs - clock.now(), GOODBYE_MS))
+      await this.#registration.unregister(Math.max(stopAtMs - clock.now(), GOODBYE_MS))
       // What it had is anybody's now.
       this.tell({ kind: 'freed' })
     } finally {
-      await this.#lookout.hearing.close()
+      await this.#finder.hearing.close()
     }
   }
 
@@ -390,8 +390,8 @@ export class EngineRuntime implements LocalRuntime {
   health(): RuntimeHealth {
     return {
       workers: this.#supervisor?.health() ?? [],
-      hints: this.#lookout.hearing.health(),
-      undelivered: this.#lookout.ticker.undelivered,
+      hints: this.#finder.hearing.health(),
+      undelivered: this.#finder.ticker.undelivered,
     }
   }
 
@@ -408,28 +408,28 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   #isQuiet(): boolean {
-    if (this.#workforce.tasks.busy || this.#committer.size > 0) return false
+    if (this.#activityPool.tasks.busy || this.#committer.size > 0) return false
     if (this.#starts.blocked > 0) return false
-    return this.#conductor.isQuiet()
+    return this.#scheduler.isQuiet()
   }
 
   async #hasNothingDue(): Promise<boolean> {
-    const due = await this.#lookout.ticker.ask()
+    const due = await this.#finder.ticker.ask()
     if (due.work) return false
-    return !due.tasks || (await this.#workforce.tasks.findsNothing())
+    return !due.tasks || (await this.#activityPool.tasks.findsNothing())
   }
 
   #freeInstances(): number {
-    if (this.#closing || this.#committer.crowded || this.#conductor.copies.heavy) return 0
-    return this.#setup.mostInstances - this.#conductor.copies.owned
+    if (this.#closing || this.#committer.crowded || this.#scheduler.instances.heavy) return 0
+    return this.#setup.mostInstances - this.#scheduler.instances.owned
   }
 
-  #makeLife({ store, clock, log, leaseMs, registry, info, tasks }: RuntimeSetup): Life {
-    return new Life({
+  #makeLife({ store, clock, log, leaseMs, registry, info, tasks }: RuntimeSetup): Registration {
+    return new Registration({
       store,
       clock,
       log,
-      registration: {
+      request: {
         leaseMs,
         workflows: registrationOf(registry),
         info,
@@ -437,47 +437,47 @@ export class EngineRuntime implements LocalRuntime {
       },
       registered: (registered, askedMs, askedDateMs) => {
         this.#time.saw(registered.clock, askedMs)
-        this.#lookout.ticker.renewedAt(askedMs, askedDateMs)
-        this.#pulse.shared.runtime = registered.runtime
+        this.#finder.ticker.renewedAt(askedMs, askedDateMs)
+        this.#heartbeat.shared.runtime = registered.runtime
         this.#numbers.learn(registry, registered.workflows)
       },
       takenOver: () => {
-        this.#conductor.departures.recallRecorded('another runtime has taken over')
+        this.#scheduler.eviction.recallRecorded('another runtime has taken over')
         this.#committer.forgetTurns()
-        this.#conductor.copies.forgetReleased()
-        this.#workforce.tasks.lost('another runtime has taken over')
+        this.#scheduler.instances.forgetReleased()
+        this.#activityPool.tasks.lost('another runtime has taken over')
       },
-      setBack: () => {
-        this.#conductor.departures.setBackAll('the database may have lost its latest turns')
+      rollBack: () => {
+        this.#scheduler.eviction.rollBackAll('the database may have lost its latest turns')
         this.#committer.forgetAll()
         this.#starts.forgetChildren()
-        this.#conductor.copies.forgetReleased()
-        this.#workforce.tasks.lost('the database may have lost it')
+        this.#scheduler.instances.forgetReleased()
+        this.#activityPool.tasks.lost('the database may have lost it')
         this.iids.forget()
       },
-      owned: () => this.#conductor.copies.owned,
-      goOn: () => this.#lookout.goOn(),
+      owned: () => this.#scheduler.instances.owned,
+      goOn: () => this.#finder.goOn(),
       dropUnknown: (runtime) => this.#ownership.dropUnknown(runtime),
       serverChanged: () => {
         // A server that lost its tail may hand out the same numbers again.
         this.iids.forget()
-        this.#lookout.claimer.reconcile()
+        this.#finder.claimer.reconcile()
       },
       isClosing: () => this.#closing,
     })
   }
 
   /** What somebody died with comes one at a time, instances and tasks alike: the next may come. */
-  #carefulOver(): void {
-    this.#lookout.claimer.wake()
-    this.#workforce.tasks.wake()
+  #quarantineOver(): void {
+    this.#finder.claimer.wake()
+    this.#activityPool.tasks.wake()
   }
 
   /** Whoever owns the instance now, or will, finds these results in its inbox. */
   async #handOver(deliveries: readonly Delivery[]): Promise<void> {
     try {
       await this.#setup.store.send(deliveries)
-      this.#lookout.look(deliveries.map(({ iid }) => iid))
+      this.#finder.look(deliveries.map(({ iid }) => iid))
     } catch (error) {
       // What outlasts a runtime that is closed is lost to nobody: the instance has ended, or whoever
       // goes on with it runs the activity again, as one that was cut short.

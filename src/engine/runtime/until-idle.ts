@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../base/clock.ts'
+import { type Clock, sleep } from '../../base/time/clock.ts'
 
 // Only while somebody waits, and only memory is looked at so often.
 const LOOK_MS = 5

@@ -13,11 +13,11 @@
 
 import { randomBytes } from 'node:crypto'
 
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { notify } from '../../base/notify.ts'
-import { onAbort, unlessAborted } from '../../base/on-abort.ts'
-import type { HearingHealth, HintListener, Listening } from '../../store/hints.ts'
+import { notify } from '../../base/sync/notify.ts'
+import { onAbort, unlessAborted } from '../../base/sync/on-abort.ts'
+import type { HearingHealth, HintReceiver, Listening } from '../../store/hints.ts'
 import { type Directive, sleep as restFor } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 import type { Ear, OpenEar } from './ear.ts'
@@ -48,7 +48,7 @@ const UNHEARD = 'a notification that was sent did not arrive'
 /** Somebody who listens. */
 interface Place {
   readonly id: string
-  readonly listener: HintListener
+  readonly listener: HintReceiver
   readonly server: Server
   /** Whether its channels are listened to, so that it need not look. */
   hears: boolean
@@ -91,7 +91,7 @@ export class Notifier {
   }
 
   /** Adds somebody who listens. */
-  listen(listener: HintListener, server: Server): Listening & { readonly id: string } {
+  listen(listener: HintReceiver, server: Server): Listening & { readonly id: string } {
     const place: Place = { id: randomBytes(8).toString('hex'), listener, server, hears: false }
     this.#places.add(place)
     if (!this.hears) this.#looks.begin()

@@ -1,5 +1,5 @@
-import { systemClock } from '../../base/clock.ts'
-import type { HintListener, HintStore, Listening } from '../../store/hints.ts'
+import { systemClock } from '../../base/time/clock.ts'
+import type { HintReceiver, HintStore, Listening } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Call } from '../call.ts'
 import { joinTexts, listOf, text } from '../wire.ts'
@@ -51,8 +51,8 @@ export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHin
       await Promise.all(undecided)
       await sender.drain()
     },
-    listen(given: HintListener): Listening {
-      const hear: HintListener['hear'] = (hint) => {
+    listen(given: HintReceiver): Listening {
+      const hear: HintReceiver['hear'] = (hint) => {
         if (hint.kind === 'joined') sender.joined()
         given.hear(hint)
       }

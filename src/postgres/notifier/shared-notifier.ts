@@ -1,4 +1,4 @@
-import type { HintListener, Listening } from '../../store/hints.ts'
+import type { HintReceiver, Listening } from '../../store/hints.ts'
 import { answered, CLOSE_TIMEOUT_MS, makePool } from '../connections.ts'
 import type { PgPool } from '../driver.ts'
 import type { ListenSource } from '../options.ts'
@@ -30,7 +30,7 @@ export class SharedNotifier {
   }
 
   /** Adds somebody who listens. */
-  listen(listener: HintListener, server: Server): Listening & { readonly id: string } {
+  listen(listener: HintReceiver, server: Server): Listening & { readonly id: string } {
     const { notifier } = (this.#running ??= this.#start(listener))
     const listening = notifier.listen(listener, server)
     this.#users++
@@ -54,7 +54,7 @@ export class SharedNotifier {
     }
   }
 
-  #start({ clock, log }: HintListener): Running {
+  #start({ clock, log }: HintReceiver): Running {
     const { openEar, end } = ears(this.#source)
     const notifier = new Notifier({ clock, log, openEar })
     return {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../base/clock.ts'
+import type { Clock, Timer } from '../../base/time/clock.ts'
 
 // Often while something is found, seldom while nothing is.
 const SOONEST_LOOK_MS = 250

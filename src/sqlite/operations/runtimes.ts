@@ -1,5 +1,5 @@
 import type { WorkflowName } from '../../store/instances.ts'
-import type { LeaseAnswer, Registered, Registration } from '../../store/runtimes.ts'
+import type { LeaseAnswer, Registered, RegisterRequest } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
 import { ownProcess } from '../process-place.ts'
 import { freeTasksOf } from './task-holders.ts'
@@ -24,7 +24,7 @@ const FORGET = `delete from runtimes where runtime < ? and state <> 'alive'`
 const REMEMBERED = 100
 
 /** Takes in a new runtime, under a number of its own. */
-export function register(tx: Transaction, registration: Registration): Registered {
+export function register(tx: Transaction, registration: RegisterRequest): Registered {
   const { runtime } = tx
     .sql(REGISTER)
     .get(tx.now + registration.leaseMs, ownProcess(), registration.info) as { runtime: number }

@@ -1,15 +1,7 @@
 import type { Change, ChangeVerdict } from '../../store/queue-store.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
 import { acknowledgeTogether, ACKS_AT_ONCE } from './acks.ts'
-import {
-  acknowledge,
-  block,
-  firstOfKey,
-  putBack,
-  remove,
-  type Scope,
-  setAside,
-} from './messages.ts'
+import { acknowledge, block, firstOfKey, putBack, remove, type Scope, suspend } from './messages.ts'
 import { DEAD, IN_FLIGHT } from './tally.ts'
 import { after } from './times.ts'
 
@@ -73,7 +65,7 @@ function change(scope: Scope, wanted: Change, maxAttempts: number): ChangeVerdic
       return 'done'
     case 'set_aside':
       if (found.receipt !== wanted.receipt) return 'superseded'
-      if (found.state !== DEAD) setAside(scope, found, wanted.reason)
+      if (found.state !== DEAD) suspend(scope, found, wanted.reason)
       return 'done'
     case 'nack':
     case 'release':

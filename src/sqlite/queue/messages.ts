@@ -143,7 +143,7 @@ export function expire(scope: Scope, id: number): void {
 }
 
 /** Makes a message a dead letter. Later ones of its key go on. A delay is kept for when it returns. */
-export function setAside(scope: Scope, leaving: Leaving, reason: string): void {
+export function suspend(scope: Scope, leaving: Leaving, reason: string): void {
   scope.tx
     .sql(
       `update messages

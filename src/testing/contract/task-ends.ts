@@ -151,7 +151,7 @@ function describeSettingAside({ test, expect, open }: Contract): void {
     'held by its owner': (_, owner, iid) =>
       owner.turns(turnItem(iid, { next: { kind: 'hold', report: '"why"' } })),
   }
-  for (const [way, setAside] of Object.entries(ways)) {
+  for (const [way, suspend] of Object.entries(ways)) {
     test(`tasks of an instance that is ${way} go on, and their results wait for it`, async () => {
       await using scene = await open()
       const owner = await scene.runtime()
@@ -159,7 +159,7 @@ function describeSettingAside({ test, expect, open }: Contract): void {
       const iid = await asking(owner, newTasks(3))
       const [before] = await held(holder, { limit: 1 })
 
-      await setAside(scene, owner, iid)
+      await suspend(scene, owner, iid)
       const wanted = await beat(holder, beatOf(before!))
       const [during] = await held(holder, { limit: 1 })
       const verdicts = await scene.store.finishTasks(holder.runtime, [

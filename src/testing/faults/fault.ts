@@ -1,5 +1,5 @@
 import { describe } from '../../base/describe.ts'
-import type { Duration } from '../../base/duration.ts'
+import type { Duration } from '../../base/time/duration.ts'
 import { duration, number, oneOf, option, resolveOptions, unknownName } from '../../base/options.ts'
 import { PROCEDURES } from '../../postgres/generated/sql.ts'
 

@@ -1,4 +1,4 @@
-import { sleep, systemClock } from '../../base/clock.ts'
+import { sleep, systemClock } from '../../base/time/clock.ts'
 import type { PgClient, PgPool, Statement, StatementResult } from '../../postgres/driver.ts'
 import type { Strike } from './fault.ts'
 

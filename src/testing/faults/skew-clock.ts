@@ -1,4 +1,4 @@
-import type { Duration } from '../../base/duration.ts'
+import type { Duration } from '../../base/time/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
 
 /** How far a calendar is off. Give one of the two. */

@@ -1,8 +1,8 @@
 import type { InstanceRow, OnParentClose } from '../../../src/store/instances.ts'
-import { type CommandLife, commandsOf, type Life } from '../life.ts'
+import { type CommandLife, commandsOf, type Registration } from '../life.ts'
 
 /** What was started is there, ended as its parent was told, or as its parent left it. */
-export function checkChildren(lives: readonly Life[]): string[] {
+export function checkChildren(lives: readonly Registration[]): string[] {
   const byId = new Map(lives.map((life) => [life.row.id, life.row]))
   const findings: string[] = []
   const accounted = new Set<string>()

@@ -1,6 +1,6 @@
-import { decode } from '../../../src/base/codec.ts'
+import { decode } from '../../../src/base/codec/codec.ts'
 import { type Line, placeOf } from '../ledger.ts'
-import { commandsOf, type Life } from '../life.ts'
+import { commandsOf, type Registration } from '../life.ts'
 
 /**
  * Holds the side effects of an instance against its history.
@@ -10,7 +10,11 @@ import { commandsOf, type Life } from '../life.ts'
  * called off, in turn t or before may not begin from that line of the ledger on. Nothing begins once
  * somebody was told of the end.
  */
-export function checkEffects(id: string, turns: Life['turns'], lines: readonly Line[]): string[] {
+export function checkEffects(
+  id: string,
+  turns: Registration['turns'],
+  lines: readonly Line[],
+): string[] {
   const findings: string[] = []
   const commands = commandsOf({ turns })
   const ends = new Map<string, unknown[]>()
@@ -51,7 +55,7 @@ function nameOf(command: { readonly type: string; readonly name?: string }): str
 }
 
 /** What was reserved is released, and what was cancelled while it lingered has cleaned up. */
-export function checkCleanUp({ row, turns }: Life): string[] {
+export function checkCleanUp({ row, turns }: Registration): string[] {
   if (row.status !== 'cancelled') return []
   const done = new Map<string, number>()
   for (const { command, settled } of commandsOf({ turns }).values()) {

@@ -33,7 +33,7 @@ export interface HandsOrder {
 }
 
 /** An errand: `seed` decides what is to be done, `n` how much of it. */
-export interface Errand {
+export interface RemoteCommand {
   readonly seed: number
   readonly n: number
 }
@@ -64,7 +64,7 @@ export function errandsOn(ledger: string) {
   const fetch = activity('fetch', often, perform)
   const print = activity('print', { ...often, tag: 'print' }, perform)
   const stamp = activity('stamp', { ...often, tag: 'stamp' }, perform)
-  const errand = workflow('errand', async ({ seed, n }: Errand, ctx) => {
+  const errand = workflow('errand', async ({ seed, n }: RemoteCommand, ctx) => {
     // All of a session has one tag: it waits for its runtime, which has to serve that.
     const desk = { session: `desk ${seed % 3}` }
     const press = { session: `press ${seed % 3}` }

@@ -1,7 +1,7 @@
 // A process with nothing but a handler, which waits for others only for a moment: `handler <path>`. It
 // ends with its first message.
 
-import { systemClock } from '../../../src/base/clock.ts'
+import { systemClock } from '../../../src/base/time/clock.ts'
 import { openDurableQueue } from '../../../src/queue/durable-queue.ts'
 import { queueSettings } from '../../../src/queue/options.ts'
 import { sqliteSettings } from '../../../src/sqlite/options.ts'

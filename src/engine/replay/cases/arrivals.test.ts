@@ -26,10 +26,10 @@ const chargeOnce: Code = (ctx) => ctx.run(charge, 1)
 
 describe('what arrives', () => {
   test('is recorded in the turn that takes it: a result [activity_completed_message]', async () => {
-    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
 
     expect((await turn(2, completed(1, 'paid'))).events).toEqual([completed(1, 'paid')])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
   })
 
   test('is recorded in the turn that takes it: a timer [timer_fired_message]', async () => {
@@ -40,8 +40,8 @@ describe('what arrives', () => {
 
   test('is recorded in the turn that takes it: a message [external_raised_message]', async () => {
     const code: Code = (ctx) => ctx.receive(orders)
-    const { copy, turn } = play(code, copyWithPast(recorded.receive(1, 'orders')))
-    post(copy, { ...mail('orders', 'tea'), id: 71 })
+    const { instance, turn } = play(code, copyWithPast(recorded.receive(1, 'orders')))
+    post(instance, { ...mail('orders', 'tea'), id: 71 })
 
     const { events, taken } = await turn(2)
 
@@ -50,14 +50,17 @@ describe('what arrives', () => {
   })
 
   test('is recorded in the turn that takes it: the result of a child [sub_orch_completed_message]', async () => {
-    const { copy, turn } = play((ctx) => ctx.run(sub, 1), copyWithPast(recorded.child(1, 'sub', 1)))
-    post(copy, { kind: 'completed', execution: 1, command: 1, payload: '"one"', id: 72 })
+    const { instance, turn } = play(
+      (ctx) => ctx.run(sub, 1),
+      copyWithPast(recorded.child(1, 'sub', 1)),
+    )
+    post(instance, { kind: 'completed', execution: 1, command: 1, payload: '"one"', id: 72 })
 
     const { events, taken } = await turn(2)
 
     expect(events).toEqual([completed(1, 'one')])
     expect(taken).toEqual([72])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'one' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'one' })
   })
 
   test('is dropped when history has a result for it [duplicate_completion_filtered]', async () => {
@@ -72,25 +75,25 @@ describe('what arrives', () => {
   })
 
   test('counts once in one turn, and the first counts [duplicate_in_same_batch]', async () => {
-    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
 
     const { events } = await turn(2, completed(1, 'paid'), failed(1, new Error('declined')))
 
     expect(events).toEqual([completed(1, 'paid')])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
   })
 
   test('is left out when it is for another execution [wrong_execution_filtered]', async () => {
-    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
-    post(copy, { kind: 'completed', execution: 2, command: 1, payload: '"later"' })
+    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    post(instance, { kind: 'completed', execution: 2, command: 1, payload: '"later"' })
 
     expect((await turn(2)).events).toEqual([])
-    expect([...copy.run.open.keys()]).toEqual([1])
+    expect([...instance.run.open.keys()]).toEqual([1])
   })
 
   test('stays in the inbox, parked, while nobody waits for it [external_without_subscription]', async () => {
-    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
-    post(copy, { ...mail('orders', 'tea'), id: 73 })
+    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    post(instance, { ...mail('orders', 'tea'), id: 73 })
 
     const { events, taken, effects } = await turn(2)
 
@@ -104,26 +107,26 @@ describe('what arrives', () => {
       const note = (n: number) => async () => seen.push(await ctx.run(charge, n))
       return ctx.all([note(1), note(2)])
     }
-    const { copy, turn } = play(code)
+    const { instance, turn } = play(code)
     await turn(1)
 
     const { events } = await turn(2, completed(2, 'b'), completed(1, 'a'))
 
     expect(events).toEqual([completed(2, 'b'), completed(1, 'a')])
     expect(seen).toEqual(['b', 'a'])
-    expect(copy.run.outcome?.kind).toBe('returned')
+    expect(instance.run.outcome?.kind).toBe('returned')
   })
 
   const twoOrders: Code = async (ctx) => [await ctx.receive(orders), await ctx.receive(orders)]
 
   test('is delivered twice when it was sent twice [duplicate_external_events_in_batch_are_kept]', async () => {
-    const { copy, turn } = play(twoOrders, copyWithPast(recorded.receive(1, 'orders')))
-    post(copy, mail('orders', 'tea'), mail('orders', 'tea'))
+    const { instance, turn } = play(twoOrders, copyWithPast(recorded.receive(1, 'orders')))
+    post(instance, mail('orders', 'tea'), mail('orders', 'tea'))
 
     const { events } = await turn(2)
 
     expect(events).toEqual([received(1, 'tea'), recorded.receive(2, 'orders'), received(2, 'tea')])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: ['tea', 'tea'] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: ['tea', 'tea'] })
   })
 
   test('is delivered also when history has its equal [duplicate_external_event_in_history_is_kept]', async () => {
@@ -132,10 +135,10 @@ describe('what arrives', () => {
       received(1, 'tea'),
       recorded.receive(2, 'orders'),
     ] as const
-    const { copy, turn } = play(twoOrders, copyWithPast(...past))
-    post(copy, mail('orders', 'tea'))
+    const { instance, turn } = play(twoOrders, copyWithPast(...past))
+    post(instance, mail('orders', 'tea'))
 
     expect((await turn(2)).events).toEqual([received(2, 'tea')])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: ['tea', 'tea'] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: ['tea', 'tea'] })
   })
 })

@@ -26,27 +26,27 @@ const chargeOnce: Code = (ctx) => ctx.run(charge, 1)
 
 describe('a cancellation', () => {
   test('ends the instance with its reason [cancel_via_message]', async () => {
-    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
-    post(copy, { kind: 'cancel', payload: '"too late"', id: 81 })
+    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    post(instance, { kind: 'cancel', payload: '"too late"', id: 81 })
 
     const { events, taken } = await turn(2)
 
     expect(events).toEqual([cancelled('too late'), dropped(1)])
     expect(taken).toEqual([81])
-    expect(statusOf(copy)).toBe('cancelled')
-    expect(errorOf(copy)).toBeInstanceOf(CancelledError)
-    expect(errorOf(copy)).toMatchObject({ reason: 'too late' })
+    expect(statusOf(instance)).toBe('cancelled')
+    expect(errorOf(instance)).toBeInstanceOf(CancelledError)
+    expect(errorOf(instance)).toMatchObject({ reason: 'too late' })
   })
 
   test('is repeated with the past [cancel_in_history]', async () => {
     const past = copyWithPast(CHARGE, cancelled('too late'), dropped(1))
-    const { copy, turn } = play(chargeOnce, past)
+    const { instance, turn } = play(chargeOnce, past)
 
     const { events, given } = await turn(2)
 
     expect({ events, given }).toEqual({ events: [], given: [] })
-    expect(statusOf(copy)).toBe('cancelled')
-    expect(errorOf(copy)).toMatchObject({ reason: 'too late' })
+    expect(statusOf(instance)).toBe('cancelled')
+    expect(errorOf(instance)).toMatchObject({ reason: 'too late' })
   })
 
   test.each([
@@ -63,22 +63,22 @@ describe('a cancellation', () => {
           return value
         }
       }
-      const { copy, turn } = play(code, copyWithPast(CHARGE))
+      const { instance, turn } = play(code, copyWithPast(CHARGE))
 
       const { events } = await turn(2, ...arrivals)
 
       expect(events).toEqual([cancelled(), dropped(1)])
-      expect(statusOf(copy)).toBe('cancelled')
+      expect(statusOf(instance)).toBe('cancelled')
     },
   )
 
   test('that follows the end of the code in the same turn changes nothing', async () => {
-    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
 
     const { events } = await turn(2, completed(1, 'paid'), cancelled())
 
     expect(events).toEqual([completed(1, 'paid')])
-    expect(statusOf(copy)).toBe('completed')
+    expect(statusOf(instance)).toBe('completed')
   })
 
   test('calls off what is pending, and lets clean-up run on [cancel_with_pending_activity]', async () => {
@@ -96,10 +96,10 @@ describe('a cancellation', () => {
     expect(events).toEqual([cancelled('stop'), dropped(1), recorded.activity(2, 'refund', 1)])
     expect(closed).toEqual([1])
     expect(given.map(({ event }) => event.command)).toEqual([2])
-    expect(statusOf(first.copy)).toBe('running')
+    expect(statusOf(first.instance)).toBe('running')
     const second = restart(code, first)
     await second.turn(3, completed(2))
-    expect(statusOf(second.copy)).toBe('cancelled')
+    expect(statusOf(second.instance)).toBe('cancelled')
   })
 
   test('counts once [cancel_duplicate_filtered]', async () => {
@@ -114,25 +114,25 @@ describe('a cancellation', () => {
     expect(events).toEqual([cancelled('first')])
     expect(later.events).toEqual([])
     await second.turn(4, completed(1))
-    expect(errorOf(second.copy)).toMatchObject({ reason: 'first' })
+    expect(errorOf(second.instance)).toMatchObject({ reason: 'first' })
   })
 
   test('counts once also in history', async () => {
     const past = copyWithPast(CHARGE, cancelled('first'), dropped(1), cancelled('second'))
-    const { copy, turn } = play(chargeOnce, past)
+    const { instance, turn } = play(chargeOnce, past)
 
     await turn(2)
 
-    expect(errorOf(copy)).toMatchObject({ reason: 'first' })
+    expect(errorOf(instance)).toMatchObject({ reason: 'first' })
   })
 
   test('reaches an instance before its code has run at all', async () => {
-    const { copy, turn } = play(chargeOnce)
+    const { instance, turn } = play(chargeOnce)
 
     const { events, given } = await turn(1, cancelled())
 
     expect(events).toEqual([STARTED, CHARGE, cancelled(), dropped(1)])
     expect(given).toEqual([])
-    expect(statusOf(copy)).toBe('cancelled')
+    expect(statusOf(instance)).toBe('cancelled')
   })
 })

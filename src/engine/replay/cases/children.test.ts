@@ -65,11 +65,11 @@ describe('a child', () => {
       value: '"tea"',
     } as const
     const events = [STARTED, recorded.child(1, 'sub', 1), send, completed(2), completed(1, 'one')]
-    const { copy, turn } = play(code, testCopy('fork', [{ at: 1, events }]))
+    const { instance, turn } = play(code, testCopy('fork', [{ at: 1, events }]))
 
     await turn(2)
 
-    expect(statusOf(copy)).toBe('completed')
+    expect(statusOf(instance)).toBe('completed')
   })
 
   test('with an id is called by it [explicit_instance_preserved]', async () => {
@@ -97,7 +97,7 @@ describe('a child', () => {
 
   test('keeps the version it was started with when a later one is registered', async () => {
     const later = workflow('sub', { version: '2.0.0' }, async (n: number) => n)
-    const { copy, turn } = play(
+    const { instance, turn } = play(
       (ctx) => ctx.run(later, 1),
       copyWithPast(recorded.child(1, 'sub', 1)),
     )
@@ -105,6 +105,6 @@ describe('a child', () => {
     const { given } = await turn(2)
 
     expect(given.map(({ event }) => event)).toEqual([recorded.child(1, 'sub', 1)])
-    expect(statusOf(copy)).toBe('running')
+    expect(statusOf(instance)).toBe('running')
   })
 })

@@ -119,13 +119,13 @@ describe('what the code asks for', () => {
       return ctx.run(charge, 1)
     }
     const past = [recorded.start(1, 'sub', 1, 'own'), { ...CHARGE, command: 2 }, completed(1)]
-    const { copy, turn } = play(code, copyWithPast(...past))
+    const { instance, turn } = play(code, copyWithPast(...past))
 
     const { events, given } = await turn(2, completed(2, 'paid'))
 
     expect(events).toEqual([completed(2, 'paid')])
     expect(given).toEqual([])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
   })
 
   test('may have a result that nobody looks at', async () => {

@@ -54,24 +54,24 @@ describe('a past that holds every result', () => {
       'one',
     ],
   ])('leads to the end without anything new: %s', async (_, code, events, value) => {
-    const { copy, turn } = play(code, copyWithPast(...events))
+    const { instance, turn } = play(code, copyWithPast(...events))
 
     const result = await turn(9)
 
     expect(result).toEqual({ events: [], given: [], taken: [], dropped: [], effects: null })
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value })
-    expect(statusOf(copy)).toBe('completed')
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value })
+    expect(statusOf(instance)).toBe('completed')
   })
 
   test('a recorded failure fails code that does not catch it [activity_failed_in_history]', async () => {
     const past = copyWithPast(CHARGE, failed(1, new RangeError('declined')))
-    const { copy, turn } = play((ctx) => ctx.run(charge, 1), past)
+    const { instance, turn } = play((ctx) => ctx.run(charge, 1), past)
 
     const { events, given } = await turn(9)
 
     expect({ events, given }).toEqual({ events: [], given: [] })
-    expect(statusOf(copy)).toBe('failed')
-    expect(errorOf(copy)).toMatchObject({ message: 'workflow "test" failed: declined' })
+    expect(statusOf(instance)).toBe('failed')
+    expect(errorOf(instance)).toMatchObject({ message: 'workflow "test" failed: declined' })
   })
 })
 
@@ -90,13 +90,13 @@ describe('a past that lacks a result', () => {
       recorded.child(1, 'sub', 1),
     ],
   ])('is waited for again, and nothing is recorded: %s', async (_, code, event) => {
-    const { copy, turn } = play(code, copyWithPast(event))
+    const { instance, turn } = play(code, copyWithPast(event))
 
     const { events } = await turn(9)
 
     expect(events).toEqual([])
-    expect([...copy.run.open.values()].map((given) => given.event.type)).toEqual([event.type])
-    expect(statusOf(copy)).toBe('running')
+    expect([...instance.run.open.values()].map((given) => given.event.type)).toEqual([event.type])
+    expect(statusOf(instance)).toBe('running')
   })
 })
 
@@ -107,13 +107,13 @@ describe('one thing after the other', () => {
   }
 
   test('the second activity is new when the first is done [two_activities_first_done]', async () => {
-    const { copy, turn } = play(chargeThenShip, copyWithPast(CHARGE, completed(1, 'paid')))
+    const { instance, turn } = play(chargeThenShip, copyWithPast(CHARGE, completed(1, 'paid')))
 
     const { events, given } = await turn(9)
 
     expect(events).toEqual([recorded.activity(2, 'ship', 2)])
     expect(given.map(({ event }) => event.command)).toEqual([2])
-    expect(statusOf(copy)).toBe('running')
+    expect(statusOf(instance)).toBe('running')
   })
 
   test('with both done the code has ended [two_activities_both_done]', async () => {
@@ -123,10 +123,10 @@ describe('one thing after the other', () => {
       recorded.activity(2, 'ship', 2),
       completed(2, 'sent'),
     )
-    const { copy, turn } = play(chargeThenShip, past)
+    const { instance, turn } = play(chargeThenShip, past)
 
     expect((await turn(9)).events).toEqual([])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: ['paid', 'sent'] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: ['paid', 'sent'] })
   })
 
   test.each([
@@ -136,11 +136,14 @@ describe('one thing after the other', () => {
     'equal activities get their results by number [identical_activities_both_done_routes_correctly]',
     async (...results) => {
       const past = copyWithPast(CHARGE, recorded.activity(2, 'charge', 1), ...results)
-      const { copy, turn } = play((ctx) => ctx.all([ctx.run(charge, 1), ctx.run(charge, 1)]), past)
+      const { instance, turn } = play(
+        (ctx) => ctx.all([ctx.run(charge, 1), ctx.run(charge, 1)]),
+        past,
+      )
 
       await turn(9)
 
-      expect(copy.run.outcome).toEqual({ kind: 'returned', value: ['first', 'second'] })
+      expect(instance.run.outcome).toEqual({ kind: 'returned', value: ['first', 'second'] })
     },
   )
 
@@ -159,7 +162,10 @@ describe('one thing after the other', () => {
 
     await last.turn(4, completed(3, 'third'))
 
-    expect(last.copy.run.outcome).toEqual({ kind: 'returned', value: ['first', 'second', 'third'] })
+    expect(last.instance.run.outcome).toEqual({
+      kind: 'returned',
+      value: ['first', 'second', 'third'],
+    })
   })
 
   test('a timer follows an activity, counted from the turn it is asked for in [activity_then_timer]', async () => {
@@ -200,7 +206,7 @@ describe('one thing after the other', () => {
       await player.turn(i + 1, completed(i, i * i))
     }
 
-    const { outcome } = player.copy.run
+    const { outcome } = player.instance.run
     expect(outcome).toEqual({ kind: 'returned', value: [1, 4, 9, 16, 25, 36, 49, 64, 81, 100] })
     expect(player.past.flatMap(({ events }) => events)).toHaveLength([STARTED].length + 20)
   })

@@ -26,21 +26,24 @@ const BOTH = [recorded.activity(1, 'charge', 1), recorded.activity(2, 'charge', 
 
 describe('a race', () => {
   test('is won by the activity whose result is there first [select2_activity_wins]', async () => {
-    const { copy, turn } = play(race, copyWithPast(...RACE))
+    const { instance, turn } = play(race, copyWithPast(...RACE))
 
     const { events } = await turn(2, completed(1, 'ok'))
 
     expect(events).toEqual([completed(1, 'ok'), dropped(2)])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: { key: 'paid', value: 'ok' } })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: { key: 'paid', value: 'ok' } })
   })
 
   test('is won by the timer that fires first [select2_timer_wins]', async () => {
-    const { copy, turn } = play(race, copyWithPast(...RACE))
+    const { instance, turn } = play(race, copyWithPast(...RACE))
 
     const { events } = await turn(11)
 
     expect(events).toEqual([fired(2), dropped(1)])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: { key: 'late', value: undefined } })
+    expect(instance.run.outcome).toEqual({
+      kind: 'returned',
+      value: { key: 'late', value: undefined },
+    })
   })
 
   test.each([
@@ -49,38 +52,38 @@ describe('a race', () => {
   ])(
     'goes to the one that is first in history, whatever the order of branches',
     async (results, key) => {
-      const { copy, turn } = play(race, copyWithPast(...RACE))
+      const { instance, turn } = play(race, copyWithPast(...RACE))
 
       await turn(5, ...results)
 
-      expect(copy.run.outcome).toMatchObject({ kind: 'returned', value: { key } })
+      expect(instance.run.outcome).toMatchObject({ kind: 'returned', value: { key } })
     },
   )
 
   test('goes on while nothing is there [select2_both_pending]', async () => {
-    const { copy, turn } = play(race, copyWithPast(...RACE))
+    const { instance, turn } = play(race, copyWithPast(...RACE))
 
     expect((await turn(5)).events).toEqual([])
-    expect([...copy.run.open.keys()]).toEqual([1, 2])
-    expect(statusOf(copy)).toBe('running')
+    expect([...instance.run.open.keys()]).toEqual([1, 2])
+    expect(statusOf(instance)).toBe('running')
   })
 })
 
 describe('all', () => {
   test('brings its results in the order of the branches [join_all_complete]', async () => {
-    const { copy, turn } = play(both, copyWithPast(...BOTH))
+    const { instance, turn } = play(both, copyWithPast(...BOTH))
 
     await turn(2, completed(2, 'second'), completed(1, 'first'))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: ['first', 'second'] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: ['first', 'second'] })
   })
 
   test('waits for the rest [join_partial_complete]', async () => {
-    const { copy, turn } = play(both, copyWithPast(...BOTH))
+    const { instance, turn } = play(both, copyWithPast(...BOTH))
 
     expect((await turn(2, completed(2))).events).toEqual([completed(2)])
-    expect([...copy.run.open.keys()]).toEqual([1])
-    expect(statusOf(copy)).toBe('running')
+    expect([...instance.run.open.keys()]).toEqual([1])
+    expect(statusOf(instance)).toBe('running')
   })
 
   test('asks for everything at once [join_fresh_schedule]', async () => {
@@ -90,13 +93,13 @@ describe('all', () => {
   })
 
   test('fails with the first failure, and calls the rest off [join_one_fails]', async () => {
-    const { copy, turn } = play(both, copyWithPast(...BOTH))
+    const { instance, turn } = play(both, copyWithPast(...BOTH))
 
     const { events } = await turn(2, failed(2, new Error('declined')))
 
     expect(events.slice(1)).toEqual([dropped(1)])
-    expect(statusOf(copy)).toBe('failed')
-    expect(errorOf(copy)).toMatchObject({ message: 'workflow "test" failed: declined' })
+    expect(statusOf(instance)).toBe('failed')
+    expect(errorOf(instance)).toMatchObject({ message: 'workflow "test" failed: declined' })
   })
 
   test('of several thousand comes to its end, live and repeated', async () => {
@@ -112,7 +115,7 @@ describe('all', () => {
     const cold = play(code, copyWithPast(...commands, ...results))
     await cold.turn(3)
 
-    expect(hot.copy.run.outcome).toEqual({ kind: 'returned', value: 8_002_000 })
-    expect(cold.copy.run.outcome).toEqual(hot.copy.run.outcome)
+    expect(hot.instance.run.outcome).toEqual({ kind: 'returned', value: 8_002_000 })
+    expect(cold.instance.run.outcome).toEqual(hot.instance.run.outcome)
   })
 })

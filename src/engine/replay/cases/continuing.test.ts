@@ -37,15 +37,15 @@ describe('an execution that continues as new', () => {
       return ctx.info.execution === 1 ? ctx.continueAsNew(null as never) : order
     }
     const first = play(code)
-    post(first.copy, mail('orders', 'a'), mail('orders', 'b'))
+    post(first.instance, mail('orders', 'a'), mail('orders', 'b'))
     const { taken } = await first.turn(1)
-    const second = play(code, nextExecution(first.copy))
-    post(second.copy, mail('orders', 'b'))
+    const second = play(code, nextExecution(first.instance))
+    post(second.instance, mail('orders', 'b'))
 
     const { events } = await second.turn(2)
 
     expect(taken).toHaveLength(1)
-    expect(first.copy.mailbox.get('orders')).toHaveLength(1)
+    expect(first.instance.mailbox.get('orders')).toHaveLength(1)
     expect(events.at(-1)).toEqual(received(1, 'b'))
   })
 
@@ -58,30 +58,30 @@ describe('an execution that continues as new', () => {
     const { events, given } = await second.turn(3)
 
     expect({ events, given }).toEqual({ events: [], given: [] })
-    expect(second.copy.run.outcome).toEqual(first.copy.run.outcome)
+    expect(second.instance.run.outcome).toEqual(first.instance.run.outcome)
   })
 
   test('is cancelled by a cancellation that comes before', async () => {
-    const { copy, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
 
     await turn(2, cancelled('stop'), completed(1))
 
-    expect(statusOf(copy)).toBe('cancelled')
+    expect(statusOf(instance)).toBe('cancelled')
   })
 
   test('never loses a cancellation that comes with its last result', async () => {
-    const { copy, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
-    post(copy, { kind: 'completed', execution: 1, command: 1 })
-    post(copy, { kind: 'cancel', payload: '"stop"', id: 51 })
+    const { instance, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
+    post(instance, { kind: 'completed', execution: 1, command: 1 })
+    post(instance, { kind: 'cancel', payload: '"stop"', id: 51 })
 
     const { taken } = await turn(2)
 
     const waits = !taken.includes(51)
-    expect(waits || statusOf(copy) === 'cancelled').toBe(true)
+    expect(waits || statusOf(instance) === 'cancelled').toBe(true)
   })
 
   test('hands no state on that was set behind its end', async () => {
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       void ctx.continueAsNew(2 as never)
       ctx.state.set(count, 1)
     })
@@ -89,6 +89,6 @@ describe('an execution that continues as new', () => {
     const { events } = await turn(1)
 
     expect(events).toHaveLength(1)
-    expect(copy.writeState()).toBe('')
+    expect(instance.writeState()).toBe('')
   })
 })

@@ -55,12 +55,12 @@ describe('the losers of a race', () => {
   })
 
   test('are called off: a timer, so that it wakes nobody [select2_activity_wins_timer_not_cancelled]', async () => {
-    const { copy, turn } = play(raceActivity, copyWithPast(CHARGE, LATE))
+    const { instance, turn } = play(raceActivity, copyWithPast(CHARGE, LATE))
 
     const { events } = await turn(2, completed(1))
 
     expect(events).toEqual([completed(1), dropped(2), REST])
-    expect([...copy.run.open.keys()]).toEqual([3])
+    expect([...instance.run.open.keys()]).toEqual([3])
   })
 
   test('are called off, all of them [select3_two_activities_cancelled]', async () => {
@@ -106,7 +106,7 @@ describe('the losers of a race', () => {
     const { events, dropped: closed } = await second.turn(3)
 
     expect({ events, closed }).toEqual({ events: [], closed: [] })
-    expect([...second.copy.run.open.keys()]).toEqual([...first.copy.run.open.keys()])
+    expect([...second.instance.run.open.keys()]).toEqual([...first.instance.run.open.keys()])
   })
 })
 
@@ -143,12 +143,12 @@ describe('a command that the code calls off', () => {
       first.cancel()
       return second
     }
-    const { copy, turn } = play(code)
+    const { instance, turn } = play(code)
     await turn(1)
-    post(copy, mail('orders', 'tea'))
+    post(instance, mail('orders', 'tea'))
 
     expect((await turn(2)).events).toEqual([received(2, 'tea')])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'tea' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'tea' })
   })
 
   test('is one of many [multiple_dropped_activities_all_cancelled]', async () => {
@@ -288,7 +288,7 @@ describe('a command that the code calls off', () => {
     expect(events).toEqual([])
     const second = restart(activityLater, first)
     await second.turn(86_400_002)
-    expect(statusOf(second.copy)).toBe('completed')
+    expect(statusOf(second.instance)).toBe('completed')
   })
 
   const stillWaiting: Code = async (ctx) => {
@@ -324,7 +324,7 @@ describe('commands that are left at the end', () => {
       ctx.start(sub, 1, { id: 'own' }).catch(() => {})
       return 'done'
     }
-    const { copy, turn } = play(code)
+    const { instance, turn } = play(code)
 
     const { events, given } = await turn(1)
 
@@ -336,8 +336,8 @@ describe('commands that are left at the end', () => {
       dropped(1),
     ])
     expect(given.map(({ event }) => event.command)).toEqual([2, 3])
-    expect(statusOf(copy)).toBe('running')
+    expect(statusOf(instance)).toBe('running')
     await turn(2, completed(2), completed(3))
-    expect(statusOf(copy)).toBe('completed')
+    expect(statusOf(instance)).toBe('completed')
   })
 })

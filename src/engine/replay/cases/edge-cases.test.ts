@@ -26,31 +26,31 @@ const chargeTwice: Code = async (ctx) => [await ctx.run(charge, 1), await ctx.ru
 
 describe('an edge', () => {
   test('a timer of no length is a timer all the same [zero_delay_timer]', async () => {
-    const { copy, turn } = play((ctx) => ctx.sleep(0))
+    const { instance, turn } = play((ctx) => ctx.sleep(0))
 
     expect((await turn(100)).events).toEqual([STARTED, recorded.timer(1, 100)])
     await turn(100, fired(1))
-    expect(copy.run.outcome?.kind).toBe('returned')
+    expect(instance.run.outcome?.kind).toBe('returned')
   })
 
   test('an activity without input is recorded with none [empty_activity_input]', async () => {
     const ping = activity('ping', async () => 'pong')
-    const { copy, turn } = play((ctx) => ctx.run(ping))
+    const { instance, turn } = play((ctx) => ctx.run(ping))
 
     const { events } = await turn(1)
     await turn(2, completed(1, ''))
 
     expect(events[1]).toEqual(recorded.activity(1, 'ping', undefined))
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: '' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: '' })
   })
 
   test('a result may be large [large_result_string]', async () => {
     const large = 'x'.repeat(2_000_000)
-    const { copy, turn } = play((ctx) => ctx.run(charge, 1), copyWithPast(CHARGE))
+    const { instance, turn } = play((ctx) => ctx.run(charge, 1), copyWithPast(CHARGE))
 
     await turn(2, completed(1, large))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: large })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: large })
   })
 
   test('the code is called once, over all turns of a copy [handler_invoked_once]', async () => {
@@ -83,12 +83,12 @@ describe('an edge', () => {
   test.each([[''], [undefined]])(
     'a message may say nothing: %o [empty_external_event_data]',
     async (nothing) => {
-      const { copy, turn } = play((ctx) => ctx.receive(orders))
-      post(copy, mail('orders', nothing))
+      const { instance, turn } = play((ctx) => ctx.receive(orders))
+      post(instance, mail('orders', nothing))
 
       await turn(1)
 
-      expect(copy.run.outcome).toEqual({ kind: 'returned', value: nothing })
+      expect(instance.run.outcome).toEqual({ kind: 'returned', value: nothing })
     },
   )
 
@@ -98,8 +98,8 @@ describe('an edge', () => {
       await ctx.sleep('1d')
       return first
     }
-    const { copy, turn } = play(code)
-    post(copy, mail('orders', 'tea'), { ...mail('orders', 'milk'), id: 61 })
+    const { instance, turn } = play(code)
+    post(instance, mail('orders', 'tea'), { ...mail('orders', 'milk'), id: 61 })
 
     const { events, effects } = await turn(1)
 
@@ -108,10 +108,10 @@ describe('an edge', () => {
   })
 
   test('a turn that brought a result has something to record [made_progress_after_completion]', async () => {
-    const { copy, turn } = play(chargeTwice, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeTwice, copyWithPast(CHARGE))
 
-    const idle = turnRow(copy, (await turn(2)).events)
-    const busy = turnRow(copy, (await turn(3, completed(1))).events)
+    const idle = turnRow(instance, (await turn(2)).events)
+    const busy = turnRow(instance, (await turn(3, completed(1))).events)
 
     expect(idle).toBeNull()
     expect(busy).toMatchObject({ count: 2 })
@@ -131,7 +131,7 @@ describe('an edge', () => {
       recorded.activity(2, 'charge', 2),
       completed(2, 'b'),
     ])
-    expect(second.copy.run.outcome).toEqual({ kind: 'returned', value: ['a', 'b'] })
+    expect(second.instance.run.outcome).toEqual({ kind: 'returned', value: ['a', 'b'] })
   })
 
   test('an open timer keeps the time it was recorded with, also when its length has changed', async () => {
@@ -157,12 +157,12 @@ describe('numbers', () => {
   })
 
   test('events go on behind the last one that is recorded [allocation_with_gaps]', async () => {
-    const { copy, turn } = play(chargeTwice, copyWithPast(CHARGE))
-    copy.seq = 40
+    const { instance, turn } = play(chargeTwice, copyWithPast(CHARGE))
+    instance.seq = 40
 
     const { events } = await turn(2, completed(1))
 
-    expect(turnRow(copy, events)).toMatchObject({ first: 41, count: 2 })
+    expect(turnRow(instance, events)).toMatchObject({ first: 41, count: 2 })
   })
 
   test('what is carried out has the number that is recorded [pending_actions_have_correct_event_id]', async () => {

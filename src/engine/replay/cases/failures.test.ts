@@ -52,28 +52,31 @@ describe('a failure', () => {
     })
     const code: Code = (ctx) =>
       ctx.run(sub, 1).catch((thrown: unknown) => (thrown as WorkflowError).instanceId)
-    const { copy, turn } = play(code, copyWithPast(CHILD))
+    const { instance, turn } = play(code, copyWithPast(CHILD))
 
     await turn(2, failed(1, error))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'c' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'c' })
   })
 
   test('of the machinery is none of the code: a result that cannot be read [infrastructure_error_aborts]', async () => {
-    const { copy, turn } = play(
+    const { instance, turn } = play(
       (ctx) => ctx.run(charge, 1).catch(() => 'caught'),
       copyWithPast(CHARGE),
     )
 
     await expect(turn(2, { ...completed(1), value: '{"torn' })).rejects.toThrow(/codec: cannot/)
-    expect(copy.run.outcome).toBeUndefined()
+    expect(instance.run.outcome).toBeUndefined()
   })
 
   test('of the machinery is none of the parent: an error of a child that cannot be read [sub_orch_infra_error_aborts_parent]', async () => {
-    const { copy, turn } = play((ctx) => ctx.run(sub, 1).catch(() => 'caught'), copyWithPast(CHILD))
+    const { instance, turn } = play(
+      (ctx) => ctx.run(sub, 1).catch(() => 'caught'),
+      copyWithPast(CHILD),
+    )
 
     await expect(turn(2, { ...failed(1, 'x'), error: '{"torn' })).rejects.toThrow(/codec: cannot/)
-    expect(copy.run.outcome).toBeUndefined()
+    expect(instance.run.outcome).toBeUndefined()
   })
 
   test('of the set-up is none of the code: it cannot catch that it changed [configuration_error_aborts]', async () => {
@@ -86,11 +89,11 @@ describe('a failure', () => {
         return 'caught'
       }
     }
-    const copy = copyWithPast(CHARGE)
+    const instance = copyWithPast(CHARGE)
 
-    await expect(takeTurn(copy, 2, beginWith(code))).rejects.toBeInstanceOf(NondeterminismError)
+    await expect(takeTurn(instance, 2, beginWith(code))).rejects.toBeInstanceOf(NondeterminismError)
     expect(caught).toBeUndefined()
-    expect(copy.run.outcome).toBeUndefined()
+    expect(instance.run.outcome).toBeUndefined()
   })
 })
 
@@ -99,15 +102,15 @@ describe('whatever is thrown', () => {
     ['text is the message [panic_string]', 'out of paper', 'out of paper'],
     ['anything else is described [panic_other]', { code: 7 }, '{ code: 7 } was thrown'],
   ])('fails the workflow: %s', async (_, thrown, message) => {
-    const { copy, turn } = play(async () => {
+    const { instance, turn } = play(async () => {
       // oxlint-disable-next-line typescript/only-throw-error -- what is tried here
       throw thrown
     })
 
     await turn(1)
 
-    expect(statusOf(copy)).toBe('failed')
-    expect(errorOf(copy)).toMatchObject({
+    expect(statusOf(instance)).toBe('failed')
+    expect(errorOf(instance)).toMatchObject({
       message: `workflow "test" failed: ${message}`,
       cause: thrown,
     })
@@ -118,11 +121,11 @@ describe('whatever is thrown', () => {
       await ctx.run(charge, 1)
       throw new TypeError('undefined is not a function')
     }
-    const { copy, turn } = play(code, copyWithPast(CHARGE))
+    const { instance, turn } = play(code, copyWithPast(CHARGE))
 
     await turn(2, completed(1))
 
-    expect(statusOf(copy)).toBe('failed')
-    expect(errorOf(copy)).toMatchObject({ originalName: 'TypeError' })
+    expect(statusOf(instance)).toBe('failed')
+    expect(errorOf(instance)).toMatchObject({ originalName: 'TypeError' })
   })
 })

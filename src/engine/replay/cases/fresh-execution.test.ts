@@ -22,26 +22,26 @@ const sub = workflow('sub', async (n: number) => n)
 
 describe('the first turn', () => {
   test('code that returns at once completes, and asks for nothing [immediate_return_ok]', async () => {
-    const { copy, turn } = play(async () => 'done')
+    const { instance, turn } = play(async () => 'done')
 
     const { events, given } = await turn(1)
 
     expect(events).toEqual([STARTED])
     expect(given).toEqual([])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'done' })
-    expect(statusOf(copy)).toBe('completed')
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'done' })
+    expect(statusOf(instance)).toBe('completed')
   })
 
   test('code that throws at once fails with its error as the cause [immediate_return_err]', async () => {
-    const { copy, turn } = play(async () => {
+    const { instance, turn } = play(async () => {
       throw new RangeError('no stock')
     })
 
     await turn(1)
 
-    expect(statusOf(copy)).toBe('failed')
-    expect(errorOf(copy)).toBeInstanceOf(WorkflowError)
-    expect(errorOf(copy)).toMatchObject({
+    expect(statusOf(instance)).toBe('failed')
+    expect(errorOf(instance)).toBeInstanceOf(WorkflowError)
+    expect(errorOf(instance)).toMatchObject({
       message: 'workflow "test" failed: no stock',
       originalName: 'RangeError',
     })
@@ -61,32 +61,32 @@ describe('the first turn', () => {
     ],
     ['a child [schedule_sub_orch_pending]', (ctx) => ctx.run(sub, 1), recorded.child(1, 'sub', 1)],
   ])('code waits for %s', async (_, code, event) => {
-    const { copy, turn } = play(code)
+    const { instance, turn } = play(code)
 
     const { events, given } = await turn(100)
 
     expect(events).toEqual([STARTED, event])
     expect(given.map((command) => command.event)).toEqual([event])
-    expect(statusOf(copy)).toBe('running')
+    expect(statusOf(instance)).toBe('running')
   })
 
   test('the next execution is asked for with its input [continue_as_new]', async () => {
-    const { copy, turn } = play((ctx) => ctx.continueAsNew({ page: 2 } as never))
+    const { instance, turn } = play((ctx) => ctx.continueAsNew({ page: 2 } as never))
 
     const { events, given } = await turn(1)
 
     expect(events).toEqual([STARTED])
     expect(given).toEqual([])
-    expect(copy.run.outcome).toEqual({
+    expect(instance.run.outcome).toEqual({
       kind: 'continued',
       input: '{"page":2}',
       version: undefined,
     })
-    expect(statusOf(copy)).toBe('continued')
+    expect(statusOf(instance)).toBe('continued')
   })
 
   test('a child that was asked for before is called off, unstarted [sub_orch_then_continue_as_new]', async () => {
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       void ctx.run(sub, 1)
       await ctx.continueAsNew(2 as never)
     })
@@ -95,11 +95,11 @@ describe('the first turn', () => {
 
     expect(events).toEqual([STARTED, recorded.child(1, 'sub', 1), dropped(1)])
     expect(given).toEqual([])
-    expect(statusOf(copy)).toBe('continued')
+    expect(statusOf(instance)).toBe('continued')
   })
 
   test('what nobody awaits is recorded and called off at the end [multiple_schedules_no_await]', async () => {
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       void ctx.run(charge, 1)
       void ctx.sleep('1d')
       ctx.receive(orders).catch(() => {})
@@ -118,6 +118,6 @@ describe('the first turn', () => {
       dropped(3),
     ])
     expect(given).toEqual([])
-    expect(statusOf(copy)).toBe('completed')
+    expect(statusOf(instance)).toBe('completed')
   })
 })

@@ -44,7 +44,7 @@ const CHARGE = recorded.activity(1, 'charge', 1)
 describe('weak points of old', () => {
   test('children of two executions never share an id [gap_01]', async () => {
     const code: Code = (ctx) => ctx.run(sub, 1)
-    const second = testCopy('i', undefined, { generation: 2 })
+    const second = testCopy('i', undefined, { execution: 2 })
 
     const events = [await play(code).turn(1), await play(code, second).turn(1)]
 
@@ -54,7 +54,7 @@ describe('weak points of old', () => {
 
   test('a limit is an error where it is passed, and fails the workflow as any other [gap_04]', async () => {
     const { valueLength } = host.limits
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       ctx.start(sub, 1, { id: 'own' }).catch(() => {})
       ctx.progress('x'.repeat(valueLength + 1))
     })
@@ -63,8 +63,8 @@ describe('weak points of old', () => {
 
     expect(given.map(({ event }) => event.type)).toEqual(['start'])
     await turn(2, completed(1))
-    expect(statusOf(copy)).toBe('failed')
-    expect(errorOf(copy)).toMatchObject({ originalName: 'RangeError' })
+    expect(statusOf(instance)).toBe('failed')
+    expect(errorOf(instance)).toMatchObject({ originalName: 'RangeError' })
   })
 
   test('keys of earlier turns and executions count towards the limit [gap_05]', async () => {
@@ -82,17 +82,17 @@ describe('weak points of old', () => {
     const first = play(fill)
     await first.turn(1)
     await first.turn(2, fired(1))
-    const second = play(exceed, nextExecution(first.copy))
+    const second = play(exceed, nextExecution(first.instance))
     await second.turn(3)
 
     await second.turn(4, fired(1))
 
-    expect(statusOf(second.copy)).toBe('failed')
-    expect(errorOf(second.copy).message).toContain(`an instance may have ${stateKeys} keys`)
+    expect(statusOf(second.instance)).toBe('failed')
+    expect(errorOf(second.instance).message).toContain(`an instance may have ${stateKeys} keys`)
   })
 
   test('a start in the turn that continues as new is carried out before the next execution [gap_07]', async () => {
-    const { copy, turn } = play(async (ctx) => {
+    const { instance, turn } = play(async (ctx) => {
       ctx.start(sub, 1, { id: 'own' }).catch(() => {})
       await ctx.continueAsNew(2 as never)
     })
@@ -101,10 +101,10 @@ describe('weak points of old', () => {
 
     expect(events).toEqual([STARTED, recorded.start(1, 'sub', 1, 'own')])
     expect(given.map(({ event }) => event.command)).toEqual([1])
-    expect([...copy.run.open.keys()]).toEqual([1])
+    expect([...instance.run.open.keys()]).toEqual([1])
     await turn(2, completed(1))
-    expect([...copy.run.open.keys()]).toEqual([])
-    expect(statusOf(copy)).toBe('continued')
+    expect([...instance.run.open.keys()]).toEqual([])
+    expect(statusOf(instance)).toBe('continued')
   })
 
   test('a message that comes before anybody waits, or before the first turn, is received [gap_09]', async () => {
@@ -112,14 +112,14 @@ describe('weak points of old', () => {
       await ctx.run(charge, 1)
       return ctx.receive(orders)
     }
-    const { copy, turn } = play(code)
-    post(copy, mail('orders', 'early'))
+    const { instance, turn } = play(code)
+    post(instance, mail('orders', 'early'))
     await turn(1)
 
     const { events } = await turn(2, completed(1))
 
     expect(events).toEqual([completed(1), recorded.receive(2, 'orders'), received(2, 'early')])
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 'early' })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'early' })
   })
 
   test('a failure that comes once more is ignored [gap_13]', async () => {
@@ -197,7 +197,7 @@ describe('weak points of old', () => {
 
     expect(events).toContainEqual(dropped(2))
     expect(woken.events).toEqual([])
-    expect([...second.copy.run.open.keys()]).toEqual([3])
+    expect([...second.instance.run.open.keys()]).toEqual([3])
   })
 
   test('ids are UUIDs, repeat with the past, and differ between instances [gap_21]', async () => {

@@ -13,7 +13,7 @@ import {
   mail,
   play,
   post,
-  readCopy,
+  readInstance,
   received,
   recorded,
   refusal,
@@ -43,7 +43,7 @@ const childOnce: Code = (ctx) => ctx.run(sub, 1)
 const ended = (status: EndOfExecution): Event => ({ type: 'ended', status })
 
 /** Reads an instance whose rows of history are these. */
-function read(...rows: Partial<TurnRow>[]): ReturnType<typeof readCopy> {
+function read(...rows: Partial<TurnRow>[]): ReturnType<typeof readInstance> {
   const { definition, run } = testCopy('i')
   const history = rows.map((row, i) => ({
     execution: 1,
@@ -65,7 +65,7 @@ function read(...rows: Partial<TurnRow>[]): ReturnType<typeof readCopy> {
     inbox: [],
     tasks: [],
   }
-  return readCopy(loaded, definition, run)
+  return readInstance(loaded, definition, run)
 }
 
 const row = (...events: Event[]): Partial<TurnRow> => ({ events: writeEvents(events) })
@@ -85,10 +85,10 @@ describe('the structure of a history', () => {
     ['may begin at 0 [event_id_zero]', [{ first: 0 }, { first: 1 }], 2],
     ['may have gaps [event_id_gap]', [{ first: 1 }, { first: 40 }], 41],
   ])('numbers of events %s', (_, [first, second], next) => {
-    const { copy, error } = read({ ...row(STARTED), ...first }, { ...row(CHARGE), ...second })
+    const { instance, error } = read({ ...row(STARTED), ...first }, { ...row(CHARGE), ...second })
 
     expect(error).toBeUndefined()
-    expect(turnRow(copy, [completed(1)])).toMatchObject({ turn: 3, first: next })
+    expect(turnRow(instance, [completed(1)])).toMatchObject({ turn: 3, first: next })
   })
 
   test('numbers of commands must rise one by one [non_monotonic_event_ids]', async () => {
@@ -124,12 +124,12 @@ describe('a result that belongs to nothing', () => {
     ['an earlier execution [completion_for_different_execution]', 1],
     ['a later execution [completion_wrong_execution]', 3],
   ])('is left out: it is for %s', async (_, execution) => {
-    const { copy, turn } = play(chargeOnce, testCopy('i', undefined, { generation: 2 }))
-    post(copy, { kind: 'completed', execution, command: 1 })
-    post(copy, { kind: 'failed', execution, command: 1 })
+    const { instance, turn } = play(chargeOnce, testCopy('i', undefined, { execution: 2 }))
+    post(instance, { kind: 'completed', execution, command: 1 })
+    post(instance, { kind: 'failed', execution, command: 1 })
 
     expect((await turn(1)).events).toEqual([STARTED, CHARGE])
-    expect(statusOf(copy)).toBe('running')
+    expect(statusOf(instance)).toBe('running')
   })
 })
 
@@ -157,12 +157,12 @@ describe('a history that has ended', () => {
       'completed',
     ],
   ])('does nothing when it is taken up: %s', async (_, code, events, status) => {
-    const { copy, turn } = play(code, copyWithPast(...events))
+    const { instance, turn } = play(code, copyWithPast(...events))
 
     const { events: recordedNow, given } = await turn(2, completed(1), fired(2))
 
     expect({ recordedNow, given }).toEqual({ recordedNow: [], given: [] })
-    expect(statusOf(copy)).toBe(status)
+    expect(statusOf(instance)).toBe(status)
   })
 
   test('has no results behind its end [events_after_terminal]', async () => {
@@ -172,10 +172,10 @@ describe('a history that has ended', () => {
   })
 
   test('is not cancelled any more [cancel_after_completed]', async () => {
-    const { copy, turn } = play(async () => 'done', copyWithPast(ended('completed')))
+    const { instance, turn } = play(async () => 'done', copyWithPast(ended('completed')))
 
     expect((await turn(2, cancelled())).events).toEqual([])
-    expect(statusOf(copy)).toBe('completed')
+    expect(statusOf(instance)).toBe('completed')
   })
 })
 
@@ -220,7 +220,7 @@ describe('odd values', () => {
     )
 
     expect(past[0]!.events).toEqual(live.events)
-    expect(second.copy.run.outcome).toEqual({ kind: 'returned', value })
+    expect(second.instance.run.outcome).toEqual({ kind: 'returned', value })
   })
 })
 
@@ -246,14 +246,14 @@ describe('the order of events', () => {
   })
 
   test('a message for a channel that nobody receives from is kept [orphan_external_event]', async () => {
-    const { copy, turn } = play(sleepOnce, copyWithPast(TIMER))
-    post(copy, { ...mail('orders', 'tea'), id: 91 })
+    const { instance, turn } = play(sleepOnce, copyWithPast(TIMER))
+    post(instance, { ...mail('orders', 'tea'), id: 91 })
 
     const { events, taken, effects } = await turn(2)
 
     expect({ events, taken }).toEqual({ events: [], taken: [] })
     expect(effects).toMatchObject({ parked: [91] })
-    expect(copy.mailbox.get('orders')).toHaveLength(1)
+    expect(instance.mailbox.get('orders')).toHaveLength(1)
   })
 })
 

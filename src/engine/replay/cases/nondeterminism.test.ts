@@ -121,10 +121,10 @@ describe('code that asks for something else than it did', () => {
 
 describe('a result that arrives for nothing', () => {
   test('is ignored: whoever sent it was late [completion_without_schedule]', async () => {
-    const { copy, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
 
     expect((await turn(2, completed(9, 'whose?'))).events).toEqual([])
-    expect([...copy.run.open.keys()]).toEqual([1])
+    expect([...instance.run.open.keys()]).toEqual([1])
   })
 })
 

@@ -32,42 +32,42 @@ const SECOND = recorded.activity(2, 'charge', 2)
 describe('what the code is told about replaying', () => {
   test('is no in a new instance [fresh_execution_not_replaying]', async () => {
     const { seen, code } = watched()
-    const { copy, turn } = play(code)
+    const { instance, turn } = play(code)
 
     await turn(1)
 
     expect(seen).toEqual([false])
-    expect(copy.lines).toHaveLength(1)
+    expect(instance.lines).toHaveLength(1)
   })
 
   test('is yes while its past is repeated, and lines are not logged again [replay_is_replaying]', async () => {
     const { seen, code } = watched()
-    const { copy, turn } = play(code, copyWithPast(...FIRST, SECOND))
+    const { instance, turn } = play(code, copyWithPast(...FIRST, SECOND))
 
     await turn(2)
 
     expect(seen).toEqual([true, true])
-    expect(copy.lines).toHaveLength(0)
+    expect(instance.lines).toHaveLength(0)
   })
 
   test('changes in the middle of a turn, where history ends [transitions_after_history]', async () => {
     const { seen, code } = watched()
-    const { copy, turn } = play(code, copyWithPast(...FIRST, SECOND))
+    const { instance, turn } = play(code, copyWithPast(...FIRST, SECOND))
 
     await turn(2, completed(2))
 
     expect(seen).toEqual([true, true, false])
-    expect(copy.lines).toHaveLength(1)
+    expect(instance.lines).toHaveLength(1)
   })
 
   test('is no for one that somebody else started and nobody ran [fresh_start_with_zero_persisted]', async () => {
     const { seen, code } = watched()
-    const { copy, turn } = play(code, copyWithPast())
+    const { instance, turn } = play(code, copyWithPast())
 
     await turn(2)
 
     expect(seen).toEqual([false])
-    expect(copy.lines).toHaveLength(1)
+    expect(instance.lines).toHaveLength(1)
   })
 
   test('is no behind the last event of a past that was cut there', async () => {

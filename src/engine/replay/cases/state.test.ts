@@ -81,11 +81,11 @@ describe('changes of state', () => {
       return ctx.all([first, ctx.run(charge, 2)])
     }
     const past = [set('count', 1), CHARGE, set('count', 2), recorded.activity(2, 'charge', 2)]
-    const { copy, turn } = play(code, copyWithPast(...past))
+    const { instance, turn } = play(code, copyWithPast(...past))
 
     await turn(2, completed(2, 'b'), completed(1, 'a'))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: ['a', 'b'] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: ['a', 'b'] })
   })
 })
 
@@ -127,11 +127,11 @@ describe('state after a restart', () => {
       [['note', 'kept']],
     ],
   ])('is what the code made it: %s', async (_, code, past, value) => {
-    const { copy, turn } = play(code, copyWithPast(...past, CHARGE))
+    const { instance, turn } = play(code, copyWithPast(...past, CHARGE))
 
     await turn(2, completed(1))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value })
   })
 
   test.each<[string, Code, Event[]]>([
@@ -251,26 +251,26 @@ describe('a change of state that is not the one recorded', () => {
 
 describe('what state an execution sees', () => {
   test('what it began with [kv_state_seeded_from_snapshot]', async () => {
-    const { copy, turn } = play(doing(), beginningWith({ count: 7 }))
+    const { instance, turn } = play(doing(), beginningWith({ count: 7 }))
 
     await turn(1)
     await turn(2, completed(1))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: [['count', 7]] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: [['count', 7]] })
   })
 
   test('what it has set over that [kv_state_snapshot_overridden_by_code]', async () => {
     const code = doing(({ state }) => state.set(count, 8))
-    const { copy, turn } = play(code, beginningWith({ count: 7 }))
+    const { instance, turn } = play(code, beginningWith({ count: 7 }))
 
     await turn(1)
     await turn(2, completed(1))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: [['count', 8]] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: [['count', 8]] })
   })
 
   test('what it set in the same turn [kv_get_value_same_turn]', async () => {
-    const { copy, turn } = play(async ({ state }) => {
+    const { instance, turn } = play(async ({ state }) => {
       const before = state.get(count)
       state.set(count, 1)
       return [before, state.get(count)]
@@ -278,16 +278,16 @@ describe('what state an execution sees', () => {
 
     await turn(1)
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: [undefined, 1] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: [undefined, 1] })
   })
 
   test('what it set in an earlier turn [kv_get_value_previous_turn]', async () => {
-    const { copy, turn } = play(doing(({ state }) => state.set(count, 1)))
+    const { instance, turn } = play(doing(({ state }) => state.set(count, 1)))
 
     await turn(1)
     await turn(2, completed(1))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: [['count', 1]] })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: [['count', 1]] })
   })
 
   const continuing: Code = async (ctx) => {
@@ -300,7 +300,7 @@ describe('what state an execution sees', () => {
     const first = play(continuing)
     await first.turn(1)
     await first.turn(2, completed(1))
-    const second = play(continuing, nextExecution(first.copy))
+    const second = play(continuing, nextExecution(first.instance))
 
     const { events } = await second.turn(3)
 
@@ -316,7 +316,7 @@ describe('what state an execution sees', () => {
       await player.turn(i + 1, completed(i))
     }
 
-    expect(player.copy.run.outcome).toEqual({ kind: 'returned', value: 3 })
+    expect(player.instance.run.outcome).toEqual({ kind: 'returned', value: 3 })
   })
 
   test('never what it will write later: the past begins with what the execution began with [kv_read_modify_write_every_turn_snapshot_poisons_replay]', async () => {
@@ -327,13 +327,13 @@ describe('what state an execution sees', () => {
       set('count', 7),
       recorded.activity(2, 'charge', 2),
     ]
-    const { copy, turn } = play(counting, beginningWith({ count: 5 }, past))
+    const { instance, turn } = play(counting, beginningWith({ count: 5 }, past))
 
     const { events } = await turn(2, completed(2))
 
     expect(events[1]).toEqual(set('count', 8))
     await turn(3, completed(3))
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: 8 })
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: 8 })
   })
 
   test('reads, changes and writes go on from execution to execution [kv_read_modify_write_with_can_snapshot]', async () => {
@@ -343,10 +343,10 @@ describe('what state an execution sees', () => {
       player = restart(continuing, player)
       await player.turn(2, completed(1))
       if (execution === 3) break
-      player = play(continuing, nextExecution(player.copy))
+      player = play(continuing, nextExecution(player.instance))
     }
 
-    expect(player.copy.run.outcome).toEqual({ kind: 'returned', value: 3 })
+    expect(player.instance.run.outcome).toEqual({ kind: 'returned', value: 3 })
   })
 
   const clearingFirst = doing(
@@ -356,12 +356,12 @@ describe('what state an execution sees', () => {
 
   test('nothing of what it cleared [kv_clear_all_then_set_replay]', async () => {
     const begun = beginningWith({ count: 7, note: 'old' }, [CLEARED, set('note', 'new'), CHARGE])
-    const { copy, turn } = play(clearingFirst, begun)
+    const { instance, turn } = play(clearingFirst, begun)
 
     await turn(2, completed(1))
 
-    expect(copy.run.outcome).toEqual({ kind: 'returned', value: [['note', 'new']] })
-    expect(copy.writeState()).toBe(JSON.stringify([['note', '"new"', 1]]))
+    expect(instance.run.outcome).toEqual({ kind: 'returned', value: [['note', 'new']] })
+    expect(instance.writeState()).toBe(JSON.stringify([['note', '"new"', 1]]))
   })
 
   test('nothing of a key it deleted, when it counts anew [kv_clear_single_snapshot_key_then_rmw]', async () => {

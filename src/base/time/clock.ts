@@ -1,0 +1,68 @@
+import { onAbort } from '../sync/on-abort.ts'
+import { flag, resolveOptions } from '../options.ts'
+import { checkSignal } from '../sync/signal.ts'
+
+/** A timer that has been set. Cancelling one that fired or was cancelled is harmless. */
+export interface Timer {
+  cancel(): void
+}
+
+/**
+ * Where time comes from. Whatever waits takes one, so that tests can move it by hand
+ * (`virtualClock` from `holdfast/testing`).
+ */
+export interface Clock {
+  /** Milliseconds that only ever grow, for measuring. Unrelated to the date. */
+  now(): number
+  /** What a calendar shows, for people and records. Never for measuring. */
+  date(): Date
+  /** Calls `fire` once, `ms` from now. */
+  after(ms: number, fire: () => void): Timer
+  /** Lets everything else that is ready in this process run first. */
+  yield(): Promise<void>
+}
+
+// Node turns a longer timeout into 1 ms, so a longer wait is cut into pieces of this.
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+
+/**
+ * The machine's clock.
+ *
+ * Its timers keep the process alive, as `setTimeout` does, unless `unref` is true.
+ */
+export function systemClock(options: { unref?: boolean } = {}): Clock {
+  const { unref } = resolveOptions('systemClock', options, { unref: flag(false) })
+  return {
+    now: () => performance.now(),
+    date: () => new Date(),
+    after(ms, fire) {
+      let handle: NodeJS.Timeout
+      const arm = (leftMs: number): void => {
+        const piece = Math.min(leftMs, LONGEST_TIMEOUT_MS)
+        handle = setTimeout(() => (leftMs > piece ? arm(leftMs - piece) : fire()), piece)
+        if (unref) handle.unref()
+      }
+      arm(ms)
+      return { cancel: () => clearTimeout(handle) }
+    },
+    yield: () => new Promise((resolve) => setImmediate(resolve)),
+  }
+}
+
+/** Waits `ms`, or rejects with the signal's reason when that comes first. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    checkSignal(signal, 'sleep')
+    if (signal?.aborted) return reject(signal.reason as Error)
+    const timer = clock.after(ms, () => {
+      stopListening?.()
+      resolve()
+    })
+    const stopListening =
+      signal &&
+      onAbort(signal, () => {
+        timer.cancel()
+        reject(signal.reason as Error)
+      })
+  })
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+
+import { MAX_EARLY_IN_ALL, MOST_EARLY } from '../../store/inbox.ts'
+import type { InstanceRow } from '../../store/instances.ts'
+import { channelFull } from './channel-full.ts'
+
+const refused = { id: 'order-1', channel: 'notes', capacity: 10 }
+const rowWith = (given: Partial<InstanceRow>): InstanceRow => given as InstanceRow
+
+test.each([
+  ['it was never started', rowWith({ status: 'absent', mail: 3 })],
+  ['nobody knows of it', undefined],
+])('no room for more messages to what was never started is said, where %s', (_, row) => {
+  const error = channelFull('send', refused, row)
+
+  expect(error.message).toBe(
+    'send: instance "order-1" is not started, and about 1000000 messages wait for instances that ' +
+      'were never started, no more are kept; start it first, or check the id',
+  )
+  expect(error).toMatchObject({ capacity: MAX_EARLY_IN_ALL, instanceId: 'order-1' })
+})
+
+test('that too many wait for one that was never started is said', () => {
+  const error = channelFull('send', refused, rowWith({ status: 'absent', mail: MOST_EARLY }))
+
+  expect(error.message).toContain(`was never started, and ${MOST_EARLY} messages wait for that`)
+})
+
+test.each([
+  ['one that runs', rowWith({ status: 'running', mail: 3 }), 10],
+  ['one that was never started', rowWith({ status: 'absent', mail: 10 }), 10],
+  ['one that nobody knows of', undefined, 0],
+])('a full channel of %s is said', (_, row, capacity) => {
+  const error = channelFull('send', { ...refused, capacity }, row)
+
+  expect(error.message).toContain('channel "notes" of instance "order-1" is full')
+})

@@ -1,0 +1,97 @@
+import { registerErrorClass } from '../../base/errors.ts'
+
+/** An activity or step failed for good, after all its attempts. The error it threw is the `cause`. */
+export class ActivityError extends Error {
+  static {
+    registerErrorClass('ActivityError', ActivityError, ['activity', 'attempts', 'originalName'])
+  }
+
+  readonly activity: string
+  readonly attempts: number
+  /** The name of the error that the activity threw. */
+  readonly originalName: string
+
+  constructor(
+    message: string,
+    fields: { activity: string; attempts: number; originalName: string },
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.activity = fields.activity
+    this.attempts = fields.attempts
+    this.originalName = fields.originalName
+  }
+}
+
+/** A workflow failed. The error it threw is the `cause`. */
+export class WorkflowError extends Error {
+  static {
+    registerErrorClass('WorkflowError', WorkflowError, ['instanceId', 'workflow', 'originalName'])
+  }
+
+  readonly instanceId: string
+  readonly workflow: string
+  /** The name of the error that the workflow threw. */
+  readonly originalName: string
+
+  constructor(
+    message: string,
+    fields: { instanceId: string; workflow: string; originalName: string },
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.instanceId = fields.instanceId
+    this.workflow = fields.workflow
+    this.originalName = fields.originalName
+  }
+}
+
+/** The id is taken by an instance of another workflow, or was asked to be new and is not. */
+export class ConflictError extends Error {
+  static {
+    registerErrorClass('ConflictError', ConflictError, ['instanceId'])
+  }
+
+  readonly instanceId: string
+
+  constructor(message: string, instanceId: string) {
+    super(message)
+    this.instanceId = instanceId
+  }
+}
+
+/** There is no instance with this id: nothing was started under it, or it was removed since. */
+export class NotFoundError extends Error {
+  static {
+    registerErrorClass('NotFoundError', NotFoundError, ['instanceId'])
+  }
+
+  readonly instanceId: string
+
+  constructor(message: string, instanceId: string) {
+    super(message)
+    this.instanceId = instanceId
+  }
+}
+
+/** A channel holds as many messages as it may; nothing was sent. Try again when some are received. */
+export class ChannelFullError extends Error {
+  static {
+    registerErrorClass('ChannelFullError', ChannelFullError, ['channel', 'capacity', 'instanceId'])
+  }
+
+  readonly channel: string
+  readonly capacity: number
+  readonly instanceId: string
+
+  constructor(
+    message: string,
+    fields: { channel: string; capacity: number; instanceId: string },
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.channel = fields.channel
+    this.capacity = fields.capacity
+    this.instanceId = fields.instanceId
+  }
+}

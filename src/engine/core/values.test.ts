@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+
+import { type Codec, encode } from '../../base/codec/codec.ts'
+import { failure } from '../../base/errors.ts'
+import { valuesOf } from './values.ts'
+
+const Declined = failure<{ code: string }>('DeclinedInValuesTest')
+
+const bytes: Codec = {
+  encode: (value) => new TextEncoder().encode(JSON.stringify(value)),
+  decode: (data) => JSON.parse(new TextDecoder().decode(data as Uint8Array)) as unknown,
+}
+const text: Codec = {
+  encode: (value) => `\x00\x1e\x1f\ud800\n${JSON.stringify(value)}`,
+  decode: (data) => JSON.parse((data as string).slice(5)) as unknown,
+}
+
+describe('values', () => {
+  test('without a codec they are written by our own', () => {
+    const values = valuesOf(undefined)
+    const value = { when: new Date(0), big: 1n }
+
+    expect(values.encode(value, 'x')).toBe(encode(value))
+    expect(values.value(encode(value))).toEqual(value)
+  })
+
+  test.each([
+    ['bytes', bytes],
+    ['text', text],
+  ])('what a codec writes as %s comes back, and holds no control character', (_, codec) => {
+    const values = valuesOf(codec)
+    const value = { a: [1, 'ä'], b: null }
+
+    const written = values.encode(value, 'x')
+
+    // oxlint-disable-next-line no-control-regex -- that is what is looked for
+    expect(written).not.toMatch(/[\x00-\x1f\p{Surrogate}]/u)
+    expect(values.value(written)).toEqual(value)
+  })
+
+  test('a codec is given exactly the bytes it wrote', () => {
+    const seen: Uint8Array[] = []
+    const values = valuesOf({
+      encode: () => new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4),
+      decode: (data) => seen.push(data as Uint8Array),
+    })
+
+    values.value(values.encode('anything', 'x'))
+
+    expect(seen.map((data) => [...data])).toEqual([[1, 2, 3]])
+  })
+
+  test('values written before a codec was set are still read', () => {
+    expect(valuesOf(bytes).value(encode({ old: true }))).toEqual({ old: true })
+    expect(valuesOf(bytes).value(encode('~b'))).toBe('~b')
+  })
+
+  test('what a codec refuses is named, with its error as cause', () => {
+    const cause = new Error('no')
+    const values = valuesOf({
+      encode() {
+        throw cause
+      },
+      decode: () => 1,
+    })
+
+    expect(() => values.encode(1, 'the input')).toThrow(
+      'the input: the codec refused it: Error: no',
+    )
+  })
+
+  test.each([[undefined], [null], [1], [Promise.resolve('x')]])(
+    'a codec that writes neither text nor bytes but %s is refused',
+    (written) => {
+      const values = valuesOf({ encode: () => written as unknown as string, decode: () => 1 })
+
+      expect(() => values.encode(1, 'the input')).toThrow(
+        'the input: the codec must write text or bytes, got',
+      )
+    },
+  )
+
+  test('errors are written by our own codec whatever codec is set', () => {
+    const values = valuesOf(bytes)
+    const written = values.encodeError(new Declined('no', { code: 'x' }))
+
+    const back = valuesOf(text).error(written)
+
+    expect(back).toBeInstanceOf(Declined)
+    expect(back).toMatchObject({ message: 'no', details: { code: 'x' } })
+  })
+
+  test.each([
+    [undefined],
+    [() => {}],
+    [
+      {
+        get message(): string {
+          throw new Error('x')
+        },
+      },
+    ],
+  ])('whatever was thrown can be recorded', (thrown) => {
+    const values = valuesOf(undefined)
+
+    expect(values.error(values.encodeError(thrown))).toBeInstanceOf(Error)
+  })
+})

@@ -1,0 +1,155 @@
+import { randomInt } from 'node:crypto'
+
+import { describe } from '../../base/describe.ts'
+import type { NewTask, TaskLimit } from '../../store/tasks.ts'
+import type { ActivityOptions, ResolvedActivityOptions } from '../define/activity-options.ts'
+import type { ActivityContext } from '../define/activity-context.ts'
+import type { ActivityDefinition } from '../define/definitions.ts'
+import type { ResolvedRetry } from '../define/retry.ts'
+import { parseNow } from '../define/schema.ts'
+import { outsideExecution } from '../core/unhandled-rejections.ts'
+
+// As large as randomInt() can draw.
+const MAX_TOKEN = 2 ** 48 - 1
+
+/** What is needed to carry out an `activity` or `step` command. */
+export interface ActivityWork {
+  readonly name: string
+  readonly options: ResolvedActivityOptions
+  /** Encoded: read when the code is called, so that repeating the past reads nothing. */
+  readonly input: string | undefined
+  /** `undefined` while nobody here has registered its code. */
+  readonly definition: ActivityDefinition | undefined
+  /** The code of a step, written in place. */
+  readonly step: ((ctx: ActivityContext) => unknown) | undefined
+  /** When the code asked for it: the time of that turn. */
+  readonly givenAt: number
+  /** What it may not exceed, with whom. */
+  readonly limit: TaskLimit | null
+  /**
+   * Of a contract whose code is not here: the options that the call does not name. Whoever has the
+   * code applies its own.
+   */
+  readonly unset?: readonly CodeOption[]
+}
+
+/** An option that concerns how the code is run, and not where: whoever runs it can apply it. */
+export type CodeOption = 'retry' | 'timeout' | 'heartbeatTimeout' | 'totalTimeout'
+
+const CODE_OPTIONS: readonly CodeOption[] = ['retry', 'timeout', 'heartbeatTimeout', 'totalTimeout']
+
+/** Those that a call does not name. */
+export function unsetOptions(given: ActivityOptions | undefined): readonly CodeOption[] {
+  return CODE_OPTIONS.filter((name) => given?.[name] === undefined)
+}
+
+/** What a call may not exceed, if its activity has a limit. */
+export function limitOf(activity: ActivityDefinition, input: unknown): TaskLimit | null {
+  const { name, limit, input: schema } = activity
+  if (limit === undefined) return null
+  const { concurrency = null, rate = null, key } = limit
+  if (key === undefined) return { key: JSON.stringify([name]), concurrency, rate }
+  const parsed =
+    schema === undefined ? input : parseNow(schema, input, `activity "${name}": its input`)
+  let own: unknown
+  try {
+    own = outsideExecution(() => key(parsed as never))
+  } catch (error) {
+    throw new TypeError(`activity "${name}": limit.key threw`, { cause: error })
+  }
+  if (typeof own === 'string' && own.length <= 500) {
+    return { key: JSON.stringify([name, own]), concurrency, rate }
+  }
+  throw new TypeError(
+    `activity "${name}": limit.key must return text of at most 500 characters, got ${describe(own)}`,
+  )
+}
+
+/** When it has to be over, with all its attempts. */
+export function deadlineOf({ givenAt, options }: ActivityWork): number {
+  return givenAt + (options.totalTimeoutMs ?? Infinity)
+}
+
+/** When its first attempt has to have begun. */
+export function startByOf({ givenAt, options }: ActivityWork): number {
+  return givenAt + (options.startTimeoutMs ?? Infinity)
+}
+
+/** What travels with a task, beside its input. */
+export interface TaskOptions {
+  readonly retry: ResolvedRetry
+  readonly timeoutMs: number | undefined
+  readonly heartbeatTimeoutMs: number | undefined
+  /** When it has to be over, by the store's clock. */
+  readonly deadline: number | undefined
+  readonly idempotencyKey: string
+  /** Whether others may wait for its limit. */
+  readonly limited: boolean
+  /** What its holder takes from its own definition, see `ActivityWork`; left out for nothing. */
+  readonly unset?: readonly CodeOption[]
+  /** When it was asked for; left out where nothing is unset. */
+  readonly givenAt?: number
+}
+
+/** A token for a task: like no other one, also in a database that gives out its numbers again. */
+export function newTaskToken(): number {
+  return randomInt(1, MAX_TOKEN)
+}
+
+/** An activity as a task. */
+export function newTask(
+  work: ActivityWork,
+  { tag, session }: Pick<NewTask, 'tag' | 'session'>,
+  command: number,
+  idempotencyKey: string,
+  attempts: number,
+  token = newTaskToken(),
+): NewTask {
+  const { retry, timeoutMs, heartbeatTimeoutMs } = work.options
+  const [deadline, startBy] = [deadlineOf(work), startByOf(work)]
+  const options: TaskOptions = {
+    retry,
+    timeoutMs,
+    heartbeatTimeoutMs,
+    deadline: deadline === Infinity ? undefined : deadline,
+    idempotencyKey,
+    limited: work.limit !== null,
+    ...(work.unset !== undefined && { unset: work.unset, givenAt: work.givenAt }),
+  }
+  return {
+    command,
+    token,
+    activity: work.name,
+    input: work.input!,
+    tag,
+    session,
+    options: JSON.stringify(options),
+    attempts,
+    startBy: startBy === Infinity ? null : Math.ceil(startBy),
+    limit: work.limit,
+  }
+}
+
+/** Reads what `newTask` wrote. */
+export function readTaskOptions(text: string): TaskOptions {
+  return JSON.parse(text) as TaskOptions
+}
+
+/** The options of a task as its holder applies them: what nobody named is as its own code says. */
+export function completeTaskOptions(
+  task: TaskOptions,
+  { options: own }: ActivityDefinition,
+): Pick<TaskOptions, 'retry' | 'timeoutMs' | 'heartbeatTimeoutMs' | 'deadline'> {
+  const { unset, givenAt } = task
+  if (unset === undefined || givenAt === undefined) return task
+  const total = own.totalTimeoutMs
+  return {
+    retry: unset.includes('retry') ? own.retry : task.retry,
+    timeoutMs: unset.includes('timeout') ? own.timeoutMs : task.timeoutMs,
+    heartbeatTimeoutMs: unset.includes('heartbeatTimeout')
+      ? own.heartbeatTimeoutMs
+      : task.heartbeatTimeoutMs,
+    deadline:
+      unset.includes('totalTimeout') && total !== undefined ? givenAt + total : task.deadline,
+  }
+}

@@ -1,0 +1,285 @@
+import { describe, expect, test } from 'vitest'
+
+import { testCopy, values } from '../../../../test/support/executions.ts'
+import { memoryLog } from '../../../../test/support/workers.ts'
+import { failure } from '../../../base/errors.ts'
+import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import type { ActivityContext } from '../../define/activity-context.ts'
+import type { Retry } from '../../define/retry.ts'
+import { LocalActivities } from './local-activities.ts'
+import type { ActivityWork } from '../../instance/activity-work.ts'
+import { mergeActivityOptions } from '../../define/activity-options.ts'
+import { Slots } from './slots.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
+
+const Declined = failure<{ code: number }>('DeclinedInActivitiesTest', { retryable: false })
+
+/** A runner of activities on virtual time, and what it told. */
+function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Promise<void> } = {}) {
+  const clock = virtualClock()
+  const told: unknown[] = []
+  const log = memoryLog()
+  const slots = new Slots({ clock, log, onFree: () => {} }, most)
+  const activities = new LocalActivities(
+    {
+      clock,
+      log,
+      values,
+      heartbeat: new SharedLoopHeartbeat(),
+      random: () => 0,
+      now: () => clock.now(),
+      storeKind: 'test',
+      client: () => {
+        throw new Error('there is none')
+      },
+      beat: () => {},
+      transact: () => Promise.reject(new Error('there are none')),
+      stored: () => {},
+      becomesTask: () => undefined,
+      beatsOver: () => undefined,
+      endTask: () => {},
+      handOver: ({ command, payload }) =>
+        told.push(['handed over', command, values.value(payload)]),
+      mayStart: () => mayStart,
+      completed: (_, command, value) => told.push(['completed', command, values.value(value)]),
+      failed: (_, command, error) => told.push(['failed', command, values.error(error)]),
+      retry: (_, command, attempt, delayMs) => told.push(['retry', command, attempt, delayMs]),
+    },
+    slots,
+  )
+  const instance = testCopy('i')
+  return { clock, log, told, activities, slots, instance, settle: () => clock.advance(0) }
+}
+
+function step(
+  code: (ctx: ActivityContext) => unknown,
+  options: { retry?: Retry; timeoutMs?: number } = {},
+): ActivityWork {
+  return {
+    name: 'work',
+    options: mergeActivityOptions('test', undefined, {
+      ...(options.retry && { retry: options.retry }),
+      ...(options.timeoutMs && { timeout: options.timeoutMs }),
+    }),
+    input: undefined,
+    definition: undefined,
+    step: code,
+    givenAt: 0,
+    limit: null,
+  }
+}
+
+const leave = (instance: LiveInstance): void => {
+  for (const attempt of instance.running.values()) attempt.abort('it is over')
+  instance.running.clear()
+}
+
+describe('activities', () => {
+  test('a result is told, and nothing runs any more', async () => {
+    const { told, activities, slots, instance, settle } = openActivities()
+    activities.start(
+      instance,
+      7,
+      step(async (ctx) => [ctx.attempt, ctx.idempotencyKey, ctx.info]),
+      2,
+    )
+    expect([slots.running, told]).toEqual([1, []])
+
+    await settle()
+
+    const info = { instanceId: 'i', workflow: 'test', activity: 'work' }
+    expect(told).toEqual([['completed', 7, [2, '1-1-7-0', info]]])
+    expect([slots.running, instance.running.size]).toEqual([0, 0])
+  })
+
+  test('code that returns no promise is over at once, also when it throws', () => {
+    const { told, activities, slots, instance } = openActivities()
+
+    activities.start(
+      instance,
+      1,
+      step(() => 'done'),
+      1,
+    )
+    activities.start(
+      instance,
+      2,
+      step(() => {
+        throw new Error('no')
+      }),
+      1,
+    )
+
+    expect(told).toEqual([
+      ['completed', 1, 'done'],
+      ['retry', 2, 1, expect.any(Number)],
+    ])
+    expect([slots.running, instance.running.size]).toEqual([0, 0])
+  })
+
+  test('an error is told as a retry with its delay, until the last attempt', async () => {
+    const { told, activities, instance, settle } = openActivities()
+    const work = step(() => Promise.reject(new Error('no')), { retry: { jitter: false } })
+    for (const attempt of [1, 2, 3]) {
+      activities.start(instance, 1, work, attempt)
+      await settle()
+    }
+
+    expect(told.slice(0, 2)).toEqual([
+      ['retry', 1, 1, 1_000],
+      ['retry', 1, 2, 2_000],
+    ])
+    expect(told[2]).toMatchObject(['failed', 1, { name: 'ActivityError', attempts: 3 }])
+  })
+
+  test('a failure is told as itself', async () => {
+    const { told, activities, instance, settle } = openActivities()
+    activities.start(
+      instance,
+      1,
+      step(() => {
+        throw new Declined('no', { code: 1 })
+      }),
+      1,
+    )
+
+    await settle()
+
+    expect((told[0] as unknown[])[2]).toBeInstanceOf(Declined)
+  })
+
+  test('no more run at once than allowed; the others wait their turn', async () => {
+    const { told, activities, slots, instance, settle } = openActivities({ most: 2 })
+    const ends: (() => void)[] = []
+    for (let command = 1; command <= 4; command++) {
+      activities.start(
+        instance,
+        command,
+        step(() => new Promise<void>((end) => ends.push(end))),
+        1,
+      )
+    }
+    await settle()
+    expect([slots.running, ends.length, instance.running.size]).toEqual([2, 2, 4])
+    ends[0]!()
+    await settle()
+    expect([slots.running, ends.length]).toEqual([2, 3])
+    for (const end of ends) end()
+    await settle()
+    ends[3]!()
+    await settle()
+
+    expect(told.map((line) => (line as unknown[])[1])).toEqual([1, 2, 3, 4])
+  })
+
+  test('what is not wanted any more is aborted, and its result is dropped', async () => {
+    const { told, activities, slots, instance, settle } = openActivities({ most: 1 })
+    let reason: unknown
+    let second = false
+    const work = step(
+      (ctx) =>
+        new Promise((resolve) => {
+          ctx.signal.addEventListener('abort', () => {
+            reason = ctx.signal.reason
+            resolve('too late')
+          })
+        }),
+    )
+    activities.start(instance, 1, work, 1)
+    activities.start(
+      instance,
+      2,
+      step(() => (second = true)),
+      1,
+    )
+    await settle()
+    leave(instance)
+    await settle()
+
+    expect(reason).toMatchObject({ name: 'CancelledError', reason: 'it is over' })
+    expect(second).toBe(false)
+    expect(told).toEqual([])
+    expect(slots.running).toBe(0)
+  })
+
+  test.each([
+    [true, [['handed over', 1, 'too late']]],
+    [false, []],
+  ])(
+    'what completes all the same is handed over if somebody else has it: %j',
+    async (is, tells) => {
+      const { told, activities, instance, settle } = openActivities()
+      let end!: (value: string) => void
+      activities.start(
+        instance,
+        1,
+        step(() => new Promise((resolve) => (end = resolve))),
+        1,
+      )
+      await settle()
+
+      instance.superseded = is
+      leave(instance)
+      end('too late')
+      await settle()
+
+      expect(told).toEqual(tells)
+    },
+  )
+
+  test('an attempt that takes too long is over at that moment', async () => {
+    const { clock, told, activities, slots, instance } = openActivities()
+    const work = step(() => new Promise(() => {}), { timeoutMs: 100, retry: { maxAttempts: 1 } })
+    activities.start(instance, 1, work, 1)
+
+    await clock.advance(99)
+    expect(told).toEqual([])
+    await clock.advance(1)
+
+    expect(told).toMatchObject([['failed', 1, { cause: { name: 'TimeoutError', afterMs: 100 } }]])
+    // Its code goes on, and keeps its slot for a while.
+    expect([clock.pending, slots.running]).toEqual([1, 1])
+    await clock.advance(10_000)
+    expect([clock.pending, slots.running]).toEqual([0, 0])
+  })
+
+  test('a timer of an attempt that ended in time is not left behind', async () => {
+    const { clock, activities, instance, settle } = openActivities()
+    activities.start(
+      instance,
+      1,
+      step(() => 1, { timeoutMs: 100 }),
+      1,
+    )
+
+    await settle()
+
+    expect(clock.pending).toBe(0)
+  })
+
+  test('nothing starts while it is not certain that it may', async () => {
+    let renew!: () => void
+    const mayStart = new Promise<void>((resolve) => (renew = resolve))
+    const { told, activities, instance, settle } = openActivities({ mayStart })
+    activities.start(
+      instance,
+      1,
+      step(() => 'one'),
+      1,
+    )
+    activities.start(
+      instance,
+      2,
+      step(() => 'two'),
+      1,
+    )
+    await settle()
+    expect(told).toEqual([])
+    instance.running.delete(2)
+    renew()
+    await settle()
+
+    expect(told).toEqual([['completed', 1, 'one']])
+  })
+})

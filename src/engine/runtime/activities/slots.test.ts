@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest'
+
+import { attemptHost, ManualPerformer, TestCall } from '../../../../test/tasks/attempts.ts'
+import { TimeoutError } from '../../../base/errors.ts'
+import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { type Performer, Slots } from './slots.ts'
+
+/** Slots on virtual time. */
+function openSlots(most: number) {
+  const clock = virtualClock()
+  const host = attemptHost(clock)
+  const performer = new ManualPerformer()
+  let freed = 0
+  const slots = new Slots({ clock, log: host.log, onFree: () => freed++ }, most)
+  return {
+    clock,
+    log: host.log,
+    performer,
+    slots,
+    freed: () => freed,
+    /** Runs so many calls; their commands are their numbers from 1. */
+    run: (count: number, by: Performer = performer) =>
+      Array.from({ length: count }, (_, i) => {
+        const call = new TestCall(host, {}, 1, i + 1)
+        slots.run(call, by)
+        return call
+      }),
+    settle: () => clock.advance(0),
+  }
+}
+
+describe('slots', () => {
+  test('calls run in the order they came, no more at once than there are slots', async () => {
+    const { slots, performer, run, settle } = openSlots(2)
+    const other = new ManualPerformer()
+    const [first, second, third] = run(3)
+    const [fourth] = run(1, other)
+    expect([performer.begun, slots.running, slots.free]).toEqual([[first, second], 2, 0])
+
+    performer.end(second!)
+    await settle()
+    expect([performer.begun, other.begun]).toEqual([[first, second, third], []])
+    performer.end(first!)
+    await settle()
+
+    expect(other.begun).toEqual([fourth])
+    expect(slots.running).toBe(2)
+  })
+
+  test('a free slot that nobody waits for is told', async () => {
+    const { performer, run, settle, freed } = openSlots(1)
+    const [first, second] = run(2)
+
+    performer.end(first!)
+    await settle()
+    expect(freed()).toBe(0)
+    performer.end(second!)
+    await settle()
+
+    expect(freed()).toBe(1)
+  })
+
+  test('any number of calls that are over at once let those behind them in', async () => {
+    const { slots, performer, run, settle, freed } = openSlots(1)
+    let performed = 0
+    const atOnce: Performer = {
+      perform() {
+        performed++
+        return undefined
+      },
+    }
+    const [first] = run(1)
+    run(20_000, atOnce)
+    const [last] = run(1)
+
+    performer.end(first!)
+    await settle()
+
+    expect(performed).toBe(20_000)
+    expect([performer.begun, slots.running, freed()]).toEqual([[first, last], 1, 0])
+  })
+
+  test('code that goes on after its time keeps its slot until it ends, or its grace does', async () => {
+    const { clock, performer, run, settle } = openSlots(1)
+    let end!: () => void
+    const calls = run(3)
+    for (const call of calls.slice(0, 2)) {
+      call.left = new Promise<void>((resolve) => (end = resolve))
+      call.timedOut(new TimeoutError('late', 1))
+      performer.end(call)
+      await settle()
+      expect(performer.begun.at(-1)).toBe(call)
+      if (call === calls[0]) end()
+      else await clock.advance(10_000)
+      await settle()
+    }
+
+    expect(performer.begun).toEqual(calls)
+  })
+
+  test('any number of calls that are not wanted any more are passed over', async () => {
+    const { slots, performer, run, settle, freed } = openSlots(1)
+    const calls = run(5_000)
+    const [first, last] = [calls[0]!, calls.at(-1)!]
+    for (const call of calls.slice(1, -1)) call.wanted = false
+
+    performer.end(first)
+    await settle()
+    expect(performer.begun.map((call) => call.key.command)).toEqual([1, 5_000])
+    performer.end(last)
+    await settle()
+
+    expect([slots.running, slots.idle, freed()]).toEqual([0, true, 1])
+  })
+
+  test('who waits behind thousands that were served is served in order', async () => {
+    const { performer, run, settle } = openSlots(1)
+    const calls = run(2_500)
+
+    for (const call of calls) {
+      performer.end(call)
+      await settle()
+    }
+    await settle()
+
+    expect(performer.begun.map((call) => call.key.command)).toEqual(calls.map((_, i) => i + 1))
+  })
+
+  test('those who have been waiting for long are told apart, the longest first', async () => {
+    const { clock, slots, run } = openSlots(1)
+    const [, early] = run(2)
+    await clock.advance(100)
+    const [middle] = run(1)
+    await clock.advance(100)
+    run(1)
+
+    expect(slots.waitingFor(200)).toEqual([early])
+    expect(slots.waitingFor(100)).toEqual([early, middle])
+    expect(slots.waitingFor(0)).toHaveLength(3)
+    expect(slots.waitingFor(201)).toEqual([])
+  })
+
+  test('when they close, those who wait leave and what runs goes on', async () => {
+    const { slots, performer, run, settle } = openSlots(1)
+    const [running, ...waiting] = run(3)
+
+    expect(slots.close()).toEqual(waiting)
+    expect([slots.running, slots.waitingFor(0)]).toEqual([1, []])
+    performer.end(running!)
+    await settle()
+
+    expect(performer.begun).toEqual([running])
+  })
+
+  test('when they close, code that does not stop keeps nobody waiting', () => {
+    const { clock, slots, run } = openSlots(2)
+    const [early, late] = run(2)
+    early!.abort('enough')
+
+    slots.close()
+    late!.abort('enough')
+
+    // A timer would keep the process alive.
+    expect(clock.pending).toBe(0)
+  })
+
+  test('they are idle while nobody waits and at most half of them are taken', () => {
+    const { slots, run } = openSlots(4)
+    run(2)
+    expect(slots.idle).toBe(true)
+
+    run(1)
+
+    expect(slots.idle).toBe(false)
+  })
+
+  test('code that does not stop when told keeps its slot for ten seconds, and no longer', async () => {
+    const { clock, log, slots, performer, run, settle } = openSlots(1)
+    const [stubborn, next] = run(2)
+    stubborn!.abort('enough')
+
+    await clock.advance(9_999)
+    expect([performer.begun, log.lines]).toEqual([[stubborn], []])
+    await clock.advance(1)
+    expect(performer.begun).toEqual([stubborn, next])
+    expect(log.lines).toEqual([
+      {
+        level: 'warn',
+        data: expect.objectContaining({ activity: 'work', instanceId: 'i' }) as object,
+        message: 'it was told to stop 10000 ms ago and still runs; its place is given to others',
+      },
+    ])
+
+    // It frees no second slot when it ends after all.
+    performer.end(stubborn!)
+    await settle()
+    expect(slots.running).toBe(1)
+    performer.end(next!)
+    await settle()
+    expect([slots.running, clock.pending]).toEqual([0, 0])
+  })
+
+  test('code that stops when told leaves no timer and no warning, however often it is told', async () => {
+    const { clock, log, slots, performer, run, settle } = openSlots(1)
+    const [call] = run(1)
+    call!.abort('enough')
+    await clock.advance(5_000)
+    call!.abort('enough, really')
+
+    performer.end(call!)
+    await settle()
+
+    expect([slots.running, clock.pending, log.lines]).toEqual([0, 0, []])
+  })
+
+  test('a call that is told to stop while it waits for a slot takes none', async () => {
+    const { clock, performer, run, settle, freed } = openSlots(1)
+    const [running, waiting] = run(2)
+    waiting!.abort('enough')
+    waiting!.wanted = false
+
+    performer.end(running!)
+    await settle()
+
+    expect([performer.begun, freed(), clock.pending]).toEqual([[running], 1, 0])
+  })
+})

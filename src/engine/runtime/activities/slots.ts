@@ -1,0 +1,148 @@
+import type { Clock, Timer } from '../../../base/time/clock.ts'
+import type { Logger } from '../../../base/log.ts'
+import type { ActivityCall } from './activity-call.ts'
+
+// Code that was told to stop keeps its slot for so long; then its slot is given to somebody else.
+const GRACE_MS = 10_000
+
+/** Who runs a call once it has a slot. */
+export interface Performer {
+  /** Never rejects; `undefined` when the call is over by then. */
+  perform(call: ActivityCall): Promise<void> | undefined
+}
+
+/** A call that waits for a slot. */
+interface Waiting {
+  readonly call: ActivityCall
+  readonly performer: Performer
+  /** Since when, by the process's clock. */
+  readonly since: number
+}
+
+/** What slots need. */
+export interface SlotHost {
+  readonly clock: Clock
+  readonly log: Logger
+  /** A slot is free, and nobody waits for it. */
+  onFree(): void
+}
+
+/** Runs a limited number of calls at once, the others in the order they came. */
+export class Slots {
+  readonly #host: SlotHost
+  readonly #most: number
+  #queue: Waiting[] = []
+  /** Those before it have left the queue. */
+  #head = 0
+  #running = 0
+  /** Of those who were told to stop. */
+  readonly #graces = new Set<Timer>()
+  #closed = false
+
+  constructor(host: SlotHost, most: number) {
+    this.#host = host
+    this.#most = most
+  }
+
+  /** Running now. */
+  get running(): number {
+    return this.#running
+  }
+
+  /** How many more could run at once. */
+  get free(): number {
+    return this.#most - this.#running
+  }
+
+  /** Whether nobody waits, and at most half of the slots are taken. */
+  get idle(): boolean {
+    return this.#head === this.#queue.length && this.#running <= this.#most / 2
+  }
+
+  /** Runs a call, at once or when a slot is free. */
+  run(call: ActivityCall, performer: Performer): void {
+    if (this.#running < this.#most) {
+      if (!this.#occupy(call, performer)) this.#startNext()
+    } else this.#queue.push({ call, performer, since: this.#host.clock.now() })
+  }
+
+  /** Those who have been waiting for so long, or longer, the longest first. */
+  waitingFor(ms: number): ActivityCall[] {
+    const before = this.#host.clock.now() - ms
+    const waiting = this.#queue.slice(this.#head)
+    const young = waiting.findIndex(({ since }) => since > before)
+    return (young < 0 ? waiting : waiting.slice(0, young)).map(({ call }) => call)
+  }
+
+  /** Everybody who waits leaves the queue, and nobody waits for a place of those who are to stop. */
+  close(): readonly ActivityCall[] {
+    this.#closed = true
+    for (const timer of this.#graces) timer.cancel()
+    const left = this.#queue.slice(this.#head).map(({ call }) => call)
+    this.#queue = []
+    this.#head = 0
+    return left
+  }
+
+  /** A call that runs was told to stop. */
+  aborted(call: ActivityCall): void {
+    // Told again: its grace runs from the first time.
+    if (call.onOver !== undefined || this.#closed) return
+    const { clock, log } = this.#host
+    const timer = clock.after(GRACE_MS, () => {
+      if (call.slots !== this) return
+      log.warn(
+        call.keys,
+        `it was told to stop ${GRACE_MS} ms ago and still runs; its place is given to others`,
+      )
+      this.#makeRoom(call)
+    })
+    this.#graces.add(timer)
+    call.onOver = () => {
+      timer.cancel()
+      this.#graces.delete(timer)
+    }
+  }
+
+  /** Gives a call a slot; false when it has left it again by then. */
+  #occupy(call: ActivityCall, performer: Performer): boolean {
+    this.#running++
+    call.slots = this
+    const performing = performer.perform(call)
+    if (performing === undefined) return !this.#leave(call)
+    void performing.then(() => this.#performed(call))
+    return true
+  }
+
+  #performed(call: ActivityCall): void {
+    // What was told to stop and goes on is still there: see `aborted`.
+    if (call.left !== undefined) void call.left.catch(() => {}).then(() => this.#makeRoom(call))
+    else this.#makeRoom(call)
+  }
+
+  #makeRoom(call: ActivityCall): void {
+    if (this.#leave(call)) this.#startNext()
+  }
+
+  /** Takes its slot from a call; false when it has none. */
+  #leave(call: ActivityCall): boolean {
+    if (call.slots !== this) return false
+    call.slots = undefined
+    call.onOver?.()
+    this.#running--
+    return true
+  }
+
+  #startNext(): void {
+    // A loop, not a recursion: thousands may have become unwanted at once.
+    while (this.#head < this.#queue.length) {
+      const { call, performer } = this.#queue[this.#head++]!
+      if (this.#head > 1_000 && this.#head > this.#queue.length / 2) {
+        this.#queue = this.#queue.slice(this.#head)
+        this.#head = 0
+      }
+      if (call.wanted && this.#occupy(call, performer)) return
+    }
+    this.#host.onFree()
+  }
+}

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest'
+
+import { FakeTaskStore } from '../../../../test/tasks/fake-task-store.ts'
+import { openWorkers } from '../../../../test/support/workers.ts'
+import { StoreError } from '../../../store/store-error.ts'
+import type { TaskResult, TaskVerdict } from '../../../store/tasks.ts'
+import { TaskResults } from './task-results.ts'
+
+/** Results on virtual time, on their way to a store that remembers them. */
+function openResults() {
+  const workers = openWorkers()
+  const { clock, log } = workers
+  const store = new FakeTaskStore()
+  const told: [command: number, TaskVerdict['verdict']][] = []
+  const unstorable: unknown[] = []
+  const results = new TaskResults({
+    store,
+    clock,
+    log,
+    finished: ({ command }, { verdict }) => told.push([command, verdict]),
+    unstorable: (runtime, { command }, { message }) => unstorable.push([runtime, command, message]),
+  })
+  workers.keep(results.work())
+  return {
+    clock,
+    store,
+    results,
+    told,
+    unstorable,
+    add: (command: number, runtime = 1, payload = '1') =>
+      results.add(runtime, resultOf(command, payload)),
+    /** Numbers and commands of each call. */
+    sent: () =>
+      store.finished.map(({ runtime, results: batch }) => ({
+        runtime,
+        commands: batch.map(({ command }) => command),
+      })),
+    [Symbol.asyncDispose]: () => workers[Symbol.asyncDispose](),
+  }
+}
+
+function resultOf(command: number, payload: string): TaskResult {
+  const end = { kind: 'completed', payload } as const
+  return { iid: 1, execution: 1, command, token: 1, attempt: 1, end }
+}
+
+describe('results of tasks', () => {
+  test('all that are there go in one call, and each is told what became of it', async () => {
+    await using opened = openResults()
+    const { clock, store, results, told, add, sent } = opened
+    store.verdictOn = ({ command }) => ({ verdict: command === 2 ? 'gone' : 'done', owner: null })
+
+    for (const command of [1, 2, 3]) add(command)
+    expect(results.underway).toBe(3)
+    await clock.advance(0)
+
+    expect(sent()).toEqual([{ runtime: 1, commands: [1, 2, 3] }])
+    expect(told).toEqual([
+      [1, 'done'],
+      [2, 'gone'],
+      [3, 'done'],
+    ])
+    expect(results.underway).toBe(0)
+  })
+
+  test('what comes while a call is under way goes in the next one', async () => {
+    await using opened = openResults()
+    const { clock, store, results, add, sent } = opened
+    let arrive!: () => void
+    store.before = () => new Promise((resolve) => (arrive = resolve))
+    add(1)
+    await clock.advance(0)
+
+    add(2)
+    add(3)
+    expect(results.underway).toBe(3)
+    store.before = () => {}
+    arrive()
+    await clock.advance(0)
+
+    expect(sent().map(({ commands }) => commands)).toEqual([[1], [2, 3]])
+    expect(results.underway).toBe(0)
+  })
+
+  test('each goes under the number of the runtime that held its task', async () => {
+    await using opened = openResults()
+    const { clock, add, sent } = opened
+
+    add(1, 4)
+    add(2, 4)
+    add(3, 5)
+    add(4, 4)
+    await clock.advance(0)
+
+    expect(sent()).toEqual([
+      { runtime: 4, commands: [1, 2] },
+      { runtime: 5, commands: [3] },
+      { runtime: 4, commands: [4] },
+    ])
+  })
+
+  test('what the store did not take is sent again, in the same order', async () => {
+    await using opened = openResults()
+    const { clock, store, results, told, add, sent } = opened
+    let failures = 0
+    store.before = () => {
+      if (++failures <= 3) throw new StoreError('connection_lost', 'finishTasks', 'gone')
+    }
+    add(1)
+    add(2)
+    await clock.advance(0)
+    add(3)
+    expect(results.underway).toBe(3)
+
+    await clock.advance(60_000)
+
+    expect(sent().map(({ commands }) => commands)).toEqual([
+      [1, 2],
+      [1, 2, 3],
+      [1, 2, 3],
+      [1, 2, 3],
+    ])
+    expect(told.map(([command]) => command)).toEqual([1, 2, 3])
+  })
+
+  test('a call holds no more than five hundred', async () => {
+    await using opened = openResults()
+    const { clock, add, sent } = opened
+
+    for (let command = 1; command <= 1_100; command++) add(command)
+    await clock.advance(0)
+
+    expect(sent().map(({ commands }) => commands.length)).toEqual([500, 500, 100])
+  })
+
+  test('large ones go in calls of their own', async () => {
+    await using opened = openResults()
+    const { clock, add, sent } = opened
+    const large = 'x'.repeat(1 << 20)
+
+    add(1)
+    add(2, 1, large)
+    add(3, 1, large)
+    add(4)
+    await clock.advance(0)
+
+    expect(sent().map(({ commands }) => commands)).toEqual([[1, 2], [3], [4]])
+  })
+
+  test.each([1, 2, 3, 4, 5])(
+    'one that the store can never take does not keep the others back (%i)',
+    async (bad) => {
+      await using opened = openResults()
+      const { clock, store, results, told, unstorable, add } = opened
+      store.before = () => {
+        const { results: batch } = store.finished.at(-1)!
+        if (!batch.some(({ command }) => command === bad)) return
+        throw new StoreError('rejected', 'finishTasks', 'too large')
+      }
+
+      for (const command of [1, 2, 3, 4, 5]) add(command, 4)
+      await clock.advance(0)
+
+      const others = [1, 2, 3, 4, 5].filter((command) => command !== bad)
+      expect(told.map(([command]) => command)).toEqual(others)
+      expect(unstorable).toEqual([[4, bad, 'finishTasks: too large']])
+      expect(results.underway).toBe(0)
+    },
+  )
+
+  test('what is cut off while a bad one is looked for is sent again, and nothing twice', async () => {
+    await using opened = openResults()
+    const { clock, store, told, unstorable, add } = opened
+    let cuts = 0
+    store.before = () => {
+      const { results: batch } = store.finished.at(-1)!
+      if (batch.some(({ command }) => command === 1)) {
+        throw new StoreError('rejected', 'finishTasks', 'too large')
+      }
+      if (cuts++ === 0) throw new StoreError('connection_lost', 'finishTasks', 'gone')
+    }
+
+    for (const command of [1, 2, 3, 4]) add(command)
+    await clock.advance(60_000)
+
+    expect(told.map(([command]) => command)).toEqual([2, 3, 4])
+    expect(unstorable).toHaveLength(1)
+  })
+})

@@ -1,0 +1,109 @@
+import type { Clock } from '../../../base/time/clock.ts'
+import type { Logger } from '../../../base/log.ts'
+import { notify } from '../../../base/sync/notify.ts'
+import { StoreError } from '../../../store/store-error.ts'
+import type { TaskKey, TaskResult, TaskStore, TaskVerdict } from '../../../store/tasks.ts'
+import { type Directive, idle, proceed } from '../../../workers/directive.ts'
+import { worker, type Worker } from '../../../workers/worker.ts'
+
+const MOST_AT_ONCE = 500
+const MOST_BYTES = 1 << 20
+
+/** What results need of their runtime. */
+export interface ResultHost {
+  readonly store: TaskStore
+  readonly clock: Clock
+  readonly log: Logger
+  /** What became of a result. */
+  finished(result: TaskResult, verdict: TaskVerdict): void
+  /** A result that the store can never take. */
+  unstorable(runtime: number, result: TaskResult, error: StoreError): void
+}
+
+/** A result, and the number of the runtime that held its task. */
+interface Waiting {
+  readonly runtime: number
+  readonly result: TaskResult
+}
+
+/** The results of tasks on their way to the store: all that are there in one call. */
+export class TaskResults {
+  readonly #host: ResultHost
+  readonly #wake = notify()
+  /** Each stays here until the store has heard it. */
+  readonly #waiting: Waiting[] = []
+
+  constructor(host: ResultHost) {
+    this.#host = host
+  }
+
+  /** How many have not arrived yet. */
+  get underway(): number {
+    return this.#waiting.length
+  }
+
+  /** Tasks that the store still takes for held here, since it has not heard of their end. */
+  keys(): readonly TaskKey[] {
+    return this.#waiting.map(({ result }) => result)
+  }
+
+  /** Sends a result of an attempt that this runtime made. */
+  add(runtime: number, result: TaskResult): void {
+    this.#waiting.push({ runtime, result })
+    this.#wake.notifyOne()
+  }
+
+  work(): Worker {
+    const { clock, log } = this.#host
+    const pacing = { min: 0, active: 0, step: 0 }
+    const backoff = { initial: 50, max: 5_000 }
+    return worker('results', { wakeOn: [this.#wake], clock, log, pacing, backoff }, () =>
+      this.#pass(),
+    )
+  }
+
+  async #pass(): Promise<Directive> {
+    const batch = this.#next()
+    if (batch.length === 0) return idle()
+    await this.#send(batch)
+    return proceed()
+  }
+
+  /** The first ones that can go together. */
+  #next(): readonly Waiting[] {
+    // One that was declared dead since may still have results to tell, under its old number.
+    const runtime = this.#waiting[0]?.runtime
+    let bytes = 0
+    const end = this.#waiting.findIndex((one, i) => {
+      const isFull = i === MOST_AT_ONCE || bytes >= MOST_BYTES
+      bytes += sizeOf(one.result)
+      return isFull || one.runtime !== runtime
+    })
+    return this.#waiting.slice(0, end < 0 ? undefined : end)
+  }
+
+  /** Sends those that are first in line. One that cannot be stored must not keep the others back. */
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    const [{ runtime, result }] = batch as readonly [Waiting, ...Waiting[]]
+    const results = batch.map((one) => one.result)
+    let verdicts: readonly TaskVerdict[]
+    try {
+      verdicts = await this.#host.store.finishTasks(runtime, results)
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.retryable) throw error
+      if (batch.length > 1) {
+        const middle = batch.length >> 1
+        await this.#send(batch.slice(0, middle))
+        return this.#send(batch.slice(middle))
+      }
+      this.#waiting.shift()
+      return this.#host.unstorable(runtime, result, error)
+    }
+    this.#waiting.splice(0, batch.length)
+    for (const [i, one] of results.entries()) this.#host.finished(one, verdicts[i]!)
+  }
+}
+
+function sizeOf({ end }: TaskResult): number {
+  return 100 + ('payload' in end ? end.payload.length : 0)
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+
+import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
+import { openRunner } from '../../../../test/tasks/open-runner.ts'
+import { StoreError } from '../../../store/store-error.ts'
+
+describe('the runner of tasks', () => {
+  describe('whether there is anything', () => {
+    test('is found out by a look that begins after the question', async () => {
+      await using opened = openRunner()
+      const { clock, runner, store, manual, settle } = opened
+      let arrive!: () => void
+      store.before = () => new Promise((resolve) => (arrive = resolve))
+      runner.wake()
+      await settle()
+
+      const finding = runner.findsNothing()
+      store.before = () => void store.waiting.push(heldTask(1))
+      arrive()
+
+      expect(await clock.until(finding)).toBe(false)
+      expect(manual.begun).toHaveLength(1)
+    })
+
+    test('is nothing when a claim brings nothing, or nothing could be run', async () => {
+      await using opened = openRunner()
+      await using none = openRunner({ activities: [] })
+
+      expect(await opened.clock.until(opened.runner.findsNothing())).toBe(true)
+      expect(await none.runner.findsNothing()).toBe(true)
+    })
+
+    test('is not known when the store does not answer', async () => {
+      await using opened = openRunner()
+      const { clock, runner, store } = opened
+      store.before = () => {
+        throw new StoreError('busy', 'claimTasks', 'locked')
+      }
+
+      expect(await clock.until(runner.findsNothing())).toBe(false)
+    })
+
+    test('is not waited for when it closes', async () => {
+      await using opened = openRunner()
+      const { clock, runner, store, settle } = opened
+      let arrive!: () => void
+      store.before = () => new Promise((resolve) => (arrive = resolve))
+      const finding = runner.findsNothing()
+      await settle()
+
+      const closing = runner.close(0)
+
+      expect(await clock.until(finding)).toBe(true)
+      arrive()
+      await clock.until(closing)
+    })
+  })
+})

@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+
+import { attemptHost, TestCall } from '../../../../test/tasks/attempts.ts'
+import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
+import { openRunner } from '../../../../test/tasks/open-runner.ts'
+
+describe('the runner of tasks', () => {
+  describe('an attempt that is not wanted any more', () => {
+    test('is told to stop, and what it brings is dropped', async () => {
+      await using opened = openRunner()
+      const { runner, store, manual, give, settle } = opened
+      await give([1], [2])
+
+      runner.abort([{ iid: 1, execution: 1, command: 1 }])
+      const [first, second] = manual.begun
+      expect(first!.signal.reason).toMatchObject({
+        name: 'CancelledError',
+        reason: 'its result is not wanted any more',
+      })
+      expect(second!.signal.aborted).toBe(false)
+      manual.end(0)
+      manual.end(1)
+      await settle()
+
+      expect(store.ends).toEqual([[2, 'completed', 5]])
+      expect(runner.busy).toBe(false)
+    })
+
+    test('is only that attempt, when one is named', async () => {
+      await using opened = openRunner()
+      const { runner, store, manual, give, settle } = opened
+      await give([1, { attempt: 2 }])
+
+      runner.abort([{ iid: 1, execution: 1, command: 1, attempt: 1 }])
+      expect(runner.held()).toEqual([{ iid: 1, execution: 1, command: 1, attempt: 2 }])
+      manual.end(0)
+      await settle()
+
+      expect(store.ends).toEqual([[1, 'completed', 5]])
+    })
+
+    test('is not in the way of others any more', async () => {
+      await using opened = openRunner()
+      const { runner, store, manual, give, settle } = opened
+      await give([1, { session: 'one' }])
+      const asked = store.requests.length
+
+      runner.abort([{ iid: 1, execution: 1, command: 1 }])
+      await settle()
+
+      expect(store.requests).toHaveLength(asked + 1)
+      manual.end(0)
+      await settle()
+    })
+
+    test('is told apart from the same command of another execution or instance', async () => {
+      await using opened = openRunner()
+      const { runner, manual, give } = opened
+      await give([1, { iid: 11 }], [1, { iid: 1, execution: 11 }])
+
+      runner.abort([{ iid: 1, execution: 1, command: 1 }])
+
+      expect(manual.begun.map(({ signal }) => signal.aborted)).toEqual([false, false])
+    })
+  })
+
+  describe('a runtime that is declared dead', () => {
+    test('finds out by a claim, and goes on under its new number', async () => {
+      await using opened = openRunner()
+      const { store, deaths, manual, give } = opened
+      store.state = 'dead'
+
+      await give([1])
+
+      expect(deaths).toEqual([5])
+      expect(store.requests.map(({ runtime }) => runtime)).toEqual([5, 6])
+      expect(manual.begun).toHaveLength(1)
+    })
+
+    test('stops what it runs, and tells under its old number what completed all the same', async () => {
+      await using opened = openRunner()
+      const { runner, store, manual, give, settle, die } = opened
+      await give([1], [2])
+
+      die()
+      expect(manual.begun.every(({ signal }) => signal.aborted)).toBe(true)
+      expect([runner.held(), runner.busy]).toEqual([[], false])
+      manual.end(0)
+      manual.fail(1, new Error('stopped'))
+      await settle()
+
+      expect(store.ends).toEqual([[1, 'completed', 5]])
+    })
+
+    test('may hold the same task again, and both attempts tell what they brought', async () => {
+      await using opened = openRunner()
+      const { runner, store, manual, give, settle, die } = opened
+      await give([1])
+      die()
+      await give([1, { attempt: 2 }])
+      expect(runner.held()).toEqual([{ iid: 1, execution: 1, command: 1, attempt: 2 }])
+
+      manual.end(0)
+      await settle()
+      manual.end(1)
+      await settle()
+
+      expect(store.ends).toEqual([
+        [1, 'completed', 5],
+        [1, 'completed', 6],
+      ])
+    })
+
+    test('does not begin what it had not begun', async () => {
+      await using opened = openRunner()
+      const { store, manual, give, settle, die, holdStarts } = opened
+      const release = holdStarts()
+      await give([1])
+
+      die()
+      release()
+      await settle()
+
+      expect([manual.begun, store.ends]).toEqual([[], []])
+    })
+  })
+
+  describe('close', () => {
+    test('waits for what runs and for its results, and claims nothing more', async () => {
+      await using opened = openRunner()
+      const { clock, runner, store, manual, give, settle } = opened
+      await give([1])
+      const asked = store.requests.length
+      let closed = false
+      const closing = runner.close(10_000).then(() => (closed = true))
+      await give([2])
+      expect([closed, store.requests.length]).toEqual([false, asked])
+
+      manual.end(0)
+      await settle()
+      await closing
+
+      expect(store.ends).toEqual([[1, 'completed', 5]])
+      expect(clock.now()).toBe(0)
+    })
+
+    test('tells to stop what is not done in time, and drops what that brings', async () => {
+      await using opened = openRunner()
+      const { clock, runner, store, manual, give, settle } = opened
+      await give([1])
+
+      const closing = runner.close(3_000)
+      await clock.advance(2_999)
+      expect(manual.begun[0]!.signal.aborted).toBe(false)
+      await clock.advance(1)
+      await closing
+      expect(manual.begun[0]!.signal.reason).toMatchObject({ reason: 'the runtime is closing' })
+      manual.fail(0, new Error('stopped'))
+      await settle()
+
+      expect(store.ends).toEqual([])
+    })
+
+    test('gives back what it was handed meanwhile', async () => {
+      await using opened = openRunner()
+      const { clock, runner, store, manual, settle } = opened
+      let arrive!: () => void
+      store.before = () => new Promise((resolve) => (arrive = resolve))
+      store.waiting.push(heldTask(1))
+      runner.wake()
+      await settle()
+
+      const closing = runner.close(1_000)
+      store.before = () => {}
+      arrive()
+      await clock.until(closing)
+      await settle()
+
+      expect(manual.begun).toEqual([])
+      expect(store.finished).toMatchObject([
+        { results: [{ end: { kind: 'release', delayMs: 0 } }] },
+      ])
+    })
+
+    test('gives back at once what still waits for a slot', async () => {
+      await using opened = openRunner({ most: 1 })
+      const { clock, runner, slots, store, manual, settle } = opened
+      store.before = () => {
+        store.before = () => {}
+        // A local activity takes the slot while the claim is under way.
+        slots.run(new TestCall(attemptHost(clock)), { perform: () => new Promise(() => {}) })
+      }
+      store.waiting.push(heldTask(1))
+      runner.wake()
+      await settle()
+      expect(runner.held()).toHaveLength(1)
+
+      slots.close()
+      await clock.until(runner.close(10_000))
+
+      expect([clock.now(), manual.begun]).toEqual([0, []])
+      expect(store.ends).toEqual([[1, 'release', 5]])
+    })
+  })
+})

@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest'
+import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import type { Hint, HintReceiver, News, Teller } from '../../../store/hints.ts'
+import { memoryLog } from '../../../../test/support/workers.ts'
+import { Alarms } from '../../core/alarms.ts'
+import { HintListener } from './hint-listener.ts'
+import { StoreClock } from '../../core/store-clock.ts'
+
+/** A runtime that notes what it is asked to do, and hints that note what is told. */
+function scene() {
+  const clock = virtualClock()
+  const log = memoryLog()
+  const asked: string[] = []
+  const told: [News, Teller][] = []
+  const state = { free: 10, owned: new Set([1]), fails: false, hasWork: false }
+  let listener!: HintReceiver
+  const note =
+    (what: string) =>
+    (given: unknown): void =>
+      void asked.push(`${what} ${JSON.stringify(given)}`)
+  const check = (what: string) => async (given: unknown) =>
+    asked.push(`${what} ${JSON.stringify(given)}`)
+  const hearing = new HintListener(
+    {
+      clock,
+      log,
+      runtimeNumber: () => 7,
+      workflowNumbers: () => [3],
+      taskInterest: () => ({ activities: ['ship'], served: { untagged: true, tags: [] } }),
+      heldTasks: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
+      freeInstances: () => state.free,
+      owns: (iid) => state.owned.has(iid),
+      look: note('look'),
+      claimWithRoom: note('claimWithRoom'),
+      claimAt: note('claimAt'),
+      tasksAt: note('tasksAt'),
+      abortUnwanted: check('abortUnwanted'),
+      dropChanged: check('dropChanged'),
+      async ask() {
+        asked.push('ask')
+        await new Promise<void>((done) => clock.after(10, done))
+        if (state.fails) throw new Error('no connection')
+        return !state.hasWork
+      },
+      tick: () => void asked.push('tick'),
+    },
+    {
+      tell: (news, teller) => void told.push([news, teller]),
+      listen(given) {
+        listener = given
+        return {
+          hears: true,
+          health: () => ({ state: 'listening', interruptions: 0 }),
+          refresh() {},
+          async close() {},
+        }
+      },
+    },
+  )
+  hearing.open()
+  const hear = (hint: Hint): void => listener.hear(hint)
+  return { clock, log, asked, told, state, hearing, hear, listener }
+}
+
+describe('what is heard', () => {
+  test.each<[Hint, string[]]>([
+    [{ kind: 'work', iids: [1, 2], at: 0 }, ['look [1,2]']],
+    [{ kind: 'work', iids: [2], at: 5_000 }, ['claimAt 5000']],
+    [{ kind: 'work', iids: [], at: 5_000 }, ['claimWithRoom 5000']],
+    [{ kind: 'work', iids: [], at: 0 }, ['ask']],
+    [{ kind: 'tasks', activities: ['mail', 'ship'], at: 0 }, ['tasksAt 0']],
+    [{ kind: 'tasks', activities: ['mail'], at: 0 }, []],
+    [{ kind: 'tasks', activities: [], at: 9 }, ['tasksAt 9']],
+    [{ kind: 'recalled', iids: [1] }, ['dropChanged [1]']],
+    [{ kind: 'recalled', iids: [2] }, []],
+    [
+      { kind: 'dropped', tasks: [{ iid: 1, execution: 1, command: 2 }] },
+      ['abortUnwanted [{"iid":1,"execution":1,"command":2}]'],
+    ],
+    [{ kind: 'dropped', tasks: [{ iid: 1, execution: 1, command: 3 }] }, []],
+    [{ kind: 'joined' }, []],
+  ])('%j', (hint, expected) => {
+    const { asked, hear } = scene()
+
+    hear(hint)
+
+    expect(asked).toEqual(expected)
+  })
+
+  test('however often everything has to be looked at, it is asked for one at a time', async () => {
+    const { clock, asked, hear } = scene()
+
+    for (let i = 0; i < 100; i++) hear({ kind: 'work', iids: [], at: 0 })
+    await clock.advance('1s')
+
+    expect(asked).toEqual(['ask', 'ask'])
+  })
+
+  test('a store that cannot be asked is asked by the tick, which goes on trying', async () => {
+    const { clock, log, state, asked, hear } = scene()
+    state.fails = true
+    hear({ kind: 'work', iids: [], at: 0 })
+    await clock.advance('1s')
+
+    hear({ kind: 'work', iids: [], at: 0 })
+
+    expect(asked).toEqual(['ask', 'tick', 'ask'])
+    expect(log.at('debug')).toEqual(['the store could not be asked'])
+  })
+
+  test('a look says whether there was anything', async () => {
+    const { clock, state, listener } = scene()
+
+    expect(await clock.until(listener.look())).toBe(false)
+    state.hasWork = true
+    expect(await clock.until(listener.look())).toBe(true)
+  })
+})
+
+test('a moment that has passed on the way has come', async () => {
+  const clock = virtualClock()
+  const time = new StoreClock(clock)
+  time.saw(10_000)
+  const rung: number[] = []
+
+  new Alarms(clock, time).set({ ring: () => void rung.push(time.now()) }, 9_000)
+  await clock.advance(0)
+
+  expect(rung).toEqual([10_000])
+})
+
+describe('without room', () => {
+  test('work of others is asked of everybody, now and then', async () => {
+    const { clock, told, state, hear } = scene()
+    state.free = 0
+
+    for (let i = 0; i < 100; i++) {
+      hear({ kind: 'work', iids: [2], at: 0 })
+      await clock.advance(10)
+    }
+
+    expect(told).toEqual([
+      [{ kind: 'overflow' }, { runtime: 7, hasRoom: false }],
+      [{ kind: 'overflow' }, { runtime: 7, hasRoom: false }],
+    ])
+  })
+
+  test('what is owned here, and what everybody was asked, is passed on to nobody', () => {
+    const { told, state, hear } = scene()
+    state.free = 0
+
+    hear({ kind: 'work', iids: [1], at: 0 })
+    hear({ kind: 'work', iids: [], at: 0 })
+    hear({ kind: 'work', iids: [], at: 5 })
+
+    expect(told).toEqual([])
+  })
+})
+
+describe('what is told', () => {
+  const TELLER = { runtime: 7, hasRoom: true }
+
+  test('mail of instances that are not here', () => {
+    const { told, hearing } = scene()
+
+    hearing.tellMail([1, 2])
+    hearing.tellMail([1])
+
+    expect(told).toEqual([[{ kind: 'mail', iids: [2] }, TELLER]])
+  })
+
+  test('tasks, and whether a tag or a session decides who can run them', () => {
+    const { told, hearing } = scene()
+    const task = {
+      command: 1,
+      activity: 'ship',
+      token: 1,
+      input: '',
+      tag: '',
+      session: '',
+      options: '',
+      attempts: 0,
+      startBy: null,
+      limit: null,
+    }
+
+    hearing.tellTasks([task, { ...task, tag: 'gpu' }, { ...task, session: 's' }])
+
+    expect(told).toEqual([
+      [
+        {
+          kind: 'tasks',
+          activities: [
+            { activity: 'ship', count: 1, pinned: false },
+            { activity: 'ship', count: 1, pinned: true },
+            { activity: 'ship', count: 1, pinned: true },
+          ],
+        },
+        TELLER,
+      ],
+    ])
+  })
+
+  test('changes, to those who wait elsewhere, and here by a call', () => {
+    const { told, hearing, hear } = scene()
+    const here: number[] = []
+    hearing.news.wait(1, () => void here.push(1))
+    hear({ kind: 'waiting', iids: [1], to: 'them' })
+
+    hearing.changed(1)
+    hearing.changed(2)
+
+    expect(told).toEqual([[{ kind: 'changed', to: 'them', iids: [1] }, TELLER]])
+    expect(here).toEqual([1])
+  })
+})

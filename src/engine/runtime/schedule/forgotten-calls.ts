@@ -1,0 +1,83 @@
+import type { Logger } from '../../../base/log.ts'
+import type { WorkflowStore } from '../../../store/workflow-store.ts'
+import { instanceKeys } from '../../core/log-keys.ts'
+import type { Execution } from '../../replay/execution.ts'
+import { describeForgotten, type Forgotten, MAX_NAMED } from '../../replay/forgotten.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
+import { readTurn } from '../../instance/read-instance.ts'
+import { type Begin, retrace } from '../../instance/turn.ts'
+
+// From then on reports about a workflow name its calls without their lines: those are known by then.
+const MAX_LOCATED = 100
+
+/** What a report works with. */
+export interface ForgottenHost {
+  readonly log: Logger
+  readonly store: Pick<WorkflowStore, 'history'>
+  readonly call: Begin
+  /** A new execution of the same code. */
+  execution(instance: LiveInstance): Execution
+}
+
+/**
+ * Warns of calls that nobody waited for before the workflow ended.
+ *
+ * To note for every call where it was made would cost more than the call. So the execution is read and
+ * repeated once it is over.
+ */
+export class ForgottenCalls {
+  readonly #host: ForgottenHost
+  /** How many executions of a workflow were repeated for it. */
+  readonly #located = new Map<string, number>()
+
+  constructor(host: ForgottenHost) {
+    this.#host = host
+  }
+
+  /** Call it when the end of the execution is recorded. */
+  report(instance: LiveInstance): void {
+    const { forgotten, failsForgotten } = instance.run
+    // Those that failed the workflow were logged with that.
+    if (forgotten.some(({ began }) => began || !failsForgotten))
+      void this.#warn(instance, forgotten)
+  }
+
+  async #warn(instance: LiveInstance, forgotten: readonly Forgotten[]): Promise<void> {
+    const { name, version } = instance.definition
+    const located = this.#located.get(`${name} ${version}`) ?? 0
+    this.#located.set(`${name} ${version}`, located + 1)
+    const found = (located < MAX_LOCATED ? await this.#locate(instance) : undefined) ?? forgotten
+    if (!instance.run.failsForgotten) {
+      const lost = found.filter(({ began }) => !began)
+      this.#log(instance, lost, 'they were cancelled and may never have run')
+    }
+    const begun = found.filter(({ began }) => began)
+    this.#log(instance, begun, 'they were started and then cancelled')
+  }
+
+  #log(instance: LiveInstance, forgotten: readonly Forgotten[], so: string): void {
+    const total = forgotten.length
+    if (total === 0) return
+    const calls = forgotten.slice(0, MAX_NAMED).map((call) => describeForgotten(call))
+    this.#host.log.warn(
+      { ...instanceKeys(instance), calls, ...(total > calls.length && { total }) },
+      `workflow ended without awaiting calls, so ${so}; await them, or call cancel() on them`,
+    )
+  }
+
+  /** The same calls with their lines. Without those a warning is still better than none. */
+  async #locate(instance: LiveInstance): Promise<readonly Forgotten[] | undefined> {
+    const { store, call, log } = this.#host
+    const run = this.#host.execution(instance)
+    try {
+      const past = (await store.history(instance.iid, instance.execution)).map(readTurn)
+      await retrace({ ...instance, run, past, lines: [], arrivals: [] }, call)
+      return run.forgotten.length > 0 ? run.forgotten : undefined
+    } catch (err) {
+      log.debug({ ...instanceKeys(instance), err }, 'lines of calls without await not found')
+      return undefined
+    } finally {
+      run.drop()
+    }
+  }
+}

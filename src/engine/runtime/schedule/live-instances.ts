@@ -1,0 +1,110 @@
+import type { Claim, Standing } from '../../../store/claims.ts'
+import type { Iid } from '../../../store/instances.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
+
+// Released copies that are kept in memory, in case they are claimed again here.
+const KEPT_COPIES = 1_000
+const KEPT_BYTES = 64 << 20
+// Owned copies whose code was handed more than this: no further ones are taken on.
+const MOST_OWNED_BYTES = 256 << 20
+
+/**
+ * The copies in memory: those that are owned, and some that were released and may be used again.
+ *
+ * Released ones are bounded by count and bytes; the one that rested longest goes first.
+ */
+export class LiveInstances {
+  readonly #owned = new Map<Iid, LiveInstance>()
+  readonly #released = new Map<Iid, { readonly instance: LiveInstance; readonly bytes: number }>()
+  #bytes = 0
+  #ownedBytes = 0
+
+  /** Whether the owned copies take up as much memory as they may. */
+  get heavy(): boolean {
+    return this.#ownedBytes >= MOST_OWNED_BYTES
+  }
+
+  get owned(): number {
+    return this.#owned.size
+  }
+
+  /** An owned copy. */
+  get(iid: Iid): LiveInstance | undefined {
+    return this.#owned.get(iid)
+  }
+
+  [Symbol.iterator](): IterableIterator<LiveInstance> {
+    return this.#owned.values()
+  }
+
+  add(instance: LiveInstance): void {
+    this.#owned.set(instance.iid, instance)
+    this.#ownedBytes += weigh(instance)
+  }
+
+  /** The code of an owned copy was handed more. */
+  grow(instance: LiveInstance, bytes: number): void {
+    instance.handedBytes += bytes
+    this.#ownedBytes += bytes
+  }
+
+  /** It ended, was refused, or was taken away: also one that was released can be, and is not kept. */
+  remove(instance: LiveInstance): void {
+    const { iid } = instance
+    // Another copy may stand in its place by now.
+    if (this.#owned.get(iid) === instance) {
+      this.#owned.delete(iid)
+      this.#ownedBytes -= weigh(instance)
+    }
+    const kept = this.#released.get(iid)
+    if (kept?.instance === instance) {
+      this.#released.delete(iid)
+      this.#bytes -= kept.bytes
+    }
+  }
+
+  /** It was released: kept for a while, in case nobody else takes a turn. */
+  release(instance: LiveInstance): void {
+    this.remove(instance)
+    const bytes = weigh(instance)
+    this.#released.set(instance.iid, { instance, bytes })
+    this.#bytes += bytes
+    for (const [iid, oldest] of this.#released) {
+      if (this.#released.size <= KEPT_COPIES && this.#bytes <= KEPT_BYTES) break
+      this.#released.delete(iid)
+      this.#bytes -= oldest.bytes
+      oldest.instance.run.drop()
+    }
+  }
+
+  /** The released copy that a claim can go on with: the store has no turn that it has not seen. */
+  adopt(claim: Claim): LiveInstance | undefined {
+    const kept = this.#released.get(claim.iid)
+    if (kept === undefined) return undefined
+    this.#released.delete(claim.iid)
+    this.#bytes -= kept.bytes
+    const { instance } = kept
+    if (instance.execution === claim.execution && instance.turn === claim.turn) return instance
+    instance.run.drop()
+    return undefined
+  }
+
+  /** Forgets all released copies. */
+  forgetReleased(): void {
+    for (const { instance } of this.#released.values()) instance.run.drop()
+    this.#released.clear()
+    this.#bytes = 0
+  }
+
+  /** What this runtime believes to be recorded of the copies it owns. */
+  standings(): readonly Standing[] {
+    return [...this.#owned.values()]
+      .filter((instance) => instance.turn > 0)
+      .map(({ iid, epoch, execution, turn }) => ({ iid, epoch, execution, turn }))
+  }
+}
+
+// Closures cannot be weighed: what the code was handed is counted, and something for the rest.
+function weigh(instance: LiveInstance): number {
+  return 4_096 + instance.handedBytes
+}

@@ -1,0 +1,370 @@
+// What workflow code asks of other instances: start them, send to them, read their state.
+//
+//   O1. It is carried out after the turn that asked for it is recorded, and again by whoever takes
+//       the instance over: the store recognises what comes twice (a start by its parent link, a
+//       message by its key).
+//   O2. A store that does not answer is asked again, until the instance is gone from here.
+
+import { backoffMs, resolveBackoff } from '../../../base/time/backoff.ts'
+import { type Clock, sleep } from '../../../base/time/clock.ts'
+import type { Logger } from '../../../base/log.ts'
+import { toError } from '../../core/to-error.ts'
+import type { Next } from '../../../store/commits.ts'
+import type { CommandEvent } from '../../../store/history.ts'
+import type { InboxRow, PostVerdict } from '../../../store/inbox.ts'
+import {
+  type Iid,
+  type InstanceRow,
+  NO_VERSION,
+  type ParentLink,
+} from '../../../store/instances.ts'
+import { StoreError } from '../../../store/store-error.ts'
+import type { WorkflowStore } from '../../../store/workflow-store.ts'
+import { channelFull } from '../../core/channel-full.ts'
+import type { Hint } from '../../core/local-runtime.ts'
+import { Posts } from '../../core/posts.ts'
+import { stillLocked } from '../../client/send.ts'
+import type { StartWork } from '../../context/instances.ts'
+import type { SendWork } from '../../context/messages.ts'
+import type { WorkflowDefinition } from '../../define/definitions.ts'
+import { ConflictError } from '../../core/errors.ts'
+import { instanceKeys } from '../../core/log-keys.ts'
+import { describeCommand } from '../../replay/describe-command.ts'
+import type { IssuedCommand } from '../../replay/execution.ts'
+import { parse } from '../../define/schema.ts'
+import type { Values } from '../../core/values.ts'
+import type { Attempt } from '../activities/activity-call.ts'
+import type { LiveInstance, TurnOutput } from '../../instance/live-instance.ts'
+import type { IidPool } from '../../core/iid-pool.ts'
+import type { Started } from './starts.ts'
+import { type NewInstance, newSeed } from '../../core/start-item.ts'
+
+const RETRY = resolveBackoff('outgoing', { initial: 50, max: 5_000 })
+
+/** What this needs of its runtime. */
+export interface RemoteCommandsHost {
+  readonly store: WorkflowStore
+  readonly clock: Clock
+  readonly log: Logger
+  readonly values: Values
+  readonly random: () => number
+  /** Numbers for new instances. */
+  readonly iids: IidPool
+  start(start: NewInstance, signal: AbortSignal): Promise<Started>
+  /** The code of a version, if it is registered here. */
+  workflow(name: string, version: string): WorkflowDefinition | undefined
+  completed(instance: LiveInstance, command: number, value: string): void
+  failed(instance: LiveInstance, command: number, error: string): void
+  /** The instance is somebody else's by now. */
+  recall(instance: LiveInstance): void
+  /** It was given up, since the runtime is closing. */
+  gaveUp(instance: LiveInstance): void
+  /** A child was found to be there; its result may be there as well. */
+  startedChild(instance: LiveInstance, command: number, child: Iid): void
+  hint(targets: readonly Hint[]): void
+  /** How often what instances here had asked for may have lost its cause. */
+  rollBacks(): number
+}
+
+type StartEvent = Extract<CommandEvent, { type: 'child' | 'start' }>
+
+/** One thing that is being carried out. */
+export class RemoteCommand implements Attempt {
+  /** Settles when it is over: done, failed, or given up. */
+  readonly over: Promise<void>
+  /** The runtime is closing: it is not done, and whoever takes the instance over does it. */
+  isGivenUp = false
+  readonly #aborter = new AbortController()
+
+  constructor(run: (errand: RemoteCommand) => Promise<void>) {
+    this.over = run(this)
+  }
+
+  /** Whether somebody still waits for what it brings. */
+  get wanted(): boolean {
+    return !this.#aborter.signal.aborted
+  }
+
+  /** Aborts when nobody waits for it any more. */
+  get signal(): AbortSignal {
+    return this.#aborter.signal
+  }
+
+  abort(): void {
+    this.#aborter.abort()
+  }
+}
+
+/** Carries out what owned instances ask of others. */
+export class RemoteCommands {
+  readonly #host: RemoteCommandsHost
+  readonly #posts: Posts
+
+  constructor(host: RemoteCommandsHost) {
+    this.#host = host
+    const { store, clock, log } = host
+    this.#posts = new Posts({ store, clock, log, runtime: host, rollBacks: () => host.rollBacks() })
+  }
+
+  /** Gives up what another transaction blocks: whoever takes the instances over sends it again. */
+  close(): void {
+    this.#posts.close(new StoreError('closed', 'send', 'the runtime is closed'))
+  }
+
+  /** Carries out a command. */
+  start(instance: LiveInstance, given: IssuedCommand): void {
+    const { command } = given.event
+    const errand = new RemoteCommand(async (self) => {
+      // Not before it is known to be under way.
+      await Promise.resolve()
+      await this.#insist(instance, given, self)
+      if (instance.running.get(command) !== self) return
+      instance.running.delete(command)
+      if (self.isGivenUp) this.#host.gaveUp(instance)
+    })
+    instance.running.set(command, errand)
+  }
+
+  async #insist(
+    instance: LiveInstance,
+    given: IssuedCommand,
+    errand: RemoteCommand,
+  ): Promise<void> {
+    const { clock, log, random, values } = this.#host
+    for (let failures = 1; errand.wanted; failures++) {
+      try {
+        return await this.#carryOut(instance, given, errand)
+      } catch (error) {
+        if (!errand.wanted) return
+        if (!(error instanceof StoreError)) {
+          // Said here, since the code may not wait for it.
+          const call = describeCommand(given.event)
+          log.warn(
+            { ...instanceKeys(instance), call, err: toError(error) },
+            'call of another instance failed',
+          )
+          return this.#host.failed(instance, given.event.command, values.encodeError(error))
+        }
+        if (error.code === 'closed') {
+          errand.isGivenUp = true
+          return
+        }
+        log.warn(
+          { ...instanceKeys(instance), call: describeCommand(given.event), err: error },
+          'call of another instance failed; retrying',
+        )
+        await sleep(clock, backoffMs(RETRY, failures, random))
+      }
+    }
+  }
+
+  async #carryOut(
+    instance: LiveInstance,
+    { event, work }: IssuedCommand,
+    errand: RemoteCommand,
+  ): Promise<void> {
+    if (event.type === 'child' || event.type === 'start') {
+      return this.#startInstance(instance, event, work as StartWork, errand)
+    }
+    if (event.type === 'send') return this.#send(instance, event, work as SendWork)
+    if (event.type === 'read') return this.#read(instance, event)
+    throw new Error(`${event.type} is not carried out by other instances`)
+  }
+
+  async #startInstance(
+    instance: LiveInstance,
+    event: StartEvent,
+    work: StartWork,
+    errand: RemoteCommand,
+  ): Promise<void> {
+    const { store } = this.#host
+    const { iid: parentIid, id: parentId, execution } = instance
+    const { type, command, id, version, workflow: name } = event
+    const { onClose, onConflict, delayMs, labels } = work
+    const parent: ParentLink = { iid: parentIid, id: parentId, execution, command, onClose }
+    const what = `workflow "${name}": its input`
+    const input = await this.#input(work.definition, event.input, what)
+    const wanted: NewInstance = {
+      definition: this.#host.workflow(name, version) ?? { ...work.definition, version },
+      isPinned: version !== NO_VERSION,
+      id,
+      input,
+      seed: newSeed(),
+      parent,
+      labels,
+      messages: await this.#firstMessages(work),
+      delayMs,
+      iid: undefined,
+    }
+    let absent: Iid | undefined
+    while (errand.wanted) {
+      const { iid, verdict } = await this.#host.start({ ...wanted, iid: absent }, errand.signal)
+      if (verdict === 'done' && absent === undefined) return this.#found(instance, event, iid)
+      const [row] = await store.find([id])
+      if (verdict === 'refused' && absent === undefined && (await this.#isTaken(iid, id))) {
+        this.#host.iids.forget(iid)
+        continue
+      }
+      // Somebody else owns the parent by now, and decides what becomes of its commands.
+      if (verdict === 'refused' && (row === undefined || row.status === 'absent')) {
+        return this.#host.recall(instance)
+      }
+      // Somebody removed it just now.
+      if (row === undefined) continue
+      if (isSameParent(row.parent, parent)) return this.#found(instance, event, row.iid)
+      absent = row.status === 'absent' ? row.iid : undefined
+      if (absent !== undefined) continue
+      if (onConflict === 'return' && row.workflow.name === name) {
+        await this.#post(instance, event, wanted.messages)
+        return this.#found(instance, event, row.iid)
+      }
+      if (type === 'child' && (await this.#hasResult(instance, command))) {
+        return this.#host.hint([{ iid: parentIid, owner: null }])
+      }
+      throw conflict(event, row)
+    }
+  }
+
+  /** Whether a number is another instance's: a server that lost its latest writes gave it out again. */
+  async #isTaken(iid: Iid, id: string): Promise<boolean> {
+    const [row] = await this.#host.store.look([iid])
+    return row !== undefined && row.id !== id
+  }
+
+  /** Whether a child has ended, though its id is somebody else's by now. */
+  async #hasResult({ iid, turn, execution }: LiveInstance, command: number): Promise<boolean> {
+    const [loaded] = await this.#host.store.load([{ iid, after: turn }])
+    const isResult = (row: InboxRow): boolean =>
+      row.execution === execution && row.command === command
+    return loaded?.inbox.some(isResult) ?? false
+  }
+
+  /** As the schema of the workflow parses it. */
+  async #input({ input: schema }: WorkflowDefinition, text: string, what: string): Promise<string> {
+    if (schema === undefined) return text
+    const { values } = this.#host
+    return values.encode(await parse(schema, values.value(text), what), what)
+  }
+
+  #found(instance: LiveInstance, { type, command }: StartEvent, iid: Iid): void {
+    if (type === 'child') this.#host.startedChild(instance, command, iid)
+    else this.#host.completed(instance, command, this.#host.values.encode(undefined, 'start'))
+  }
+
+  async #firstMessages({ message }: StartWork): Promise<NewInstance['messages']> {
+    if (message === undefined) return []
+    return [{ name: message.channel.name, payload: await this.#encode(message) }]
+  }
+
+  /** What a start was to send goes to the instance that was there before. */
+  async #post(
+    instance: LiveInstance,
+    { id, command }: StartEvent,
+    messages: NewInstance['messages'],
+  ): Promise<void> {
+    for (const { name, payload } of messages) {
+      await this.#postOne(id, async () => payload, {
+        name,
+        capacity: null,
+        key: keyOf(instance, command),
+      })
+    }
+  }
+
+  async #send(
+    instance: LiveInstance,
+    { id, name, capacity, command }: Extract<CommandEvent, { type: 'send' }>,
+    work: SendWork,
+  ): Promise<void> {
+    const key = keyOf(instance, command)
+    const verdict = await this.#postOne(id, () => this.#encode(work), { name, capacity, key })
+    switch (verdict) {
+      case 'sent':
+      case 'duplicate':
+        return this.#host.completed(instance, command, this.#host.values.encode(undefined, 'send'))
+      case 'full': {
+        const [row] = await this.#host.store.find([id])
+        throw channelFull('send', { id, channel: name, capacity }, row)
+      }
+      case 'ended':
+      case 'unknown':
+        throw new ConflictError(`send: instance "${id}" has ended`, id)
+      case 'locked':
+      case 'untried':
+        throw stillLocked('send', id)
+    }
+  }
+
+  async #postOne(
+    id: string,
+    payload: () => Promise<string>,
+    { name, capacity, key }: { name: string; capacity: number | null; key: string },
+  ): Promise<PostVerdict> {
+    const { verdict } = await this.#posts.post(id, async () => ({
+      id,
+      kind: 'message',
+      name,
+      payload: await payload(),
+      replyTo: '',
+      dedupeKey: key,
+      capacity,
+      iid: await this.#host.iids.take(),
+    }))
+    return verdict
+  }
+
+  /** As the schema of its channel parses it. */
+  async #encode({ channel, value }: SendWork): Promise<string> {
+    const { values } = this.#host
+    if (channel.schema === undefined) return value
+    const what = `channel "${channel.name}": the message`
+    return values.encode(await parse(channel.schema, values.value(value), what), what)
+  }
+
+  async #read(
+    instance: LiveInstance,
+    { id, key, command }: Extract<CommandEvent, { type: 'read' }>,
+  ): Promise<void> {
+    const [value] = await this.#host.store.readState([{ id, key }])
+    const text = value ?? this.#host.values.encode(undefined, 'readState')
+    this.#host.completed(instance, command, text)
+  }
+}
+
+/** Sent again by whoever takes the instance over, a message is known by this. */
+function keyOf({ iid, execution }: LiveInstance, command: number): string {
+  return `holdfast:${iid}.${execution}.${command}`
+}
+
+function isSameParent(a: ParentLink | null, b: ParentLink): boolean {
+  return a?.iid === b.iid && a.execution === b.execution && a.command === b.command
+}
+
+function conflict({ type, id, workflow }: StartEvent, row: InstanceRow): ConflictError {
+  const call = type === 'child' ? 'ctx.run' : 'ctx.start'
+  return new ConflictError(
+    `${call}: workflow "${workflow}": id "${id}" is taken by an instance of workflow ` +
+      `"${row.workflow.name}" (${row.status})`,
+    id,
+  )
+}
+
+const NONE: Promise<void>[] = []
+
+/** Children among what this item closes whose start is still under way. */
+export function unsettledStarts(
+  instance: LiveInstance,
+  next: Next,
+  { dropped }: TurnOutput,
+): Promise<void>[] {
+  if (dropped.length === 0 && (next.kind !== 'end' || instance.running.size === 0)) return NONE
+  const commands = next.kind === 'end' ? instance.running.keys() : dropped
+  const starting: Promise<void>[] = []
+  for (const command of commands) {
+    const errand = instance.running.get(command)
+    if (!(errand instanceof RemoteCommand) || !instance.run.isChild(command)) continue
+    errand.abort()
+    starting.push(errand.over)
+  }
+  return starting
+}

@@ -1,0 +1,206 @@
+// How a runtime starts instances. One whose code is here, that is due now and has room here is owned
+// from the beginning: it is recorded with its first turn. Any other is recorded as nobody's, and
+// claimed by whoever has its code, when it is due.
+//
+//   An id that another transaction has locked keeps nobody waiting but its own start: the copy and its
+//   first turn are dropped, and the start is sent again as nobody's, apart from all others.
+
+import { Batcher } from '../../../base/sync/batcher.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import type { Logger } from '../../../base/log.ts'
+import type { StartItem, Verdict } from '../../../store/commits.ts'
+import type { News } from '../../../store/hints.ts'
+import { type Iid, type InstanceRow, NO_VERSION } from '../../../store/instances.ts'
+import { bytesOfStart, MAX_CALL_BYTES } from '../../../store/sizes.ts'
+import { StoreError } from '../../../store/store-error.ts'
+import type { WorkflowStore } from '../../../store/workflow-store.ts'
+import { Blocked } from '../../core/blocked.ts'
+import { momentAfter } from '../../core/moments.ts'
+import type { WorkflowDefinition } from '../../define/definitions.ts'
+import type { Committer } from './committer.ts'
+import type { InstanceScheduler } from './instance-scheduler.ts'
+import { newLiveInstance } from '../../instance/live-instance.ts'
+import type { IidPool } from '../../core/iid-pool.ts'
+import { firstEvent, type NewInstance, startItem, unownedWorkflow } from '../../core/start-item.ts'
+import type { StoreClock } from '../../core/store-clock.ts'
+import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
+
+/** What became of a start. */
+export interface Started {
+  readonly iid: Iid
+  readonly verdict: Verdict
+}
+
+/** What starts are made with. */
+export interface StartsHost {
+  readonly store: Pick<WorkflowStore, 'start' | 'find'>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly random: () => number
+  readonly time: StoreClock
+  readonly iids: IidPool
+  readonly numbers: WorkflowNumbers
+  readonly committer: Committer
+  readonly scheduler: InstanceScheduler
+  runtimeNumber(): number
+  /** How many more instances may be worked on. */
+  freeInstances(): number
+  isClosing(): boolean
+  /** Whether code that blocks the loop ends the process. */
+  readonly isKilled: boolean
+  /** Something is due at this moment of store time and nobody owns it. */
+  claimAt(at: number): void
+  /** Tells other processes. */
+  tell(news: News): void
+}
+
+/** Starts instances for one runtime. */
+export class Starts {
+  readonly #host: StartsHost
+  /** Workflows that were found not to be registered here. */
+  readonly #warned = new Set<string>()
+  readonly #blocked: Blocked<StartItem, Verdict>
+  readonly #finds: Batcher<string, InstanceRow | undefined>
+
+  constructor(host: StartsHost) {
+    const { clock, log, random } = host
+    this.#host = host
+    this.#finds = new Batcher((ids) => host.store.find(ids))
+    this.#blocked = new Blocked(
+      {
+        clock,
+        log,
+        what: 'start',
+        random,
+        idOf: ({ id }) => id,
+        bytesOf: bytesOfStart,
+        send: (items) => this.#sendAgain(items),
+        isLocked: (verdict) => verdict === 'locked',
+        isUntried: (verdict) => verdict === 'untried',
+        // A start is recognised when it comes twice.
+        isKeptAfter: (error) => error instanceof StoreError && error.retryable,
+      },
+      MAX_CALL_BYTES,
+    )
+  }
+
+  /** How many starts another transaction blocks. */
+  get blocked(): number {
+    return this.#blocked.size
+  }
+
+  /** Takes back what instances asked for: they may not be there any more. */
+  forgetChildren(): void {
+    this.#blocked.forget(({ parent }) => parent !== null, closedError)
+  }
+
+  /** Tells everybody who still waits that nothing is sent any more. */
+  close(): void {
+    this.#blocked.close(closedError())
+  }
+
+  /**
+   * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
+   * takes back a start that another transaction blocks.
+   */
+  async start(start: NewInstance, signal?: AbortSignal): Promise<Started> {
+    const { committer, iids, numbers, scheduler } = this.#host
+    await committer.room()
+    const iid = start.iid ?? (await iids.take())
+    const isSuspended = this.#host.isKilled && (await this.#isSuspended(start.id))
+    if (this.#host.isClosing()) throw new StoreError('closed', 'start', 'the runtime is closing')
+    const { definition, id, input, parent, delayMs } = start
+    const isLater = start.iid !== undefined || delayMs > 0
+    const hasCode = definition.run !== undefined && numbers.of(definition) !== undefined
+    const isElsewhere = !hasCode || this.#blocked.has(id) || isSuspended
+    if (isLater || isElsewhere || this.#host.freeInstances() <= 0) {
+      return this.#startUnowned(start, iid, signal)
+    }
+    const run = scheduler.execution(definition, id)
+    const started = firstEvent(start)
+    const instance = newLiveInstance({ iid, id, definition, run, input, started, parent })
+    const verdict = await new Promise<Verdict>((resolve, reject) => {
+      instance.onStarted = (end) => (end instanceof Error ? reject(end) : resolve(end))
+      scheduler.begin(instance, start)
+    })
+    return verdict === 'locked' ? this.#startUnowned(start, iid, signal, true) : { iid, verdict }
+  }
+
+  /**
+   * An instance takes its first turn before the store is asked whether its id is free. One that blocked
+   * the loop in it, and is started again by the next process, would end that one as well.
+   */
+  async #isSuspended(id: string): Promise<boolean> {
+    return (await this.#finds.call(id))?.status === 'suspended'
+  }
+
+  async #startUnowned(
+    start: NewInstance,
+    iid: Iid,
+    signal: AbortSignal | undefined,
+    wasLocked = false,
+  ): Promise<Started> {
+    const { time, numbers } = this.#host
+    const { delayMs } = start
+    const definition = unownedWorkflow(start)
+    const known = numbers.of(definition)
+    if (known === undefined) this.#warnUnregistered(definition)
+    const workflow = known ?? (await numbers.ask(definition.name, definition.version))
+    const at = time.now()
+    const wakeAt = momentAfter(at, delayMs)
+    const item = startItem(start, { iid, workflow, at, wakeAt })
+    let verdict: Verdict = 'locked'
+    if (!wasLocked && !this.#blocked.has(item.id)) verdict = await this.#commit(item)
+    if (verdict === 'locked') {
+      // Whoever takes its parent over starts it.
+      if (start.parent !== null && this.#host.isClosing()) throw closedError()
+      verdict = await this.#blocked.wait(item, signal)
+    }
+    if (known !== undefined) this.#host.claimAt(wakeAt)
+    if (verdict === 'done') this.#tellStart(iid, known !== undefined)
+    return { iid, verdict }
+  }
+
+  #commit(start: StartItem): Promise<Verdict> {
+    const { committer } = this.#host
+    return new Promise((resolve, reject) => {
+      committer.add({
+        start,
+        settle: (result) => (result instanceof Error ? reject(result) : resolve(result)),
+      })
+      committer.flush()
+    })
+  }
+
+  /** Who starts one for a workflow has to own that still. */
+  async #sendAgain(items: readonly StartItem[]): Promise<readonly Verdict[]> {
+    const { store } = this.#host
+    const verdicts = new Map<StartItem, Verdict>()
+    for (const hasParent of [false, true]) {
+      const some = items.filter(({ parent }) => (parent !== null) === hasParent)
+      if (some.length === 0) continue
+      const runtime = hasParent ? { runtime: this.#host.runtimeNumber() } : {}
+      const answers = await store.start(some, { ...runtime, wereLocked: true })
+      some.forEach((item, i) => verdicts.set(item, answers[i]!))
+    }
+    return items.map((item) => verdicts.get(item)!)
+  }
+
+  /** An instance that nobody owns is for others, unless there is room for it here. */
+  #tellStart(iid: Iid, isKnown: boolean): void {
+    if (!isKnown || this.#host.freeInstances() <= 0) this.#host.tell({ kind: 'due', iids: [iid] })
+  }
+
+  #warnUnregistered({ name, version }: WorkflowDefinition): void {
+    if (this.#warned.has(`${name} ${version}`)) return
+    this.#warned.add(`${name} ${version}`)
+    this.#host.log.warn(
+      { workflow: name, ...(version !== NO_VERSION && { version }) },
+      'this workflow is not registered here: its instances wait for a runtime that registers it',
+    )
+  }
+}
+
+function closedError(): StoreError {
+  return new StoreError('closed', 'start', 'the runtime is closed')
+}
