@@ -21,7 +21,8 @@ import type { Registry } from '../define/registry.ts'
 import { serves } from '../define/served-tags.ts'
 import type { Values } from '../core/values.ts'
 import { LocalCall } from './activities/local-activities.ts'
-import { Alarms } from '../core/alarms.ts'
+import type { Alarms } from '../core/alarms.ts'
+import { runtimeCore } from './core.ts'
 import { Committer } from './schedule/committer.ts'
 import { InstanceScheduler } from './schedule/instance-scheduler.ts'
 import type { LiveInstance } from '../instance/live-instance.ts'
@@ -37,7 +38,7 @@ import { LoopHeartbeat } from './discover/loop-heartbeat.ts'
 import { remover } from './discover/remover.ts'
 import type { NewInstance } from '../core/start-item.ts'
 import { type Started, Starts } from './schedule/starts.ts'
-import { StoreClock } from '../core/store-clock.ts'
+import type { StoreClock } from '../core/store-clock.ts'
 import { watchUnhandledRejections } from '../core/unhandled-rejections.ts'
 import type { TaskPolicy } from './activities/task-runner.ts'
 import { untilIdle } from './until-idle.ts'
@@ -109,17 +110,17 @@ export class EngineRuntime implements LocalRuntime {
   readonly #starts: Starts
   #supervisor: Supervisor | undefined
   readonly #stopWatching: (() => void)[] = []
-  #closing = false
+  readonly #closing = new AbortController()
   #client: Client | undefined
 
   private constructor(setup: RuntimeSetup) {
-    const { store, clock, log, leaseMs, values, registry, random } = setup
-    const isClosing = (): boolean => this.#closing
+    const core = runtimeCore(setup, this.#closing.signal)
+    const { store, clock, time, alarms, log, values, registry, random } = core
+    const { leaseMs } = setup
+    const isClosing = (): boolean => core.closing.aborted
     const freeInstances = (): number => this.#freeInstances()
     const runtimeNumber = (): number => registration.identity.runtime
     const heartbeat = new LoopHeartbeat(setup)
-    const time = new StoreClock(clock)
-    const alarms = new Alarms(clock, time)
     const iids = new IidPool(store)
     const numbers = new WorkflowNumbers({ store, clock, isClosing })
     const registration = this.#makeLife(setup)
@@ -364,7 +365,7 @@ export class EngineRuntime implements LocalRuntime {
    * instances are released, so that another runtime goes on at once.
    */
   async close(drainMs: number): Promise<void> {
-    this.#closing = true
+    this.#closing.abort()
     // What instances asked for and another transaction blocks would keep them here.
     this.#starts.forgetChildren()
     this.#remoteCommands.close()
@@ -420,7 +421,8 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   #freeInstances(): number {
-    if (this.#closing || this.#committer.crowded || this.#scheduler.instances.heavy) return 0
+    if (this.#closing.signal.aborted || this.#committer.crowded || this.#scheduler.instances.heavy)
+      return 0
     return this.#setup.mostInstances - this.#scheduler.instances.owned
   }
 
@@ -463,7 +465,7 @@ export class EngineRuntime implements LocalRuntime {
         this.iids.forget()
         this.#finder.claimer.reconcile()
       },
-      isClosing: () => this.#closing,
+      isClosing: () => this.#closing.signal.aborted,
     })
   }
 
@@ -481,7 +483,8 @@ export class EngineRuntime implements LocalRuntime {
     } catch (error) {
       // What outlasts a runtime that is closed is lost to nobody: the instance has ended, or whoever
       // goes on with it runs the activity again, as one that was cut short.
-      if (this.#closing && error instanceof StoreError && error.code === 'closed') return
+      if (this.#closing.signal.aborted && error instanceof StoreError && error.code === 'closed')
+        return
       this.#setup.log.warn({ err: error }, 'results of an instance that was taken over are lost')
     }
   }
