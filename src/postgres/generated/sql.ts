@@ -748,7 +748,7 @@ $$;
     sql: `-- Records signs of life. One letter for each, t or f: whether the attempt is still wanted, and this
 -- runtime's.
 --
--- LocalActivities that run at the owner of their instance, and are no tasks so far, come with an epoch;
+-- Activities that run at the owner of their instance, and are no tasks so far, come with an epoch;
 -- p_locals are the lists of insert_tasks() for these, or empty.
 create or replace function beat_tasks(
   p_runtime integer,
@@ -4250,7 +4250,7 @@ $$;
     name: 'procedures/keep_clock',
     checksum: 'f28ecd11e570df37',
     sql: `-- Notes where the server's clock and the store's are, so that the store's goes on from there when the
--- server's is set back: see clock_after(). ActivityCallSpec whenever a lease is taken or renewed. It changes nothing
+-- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. It changes nothing
 -- about the time: now_ms() says the same before and after it.
 --
 -- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
@@ -7507,7 +7507,7 @@ create or replace function tick(
   p_held_commands integer[],
   p_held_attempts integer[],
   p_idle boolean,
-  -- LocalActivities that it has no code for, as far as it could find out.
+  -- Activities that it has no code for, as far as it could find out.
   p_unknown text,
   p_unknown_count integer,
   out state text,
