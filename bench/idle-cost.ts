@@ -12,7 +12,7 @@ import { readFileSync } from 'node:fs'
 import { Pool } from 'pg'
 
 import { postgresWorkflowStore } from '../src/postgres/workflow-store.ts'
-import type { PgPool } from '../src/postgres/driver.ts'
+import type { PgPool } from '../src/postgres/connect/driver.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { stockBinaries } from '../test/support/stock.ts'
 import { median } from './figures.ts'

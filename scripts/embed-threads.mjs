@@ -8,7 +8,7 @@ const DIST = join(import.meta.dirname, '..', 'dist')
 
 const THREADS = [
   ['sqlite/thread-main', 'sqlite/thread-script', 'THREAD_SCRIPT'],
-  ['postgres/lease-thread-main', 'postgres/lease-thread-script', 'LEASE_THREAD_SCRIPT'],
+  ['postgres/lease/lease-thread-main', 'postgres/lease/lease-thread-script', 'LEASE_THREAD_SCRIPT'],
 ]
 
 for (const [entry, target, name] of THREADS) {

@@ -1,5 +1,5 @@
 -- Read from a database that the migrations were applied to; a test keeps it so. To renew it:
---   npx vitest run src/postgres/schema.test.ts -u
+--   npx vitest run src/postgres/schema/manifest.test.ts -u
 
 create table absences (
   at bigint not null,

@@ -3,7 +3,7 @@ import type { ActivityOptions, Limit } from '../engine/define/activity-options.t
 import type { Activity } from '../engine/define/definitions.ts'
 import type { Schema } from '../engine/define/schema.ts'
 import { defineTransaction, type TransactionContext } from '../engine/define/transactions.ts'
-import type { Queryable } from './transact-queries.ts'
+import type { Queryable } from './transactions/transact-queries.ts'
 
 /**
  * Defines an activity whose own SQL and whose result are committed together: what it writes through
@@ -28,9 +28,9 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
 export type { Metrics } from '../base/metrics.ts'
 export type { TransactionContext } from '../engine/define/transactions.ts'
 export type { Store } from '../store/store.ts'
-export { doctor, type DoctorOptions } from './doctor.ts'
-export type { Finding } from './finding.ts'
-export { migrationSql } from './migration-sql.ts'
-export type { PostgresOptions } from './options.ts'
+export { doctor, type DoctorOptions } from './doctor/doctor.ts'
+export type { Finding } from './doctor/finding.ts'
+export { migrationSql } from './schema/migration-sql.ts'
+export type { PostgresOptions } from './connect/options.ts'
 export { postgres } from './store.ts'
-export type { Queryable } from './transact-queries.ts'
+export type { Queryable } from './transactions/transact-queries.ts'

@@ -1,6 +1,6 @@
 import { OPEN_WORKFLOW_STORE, type Store, type StoreHandle } from '../store/store.ts'
 import { SharedNotifier } from './notifier/shared-notifier.ts'
-import { type PostgresOptions, postgresSettings } from './options.ts'
+import { type PostgresOptions, postgresSettings } from './connect/options.ts'
 import { postgresWorkflowStore } from './workflow-store.ts'
 
 /** A store in a PostgreSQL database, for `open` and `connect`. Connects when they need it. */

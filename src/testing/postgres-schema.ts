@@ -9,9 +9,9 @@ import { randomBytes } from 'node:crypto'
 import { describe } from '../base/describe.ts'
 import type { Duration } from '../base/time/duration.ts'
 import { duration, option, resolveOptions } from '../base/options.ts'
-import { makePool } from '../postgres/connections.ts'
-import type { PgClient } from '../postgres/driver.ts'
-import { checkSchemaName, quoted } from '../postgres/schema-name.ts'
+import { makePool } from '../postgres/connect/connections.ts'
+import type { PgClient } from '../postgres/connect/driver.ts'
+import { checkSchemaName, quoted } from '../postgres/connect/schema-name.ts'
 
 /** A schema for one test. Disposing of it drops it with all that is in it. */
 export interface TestSchema extends AsyncDisposable {

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 import { activity, channel, open, workflow } from '../../src/index.ts'
 import { doctor, migrationSql, postgres, transaction } from '../../src/postgres/index.ts'
-import { quoted } from '../../src/postgres/schema-name.ts'
+import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresUrl, testSchema, type TestSchema } from '../support/postgres.ts'
 import { memoryLog } from '../support/workers.ts'
 

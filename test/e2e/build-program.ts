@@ -41,7 +41,7 @@ function build(): Built {
       poison: join(import.meta.dirname, 'programs/poison.ts'),
       hands: join(import.meta.dirname, 'programs/hands.ts'),
       'thread-main': join(ROOT, 'src/sqlite/thread-main.ts'),
-      'lease-thread-main': join(ROOT, 'src/postgres/lease-thread-main.ts'),
+      'lease-thread-main': join(ROOT, 'src/postgres/lease/lease-thread-main.ts'),
     },
     outdir: 'program',
     bundle: true,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Metrics } from '../../src/base/metrics.ts'
 import { open, workflow } from '../../src/index.ts'
 import { postgres, transaction } from '../../src/postgres/index.ts'
-import { connectionsFor } from '../../src/postgres/connections.ts'
+import { connectionsFor } from '../../src/postgres/connect/connections.ts'
 import { faultyPostgres } from '../../src/testing/index.ts'
 import { testSchema } from '../support/postgres.ts'
 import { memoryLog } from '../support/workers.ts'
@@ -141,7 +141,7 @@ function measurements(): { readonly count: number; restore(): void } {
   const original = performance.now.bind(performance)
   let count = 0
   performance.now = () => {
-    if (new Error('where').stack!.includes('postgres/metrics.ts')) count++
+    if (new Error('where').stack!.includes('postgres/connect/metrics.ts')) count++
     return original()
   }
   return {

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 import { open, workflow } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/index.ts'
-import { quoted } from '../../src/postgres/schema-name.ts'
+import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { sweepTestSchemas, testSchema } from '../../src/testing/index.ts'
 import { dropSchema } from '../../src/testing/postgres-schema.ts'
 import { postgresUrl, testSchema as ownSchema, type TestSchema } from '../support/postgres.ts'

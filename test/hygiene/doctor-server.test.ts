@@ -1,9 +1,9 @@
 import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { doctor } from '../../src/postgres/doctor.ts'
-import type { Finding } from '../../src/postgres/finding.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
+import { doctor } from '../../src/postgres/doctor/doctor.ts'
+import type { Finding } from '../../src/postgres/doctor/finding.ts'
+import { migrate } from '../../src/postgres/schema/migrate.ts'
 import { type Standby, startStandby } from '../trouble/standby.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { about, findings, only } from './findings.ts'

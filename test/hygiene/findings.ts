@@ -1,5 +1,5 @@
-import { doctor, type DoctorOptions } from '../../src/postgres/doctor.ts'
-import type { Finding } from '../../src/postgres/finding.ts'
+import { doctor, type DoctorOptions } from '../../src/postgres/doctor/doctor.ts'
+import type { Finding } from '../../src/postgres/doctor/finding.ts'
 
 /** What `doctor` finds in a schema, without trying whether notifications arrive. */
 export async function findings(

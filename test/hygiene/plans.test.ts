@@ -1,13 +1,13 @@
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 
-import type { PgPool } from '../../src/postgres/driver.ts'
+import type { PgPool } from '../../src/postgres/connect/driver.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { testSchema } from '../support/postgres.ts'
 import { forbidVacuum, scansOf } from '../support/postgres-scans.ts'
 import { batch, item, start, turn } from '../support/postgres-store.ts'
 
-// As src/postgres/plans.test.ts: plans are made while tables are empty, and kept.
+// As src/postgres/procedures/plans.test.ts: plans are made while tables are empty, and kept.
 
 const TABLES = ['instances', 'history', 'state', 'ended', 'runs']
 const INSTANCES = 100_000

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 
 import { activity, channel, open, type Runtime, workflow } from '../../src/index.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
-import { FILES, type SchemaFiles } from '../../src/postgres/schema-state.ts'
+import { migrate } from '../../src/postgres/schema/migrate.ts'
+import { FILES, type SchemaFiles } from '../../src/postgres/schema/schema-state.ts'
 import { postgres } from '../../src/postgres/store.ts'
-import type { SqlFile } from '../../src/postgres/sql-file.ts'
+import type { SqlFile } from '../../src/postgres/schema/sql-file.ts'
 import { memoryLog } from '../support/workers.ts'
 import { testSchema, type TestSchema } from '../support/postgres.ts'
 

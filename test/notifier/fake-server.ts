@@ -1,7 +1,7 @@
 // A server that only hands on notifications, for tests of those who send and hear them.
 
 import { virtualClock, type VirtualClock } from '../../src/base/time/virtual-clock.ts'
-import { type EarHost, type OpenEar } from '../../src/postgres/notifier/ear.ts'
+import { type EarHost, type OpenEar } from '../../src/postgres/notifier/listen-connection.ts'
 import { Notifier, type Server } from '../../src/postgres/notifier/notifier.ts'
 import type { Hint, HintReceiver, Listening } from '../../src/store/hints.ts'
 import { memoryLog, type MemoryLog } from '../support/workers.ts'

@@ -3,7 +3,7 @@
 import { systemClock } from '../../src/base/time/clock.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
-import type { PostgresSource } from '../../src/postgres/options.ts'
+import type { PostgresSource } from '../../src/postgres/connect/options.ts'
 import type { Hint, Listening } from '../../src/store/hints.ts'
 import type { TaskInterest } from '../../src/store/tasks.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'

@@ -1,8 +1,8 @@
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 
-import type { PgPool } from '../../src/postgres/driver.ts'
-import { quoted } from '../../src/postgres/schema-name.ts'
+import type { PgPool } from '../../src/postgres/connect/driver.ts'
+import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { testSchema } from '../support/postgres.ts'
 import { forbidVacuum, scansOf } from '../support/postgres-scans.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { channel, workflow } from '../../src/index.ts'
-import { postValues } from '../../src/postgres/post-values.ts'
+import { postValues } from '../../src/postgres/wire/post-values.ts'
 import {
   connectionTo,
   connectTo,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { channel, ConflictError, workflow } from '../../src/index.ts'
-import { startsValue } from '../../src/postgres/start-values.ts'
+import { startsValue } from '../../src/postgres/wire/start-values.ts'
 import type { Iid } from '../../src/store/instances.ts'
 import type { StoreError } from '../../src/store/store-error.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'

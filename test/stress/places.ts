@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { Client, Pool } from 'pg'
 
 import { postgres } from '../../src/postgres/index.ts'
-import { quoted } from '../../src/postgres/schema-name.ts'
+import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { sqlite } from '../../src/sqlite/index.ts'
 import type { OpenPlace, StressPlace } from './scenario.ts'
 

@@ -68,7 +68,7 @@ export async function manifestOf(database: TestSchema): Promise<string> {
 
   return [
     '-- Read from a database that the migrations were applied to; a test keeps it so. To renew it:\n' +
-      '--   npx vitest run src/postgres/schema.test.ts -u',
+      '--   npx vitest run src/postgres/schema/manifest.test.ts -u',
     ...tables.map(({ table, options, columns }) =>
       [
         `create table ${table} (\n${columns}\n)${options === null ? '' : ` with (${options})`};`,

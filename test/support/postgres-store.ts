@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { quoted } from '../../src/postgres/schema-name.ts'
+import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import type { CommitBatch, StartItem, TurnItem, TurnRow, Verdict } from '../../src/store/commits.ts'
 import type { Registered, TickRequest } from '../../src/store/runtimes.ts'

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { inject } from 'vitest'
 
-import { quoted } from '../../src/postgres/schema-name.ts'
+import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { dropSchema, testSchemaName } from '../../src/testing/postgres-schema.ts'
 
 declare module 'vitest' {

@@ -8,7 +8,7 @@
 //   C4. A process keeps few that nobody uses: the server has to do for many.
 
 import pg, { Pool as RealPool, type PoolConfig } from 'pg'
-import type { PgClient, PgPool } from '../../src/postgres/driver.ts'
+import type { PgClient, PgPool } from '../../src/postgres/connect/driver.ts'
 
 const MOST_KEPT = 12
 

@@ -5,7 +5,7 @@
 //   R2. One that is used again has no rows, its sequences begin anew and its clock is the server's.
 
 import { afterAll } from 'vitest'
-import { quoted } from '../../src/postgres/schema-name.ts'
+import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { testSchema, type TestSchema } from './postgres.ts'
 import { keepConnections, letGo } from './reused-connections.ts'

@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { makePool, ownConnections } from '../../src/postgres/connections.ts'
-import type { PgPool } from '../../src/postgres/driver.ts'
-import { earsFrom } from '../../src/postgres/notifier/ear.ts'
+import { makePool, ownConnections } from '../../src/postgres/connect/connections.ts'
+import type { PgPool } from '../../src/postgres/connect/driver.ts'
+import { earsFrom } from '../../src/postgres/notifier/listen-connection.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 
 /** A message of the server: its letter, its length, and what it says. */

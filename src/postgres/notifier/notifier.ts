@@ -20,7 +20,7 @@ import { onAbort, unlessAborted } from '../../base/sync/on-abort.ts'
 import type { HearingHealth, HintReceiver, Listening } from '../../store/hints.ts'
 import { type Directive, sleep as restFor } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
-import type { Ear, OpenEar } from './ear.ts'
+import type { Ear, OpenEar } from './listen-connection.ts'
 import { EVERYBODY, type Letter, lettersFor, readPayload, trialLetter } from './payload.ts'
 import { UnheardLooks } from './unheard-looks.ts'
 

@@ -1,8 +1,8 @@
 import type { HintReceiver, Listening } from '../../store/hints.ts'
-import { answered, CLOSE_TIMEOUT_MS, makePool } from '../connections.ts'
-import type { PgPool } from '../driver.ts'
-import type { ListenSource } from '../options.ts'
-import { earsFrom, type OpenEar } from './ear.ts'
+import { answered, CLOSE_TIMEOUT_MS, makePool } from '../connect/connections.ts'
+import type { PgPool } from '../connect/driver.ts'
+import type { ListenSource } from '../connect/options.ts'
+import { earsFrom, type OpenEar } from './listen-connection.ts'
 import { Notifier, type Server } from './notifier.ts'
 
 /** A notifier, and how it is ended with its connections. */

@@ -1,7 +1,7 @@
 import { describe } from '../../base/describe.ts'
 import type { Duration } from '../../base/time/duration.ts'
 import { duration, number, oneOf, option, resolveOptions, unknownName } from '../../base/options.ts'
-import { PROCEDURES } from '../../postgres/generated/sql.ts'
+import { PROCEDURES } from '../../postgres/schema/sql.generated.ts'
 
 /**
  * What goes wrong with statements of a `faultyPostgres`. Which ones: `of`, `nth`, `times`, `share`; all

@@ -1,5 +1,5 @@
 import { sleep, systemClock } from '../../base/time/clock.ts'
-import type { PgClient, PgPool, Statement, StatementResult } from '../../postgres/driver.ts'
+import type { PgClient, PgPool, Statement, StatementResult } from '../../postgres/connect/driver.ts'
 import type { Strike } from './fault.ts'
 
 /** Decides what becomes of what passes. */

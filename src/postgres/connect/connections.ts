@@ -1,0 +1,335 @@
+import { StoreError } from '../../store/store-error.ts'
+import {
+  loadDriver,
+  type PgClient,
+  type PgPool,
+  type Statement,
+  type StatementResult,
+} from './driver.ts'
+import { dropsConnection, storeError } from './errors.ts'
+import { connectWords, isUnreadableUrl, UNREADABLE_URL } from './explain-error.ts'
+import { measured } from './metrics.ts'
+import type { PostgresSettings } from './options.ts'
+import { ServerWatch, wasPromoted } from './server-watch.ts'
+import { firstStatement, isDirect } from './session.ts'
+
+// Where connections come from, and what becomes of them when they break.
+//
+//   N1. A statement from here is alone in its transaction.
+//   N2. A connection that broke, or whose answer stayed out, is never used again; the next
+//       statement gets a new one. Nothing is sent twice from here.
+//   N3. Commits have a connection to themselves, so that no other statement delays them. Of a pool
+//       that the user gave, connections are taken and given back one statement at a time.
+//   N4. What is sent behind a statement is a transaction of its own, and its fate is nobody else's.
+//   N5. Closing waits a little for statements that are under way. Those whose answers stay out are
+//       given up: their connections are cut, and whoever waits for them is told that they are lost.
+//   N6. In a session that others may use as well, nothing stays: see `session.ts`.
+
+/** Which connections a statement may use. */
+export type Lane = 'commit' | 'other'
+
+/** Connections to one database. */
+export interface Connections {
+  /** Runs one statement. Throws `StoreError`, with `operation` in its message. */
+  query(
+    operation: string,
+    lane: Lane,
+    statement: Statement,
+    behind?: Behind,
+  ): Promise<StatementResult>
+  /** Lends one connection for as long as `use` runs. */
+  session<T>(operation: string, use: (client: Session) => Promise<T>): Promise<T>
+  /** Ends the connections once nothing uses them (N5); leaves a pool of the user alone. */
+  close(): Promise<void>
+}
+
+/**
+ * A statement that leaves right behind another one, before that is answered: the server begins with it
+ * as soon as the other one is committed.
+ */
+export interface Behind {
+  readonly operation: string
+  readonly statement: Statement
+  /** Whether it was carried out; only the first call counts. It is not where a driver cannot do it. */
+  over(isDone: boolean): void
+}
+
+/** A connection on loan. */
+export type Session = Pick<PgClient, 'query'>
+
+const OTHER_CONNECTIONS = 4
+/** Within this time a connection is there and has given its first answer, or is given up. */
+export const CONNECT_TIMEOUT_MS = 10_000
+const KEEP_ALIVE_DELAY_MS = 10_000
+// Long after any statement of ours is done. A network that swallows packets tells nobody, and TCP
+// alone would wait for a quarter of an hour.
+const ANSWER_TIMEOUT_MS = 60_000
+/** So long closing waits for what is under way. */
+export const CLOSE_TIMEOUT_MS = 3_000
+
+/** The connections of a store, measured when that is wanted. */
+export function connectionsFor(
+  { source, metrics }: PostgresSettings,
+  watch = new ServerWatch(),
+  options: Pick<OwnConnectionOptions, 'pipelines'> = {},
+): Connections {
+  const made =
+    'pool' in source
+      ? lentConnections(source.pool, watch)
+      : ownConnections(source.url, options, watch)
+  return metrics === undefined ? made : measured(made, metrics)
+}
+
+/** How connections of our own differ from the usual ones. */
+export interface OwnConnectionOptions {
+  /** Where they lead, as `pg` takes it, instead of a URL. */
+  readonly address?: object
+  /** What the server shows them as. */
+  readonly applicationName?: string
+  /** How long an answer may take. */
+  readonly answerWithinMs?: number
+  /** Whether statements may be sent behind others; none is behind a commit. */
+  readonly pipelines?: boolean
+}
+
+/** Connections of our own to `url`; without one, as the `PG…` variables of the process say. */
+export function ownConnections(
+  url: string | undefined,
+  options: OwnConnectionOptions = {},
+  watch = new ServerWatch(),
+): Connections {
+  const pools = new Map<Lane, Promise<PgPool>>()
+
+  const poolOf = (lane: Lane): Promise<PgPool> => {
+    let pool = pools.get(lane)
+    if (pool === undefined) {
+      pool =
+        lane === 'commit'
+          ? makePool(url, 1, { ...options, pipelines: false })
+          : makePool(url, OTHER_CONNECTIONS, options)
+      pools.set(lane, pool)
+      // Not kept: the package may be installed meanwhile, as tests and notebooks do.
+      pool.catch(() => pools.delete(lane))
+    }
+    return pool
+  }
+  const end = async (): Promise<void> => {
+    const all = [...pools.values()]
+    pools.clear()
+    await Promise.all(all.map(async (pool) => (await pool).end()))
+  }
+  return connectionsOf(poolOf, true, end, watch, options.answerWithinMs)
+}
+
+/** Connections taken from a pool that stays the user's. */
+export function lentConnections(pool: PgPool, watch = new ServerWatch()): Connections {
+  const unguard = guardPool(pool)
+  return connectionsOf(
+    async () => pool,
+    false,
+    async () => unguard(),
+    watch,
+  )
+}
+
+/** A pool of our own. */
+export async function makePool(
+  url: string | undefined,
+  max: number,
+  { address, applicationName = 'holdfast', pipelines = false }: OwnConnectionOptions = {},
+): Promise<PgPool> {
+  const { Pool } = await loadDriver()
+  const pool = new Pool({
+    ...(url === undefined ? address : { connectionString: url }),
+    max,
+    application_name: applicationName,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // A connection costs the server little, and prepared statements go with it.
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: false,
+    pipeline: pipelines,
+  })
+  guardPool(pool)
+  return pool
+}
+
+/** How many use a pool that is guarded. */
+const users = new WeakMap<PgPool, number>()
+
+/**
+ * Has somebody listen to a pool and to each new connection from its first moment on: once for each
+ * pool, however many use it. Without a listener, an idle connection that breaks would end the process;
+ * and between the pool, which stops listening, and whoever waits for the connection lies a promise:
+ * one that is cut just then would do so, too. Call the result to stop.
+ */
+function guardPool(pool: PgPool): () => void {
+  const guarded = pool as unknown as Record<'on' | 'removeListener', NewConnection>
+  const before = users.get(pool) ?? 0
+  users.set(pool, before + 1)
+  if (before === 0) {
+    pool.on('error', ignore)
+    guarded.on('connect', guard)
+  }
+  return () => {
+    const left = users.get(pool)! - 1
+    users.set(pool, left)
+    if (left > 0) return
+    pool.removeListener('error', ignore)
+    guarded.removeListener('connect', guard)
+  }
+}
+
+function guard(client: PgClient): void {
+  client.on('error', ignore)
+}
+
+type NewConnection = (event: 'connect', listener: (client: PgClient) => void) => unknown
+
+function connectionsOf(
+  poolOf: (lane: Lane) => Promise<PgPool>,
+  isOurs: boolean,
+  end: () => Promise<void>,
+  watch: ServerWatch,
+  answerWithinMs = ANSWER_TIMEOUT_MS,
+): Connections {
+  let closed: Promise<void> | undefined
+  /** Statements under way, each to be given up. */
+  const waiting = new Set<() => void>()
+
+  /** Connections in whose sessions statements may stay prepared. */
+  const direct = new WeakSet<PgClient>()
+  const prepare = async (client: PgClient): Promise<void> => {
+    if (watch.knows(client)) return
+    const answer = await client.query(firstStatement(client, isOurs))
+    if (isDirect(answer)) direct.add(client)
+    watch.saw(client, answer)
+  }
+
+  const giveUp = (): void => waiting.forEach((each) => each())
+  const close = (): Promise<void> => answered('close', end(), CLOSE_TIMEOUT_MS).catch(giveUp)
+
+  const lend = async <T>(
+    operation: string,
+    lane: Lane,
+    use: (client: PgClient) => Promise<T>,
+  ): Promise<T> => {
+    if (closed) throw new StoreError('closed', operation, 'the store was closed')
+    const { promotions } = watch
+    const client = await connect(operation, await poolOf(lane))
+    let broken = false
+    // While on loan the pool does not listen, and an error nobody listens to ends the process. The
+    // statement under way is told as well.
+    const onError = (): void => {
+      broken = true
+    }
+    client.on('error', onError)
+    try {
+      await answered(operation, prepare(client), Math.min(answerWithinMs, CONNECT_TIMEOUT_MS))
+      // What it was asked for on may not be there any more.
+      if (watch.promotions !== promotions || watch.hasLeft(client)) throw wasPromoted(operation)
+      return await use(client)
+    } catch (error) {
+      broken ||= dropsConnection(error)
+      throw storeError(operation, error)
+    } finally {
+      // One that is ended may still have something to say.
+      if (!broken) client.removeListener('error', onError)
+      client.release(broken)
+      // Where statements are pipelined, `pg` ends a connection only when all of them are answered.
+      if (broken && client.pipeline === true) client.connection?.stream?.destroy()
+    }
+  }
+
+  const ask = (
+    client: PgClient,
+    operation: string,
+    statement: Statement,
+  ): Promise<StatementResult> => {
+    const sent = direct.has(client) ? statement : withoutName(statement)
+    return answered(operation, client.query(sent), answerWithinMs, waiting)
+  }
+
+  /** Answers as soon as the first of the two is answered; gives the connection back after both. */
+  const pair = (
+    operation: string,
+    lane: Lane,
+    statement: Statement,
+    behind: Behind,
+  ): Promise<StatementResult> =>
+    new Promise((resolve, reject) => {
+      const lent = lend(operation, lane, async (client) => {
+        const answer = ask(client, operation, statement)
+        if (client.pipeline !== true) {
+          behind.over(false)
+          return resolve(await answer)
+        }
+        answer.then(resolve, ignore)
+        const [first, second] = await Promise.allSettled([
+          answer,
+          ask(client, behind.operation, behind.statement),
+        ])
+        behind.over(second.status === 'fulfilled')
+        // Thrown also when only the second one failed: the connection may be of no use any more.
+        for (const settled of [first, second]) {
+          if (settled.status === 'rejected') throw settled.reason
+        }
+      })
+      lent.catch((error: unknown) => {
+        behind.over(false)
+        reject(error)
+      })
+    })
+
+  return {
+    query: (operation, lane, statement, behind) =>
+      behind === undefined
+        ? lend(operation, lane, (client) => ask(client, operation, statement))
+        : pair(operation, lane, statement, behind),
+    session: (operation, use) => lend(operation, 'other', use),
+    close: () => (closed ??= close()),
+  }
+}
+
+async function connect(operation: string, pool: PgPool): Promise<PgClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    if (isUnreadableUrl(error)) throw new StoreError('misconfigured', operation, UNREADABLE_URL)
+    throw storeError(operation, error, 'connect', connectWords(pool, error))
+  }
+}
+
+/**
+ * The answer, or `connection_lost` when it stays out. Until then it stands among those `waiting`, who
+ * can be given up sooner.
+ */
+export function answered<T>(
+  operation: string,
+  answer: Promise<T>,
+  withinMs: number,
+  waiting?: Set<() => void>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const over = (): void => {
+      clearTimeout(timer)
+      waiting?.delete(giveUp)
+    }
+    const lose = (words: string): void => {
+      over()
+      reject(new StoreError('connection_lost', operation, words))
+    }
+    const giveUp = (): void => lose('the store was closed before there was an answer')
+    const timer = setTimeout(() => lose(`no answer within ${withinMs} ms`), withinMs)
+    waiting?.add(giveUp)
+    answer.then(resolve, reject).finally(over)
+  })
+}
+
+/** Not prepared beyond the transaction: see `session.ts`. */
+function withoutName({ text, values, types }: Statement): Statement {
+  return { text, ...(values && { values }), ...(types && { types }) }
+}
+
+function ignore(): void {}

@@ -1,0 +1,82 @@
+import type { Logger } from '../../base/log.ts'
+import { StoreError } from '../../store/store-error.ts'
+
+/** How a server that is not there yet is waited for. */
+export interface ServerWait {
+  /** How long one is waited for that is starting. */
+  readonly withinMs: number
+  readonly log: Logger | undefined
+  /** Whether nobody waits any more. */
+  isOver(): boolean
+}
+
+// Nothing listens: the server is just being restarted, or the address is wrong.
+const REFUSED_WITHIN_MS = 3_000
+const FIRST_TRY_AFTER_MS = 100
+const LATEST_TRY_AFTER_MS = 1_000
+// The first line is written at once, each further one after twice as long as the one before.
+const SECOND_LINE_AFTER_MS = 10_000
+
+/**
+ * Does what needs a server, again as long as the server is starting or restarting. Whatever else is
+ * wrong is thrown at once, and a server that refuses connections is not waited for as long.
+ */
+export async function waitForServer<T>(use: () => Promise<T>, wait: ServerWait): Promise<T> {
+  const begunMs = performance.now()
+  let seenMs = begunMs
+  let tryAfterMs = FIRST_TRY_AFTER_MS
+  let lineAfterMs = 0
+  for (;;) {
+    try {
+      return await use()
+    } catch (error) {
+      const state = stateOf(error)
+      const nowMs = performance.now()
+      const waitedMs = nowMs - begunMs
+      if (state === 'starting') seenMs = nowMs
+      if (state === undefined || wait.isOver()) throw error
+      const refusedMs = Math.min(REFUSED_WITHIN_MS, wait.withinMs)
+      if (state === 'refusing' && nowMs - seenMs >= refusedMs) throw error
+      if (waitedMs >= wait.withinMs) throw gaveUp(error as StoreError, waitedMs)
+      if (waitedMs >= lineAfterMs) {
+        lineAfterMs = Math.max(SECOND_LINE_AFTER_MS, lineAfterMs * 2)
+        const withinMs = state === 'refusing' ? refusedMs : wait.withinMs
+        const about = { waitedMs: Math.round(waitedMs), withinMs, err: error }
+        wait.log?.warn(about, LINES[state](withinMs))
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, tryAfterMs))
+    tryAfterMs = Math.min(tryAfterMs * 2, LATEST_TRY_AFTER_MS)
+  }
+}
+
+const LINES = {
+  starting: () => 'the database server is starting or shutting down; waiting for it',
+  refusing: (ms: number) =>
+    `the database server refuses connections; retrying for ${ms / 1_000} seconds`,
+} as const
+
+const STARTING = new Set(['57P01', '57P02', '57P03'])
+// A socket in the file system that is not there; a proxy that has nowhere to lead to.
+const REFUSING = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET'])
+
+function stateOf(error: unknown): keyof typeof LINES | undefined {
+  if (!(error instanceof StoreError)) return undefined
+  const code = codeOf(error.cause)
+  if (STARTING.has(code)) return 'starting'
+  // The driver has no code for a connection that ended under it, as all do when a server goes down.
+  const isCut = code === '' && error.code === 'connection_lost'
+  return isCut || REFUSING.has(code) ? 'refusing' : undefined
+}
+
+function codeOf(cause: unknown): string {
+  // Each address of a name was tried.
+  if (cause instanceof AggregateError) return codeOf(cause.errors[0])
+  const { code } = (cause ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : ''
+}
+
+function gaveUp(error: StoreError, waitedMs: number): StoreError {
+  const words = `${error.message}; waited ${Math.round(waitedMs)} ms for the server (option connectTimeout)`
+  return new StoreError(error.code, 'open', words.replace(/^open: /, ''), { cause: error })
+}

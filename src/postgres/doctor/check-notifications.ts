@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+
+import { notify } from '../../base/sync/notify.ts'
+import { answered, type Connections, makePool } from '../connect/connections.ts'
+import { storeError } from '../connect/errors.ts'
+import type { Finding } from './finding.ts'
+import { earsFrom, type OpenEar } from '../notifier/listen-connection.ts'
+import type { ListenSource } from '../connect/options.ts'
+
+const ARRIVES_WITHIN_MS = 3_000
+
+/** Whether a notification that is sent reaches this process. */
+export async function checkHearing(
+  connections: Connections,
+  listenTo: ListenSource | undefined,
+  isStandby: boolean,
+): Promise<Finding> {
+  if (listenTo === undefined) {
+    return {
+      level: 'note',
+      what: 'hints',
+      detail: "notify is 'off': what other processes do is found by asking, within ten seconds",
+      fix: "leave notify at 'auto', unless the server has no connection left for it",
+    }
+  }
+  if (isStandby) {
+    const detail = 'notifications cannot be tried on a standby'
+    return { level: 'note', what: 'hints', detail, fix: '' }
+  }
+  try {
+    if (await hears(connections, listenTo)) {
+      return { level: 'ok', what: 'hints', detail: 'a notification reached this process', fix: '' }
+    }
+  } catch (error) {
+    // All else was found out by then, and is to be told.
+    const { message } = storeError('listen', error, 'connect')
+    return {
+      level: 'warning',
+      what: 'hints',
+      detail: `there is no connection that notifications could come through: ${message}`,
+      fix: 'see to it that this process can have one connection more, or mend listenUrl',
+    }
+  }
+  return {
+    level: 'warning',
+    what: 'hints',
+    detail:
+      `a notification did not reach this process within ${ARRIVES_WITHIN_MS / 1_000} s: a pooler ` +
+      'such as PgBouncer in transaction mode forgets who listens',
+    fix: 'give listenUrl, an address that leads past the pooler',
+  }
+}
+
+async function hears(connections: Connections, listenTo: ListenSource): Promise<boolean> {
+  const own = 'pool' in listenTo ? undefined : await makePool(listenTo.url, 1)
+  const { isForListening = false } = listenTo
+  const openEar =
+    'pool' in listenTo
+      ? earsFrom(listenTo.pool, { isOurs: false, isForListening })
+      : earsFrom(own!, { isOurs: true, isForListening })
+  try {
+    return await arrives(connections, openEar)
+  } finally {
+    await own?.end()
+  }
+}
+
+async function arrives(connections: Connections, openEar: OpenEar): Promise<boolean> {
+  const channel = `holdfast_doctor_${randomBytes(8).toString('hex')}`
+  const heard = notify()
+  const ear = await openEar({
+    heard: (through) => through === channel && heard.notifyOne(),
+    // What is lost does not arrive.
+    lost: () => {},
+  })
+  try {
+    await ear.listen(channel)
+    const sent = connections.query('doctor', 'other', {
+      text: 'select pg_notify($1, $2)',
+      values: [channel, ''],
+    })
+    // A pool may have no second connection.
+    await answered('doctor', sent, ARRIVES_WITHIN_MS)
+    const late = AbortSignal.timeout(ARRIVES_WITHIN_MS)
+    return await heard.wait(late).then(
+      () => true,
+      () => false,
+    )
+  } finally {
+    ear.close()
+  }
+}

@@ -1,0 +1,155 @@
+import { systemClock } from '../../base/time/clock.ts'
+import type { Duration } from '../../base/time/duration.ts'
+import { duration, resolveOptions } from '../../base/options.ts'
+import { type Connections, connectionsFor, type Session } from '../connect/connections.ts'
+import { checkHearing } from './check-notifications.ts'
+import type { Finding } from './finding.ts'
+import { POSTGRES_OPTIONS, type PostgresOptions, settingsOf } from '../connect/options.ts'
+import { quoted } from '../connect/schema-name.ts'
+import { type AppliedFile, FILES, readApplied, schemaState } from '../schema/schema-state.ts'
+import { checkSettings } from '../connect/server-settings.ts'
+import { strangersError } from '../schema/schema-conflicts.ts'
+
+/** Which database `doctor` looks at: the same options as for `postgres`. */
+export interface DoctorOptions extends PostgresOptions {
+  /** Transactions that have been open for longer are named. @default '1m' */
+  readonly longTransaction?: Duration
+}
+
+const WORST_FIRST: readonly Finding['level'][] = ['error', 'warning', 'note', 'ok']
+const LONG_MS = 60_000
+/** What people take for simultaneous in two logs, and more. */
+const SAME_TIME_MS = 1_000
+
+/**
+ * Looks at a schema and its server, and names what holds vacuum back, indexes that are missing,
+ * settings that lose data, instances that wait for code, and more: the worst first. It only reads, and
+ * asks for no more rights than a client has.
+ *
+ * `select * from doctor()` in the schema tells the same, without what only a process can find out:
+ * whether its version fits, whether its clock does, and whether notifications reach it.
+ */
+export async function doctor(options: DoctorOptions = {}): Promise<readonly Finding[]> {
+  const { longTransaction: longMs, ...rest } = resolveOptions('doctor', options, {
+    ...POSTGRES_OPTIONS,
+    longTransaction: duration(LONG_MS),
+  })
+  const settings = settingsOf('doctor', rest)
+  const { schema, listenTo } = settings
+  const connections = connectionsFor(settings)
+  try {
+    const findings = await connections.session('doctor', (session) =>
+      examine(session, schema, longMs),
+    )
+    findings.push(await checkHearing(connections, listenTo, await isStandby(connections)))
+    return findings.toSorted((a, b) => WORST_FIRST.indexOf(a.level) - WORST_FIRST.indexOf(b.level))
+  } finally {
+    await connections.close()
+  }
+}
+
+async function examine(session: Session, schema: string, longMs: number): Promise<Finding[]> {
+  const findings = [await checkClock(session), await checkMigrations(session, schema)]
+  const { rows } = await session.query({
+    text: 'select to_regprocedure($1) is not null as known',
+    values: [`${quoted(schema)}.doctor(bigint)`],
+  })
+  if (!(rows[0] as { known: boolean }).known) {
+    return [...findings, await checkServer(session)]
+  }
+  const told = await session.query({
+    text: `select * from ${quoted(schema)}.doctor($1)`,
+    values: [longMs],
+  })
+  // Of the migrations, this process knows more than the schema does.
+  return [...findings, ...(told.rows as Finding[]).filter(({ what }) => what !== 'migrations')]
+}
+
+/** How far the clock of this process is from that of the server. */
+export async function checkClock(session: Session, clock = systemClock()): Promise<Finding> {
+  let best = { wayMs: Infinity, offsetMs: 0 }
+  for (let round = 0; round < 3; round++) {
+    const beganMs = clock.now()
+    const { rows } = await session.query({
+      text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+    })
+    const wayMs = clock.now() - beganMs
+    const hereMs = clock.date().getTime() - wayMs / 2
+    if (wayMs < best.wayMs) best = { wayMs, offsetMs: (rows[0] as { ms: number }).ms - hereMs }
+  }
+  const { offsetMs, wayMs } = best
+  const apart = Math.round(Math.abs(offsetMs))
+  const words = `the clock of this process is ${apart} ms ${offsetMs < 0 ? 'ahead of' : 'behind'}`
+  const detail = `${words} the server's, within ${Math.ceil(wayMs / 2)} ms`
+  if (apart - wayMs / 2 <= SAME_TIME_MS) return { level: 'ok', what: 'clock', detail, fix: '' }
+  return {
+    level: 'warning',
+    what: 'clock',
+    detail: `${detail}; nothing is decided by it, but logs cannot be compared`,
+    fix: 'let both machines follow the same time service (NTP)',
+  }
+}
+
+async function checkMigrations(session: Session, schema: string): Promise<Finding> {
+  const what = 'migrations'
+  let applied: readonly AppliedFile[]
+  try {
+    applied = await readApplied(session, schema)
+  } catch (error) {
+    const detail = `what was applied to schema "${schema}" cannot be read: ${String(error)}`
+    return { level: 'note', what, detail, fix: 'use a role that may read the tables' }
+  }
+  const state = schemaState(applied, schema, FILES)
+  switch (state.kind) {
+    case 'refused': {
+      const fix = 'use the newer version here as well, or another schema'
+      return { level: 'error', what, detail: state.error.message, fix }
+    }
+    case 'ahead': {
+      const detail = `schema "${schema}" is that of ${state.by}; version ${FILES.version} works with it`
+      return { level: 'note', what, detail, fix: 'finish the upgrade' }
+    }
+    case 'behind': {
+      const { missing } = state
+      if (missing.length === 0) {
+        const detail = `schema "${schema}" is that of version ${FILES.version}`
+        return { level: 'ok', what, detail, fix: '' }
+      }
+      const strangers = await strangersError(session, schema, missing, applied.length === 0)
+      if (strangers !== undefined) {
+        const fix = 'use another schema'
+        return { level: 'error', what, detail: strangers.message, fix }
+      }
+      return {
+        level: 'error',
+        what,
+        detail: `schema "${schema}" is not up to date: ${named(missing.map(({ name }) => name))}`,
+        fix: 'open the store with a role that may change it, or run what migrationSql() returns',
+      }
+    }
+  }
+}
+
+/** What can be said of a server that has no schema of ours. */
+async function checkServer(session: Session): Promise<Finding> {
+  try {
+    await checkSettings(session)
+    return { level: 'ok', what: 'settings', detail: 'the server can be used', fix: '' }
+  } catch (error) {
+    const { message } = error as Error
+    return { level: 'error', what: 'settings', detail: message, fix: 'as the message says' }
+  }
+}
+
+async function isStandby(connections: Connections): Promise<boolean> {
+  const { rows } = await connections.query('doctor', 'other', {
+    text: 'select pg_is_in_recovery() as standby',
+  })
+  return (rows[0] as { standby: boolean }).standby
+}
+
+function named(names: readonly string[]): string {
+  const most = 5
+  const rest = names.length - most
+  return names.slice(0, most).join(', ') + (rest > 0 ? ` and ${rest} more are missing` : ' missing')
+}

@@ -1,0 +1,107 @@
+// The side of `lease-thread.ts` that runs in the thread.
+import { parentPort, workerData } from 'node:worker_threads'
+import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../../store/lease-watch.ts'
+import { toInstances, toTruths } from '../wire/answers.ts'
+import { callerOf } from '../wire/call.ts'
+import { isLocked, startInstances } from '../operations/commit.ts'
+import { ownConnections } from '../connect/connections.ts'
+import { loadDriver } from '../connect/driver.ts'
+import type { LeaseThreadData, LeaseThreadNews, LeaseThreadOrder } from './lease-thread.ts'
+import { postgresTaskStore } from '../operations/task-store.ts'
+import { text } from '../connect/rows.ts'
+import { joinTexts, listOf } from '../wire/lists.ts'
+
+const port = parentPort!
+const { order, address, asksPassword, schema } = workerData as LeaseThreadData
+const say = (news: LeaseThreadNews): void => port.postMessage(news)
+
+/** Connections that wait for a password. */
+const asking = new Map<number, { resolve(password: string): void; reject(error: Error): void }>()
+let asked = 0
+
+// What the function on the other side may want to know; the rest cannot be sent, or is no business
+// of it.
+interface Parameters {
+  readonly host?: string
+  readonly port?: number
+  readonly user?: string
+  readonly database?: string
+}
+
+function askPassword(parameters: Parameters): Promise<string> {
+  const { host, port: at, user, database } = parameters
+  return new Promise((resolve, reject) => {
+    asking.set(++asked, { resolve, reject })
+    say({ ask: asked, parameters: { host, port: at, user, database } })
+  })
+}
+
+function hear(told: LeaseThreadOrder): void {
+  if ('stop' in told) return stop()
+  const waiting = asking.get(told.asked)
+  asking.delete(told.asked)
+  if ('failed' in told) waiting?.reject(new Error(`no password: ${told.failed}`))
+  else waiting?.resolve(told.password)
+}
+
+const everyMs = checkMs(order)
+const connections = ownConnections(undefined, {
+  ...(asksPassword
+    ? { address: { ...address, password: askPassword } }
+    : address !== undefined && { address }),
+  applicationName: 'holdfast lease',
+  // There is time for a second try, on another connection, before the lease ends.
+  answerWithinMs: Math.max(everyMs, 1_000),
+})
+const call = callerOf(connections, schema)
+const tasks = postgresTaskStore(call)
+
+/** For how long an instance that somebody has locked is tried to be suspended. */
+const SUSPEND_MS = 1_000
+
+const store: LeaseStore = {
+  finishTasks: (runtime, results) => tasks.finishTasks(runtime, results),
+  async renewLease(runtime, leaseMs) {
+    const [row] = await call('renew_lease', [runtime, leaseMs])
+    return text(row!, 'is_alive') === 't'
+  },
+  async endLease(runtime) {
+    await call('renew_lease', [runtime, 0])
+  },
+  async look(iids) {
+    return toInstances(await call('instance_rows', [listOf(iids)]), iids.length)
+  },
+  start: (items, options) => startInstances(call, items, options),
+  async suspend(ids, report) {
+    const values = [joinTexts('suspend', ids), ids.length, report]
+    const untilMs = performance.now() + SUSPEND_MS
+    for (;;) {
+      try {
+        const [row] = await call('suspend', values)
+        return toTruths(text(row!, 'suspended'))
+      } catch (error) {
+        if (!isLocked(error) || performance.now() >= untilMs) throw error
+      }
+    }
+  },
+  async unregister(runtime) {
+    await call('unregister', [runtime])
+  },
+}
+
+const watch = new LeaseWatch(
+  order,
+  store,
+  processAround((trouble) => say({ trouble, isLasting: false })),
+)
+const timer = setInterval(() => void watch.check(), everyMs)
+
+port.on('message', hear)
+// A pool of the user's own may have come with a bundle that leaves this thread without the driver.
+loadDriver().catch((error: Error) => say({ trouble: error.message, isLasting: true }))
+
+function stop(): void {
+  clearInterval(timer)
+  port.close()
+  void connections.close()
+}

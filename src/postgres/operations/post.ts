@@ -1,0 +1,54 @@
+// How messages are sent. What another transaction has locked makes a batch fail after a moment, and
+// nothing of it is done; then they are sent one by one, and those that are still locked are left out.
+
+import type { Post, PostAnswer, PostBatchOptions } from '../../store/inbox.ts'
+import { toPostAnswers } from '../wire/answers.ts'
+import type { Call } from '../wire/call.ts'
+import { isLocked } from './commit.ts'
+import type { postgresHints } from '../notifier/postgres-hints.ts'
+import { postValues } from '../wire/post-values.ts'
+
+type PostgresHints = ReturnType<typeof postgresHints>
+
+/** See `WorkflowStore.post`. */
+export async function postMessages(
+  call: Call,
+  hints: PostgresHints | undefined,
+  posts: readonly Post[],
+  { tells = false, wereLocked = false }: PostBatchOptions = {},
+): Promise<readonly PostAnswer[]> {
+  const values = postValues(posts)
+  if (!wereLocked) {
+    try {
+      if (tells && hints !== undefined) return await postAndTell(call, hints, posts)
+      const [row] = await call('post_nowait', values)
+      return toPostAnswers(row!)
+    } catch (error) {
+      if (!isLocked(error)) throw error
+    }
+  }
+  const [row] = await call('post_skip_locked', values)
+  return toPostAnswers(row!)
+}
+
+/** The same, and the owners are told right behind it. */
+async function postAndTell(
+  call: Call,
+  hints: PostgresHints,
+  posts: readonly Post[],
+): Promise<readonly PostAnswer[]> {
+  const values = postValues(posts)
+  let over!: (isDone: boolean) => void
+  const isTold = new Promise<boolean>((resolve) => (over = resolve))
+  const [ids] = values as [string]
+  const behind = { procedure: 'tell_mail', values: [ids, posts.length], over }
+  const [row] = await call('post_nowait', values, 'other', behind)
+  const answers = toPostAnswers(row!)
+  // A duplicate may be one whose first answer was lost, and nobody told.
+  const waiting = answers.filter(({ verdict }) => verdict === 'sent' || verdict === 'duplicate')
+  hints.tellMailUnless(
+    isTold,
+    waiting.map(({ iid }) => iid),
+  )
+  return answers.map((answer) => ({ ...answer, isTold: true }))
+}

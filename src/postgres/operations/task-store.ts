@@ -1,0 +1,50 @@
+import type { TaskStore } from '../../store/tasks.ts'
+import { toTruths } from '../wire/answers.ts'
+import type { Call } from '../wire/call.ts'
+import { toHeldTask, toTaskKeys, toTaskVerdicts } from '../wire/task-answers.ts'
+import { beatLists, interestValues, keyLists, resultLists } from '../wire/task-values.ts'
+import { text, whole, wholeOrNull } from '../connect/rows.ts'
+
+/** Tasks in PostgreSQL: a part of the workflow store. */
+export function postgresTaskStore(call: Call): TaskStore {
+  return {
+    async claimTasks(request) {
+      const { runtime, limit, mostSessions, sessionIdleMs } = request
+      const [row] = await call('claim_tasks', [
+        runtime,
+        limit,
+        mostSessions,
+        Math.ceil(sessionIdleMs),
+        ...interestValues('claimTasks', request),
+      ])
+      const keys = toTaskKeys(row!)
+      // Two calls, so that the first one is committed before anything large is sent.
+      const tasks = keys.length === 0 ? [] : await call('held_tasks', [runtime, ...keyLists(keys)])
+      return {
+        state: text(row!, 'state') === 'dead' ? 'dead' : 'ok',
+        clock: whole(row!, 'clock'),
+        tasks: tasks.map(toHeldTask),
+        nextDue: wholeOrNull(row!, 'next_due'),
+      }
+    },
+
+    async finishTasks(runtime, results) {
+      const [row] = await call('finish_tasks', [runtime, ...resultLists(results)])
+      return toTaskVerdicts(row!)
+    },
+
+    async holding(runtime) {
+      return (await call('holding', [runtime])).map((row) => ({
+        iid: whole(row, 'iid'),
+        execution: whole(row, 'execution'),
+        command: whole(row, 'command'),
+        attempt: whole(row, 'attempt'),
+      }))
+    },
+
+    async beat(runtime, beats) {
+      const [row] = await call('beat_tasks', [runtime, ...beatLists(beats)])
+      return toTruths(text(row!, 'wanted'))
+    },
+  }
+}

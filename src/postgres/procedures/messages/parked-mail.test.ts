@@ -1,0 +1,184 @@
+import { expect, test, vi } from 'vitest'
+
+import {
+  openStore,
+  start,
+  ticking,
+  type TestStore,
+} from '../../../../test/support/postgres-store.ts'
+import { MAX_EARLY_IN_ALL, type Post } from '../../../store/inbox.ts'
+import type { Registered } from '../../../store/runtimes.ts'
+import { postValues } from '../../wire/post-values.ts'
+
+// Mail that nobody can read now: however much of it there is, claims and ticks do not look at it.
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const FLOOD = 20_000
+const MANY = 5_000
+const TICKS = MANY / 1_000 + 1
+// A tree that is one page deeper.
+const DEEPER = 4
+// What was parked leaves pages behind that vacuum may not free while another test reads, and that are
+// passed over. Looking at the mail takes three pages for each.
+const LEFT_BEHIND = MANY / 10
+const SLEEPING = 9e14
+
+test('messages for ids that are never started cost no claim and no tick', async () => {
+  await using opened = await openStore()
+  const runtime = await opened.runtime(3_600_000)
+  const before = await pagesOf(opened, runtime)
+  const first = await opened.store.reserve(FLOOD)
+
+  await opened.store.post(Array.from({ length: FLOOD }, (_, i) => message(`never-${i}`, first + i)))
+
+  const after = await pagesOf(opened, runtime)
+  expect(after.claim).toBeLessThanOrEqual(before.claim + DEEPER)
+  expect(after.tick).toBeLessThanOrEqual(before.tick + DEEPER)
+})
+
+test.each([
+  ['suspended instances', 'true', 1, null],
+  ['instances of a workflow that nobody runs', 'false', 1, null],
+  ['instances that wait for their first turn', 'false', 0, SLEEPING],
+])('mail of %s costs no claim and no tick once ticks have parked it', async (...given) => {
+  await using opened = await openStore()
+  const runtime = await opened.runtime(3_600_000)
+  const before = await pagesOf(opened, runtime)
+  const [kind, held, epoch, wakeAt] = given
+  const workflow = kind.includes('nobody runs') ? 999 : runtime.workflows[0]
+  await opened.database.query(
+    `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+    select i, 'i-' || i, ${workflow}, 1, 1, 0, 0 from generate_series(1, ${MANY}) as i`,
+  )
+  await opened.database.query(
+    `insert into runs (iid, workflow, held, epoch, wake_at)
+    select i, ${workflow}, ${held}, ${epoch}, ${wakeAt} from generate_series(1, ${MANY}) as i`,
+  )
+  await mailForAll(opened)
+
+  for (let i = 0; i < TICKS; i++) await opened.store.tick(ticking(runtime))
+  await opened.database.query('vacuum analyze inbox, runs, instances')
+
+  const after = await pagesOf(opened, runtime)
+  expect(after.claim).toBeLessThanOrEqual(before.claim + LEFT_BEHIND)
+  expect(after.tick).toBeLessThanOrEqual(before.tick + LEFT_BEHIND)
+})
+
+test('what an older version left for ids that never started is parked by ticks', async () => {
+  await using opened = await openStore()
+  const runtime = await opened.runtime(3_600_000)
+  await opened.database.query(
+    `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+    select i, 'i-' || i, 0, 0, 0, 0, 0 from generate_series(1, ${MANY}) as i`,
+  )
+  await mailForAll(opened)
+  for (let i = 0; i < TICKS; i++) await opened.store.tick(ticking(runtime))
+  const parked = await opened.database.query(
+    'select parked, early, count(*)::int from inbox group by 1, 2',
+  )
+
+  await opened.store.start([start(runtime, 7, { id: 'i-7', owned: false })])
+
+  expect(parked).toEqual([{ parked: true, early: true, count: MANY }])
+  const { claims } = await opened.store.claim({ ...ticking(runtime), limit: 10, hinted: [] })
+  expect(claims).toMatchObject([{ iid: 7 }])
+})
+
+test.each(['owned', 'unowned'] as const)(
+  'a message under way while its instance is started is found by a tick (%s)',
+  async (kind) => {
+    await using opened = await openStore()
+    const { store, database } = opened
+    const runtime = await opened.runtime()
+    const first = await store.reserve(2)
+    await store.post([message('order-1', first)])
+    const sending = await database.connect()
+    await sending.query('begin')
+    await sending.query('select * from post($1, $2, $3, $4, $5, $6, $7, $8)', [
+      ...postValues([message('order-1', first + 1, 'slow')]),
+    ])
+
+    const item = start(runtime, first, { id: 'order-1', owned: kind === 'owned' })
+    const { server } = runtime
+    await store.commit({ runtime: runtime.runtime, server, turns: [], starts: [item] })
+    await database.query('delete from inbox')
+    const during = await store.tick(ticking(runtime))
+    await sending.query('commit')
+
+    expect(during).toMatchObject({ mail: [], claimable: false })
+    expect(await store.tick(ticking(runtime))).toMatchObject(
+      kind === 'owned' ? { mail: [first] } : { claimable: true },
+    )
+    expect(await database.query('select iid from absences')).toEqual([])
+  },
+)
+
+test('about a million messages are kept for what was never started, and one more is refused', async () => {
+  await using opened = await openStore()
+  const { store, database } = opened
+  const first = await store.reserve(4)
+  const runtime = await opened.runtime()
+  await store.post([message('waits', first)])
+  await store.start([start(runtime, first + 1, { id: 'runs', owned: false })])
+  const enough = Math.ceil(MAX_EARLY_IN_ALL / 1021)
+  await database.query(sample(2, enough))
+  const posts = [message('new', first + 2), message('waits', 0), message('runs', 0)]
+
+  const nearly = await store.post([message('nearly', first + 3)])
+  await database.query(sample(enough + 1, enough + 1))
+  const refused = await store.post(posts)
+  await store.start([start(runtime, first, { id: 'waits', owned: false })])
+  await database.query('delete from inbox where iid = 900000')
+  const accepted = await store.post(posts)
+
+  expect(nearly).toMatchObject([{ verdict: 'sent' }])
+  expect(refused.map(({ verdict }) => verdict)).toEqual(['full', 'full', 'sent'])
+  expect(accepted.map(({ verdict }) => verdict)).toEqual(['sent', 'sent', 'sent'])
+})
+
+/** Early messages that are in the sample, which stand for a thousand each. */
+function sample(from: number, to: number): string {
+  return `insert into inbox (id, iid, kind, name, payload, parked, early) overriding system value
+    select 1021 * i, 900000, 3, 'notes', '1', true, true from generate_series(${from}, ${to}) as i`
+}
+
+function message(id: string, iid: number, payload = '1'): Post {
+  const rest = { name: 'notes', replyTo: '', dedupeKey: '', capacity: null } as const
+  return { id, kind: 'message', payload, iid, ...rest }
+}
+
+/** A message for each instance, as it was sent to one that was not in this state. */
+async function mailForAll({ database }: TestStore): Promise<void> {
+  await database.query(
+    `insert into inbox (iid, kind, name, payload, at)
+    select i, 3, 'notes', '1', 0 from generate_series(1, ${MANY}) as i`,
+  )
+}
+
+/** How many pages of tables and indexes a claim and a tick look at, when all plans are made. */
+async function pagesOf(
+  { database }: TestStore,
+  { runtime, workflows }: Registered,
+): Promise<{ claim: number; tick: number }> {
+  const client = await database.connect()
+  const numbers = `array[${workflows.join(',')}]::integer[]`
+  const pages = async (call: string): Promise<number> => {
+    let total = 0
+    // The first ones plan, and clear away what others left behind.
+    for (let i = 0; i < 4; i++) {
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+        `explain (analyze, buffers, format json) select * from ${call}`,
+      )
+      const { Plan: plan } = rows[0]!['QUERY PLAN'][0]
+      total = plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+    }
+    return total
+  }
+  return {
+    claim: await pages(`claim(${runtime}, ${numbers}, 10, '{}')`),
+    tick: await pages(
+      `tick(${runtime}, null, ${numbers}, '', 0, '', 0, false, '{}', '{}', '{}', '{}', false, '', 0)`,
+    ),
+  }
+}

@@ -1,0 +1,140 @@
+import { VERSION } from '../../base/version.ts'
+import { compareVersions } from '../../base/versions.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { Session } from '../connect/connections.ts'
+import { MIGRATIONS, PROCEDURES } from './sql.generated.ts'
+import { quoted } from '../connect/schema-name.ts'
+import type { SqlFile } from './sql-file.ts'
+
+// What a schema is to this version: behind, up to date, or ahead of it.
+
+/** What to bring a schema to; tests give their own. */
+export interface SchemaFiles {
+  readonly migrations: readonly SqlFile[]
+  readonly procedures: readonly SqlFile[]
+  /** The version of the package that they are from. */
+  readonly version: string
+}
+
+/** The files of this package. */
+export const FILES: SchemaFiles = {
+  migrations: MIGRATIONS,
+  procedures: PROCEDURES,
+  version: VERSION,
+}
+
+/** A file that was applied, as the schema has noted it. */
+export interface AppliedFile {
+  readonly name: string
+  readonly checksum: string
+  /** The version of the package that applied it; null for one from before that was noted. */
+  readonly version: string | null
+  readonly works_with: string | null
+}
+
+/** What a schema is to a version of the package. */
+export type SchemaState =
+  /** These are to be applied, in this order; none of them when it is up to date. */
+  | { readonly kind: 'behind'; readonly missing: readonly SqlFile[] }
+  /** A newer version has been here, with which this one goes on as it is. */
+  | { readonly kind: 'ahead'; readonly by: string }
+  /** This version must not touch it, nor use it. */
+  | { readonly kind: 'refused'; readonly error: StoreError }
+
+/** The files that were applied; none when the schema is new. */
+export async function readApplied(
+  session: Session,
+  schema: string,
+): Promise<readonly AppliedFile[]> {
+  const table = `${quoted(schema)}.holdfast_migrations`
+  const { rows } = await session.query({
+    text: 'select to_regclass($1) is not null as known',
+    values: [table],
+  })
+  if (!(rows[0] as { known: boolean }).known) return []
+  // Not by column: a schema that an earlier version made has fewer.
+  const applied = await session.query({ text: `select * from ${table}` })
+  const noted = applied.rows as (Pick<AppliedFile, 'name' | 'checksum'> & Partial<AppliedFile>)[]
+  return noted.map((row) => ({ version: null, works_with: null, ...row }))
+}
+
+/** Compares what was applied with what there is to apply. */
+export function schemaState(
+  applied: readonly AppliedFile[],
+  schema: string,
+  { migrations, procedures, version }: SchemaFiles,
+): SchemaState {
+  const checksums = new Map(applied.map(({ name, checksum }) => [name, checksum]))
+  const edited = migrations.find(
+    ({ name, checksum }) => checksums.has(name) && checksums.get(name) !== checksum,
+  )
+  if (edited !== undefined) return refused('misconfigured', editedWords(schema, edited))
+
+  const absent = migrations.filter(({ name }) => !checksums.has(name))
+  const unknown = unknownMigrations(applied, migrations)
+  const latest = numberOf(migrations.at(-1)?.name ?? '')
+  const tooNew = unknown.filter(({ works_with }) => works_with === null || works_with > latest)
+  if (tooNew.length > 0 || (unknown.length > 0 && absent.length > 0)) {
+    return refused(
+      'newer_schema',
+      newerWords(schema, version, tooNew.length > 0 ? tooNew : unknown),
+    )
+  }
+
+  const newest = newestOf(applied)
+  // Whoever is older leaves the procedures alone: newer processes count on what theirs do, and what
+  // they do goes for older ones as well.
+  if (unknown.length > 0 || (newest !== undefined && compareVersions(newest, version) > 0)) {
+    if (absent.length === 0) return { kind: 'ahead', by: newest ?? 'a newer version' }
+  }
+  return {
+    kind: 'behind',
+    missing: [
+      ...absent,
+      ...procedures.filter(({ name, checksum }) => checksums.get(name) !== checksum),
+    ],
+  }
+}
+
+/** Migrations that were applied and that this version has never heard of. */
+function unknownMigrations(
+  applied: readonly AppliedFile[],
+  migrations: readonly SqlFile[],
+): readonly AppliedFile[] {
+  const known = new Set(migrations.map(({ name }) => name))
+  return applied.filter(({ name }) => name.startsWith('migrations/') && !known.has(name))
+}
+
+function newestOf(applied: readonly AppliedFile[]): string | undefined {
+  let newest: string | undefined
+  for (const { version } of applied) {
+    if (version !== null && (newest === undefined || compareVersions(version, newest) > 0))
+      newest = version
+  }
+  return newest
+}
+
+/** `0004` of `migrations/0004_hints`. */
+function numberOf(migration: string): string {
+  return /^migrations\/(\d+)/.exec(migration)?.[1] ?? ''
+}
+
+function refused(code: 'newer_schema' | 'misconfigured', words: string): SchemaState {
+  return { kind: 'refused', error: new StoreError(code, 'migrate', words) }
+}
+
+function editedWords(schema: string, { name }: SqlFile): string {
+  return (
+    `schema "${schema}" was made with another text of ${name}; ` +
+    'use another schema, or the version of Holdfast that made this one'
+  )
+}
+
+function newerWords(schema: string, version: string, unknown: readonly AppliedFile[]): string {
+  const by = unknown.find((migration) => migration.version !== null)?.version
+  return (
+    `schema "${schema}" was brought up to date by a newer version of Holdfast` +
+    `${by === undefined ? '' : ` (${by})`}, which version ${version} cannot work with; ` +
+    `unknown here: ${unknown.map(({ name }) => name).join(', ')}`
+  )
+}

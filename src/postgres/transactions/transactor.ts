@@ -1,0 +1,226 @@
+// User code in a transaction of its own: its SQL and its result are committed together, or not at all.
+// Why that is exact stands in `procedures/finish_transaction.sql`.
+//
+//   X1. What the code throws is thrown as it is, after a rollback. What is the connection's fault is
+//       a `StoreError`, whatever the code made of it.
+//   X2. Code that cannot be trusted to be all there is never recorded as done: it ended the
+//       transaction itself, went on after a statement that failed, or left one under way.
+//   X3. Whether a commit was done whose answer was lost is not asked: run again, the code finds its
+//       result there.
+
+import { semaphore } from '../../base/sync/semaphore.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { Transact } from '../../store/transactions.ts'
+import { connectionsFor, type Session } from '../connect/connections.ts'
+import type { PgClient } from '../connect/driver.ts'
+import { storeError } from '../connect/errors.ts'
+import type { PostgresSettings } from '../connect/options.ts'
+import { quoted } from '../connect/schema-name.ts'
+import { ServerWatch } from '../connect/server-watch.ts'
+import { TransactQueries } from './transact-queries.ts'
+
+/** Runs transactions of one store. */
+export interface Transactor {
+  transact(work: Transact): Promise<'done' | 'refused'>
+  close(): Promise<void>
+}
+
+// Code may take its time, and must not keep ticks and claims from their connections.
+const MOST_AT_ONCE = 4
+// Whoever stops in the middle holds locks in tables of the user.
+const IDLE_LIMIT_MS = 60_000
+
+/**
+ * Runs transactions over connections that nothing else uses, but for a pool that the user gave. Only
+ * tests have another limit on how long code may send nothing.
+ */
+export function transactorOf(
+  settings: PostgresSettings,
+  idleLimitMs = IDLE_LIMIT_MS,
+  watch = new ServerWatch(),
+): Transactor {
+  const { schema } = settings
+  const connections = connectionsFor(settings, watch)
+  const slots = semaphore(MOST_AT_ONCE)
+  return {
+    async transact(work) {
+      const slot = await slots.acquire()
+      try {
+        const end = await connections.session('transact', (session) =>
+          inSession(session, { schema, idleLimitMs, work }),
+        )
+        if ('thrown' in end) throw end.thrown
+        return end.verdict
+      } finally {
+        slot[Symbol.dispose]()
+      }
+    },
+    async close() {
+      const closed = connections.close()
+      // Code that does not end must not hold up whoever closes the store. It is never committed once
+      // its runtime is gone.
+      if (slots.free === MOST_AT_ONCE) await closed
+      else closed.catch(() => {})
+    },
+  }
+}
+
+interface Place {
+  readonly schema: string
+  readonly idleLimitMs: number
+  readonly work: Transact
+}
+
+/** What the code threw is handed through as a value: it is no fault of the connection. */
+type End = { readonly verdict: 'done' | 'refused' } | { readonly thrown: unknown }
+
+const DONE: End = { verdict: 'done' }
+const REFUSED: End = { verdict: 'refused' }
+
+async function inSession(session: Session, place: Place): Promise<End> {
+  await session.query({ text: 'begin isolation level read committed' })
+  let end: End
+  try {
+    end = await run(session, place)
+  } catch (error) {
+    await rollback(session)
+    throw error
+  }
+  if (end === DONE) return commit(session)
+  await rollback(session)
+  return end
+}
+
+/** Runs the code and stores its result; `DONE` is still to be committed. */
+async function run(session: Session, { schema, idleLimitMs, work }: Place): Promise<End> {
+  const { runtime, iid, execution, command, by, code } = work
+  const [epoch, attempt] = 'epoch' in by ? [by.epoch, null] : [null, by.attempt]
+  const [turn, token] = 'epoch' in by ? [by.turn, null] : [null, by.token]
+  const judged = [runtime, iid, execution, command, epoch, attempt]
+  const begun = await ask(session, schema, 'begin_transaction', [
+    ...judged,
+    idleLimitMs,
+    turn,
+    token,
+  ])
+  if (begun === null) return REFUSED
+
+  using parting = lastWords(session)
+  const queries = new TransactQueries(session)
+  const blame = (error: unknown): End => {
+    if (isAborted(error)) return { thrown: wentOn(queries.firstError ?? error) }
+    // The server would end it the next time, too: so it counts as an attempt.
+    const reason = parting.of(error)
+    if (reason === IDLE_FOR_TOO_LONG) return { thrown: wasIdle(idleLimitMs, error) }
+    if (reason === TOOK_TOO_LONG) return { thrown: tookTooLong(error) }
+    throw error
+  }
+  let payload: string
+  try {
+    payload = await code(queries)
+    queries.end()
+  } catch (thrown) {
+    queries.close()
+    return queries.lost === undefined ? { thrown } : blame(queries.lost)
+  }
+  try {
+    const values = [begun, ...judged, payload, turn, token]
+    const verdict = await ask(session, schema, 'finish_transaction', values)
+    if (verdict === 'd') return DONE
+    return verdict === 'r' ? REFUSED : { thrown: endedItself() }
+  } catch (error) {
+    return blame(error)
+  }
+}
+
+const IDLE_FOR_TOO_LONG = '25P03'
+const TOOK_TOO_LONG = '25P04'
+const ABORTED = '25P02'
+
+/**
+ * Why the server ends the connection, if it says so. When nothing is under way it tells the connection
+ * itself, and the next statement only finds that it is gone.
+ */
+function lastWords(session: Session): Disposable & { of(error: unknown): unknown } {
+  // What is on loan is a connection of the driver.
+  const client = session as PgClient
+  let told: unknown
+  const listen = (error: Error): void => {
+    told ??= codeOf(error)
+  }
+  client.on('error', listen)
+  return {
+    of: (error) => told ?? codeOf(error),
+    [Symbol.dispose]: () => void client.removeListener('error', listen),
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | undefined)?.code
+}
+
+async function ask(
+  session: Session,
+  schema: string,
+  procedure: string,
+  values: readonly unknown[],
+): Promise<string | null> {
+  const marks = values.map((_, i) => `$${i + 1}`).join(', ')
+  const text = `select ${quoted(schema)}.${quoted(procedure)}(${marks}) as answer`
+  const { rows } = await session.query({ text, values })
+  return (rows[0] as { answer: string | null }).answer
+}
+
+async function commit(session: Session): Promise<End> {
+  try {
+    await session.query({ text: 'commit' })
+    return DONE
+  } catch (error) {
+    // A constraint that is checked last is the code's affair. All else is the server's, or nobody's.
+    if (storeError('transact', error).retryable) throw error
+    return { thrown: error }
+  }
+}
+
+/** A connection that is lost rolls back by itself; what was to be told is told all the same. */
+async function rollback(session: Session): Promise<void> {
+  await session.query({ text: 'rollback' }).catch(() => {})
+}
+
+function isAborted(error: unknown): boolean {
+  return codeOf(error) === ABORTED
+}
+
+function wasIdle(limitMs: number, cause: unknown): Error {
+  return new Error(
+    `transaction: its code let more than ${limitMs} ms pass without a statement, and the server ` +
+      'ended it: do slow work before the transaction, in an activity',
+    { cause },
+  )
+}
+
+function tookTooLong(cause: unknown): Error {
+  return new Error(
+    'transaction: it took longer than the transaction_timeout of its role, and the server ended it: ' +
+      'do slow work before the transaction, in an activity, or raise that setting',
+    { cause },
+  )
+}
+
+function wentOn(cause: unknown): Error {
+  const { message } = cause as Error
+  return new Error(
+    `transaction: its code returned after a statement had failed (${message}): PostgreSQL takes ` +
+      'nothing more then; let the error through, or use a savepoint around that statement',
+    { cause },
+  )
+}
+
+function endedItself(): StoreError {
+  return new StoreError(
+    'rejected',
+    'transact',
+    'the code ended its transaction by itself; what it wrote before that may be committed, its ' +
+      'result is not: leave commit and rollback to Holdfast',
+  )
+}

@@ -1,0 +1,279 @@
+import type { Claim, ClaimAnswer, Loaded } from '../../store/claims.ts'
+import type { CommitAnswer, TurnRow, Verdict } from '../../store/commits.ts'
+import type { InboxRow, PostAnswer, PostVerdict } from '../../store/inbox.ts'
+import type { InstanceRow, ParentLink } from '../../store/instances.ts'
+import type { TickAnswer } from '../../store/runtimes.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { OpenTask } from '../../store/tasks.ts'
+import type { Whereabouts } from '../../store/whereabouts.ts'
+import { KINDS, ON_CLOSES, STATUSES } from './numbers.ts'
+import {
+  splitTexts,
+  text,
+  whole,
+  wholeOrNull,
+  wholes,
+  wholesOrNull,
+  type Row,
+} from '../connect/rows.ts'
+
+// Rows of the server turned into what the port speaks of.
+
+const VERDICTS: Readonly<Record<string, Verdict>> = {
+  d: 'done',
+  r: 'refused',
+  e: 'exists',
+  a: 'absent',
+  l: 'locked',
+  n: 'untried',
+}
+
+const POST_VERDICTS: Readonly<Record<string, PostVerdict>> = {
+  s: 'sent',
+  d: 'duplicate',
+  f: 'full',
+  e: 'ended',
+  u: 'unknown',
+  l: 'locked',
+  n: 'untried',
+}
+
+/** One letter per item. */
+export function toVerdicts(letters: string | null | undefined): Verdict[] {
+  return Array.from(letters ?? '', (letter) => VERDICTS[letter]!)
+}
+
+/** One letter per item. */
+export function toTruths(letters: string): boolean[] {
+  return Array.from(letters, (letter) => letter === 't')
+}
+
+/** What `commit_batch` answers. */
+export function toCommitAnswer(row: Row): CommitAnswer {
+  const clock = whole(row, 'clock')
+  const state = text(row, 'state')
+  if (state === 'dead') return { state, clock }
+  if (state === 'verify') return { state, clock, server: text(row, 'server') }
+  const { starts, turns } = row
+  return { state: 'ok', clock, starts: toVerdicts(starts), turns: toVerdicts(turns) }
+}
+
+/** What `claim` answers. */
+export function toClaimAnswer(row: Row): ClaimAnswer {
+  const epochs = wholes(row, 'epochs')
+  const executions = wholes(row, 'executions')
+  const turns = wholes(row, 'turns')
+  const attempts = wholes(row, 'attempts')
+  const doings = splitTexts(row, 'doings')
+  return {
+    state: text(row, 'state') === 'dead' ? 'dead' : 'ok',
+    clock: whole(row, 'clock'),
+    claims: wholes(row, 'iids').map((iid, i) => ({
+      iid,
+      epoch: epochs[i]!,
+      execution: executions[i]!,
+      turn: turns[i]!,
+      attempts: attempts[i]!,
+      doing: doings[i]!,
+    })),
+    passed: wholes(row, 'passed'),
+    nextDue: wholeOrNull(row, 'next_due'),
+  }
+}
+
+/** A row of `owned`. */
+export function toClaim(row: Row): Claim {
+  return {
+    iid: whole(row, 'iid'),
+    epoch: whole(row, 'epoch'),
+    execution: whole(row, 'execution'),
+    turn: whole(row, 'turn'),
+    attempts: whole(row, 'attempts'),
+    doing: text(row, 'doing'),
+  }
+}
+
+/** What `tick` answers. */
+export function toTickAnswer(row: Row): TickAnswer {
+  const clock = whole(row, 'clock')
+  if (text(row, 'state') === 'dead') return { state: 'dead', clock }
+  return {
+    state: 'ok',
+    clock,
+    server: text(row, 'server'),
+    mail: wholes(row, 'mail'),
+    claimable: text(row, 'claimable') === 't',
+    nextDue: wholeOrNull(row, 'next_due'),
+    nextTask: wholeOrNull(row, 'next_task'),
+    stranded: row['stranded'] === null ? [] : wholes(row, 'stranded'),
+    wanted: toTruths(text(row, 'wanted')),
+    helped: row['helped'] === '' ? [] : splitTexts(row, 'helped'),
+    undelivered: { late: whole(row, 'late_messages'), early: whole(row, 'early_messages') },
+  }
+}
+
+/** What `post` answers. */
+export function toPostAnswers(row: Row): PostAnswer[] {
+  const iids = wholes(row, 'iids')
+  const owners = wholesOrNull(row, 'owners')
+  return Array.from(text(row, 'verdicts'), (letter, i) => ({
+    verdict: POST_VERDICTS[letter]!,
+    iid: iids[i]!,
+    owner: owners[i]!,
+  }))
+}
+
+interface Loading extends Loaded {
+  parent: ParentLink | null
+  readonly history: TurnRow[]
+  readonly inbox: InboxRow[]
+  readonly tasks: OpenTask[]
+}
+
+/** What `load` answers: the parts of all instances, the instances themselves first. */
+export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
+  const loaded = new Map<number, Loading>()
+  for (const row of rows) {
+    const iid = whole(row, 'iid')
+    const execution = whole(row, 'execution')
+    const part = text(row, 'part')
+    switch (part) {
+      case 'instance':
+        loaded.set(iid, {
+          iid,
+          id: text(row, 'text'),
+          workflow: { name: text(row, 'name'), version: text(row, 'version') },
+          execution,
+          parent: null,
+          history: [],
+          inbox: [],
+          tasks: [],
+        })
+        break
+      case 'parent':
+        loaded.get(iid)!.parent = {
+          iid: whole(row, 'number'),
+          id: text(row, 'text'),
+          execution,
+          command: whole(row, 'first'),
+          onClose: known(ON_CLOSES, whole(row, 'count')),
+        }
+        break
+      case 'turn':
+        loaded.get(iid)!.history.push(toTurn(row))
+        break
+      case 'mail':
+        loaded.get(iid)!.inbox.push({
+          id: whole(row, 'number'),
+          kind: kindOf(whole(row, 'count')),
+          execution,
+          command: whole(row, 'first'),
+          name: text(row, 'name'),
+          replyTo: text(row, 'reply_to'),
+          payload: row['text'] ?? null,
+          parked: text(row, 'parked') === 't',
+        })
+        break
+      case 'task':
+        loaded.get(iid)!.tasks.push({
+          command: whole(row, 'number'),
+          attempts: whole(row, 'count'),
+          held: text(row, 'parked') === 't',
+        })
+        break
+      default:
+        throw new StoreError('corrupt', 'load', `unknown part "${part}" of instance ${iid}`)
+    }
+  }
+  return loaded
+}
+
+/** A turn of `load` and `turns_of`. */
+export function toTurn(row: Row): TurnRow {
+  return {
+    execution: whole(row, 'execution'),
+    turn: whole(row, 'number'),
+    at: whole(row, 'at'),
+    first: whole(row, 'first'),
+    count: whole(row, 'count'),
+    events: text(row, 'text'),
+  }
+}
+
+/** What `whereabouts` answers. */
+export function toWhereabouts(row: Row): Whereabouts {
+  const read = <T>(column: string, without: T): T => {
+    const value = row[column]
+    return value === null || value === undefined ? without : (JSON.parse(value) as T)
+  }
+  return {
+    owner: read<Whereabouts['owner']>('owner', null),
+    tasks: read<Whereabouts['tasks']>('tasks', []),
+    runtimes: read<Whereabouts['runtimes']>('runtimes', []),
+  }
+}
+
+/** Rows of `read_state` and `replies_to`, each at its place among `count`. */
+export function toValues(rows: readonly Row[], count: number): (string | undefined)[] {
+  const values: (string | undefined)[] = Array.from({ length: count })
+  for (const row of rows) values[whole(row, 'place') - 1] = text(row, 'value')
+  return values
+}
+
+/** Rows of `find` and `instance_rows`, each at its place among `count`. */
+export function toInstances(rows: readonly Row[], count: number): (InstanceRow | undefined)[] {
+  const instances: (InstanceRow | undefined)[] = Array.from({ length: count })
+  for (const row of rows) instances[whole(row, 'place') - 1] = toInstance(row)
+  return instances
+}
+
+function toInstance(row: Row): InstanceRow {
+  return {
+    iid: whole(row, 'iid'),
+    id: text(row, 'id'),
+    workflow: { name: text(row, 'name'), version: text(row, 'version') },
+    execution: whole(row, 'execution'),
+    status: statusOf(row),
+    wakeAt: wholeOrNull(row, 'wake_at'),
+    createdAt: whole(row, 'created_at'),
+    updatedAt: whole(row, 'updated_at'),
+    finishedAt: wholeOrNull(row, 'finished_at'),
+    output: row['output'] ?? null,
+    report: row['report'] ?? null,
+    parent: parentOf(row),
+    labels: text(row, 'labels'),
+    progress: row['progress'] ?? null,
+    mail: whole(row, 'mail'),
+  }
+}
+
+function statusOf(row: Row): InstanceRow['status'] {
+  if (text(row, 'held') === 't') return 'suspended'
+  if (text(row, 'scheduled') === 't') return 'scheduled'
+  return known(STATUSES, whole(row, 'status'))
+}
+
+function parentOf(row: Row): ParentLink | null {
+  const iid = wholeOrNull(row, 'parent_iid')
+  if (iid === null) return null
+  return {
+    iid,
+    id: text(row, 'parent_id'),
+    execution: whole(row, 'parent_execution'),
+    command: whole(row, 'parent_command'),
+    onClose: known(ON_CLOSES, whole(row, 'on_close')),
+  }
+}
+
+/** Of a row in an inbox. Who is to receive it finds out that there is no word, and others are spared. */
+function kindOf(number: number): InboxRow['kind'] {
+  return KINDS.get(number) ?? (String(number) as InboxRow['kind'])
+}
+
+/** The word for a number; a newer version may have written one that has none here. */
+function known<Word>(words: ReadonlyMap<number, Word>, number: number): Word {
+  const word = words.get(number)
+  if (word !== undefined) return word
+  const expected = [...words.values()].join(', ')
+  throw new StoreError('corrupt', 'read', `${number} stands for none of ${expected}`)
+}
