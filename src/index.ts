@@ -10,9 +10,11 @@ import type { Duration } from './base/time/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from './base/log.ts'
 import { duration, flag, having, number, option, resolveOptions } from './base/options.ts'
 import { VERSION } from './base/version.ts'
-import { type Client, EngineClient } from './engine/client/client.ts'
-import { type Runtime, RuntimeClient } from './engine/client/runtime-client.ts'
+import { EngineClient } from './engine/client/engine-client.ts'
+import { RuntimeClient } from './engine/client/runtime-client.ts'
+import type { Client } from './engine/define/client.ts'
 import { type Registrable, registryOf } from './engine/define/registry.ts'
+import type { Runtime } from './engine/define/runtime.ts'
 import { EngineRuntime } from './engine/runtime/runtime.ts'
 import { outsideExecution } from './engine/core/unhandled-rejections.ts'
 import { servedTags, UNTAGGED } from './engine/define/served-tags.ts'
@@ -258,12 +260,12 @@ export {
   type StateKey,
   stateKey,
 } from './engine/define/channels.ts'
-export type { Client } from './engine/client/client.ts'
 export type {
+  Client,
   InTransaction,
   InTransactionOptions,
   Transaction,
-} from './engine/client/in-transaction.ts'
+} from './engine/define/client.ts'
 export type {
   ExportedHistory,
   ExportOptions,
@@ -276,8 +278,7 @@ export type {
   StartOptions,
   Status,
   Wait,
-} from './engine/client/instance.ts'
-export type { Runtime } from './engine/client/runtime-client.ts'
+} from './engine/define/instance.ts'
 export type { ActivityContext } from './engine/define/activity-context.ts'
 export type {
   Asked,
@@ -317,7 +318,7 @@ export type { Registrable } from './engine/define/registry.ts'
 export { NondeterminismError } from './engine/replay/nondeterminism.ts'
 export type { Retry } from './engine/define/retry.ts'
 export type { Schema } from './engine/define/schema.ts'
-export type { RuntimeHealth } from './engine/runtime/runtime.ts'
+export type { Runtime, RuntimeHealth } from './engine/define/runtime.ts'
 export type { HearingHealth } from './store/hints.ts'
 export type { Undelivered } from './store/runtimes.ts'
 export type { Store } from './store/store.ts'

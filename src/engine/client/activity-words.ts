@@ -5,6 +5,7 @@ import { errorToData } from '../../base/codec/error-data.ts'
 import type { CommandEvent } from '../../store/history.ts'
 import type { LiveRuntime, RuntimePlace, TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
 import { serves } from '../define/served-tags.ts'
+import type { LocalAttempt } from '../core/local-runtime.ts'
 import type { Values } from '../core/values.ts'
 
 /** An activity or step, as an event of history names it. */
@@ -18,13 +19,6 @@ export interface Around {
   readonly whereabouts: Whereabouts
   /** Attempts that this very process makes at activities of the instance. */
   attemptAt?(command: number): LocalAttempt | undefined
-}
-
-/** An attempt of this process. */
-export interface LocalAttempt {
-  readonly attempt: number
-  /** Whether its code was called; otherwise it waits for a free slot. */
-  readonly begun: boolean
 }
 
 /** What has become of a call so far. */

@@ -1,6 +1,6 @@
 import type { Loaded } from '../../store/claims.ts'
 import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
-import type { InstanceInfo, Status } from './instance.ts'
+import type { InstanceInfo, Status } from '../define/instance.ts'
 import type { Around } from './activity-words.ts'
 import { waitingFor } from './waiting-for.ts'
 

@@ -11,7 +11,7 @@ import type { Values } from '../core/values.ts'
 import { checkId } from '../define/names.ts'
 import { checkVersion } from '../../base/versions.ts'
 import { checkTime, checkWhole, eventOf, historyEvents } from './history-events.ts'
-import type { ExportedHistory, ExportOptions, HistoryEvent } from './instance.ts'
+import type { ExportedHistory, ExportOptions, HistoryEvent } from '../define/instance.ts'
 import type { Moment } from './past.ts'
 
 /** An execution as plain data. */

@@ -17,10 +17,10 @@ import type {
   ForkOptions,
   HistoryEvent,
   ImportOptions,
-} from './instance.ts'
+} from '../define/instance.ts'
 import { cutBehind, type Moment, momentsOf, stateAfter, turnsOf } from './past.ts'
 import { resend } from '../core/resend.ts'
-import { checkLabels } from './start-options.ts'
+import { checkLabels } from '../define/start-options.ts'
 import type { Found } from './starter.ts'
 
 /** What happened in an execution, in order. */

@@ -8,7 +8,7 @@ import { type KeptValue, readKeptState, writeKeptState } from '../core/kept-stat
 import { decodeReply, encodeReply } from '../core/replies.ts'
 import { isPlainText } from '../define/names.ts'
 import type { Values } from '../core/values.ts'
-import type { HistoryEvent } from './instance.ts'
+import type { HistoryEvent } from '../define/instance.ts'
 
 type Fields<T extends Event['type']> = Exclude<keyof Extract<Event, { type: T }>, 'type'>
 

@@ -11,71 +11,22 @@ import { flag, resolveOptions } from '../../base/options.ts'
 import type { Post } from '../../store/inbox.ts'
 import type { Iid, WorkflowName } from '../../store/instances.ts'
 import type { StoreInTransaction } from '../../store/transactions.ts'
-import { type Channel, channelOf, definitionOf } from '../define/channels.ts'
+import { channelOf, definitionOf } from '../define/channels.ts'
+import type { InTransaction, InTransactionOptions } from '../define/client.ts'
 import { momentAfter } from '../core/moments.ts'
-import type { Args, Workflow, WorkflowDefinition } from '../define/definitions.ts'
+import type { WorkflowDefinition } from '../define/definitions.ts'
 import { ConflictError } from '../core/errors.ts'
 import { checkId } from '../define/names.ts'
+import { stillLocked } from '../core/posts.ts'
 import { type NewInstance, startItem, unownedWorkflow } from '../core/start-item.ts'
 import { cancelPost } from './admin-verbs.ts'
 import { checkWorkflow } from './check-workflow.ts'
 import { type ClientCore, noInstance, type Past } from './client-core.ts'
 import type { Hint } from '../core/local-runtime.ts'
-import type { SendOptions, StartOptions } from './instance.ts'
-import {
-  encodeMessage,
-  full,
-  gone,
-  type Message,
-  messagePost,
-  SEND_OPTIONS,
-  stillLocked,
-} from './send.ts'
-import { type ResolvedStart, START_OPTIONS } from './start-options.ts'
+import type { SendOptions } from '../define/instance.ts'
+import { encodeMessage, full, gone, type Message, messagePost, SEND_OPTIONS } from './send.ts'
+import { type ResolvedStart, START_OPTIONS } from '../define/start-options.ts'
 import { checkSameWorkflow, newInstance, seedOf, warnOfInput } from './starter.ts'
-
-/** What a client can do in a transaction of the caller. There is no result: it comes after the commit. */
-export interface InTransaction {
-  /** Starts an instance when the transaction is committed. `onConflict: 'restart'` is refused here. */
-  start<I, O>(
-    workflow: Workflow<I, O>,
-    ...args: Args<NoInfer<I>, StartOptions>
-  ): Promise<{ readonly id: string }>
-  /** Puts a message into a channel of an instance when the transaction is committed. */
-  send<In>(
-    id: string,
-    channel: Channel<In, unknown>,
-    data: NoInfer<In>,
-    options?: SendOptions,
-  ): Promise<void>
-  /** Asks an instance to end when the transaction is committed. */
-  cancel(id: string, reason?: string): Promise<void>
-}
-
-/** Options of `client.in`. */
-export interface InTransactionOptions {
-  /**
-   * Whether runtimes are told with the commit. On PostgreSQL that makes such commits wait for each
-   * other; without it, what was committed is found at the next tick, within ten seconds: for bulk loads.
-   *
-   * @default true
-   */
-  notify?: boolean
-}
-
-/**
- * A transaction of the database that the store is in: a client of `pg` after `begin`, what
- * postgres.js, Kysely, Drizzle, Prisma or TypeORM hand to the callback of theirs, or a handle of
- * `better-sqlite3` or `node:sqlite` after `begin`, which must be of the SQLite library that the store
- * uses: `openDatabase` of `holdfast/sqlite` opens one.
- */
-export type Transaction =
-  | { query(text: string, values?: unknown[]): Promise<unknown> }
-  | { unsafe(text: string, values?: never[]): PromiseLike<unknown> }
-  | { executeQuery(query: never): Promise<unknown> }
-  | { execute(query: never): PromiseLike<unknown> }
-  | { $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown> }
-  | { prepare(text: string): unknown; exec(text: string): unknown }
 
 /** The verbs of a client inside `tx`. */
 export function inTransaction(

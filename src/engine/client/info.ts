@@ -2,7 +2,7 @@ import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
 import type { Whereabouts } from '../../store/whereabouts.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { describeInstance, type Place } from './describe-instance.ts'
-import type { InstanceInfo } from './instance.ts'
+import type { InstanceInfo } from '../define/instance.ts'
 
 /** How an instance is doing; `undefined` when nothing was started under the id. */
 export async function info(core: ClientCore, id: string): Promise<InstanceInfo | undefined> {

@@ -5,7 +5,7 @@ import type { WorkflowDefinition } from '../define/definitions.ts'
 import { ConflictError } from '../core/errors.ts'
 import { type ClientCore, hasEnded, removedInstance } from './client-core.ts'
 import { Standstill } from './standstill.ts'
-import type { Wait } from './instance.ts'
+import type { Wait } from '../define/instance.ts'
 import { lookUntil, type ResolvedWait, WAIT_OPTIONS } from './wait.ts'
 
 /** The instance whose result is waited for. */

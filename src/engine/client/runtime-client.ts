@@ -1,39 +1,27 @@
 import type { Duration } from '../../base/time/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
-import type { EngineRuntime, RuntimeHealth } from '../runtime/runtime.ts'
-import { type Client, EngineClient } from './client.ts'
-import type { ClientSetup } from '../core/local-runtime.ts'
-import type { Wait } from './instance.ts'
+import type { ClientSetup, LocalRuntime } from '../core/local-runtime.ts'
+import type { Runtime, RuntimeHealth } from '../define/runtime.ts'
+import { EngineClient } from './engine-client.ts'
+import type { Wait } from '../define/instance.ts'
 import { WAIT_OPTIONS } from './wait.ts'
 import { forCaller } from './waits.ts'
 
-/** A client that also runs things. */
-export interface Runtime extends Client {
-  /**
-   * Resolves when nothing is due: nothing runs here, and the store has nothing for this runtime now.
-   * What sleeps, or waits for messages, does not count. For scripts, tests, and functions that are
-   * called once in a while and do what there is to do.
-   */
-  idle(options?: Wait): Promise<void>
-  /** How its loops are doing, and whether it hears of what other processes do. */
+/** What a client needs of its own process's runtime to wait for it and to close it. */
+export interface RunningRuntime extends LocalRuntime {
+  /** Resolves when nothing is due. */
+  idle(signal: AbortSignal | undefined): Promise<void>
   health(): RuntimeHealth
-  /**
-   * Stops in order: running activities may finish within `drain`, everything is given back so that
-   * another runtime goes on at once, and all connections end. With a database that does not answer
-   * it takes up to fifteen seconds more than `drain`, and rejects: nothing that was acknowledged is
-   * lost by that, and others go on when the lease has ended.
-   *
-   * @default drain: '10s'
-   */
-  close(options?: { drain?: Duration }): Promise<void>
+  /** Ends it; running activities may finish within `drainMs`. */
+  close(drainMs: number): Promise<void>
 }
 
-/** The client of the process that runs things. */
+/** The client of a process that also runs workflows and activities. */
 export class RuntimeClient extends EngineClient implements Runtime {
-  readonly #runtime: EngineRuntime
+  readonly #runtime: RunningRuntime
   #closed: Promise<void> | undefined
 
-  constructor(setup: ClientSetup & { readonly runtime: EngineRuntime }) {
+  constructor(setup: ClientSetup & { readonly runtime: RunningRuntime }) {
     super(setup)
     this.#runtime = setup.runtime
   }

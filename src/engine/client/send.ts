@@ -1,14 +1,14 @@
 import { option, resolveOptions } from '../../base/options.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
-import { StoreError } from '../../store/store-error.ts'
 import { channelFull } from '../core/channel-full.ts'
+import { stillLocked } from '../core/posts.ts'
 import { type ChannelDefinition, definitionOf } from '../define/channels.ts'
 import { checkId } from '../define/names.ts'
 import { type ChannelFullError, ConflictError } from '../core/errors.ts'
 import { parse } from '../define/schema.ts'
 import { type ClientCore, type Past, removedInstance } from './client-core.ts'
-import type { SendOptions } from './instance.ts'
+import type { SendOptions } from '../define/instance.ts'
 
 /** The options of `SendOptions`. */
 export const SEND_OPTIONS = { dedupeKey: option(checkId, '') }
@@ -117,15 +117,6 @@ export async function full(
   { channel, capacity }: Pick<Message, 'channel' | 'capacity'>,
 ): Promise<ChannelFullError> {
   return channelFull(verb, { id, channel, capacity }, await past.find(id))
-}
-
-/** The error for a store that says `locked` where that is waited for before. */
-export function stillLocked(verb: string, id: string): StoreError {
-  return new StoreError(
-    'locked',
-    verb,
-    `another transaction has locked id "${id}"; try again later`,
-  )
 }
 
 /** The error for an instance that receives nothing any more. */

@@ -11,14 +11,19 @@ import { type Iid, type InstanceRow, NO_VERSION } from '../../store/instances.ts
 import { channelOf } from '../define/channels.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 import { ConflictError } from '../core/errors.ts'
-import type { Started } from '../runtime/schedule/starts.ts'
-import { type NewInstance, newSeed, startItem, unownedWorkflow } from '../core/start-item.ts'
+import {
+  type NewInstance,
+  newSeed,
+  startItem,
+  type StartOutcome,
+  unownedWorkflow,
+} from '../core/start-item.ts'
 import { parse } from '../define/schema.ts'
 import { terminateRow } from './admin-verbs.ts'
 import type { ClientCore, Past } from './client-core.ts'
 import { resend } from '../core/resend.ts'
 import { deliver, encodeMessage } from './send.ts'
-import type { ResolvedStart } from './start-options.ts'
+import type { ResolvedStart } from '../define/start-options.ts'
 
 // Each try lost to somebody who started or removed the same id just then.
 const MOST_TRIES = 10
@@ -117,7 +122,7 @@ async function send(
   core: ClientCore,
   wanted: NewInstance,
   signal: AbortSignal | undefined,
-): Promise<Started> {
+): Promise<StartOutcome> {
   const { clock, runtime } = core.setup
   if (runtime !== undefined) return runtime.start(wanted, signal)
   const iid = wanted.iid ?? (await core.iids.take())

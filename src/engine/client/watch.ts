@@ -4,7 +4,7 @@ import { resolveOptions } from '../../base/options.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { infoOf } from './info.ts'
-import type { InstanceInfo } from './instance.ts'
+import type { InstanceInfo } from '../define/instance.ts'
 import { lookUntil, WAIT_OPTIONS } from './wait.ts'
 import { forCaller } from './waits.ts'
 

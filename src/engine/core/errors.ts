@@ -46,6 +46,16 @@ export class WorkflowError extends Error {
   }
 }
 
+/** What those who wait for a terminated instance get. */
+export function terminatedError(id: string, workflow: string, reason: string): WorkflowError {
+  const why = reason === '' ? '' : `: ${reason}`
+  return new WorkflowError(`workflow "${workflow}" was terminated${why}`, {
+    instanceId: id,
+    workflow,
+    originalName: 'TerminatedError',
+  })
+}
+
 /** The id is taken by an instance of another workflow, or was asked to be new and is not. */
 export class ConflictError extends Error {
   static {

@@ -6,10 +6,8 @@ import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Registry } from '../define/registry.ts'
 import type { Endings } from './endings.ts'
 import type { IidPool } from './iid-pool.ts'
-import type { Started } from '../runtime/schedule/starts.ts'
-import type { NewInstance } from './start-item.ts'
+import type { NewInstance, StartOutcome } from './start-item.ts'
 import type { Values } from './values.ts'
-import type { LocalAttempt } from '../client/activity-words.ts'
 
 /** What a client works with. */
 export interface ClientSetup {
@@ -31,7 +29,7 @@ export interface LocalRuntime {
    * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
    * takes back a start that another transaction blocks.
    */
-  start(start: NewInstance, signal?: AbortSignal): Promise<Started>
+  start(start: NewInstance, signal?: AbortSignal): Promise<StartOutcome>
   /** Whether the instance is in this process now. */
   owns(iid: Iid): boolean
   /** The attempt that this process makes at an activity of the instance, if any. */
@@ -53,6 +51,13 @@ export interface LocalRuntime {
   tell(news: News): void
   /** Who waits in this process for changes of instances that are not here. */
   readonly news: ChangesElsewhere
+}
+
+/** An attempt of this process. */
+export interface LocalAttempt {
+  readonly attempt: number
+  /** Whether its code was called; otherwise it waits for a free slot. */
+  readonly begun: boolean
 }
 
 /** Changes of instances that other processes have. */

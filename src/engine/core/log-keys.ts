@@ -1,5 +1,3 @@
-import type { LiveInstance } from '../instance/live-instance.ts'
-
 /**
  * What every log line about an instance begins with: the lines of the engine, and those that code
  * writes with `ctx.log`. Activities add `activity` and `attempt`; an error is always `err`, the key
@@ -12,6 +10,11 @@ export interface InstanceKeys {
 }
 
 /** The keys of an instance in memory. */
-export function instanceKeys({ id, definition, execution }: LiveInstance): InstanceKeys {
+export function instanceKeys(instance: {
+  readonly id: string
+  readonly definition: { readonly name: string }
+  readonly execution: number
+}): InstanceKeys {
+  const { id, definition, execution } = instance
   return { instanceId: id, workflow: definition.name, execution }
 }

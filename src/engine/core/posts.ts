@@ -146,3 +146,12 @@ export class Posts {
 function isRecognised({ kind, dedupeKey }: Post): boolean {
   return kind !== 'message' || dedupeKey !== ''
 }
+
+/** The error for a store that says `locked` where that is waited for before. */
+export function stillLocked(verb: string, id: string): StoreError {
+  return new StoreError(
+    'locked',
+    verb,
+    `another transaction has locked id "${id}"; try again later`,
+  )
+}

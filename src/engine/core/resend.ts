@@ -34,3 +34,20 @@ export async function resend<T>(
     }
   }
 }
+
+/** Calls the store until it answers, or until there is nobody left to wait for that. */
+export async function untilAnswered<T>(
+  clock: Clock,
+  isClosing: () => boolean,
+  call: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      const again = error instanceof StoreError && error.retryable && !isClosing()
+      if (!again) throw error
+      await sleep(clock, 100)
+    }
+  }
+}

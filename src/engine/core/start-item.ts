@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-import type { StartItem } from '../../store/commits.ts'
+import type { StartItem, Verdict } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
 import { type Iid, NO_VERSION, type ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
@@ -28,6 +28,12 @@ export interface NewInstance {
    * one, so it is started unowned: a store takes the second start for the first, sent again.
    */
   readonly iid: Iid | undefined
+}
+
+/** What became of a start. */
+export interface StartOutcome {
+  readonly iid: Iid
+  readonly verdict: Verdict
 }
 
 /** A seed for an execution: 32 hexadecimal digits. */

@@ -4,7 +4,7 @@ import type { RegisteredWorkflow } from '../../store/runtimes.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 import type { Registry } from '../define/registry.ts'
-import { untilAnswered } from '../runtime/discover/registration.ts'
+import { untilAnswered } from './resend.ts'
 
 /** What this needs of its runtime. */
 export interface WorkflowNumbersHost {

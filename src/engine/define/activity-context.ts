@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/log.ts'
-import type { Client } from '../client/client.ts'
+import type { Client } from './client.ts'
 
 /** What the code of an activity or a step is given. */
 export interface ActivityContext {

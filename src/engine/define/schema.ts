@@ -1,5 +1,4 @@
 import { describe } from '../../base/describe.ts'
-import { outsideExecution } from '../core/unhandled-rejections.ts'
 
 /** Any Standard Schema (Zod, Valibot, ArkType): callers pass `In`, code receives `Out`. */
 export interface Schema<In, Out = In> {
@@ -33,22 +32,12 @@ export async function parse(
   value: unknown,
   what: string,
 ): Promise<unknown> {
-  return schema === undefined
-    ? value
-    : parsed((await schema['~standard'].validate(value)) as Answer, what)
+  return schema === undefined ? value : parsedValue(await schema['~standard'].validate(value), what)
 }
 
-/** The same, at once: where the code of a workflow runs nothing can be waited for. */
-export function parseNow(schema: Schema<never, unknown>, value: unknown, what: string): unknown {
-  const answer = outsideExecution(() => schema['~standard'].validate(value))
-  if (answer instanceof Promise) {
-    void answer.catch(() => {})
-    throw new TypeError(`${what} cannot be checked: its schema is asynchronous`)
-  }
-  return parsed(answer as Answer, what)
-}
-
-function parsed(answer: Answer, what: string): unknown {
+/** What a schema made of a value; throws the same `TypeError` as `parse`. */
+export function parsedValue(validated: unknown, what: string): unknown {
+  const answer = validated as Answer
   if (answer.issues === undefined) return answer.value
   const list = answer.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`).join('; ')
   throw new TypeError(`${what} is not valid: ${list}`)

@@ -1,7 +1,7 @@
 import type { Duration } from '../../base/time/duration.ts'
 import type { Logger } from '../../base/log.ts'
 import type { AnyInbound, Channel, StateKey } from './channels.ts'
-import type { StartOptions } from '../client/instance.ts'
+import type { StartOptions } from './instance.ts'
 import type { ActivityOptions } from './activity-options.ts'
 import type {
   AnyActivity,

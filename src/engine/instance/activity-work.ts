@@ -6,7 +6,7 @@ import type { ActivityOptions, ResolvedActivityOptions } from '../define/activit
 import type { ActivityContext } from '../define/activity-context.ts'
 import type { ActivityDefinition } from '../define/definitions.ts'
 import type { ResolvedRetry } from '../define/retry.ts'
-import { parseNow } from '../define/schema.ts'
+import { parseNow } from '../core/parse-now.ts'
 import { outsideExecution } from '../core/unhandled-rejections.ts'
 
 // As large as randomInt() can draw.

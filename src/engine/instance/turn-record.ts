@@ -3,7 +3,7 @@ import { CancelledError, isFailure } from '../../base/errors.ts'
 import type { TurnRow } from '../../store/commits.ts'
 import { type Event, type LifeEvent, writeEvents } from '../../store/history.ts'
 import type { Ending } from '../../store/instances.ts'
-import { WorkflowError } from '../core/errors.ts'
+import { terminatedError, WorkflowError } from '../core/errors.ts'
 import type { Values } from '../core/values.ts'
 import type { LiveInstance, Stop } from './live-instance.ts'
 
@@ -61,16 +61,6 @@ export function endAtOnce({ id, definition }: LiveInstance, stop: Stop, values: 
       ? new CancelledError(reason)
       : terminatedError(id, definition.name, reason)
   return { status, output: values.encodeError(error) }
-}
-
-/** What those who wait for a terminated instance get. */
-export function terminatedError(id: string, workflow: string, reason: string): WorkflowError {
-  const why = reason === '' ? '' : `: ${reason}`
-  return new WorkflowError(`workflow "${workflow}" was terminated${why}`, {
-    instanceId: id,
-    workflow,
-    originalName: 'TerminatedError',
-  })
 }
 
 /** A failure crosses as itself; anything else is wrapped, with what was thrown as its cause. */

@@ -3,21 +3,19 @@
 
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { HearingHealth, News } from '../../store/hints.ts'
+import type { News } from '../../store/hints.ts'
 import type { Delivery } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { OnHang } from '../../store/lease.ts'
-import type { Undelivered } from '../../store/runtimes.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
-import type { Health } from '../../workers/worker.ts'
-import type { LocalAttempt } from '../client/activity-words.ts'
-import type { Client } from '../client/client.ts'
-import type { ChangesElsewhere, Hint, LocalRuntime } from '../core/local-runtime.ts'
+import type { ChangesElsewhere, Hint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
 import { resend } from '../core/resend.ts'
 import type { WorkflowLimits } from '../context/frame.ts'
+import type { Client } from '../define/client.ts'
 import type { Registry } from '../define/registry.ts'
+import type { RuntimeHealth } from '../define/runtime.ts'
 import { serves } from '../define/served-tags.ts'
 import type { Values } from '../core/values.ts'
 import { LocalCall } from './activities/local-activities.ts'
@@ -36,8 +34,8 @@ import { RemoteCommands } from './schedule/remote-commands.ts'
 import { Ownership } from './discover/ownership.ts'
 import { LoopHeartbeat } from './discover/loop-heartbeat.ts'
 import { remover } from './discover/remover.ts'
-import type { NewInstance } from '../core/start-item.ts'
-import { type Started, Starts } from './schedule/starts.ts'
+import type { NewInstance, StartOutcome } from '../core/start-item.ts'
+import { Starts } from './schedule/starts.ts'
 import type { StoreClock } from '../core/store-clock.ts'
 import { watchUnhandledRejections } from '../core/unhandled-rejections.ts'
 import type { TaskPolicy } from './activities/task-runner.ts'
@@ -78,16 +76,6 @@ export interface RuntimeSetup {
   readonly failsForgotten: boolean
   /** For people: host, process id, version of the package. */
   readonly info: string
-}
-
-/** How the parts of a runtime are doing. */
-export interface RuntimeHealth {
-  /** Its loops. */
-  readonly workers: readonly Health[]
-  /** How it hears of what other processes do. */
-  readonly hints: HearingHealth
-  /** Messages that nobody will receive, and that this runtime has removed so far. */
-  readonly undelivered: Undelivered
 }
 
 /** The engine of one process. */
@@ -318,7 +306,7 @@ export class EngineRuntime implements LocalRuntime {
     this.#client = client
   }
 
-  start(start: NewInstance, signal?: AbortSignal): Promise<Started> {
+  start(start: NewInstance, signal?: AbortSignal): Promise<StartOutcome> {
     return this.#starts.start(start, signal)
   }
 

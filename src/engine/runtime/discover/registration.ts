@@ -6,12 +6,13 @@
 //   L2. Several loops may be told of the same death. One of them sees to it, the others wait.
 //   L3. One that was ended on purpose does not come back.
 
-import { type Clock, sleep } from '../../../base/time/clock.ts'
+import type { Clock } from '../../../base/time/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { Registered, RegisterRequest } from '../../../store/runtimes.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { WorkflowStore } from '../../../store/workflow-store.ts'
+import { untilAnswered } from '../../core/resend.ts'
 import type { Identity } from '../schedule/committer.ts'
 import type { Compared } from './ownership.ts'
 
@@ -159,21 +160,4 @@ function noAnswer(withinMs: number): StoreError {
     'unregister',
     `no answer within ${Math.round(withinMs)} ms; what this runtime had may go on only when its lease has ended`,
   )
-}
-
-/** Calls the store until it answers, or until there is nobody left to wait for that. */
-export async function untilAnswered<T>(
-  clock: Clock,
-  isClosing: () => boolean,
-  call: () => Promise<T>,
-): Promise<T> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      const again = error instanceof StoreError && error.retryable && !isClosing()
-      if (!again) throw error
-      await sleep(clock, 100)
-    }
-  }
 }

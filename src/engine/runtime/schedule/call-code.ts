@@ -1,6 +1,6 @@
 import { callCode, type ContextHost } from '../../context/make-context.ts'
 import type { WorkflowContext } from '../../define/workflow-context.ts'
-import { parseNow } from '../../define/schema.ts'
+import { parseNow } from '../../core/parse-now.ts'
 import { insideExecution } from '../../core/unhandled-rejections.ts'
 import type { Begin } from '../../instance/turn.ts'
 

@@ -22,8 +22,7 @@ import { StoreError } from '../../../store/store-error.ts'
 import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { channelFull } from '../../core/channel-full.ts'
 import type { Hint } from '../../core/local-runtime.ts'
-import { Posts } from '../../core/posts.ts'
-import { stillLocked } from '../../client/send.ts'
+import { Posts, stillLocked } from '../../core/posts.ts'
 import type { StartWork } from '../../context/instances.ts'
 import type { SendWork } from '../../context/messages.ts'
 import type { WorkflowDefinition } from '../../define/definitions.ts'
@@ -36,8 +35,7 @@ import type { Values } from '../../core/values.ts'
 import type { Attempt } from '../activities/activity-call.ts'
 import type { LiveInstance, TurnOutput } from '../../instance/live-instance.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
-import type { Started } from './starts.ts'
-import { type NewInstance, newSeed } from '../../core/start-item.ts'
+import { type NewInstance, newSeed, type StartOutcome } from '../../core/start-item.ts'
 
 const RETRY = resolveBackoff('outgoing', { initial: 50, max: 5_000 })
 
@@ -50,7 +48,7 @@ export interface RemoteCommandsHost {
   readonly random: () => number
   /** Numbers for new instances. */
   readonly iids: IidPool
-  start(start: NewInstance, signal: AbortSignal): Promise<Started>
+  start(start: NewInstance, signal: AbortSignal): Promise<StartOutcome>
   /** The code of a version, if it is registered here. */
   workflow(name: string, version: string): WorkflowDefinition | undefined
   completed(instance: LiveInstance, command: number, value: string): void

@@ -21,15 +21,15 @@ import type { Committer } from './committer.ts'
 import type { InstanceScheduler } from './instance-scheduler.ts'
 import { newLiveInstance } from '../../instance/live-instance.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
-import { firstEvent, type NewInstance, startItem, unownedWorkflow } from '../../core/start-item.ts'
+import {
+  firstEvent,
+  type NewInstance,
+  startItem,
+  type StartOutcome,
+  unownedWorkflow,
+} from '../../core/start-item.ts'
 import type { StoreClock } from '../../core/store-clock.ts'
 import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
-
-/** What became of a start. */
-export interface Started {
-  readonly iid: Iid
-  readonly verdict: Verdict
-}
 
 /** What starts are made with. */
 export interface StartsHost {
@@ -103,7 +103,7 @@ export class Starts {
    * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
    * takes back a start that another transaction blocks.
    */
-  async start(start: NewInstance, signal?: AbortSignal): Promise<Started> {
+  async start(start: NewInstance, signal?: AbortSignal): Promise<StartOutcome> {
     const { committer, iids, numbers, scheduler } = this.#host
     await committer.room()
     const iid = start.iid ?? (await iids.take())
@@ -139,7 +139,7 @@ export class Starts {
     iid: Iid,
     signal: AbortSignal | undefined,
     wasLocked = false,
-  ): Promise<Started> {
+  ): Promise<StartOutcome> {
     const { time, numbers } = this.#host
     const { delayMs } = start
     const definition = unownedWorkflow(start)

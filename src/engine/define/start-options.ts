@@ -1,7 +1,7 @@
 import { describe } from '../../base/describe.ts'
 import { duration, oneOf, option } from '../../base/options.ts'
-import { channelOf, type Letter } from '../define/channels.ts'
-import { checkId } from '../define/names.ts'
+import { channelOf, type Letter } from './channels.ts'
+import { checkId } from './names.ts'
 import { checkVersion } from '../../base/versions.ts'
 
 /** How many labels an instance can have; each is of 500 characters at most, as is its name. */

@@ -1,5 +1,5 @@
 import type { Duration } from '../../base/time/duration.ts'
-import type { Channel, Letter, RequestChannel, StateKey } from '../define/channels.ts'
+import type { Channel, Letter, RequestChannel, StateKey } from './channels.ts'
 
 /** The life cycle of an instance. */
 export type Status =

@@ -1,4 +1,5 @@
 import { resolveOptions } from '../../base/options.ts'
+import type { Client, InTransaction, InTransactionOptions, Transaction } from '../define/client.ts'
 import type { Args, Workflow } from '../define/definitions.ts'
 import { checkId } from '../define/names.ts'
 import { checkWorkflow } from './check-workflow.ts'
@@ -6,44 +7,19 @@ import { ClientCore } from './client-core.ts'
 import type { ClientSetup } from '../core/local-runtime.ts'
 import { handle } from './handle.ts'
 import { importExecution } from './histories.ts'
-import {
-  type InTransaction,
-  inTransaction,
-  type InTransactionOptions,
-  type Transaction,
-} from './in-transaction.ts'
-import type { ExportedHistory, ImportOptions, Instance, StartOptions, Wait } from './instance.ts'
+import { inTransaction } from './in-transaction.ts'
+import type {
+  ExportedHistory,
+  ImportOptions,
+  Instance,
+  StartOptions,
+  Wait,
+} from '../define/instance.ts'
 import { result } from './result.ts'
-import { START_OPTIONS } from './start-options.ts'
+import { START_OPTIONS } from '../define/start-options.ts'
 import { start } from './starter.ts'
 import { WAIT_OPTIONS } from './wait.ts'
 import { forCaller } from './waits.ts'
-
-/** Starts workflows and looks at them. */
-export interface Client extends AsyncDisposable {
-  /** Starts an instance; resolves when that is recorded and survives a crash. */
-  start<I, O>(
-    workflow: Workflow<I, O>,
-    ...args: Args<NoInfer<I>, StartOptions>
-  ): Promise<Instance<O>>
-  /** Starts an instance and waits for its result. */
-  run<I, O>(workflow: Workflow<I, O>, ...args: Args<NoInfer<I>, StartOptions & Wait>): Promise<O>
-  /** An instance by id, whether it exists or not. */
-  get<I, O>(workflow: Workflow<I, O>, id: string): Instance<O>
-  get(id: string): Instance
-  /**
-   * The same inside a transaction of yours: what is started, sent or cancelled there happens when you
-   * commit it, together with what you wrote yourself, or not at all.
-   */
-  in(tx: Transaction, options?: InTransactionOptions): InTransaction
-  /**
-   * Makes an instance from an export, which goes on where that one left off. Refuses what is not
-   * an export, and an id that is taken.
-   */
-  import(exported: ExportedHistory, options?: ImportOptions): Promise<Instance>
-  /** Ends all connections. Whatever is still waited for is rejected at once. */
-  close(): Promise<void>
-}
 
 /** The client side of the engine. */
 export class EngineClient implements Client {
