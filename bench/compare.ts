@@ -96,7 +96,7 @@ function nameOf({ store, shape }: Case): string {
 
 async function measure(one: Case, dist: string, server: BenchServer | undefined): Promise<Figures> {
   if (one.store === 'postgres') {
-    return await loadBy(one, dist, await server!.freshDatabase(DATABASE), () => sessions(server!))
+    return loadBy(one, dist, await server!.freshDatabase(DATABASE), () => sessions(server!))
   }
   const folder = mkdtempSync(join(databaseFolder(), 'holdfast-bench-'))
   try {

@@ -4,6 +4,11 @@
 //       thousands of calls, and Node warns of a leak from the eleventh listener on.
 //   O2. The listener goes with the last who waits: a signal may outlive any number of waits.
 
+import { Limit } from './limit.ts'
+
+/** A signal of a caller, or a limit of our own. */
+export type Abortable = AbortSignal | Limit
+
 interface Listened {
   readonly waiting: Set<() => void>
   readonly listener: () => void
@@ -12,10 +17,15 @@ interface Listened {
 const listened = new WeakMap<AbortSignal, Listened>()
 
 /** Calls back when a signal aborts, at once if it has. Call the result to stop. */
-export function onAbort(signal: AbortSignal, aborted: () => void): () => void {
+export function onAbort(signal: Abortable, aborted: () => void): () => void {
   if (signal.aborted) {
     aborted()
     return () => {}
+  }
+  if (signal instanceof Limit) {
+    const tell = (): void => aborted()
+    signal.add(tell)
+    return () => signal.remove(tell)
   }
   const { waiting, listener } = listened.get(signal) ?? listenTo(signal)
   // A function of its own: the same one may be given twice.
@@ -52,4 +62,11 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
       }
     promise.then(settle(resolve), settle(reject))
   })
+}
+
+/** A signal that aborts with a limit, for what takes nothing else. */
+export function signalOf(limit: Limit): AbortSignal {
+  const controller = new AbortController()
+  onAbort(limit, () => controller.abort(limit.reason))
+  return controller.signal
 }

@@ -1,3 +1,4 @@
+import type { Abortable } from '../../base/sync/on-abort.ts'
 import { AGAIN, Batcher } from '../../base/sync/batcher.ts'
 import { uuidMaker } from './ids.ts'
 import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
@@ -23,7 +24,7 @@ export interface Past {
 /** An instance that is about to be started, and who may take that back. */
 interface Starting {
   readonly item: StartItem
-  readonly signal: AbortSignal | undefined
+  readonly signal: Abortable | undefined
 }
 
 /** What all verbs of a client share: single calls, gathered into batches for the store. */
@@ -117,7 +118,7 @@ export class ClientCore implements Past {
   }
 
   /** Starts an instance, waiting for as long as another transaction has locked its id. */
-  async start(item: StartItem, signal?: AbortSignal): Promise<Verdict> {
+  async start(item: StartItem, signal?: Abortable): Promise<Verdict> {
     const { verdict } = await this.#starts.call({ item, signal })
     return verdict
   }

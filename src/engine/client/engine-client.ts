@@ -21,6 +21,8 @@ import { start } from './starter.ts'
 import { WAIT_OPTIONS } from './wait.ts'
 import { forCaller } from './waits.ts'
 
+const RUN_OPTIONS = { ...START_OPTIONS, ...WAIT_OPTIONS }
+
 /** The client side of the engine. */
 export class EngineClient implements Client {
   /** What its verbs share. */
@@ -47,15 +49,12 @@ export class EngineClient implements Client {
   }
 
   async #run(workflow: unknown, input: unknown, given: unknown): Promise<unknown> {
-    const options = resolveOptions('run', given as StartOptions & Wait, {
-      ...START_OPTIONS,
-      ...WAIT_OPTIONS,
-    })
+    const options = resolveOptions('run', given as StartOptions & Wait, RUN_OPTIONS)
     const definition = checkWorkflow('run', workflow)
     const found = await this.core.waits.within(
       `run: the start of workflow "${definition.name}"`,
       options,
-      (signal) => start(this.core, definition, input, options, signal),
+      (limit) => start(this.core, definition, input, options, limit),
     )
     return result(this.core, found, options)
   }

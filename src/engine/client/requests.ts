@@ -1,3 +1,4 @@
+import type { Abortable } from '../../base/sync/on-abort.ts'
 import { PermitNotify } from '../../base/sync/notify.ts'
 import { resolveOptions } from '../../base/options.ts'
 import type { Iid } from '../../store/instances.ts'
@@ -75,7 +76,7 @@ interface Asked {
   readonly address: string
 }
 
-async function answer(core: ClientCore, asked: Asked, signal: AbortSignal): Promise<string> {
+async function answer(core: ClientCore, asked: Asked, signal: Abortable): Promise<string> {
   const { clock, runtime } = core.setup
   const news = new PermitNotify()
   const told = (): void => news.notifyOne()

@@ -1,3 +1,4 @@
+import type { Limit } from '../../base/sync/limit.ts'
 import { PermitNotify } from '../../base/sync/notify.ts'
 import { resolveOptions } from '../../base/options.ts'
 import type { Ending, Iid } from '../../store/instances.ts'
@@ -36,17 +37,19 @@ export async function result(
   const { values } = core.setup
   const { id, workflow } = sought
   const standstill = new Standstill(core, id)
-  const find = async (signal: AbortSignal): Promise<Ending> => {
+  const find = async (limit: Limit): Promise<Ending> => {
     const iid = sought.iid ?? (await numberOf(core, id, workflow))
-    return ending(core, { id, iid }, standstill, signal)
+    return ending(core, { id, iid }, standstill, limit)
   }
   const stopLooking = standstill.lookWithin(wait)
-  const end = await core.waits
-    .within(`result: instance "${id}"`, wait, find)
-    .catch((error: unknown) => {
-      throw standstill.explain(error)
-    })
-    .finally(stopLooking)
+  let end: Ending
+  try {
+    end = await core.waits.within(`result: instance "${id}"`, wait, find)
+  } catch (error) {
+    throw standstill.explain(error)
+  } finally {
+    stopLooking()
+  }
   if (end.status === 'completed') return values.value(end.output)
   throw values.error(end.output)
 }
@@ -80,7 +83,7 @@ async function ending(
   core: ClientCore,
   sought: Found,
   standstill: Standstill,
-  signal: AbortSignal,
+  limit: Limit,
 ): Promise<Ending> {
   const { clock, runtime } = core.setup
   const { iid } = sought
@@ -101,7 +104,7 @@ async function ending(
   }
   const isHintedAt = (): boolean => core.elsewhere.areTold
   try {
-    return await lookUntil(clock, { look, news, isToldOf: isHere, isHintedAt }, signal)
+    return await lookUntil(clock, { look, news, isToldOf: isHere, isHintedAt }, limit)
   } finally {
     stop?.()
     stopElsewhere?.()

@@ -1,3 +1,4 @@
+import { signalOf } from '../../base/sync/on-abort.ts'
 import type { Duration } from '../../base/time/duration.ts'
 import { duration, resolveOptions } from '../../base/options.ts'
 import type { ClientSetup, LocalRuntime } from '../core/local-runtime.ts'
@@ -32,7 +33,7 @@ export class RuntimeClient extends EngineClient implements Runtime {
 
   async #idle(options: Wait | undefined): Promise<void> {
     const wait = resolveOptions('idle', options, WAIT_OPTIONS)
-    await this.core.waits.within('idle', wait, (signal) => this.#runtime.idle(signal))
+    await this.core.waits.within('idle', wait, (limit) => this.#runtime.idle(signalOf(limit)))
   }
 
   health(): RuntimeHealth {

@@ -1,3 +1,4 @@
+import type { Abortable } from '../../base/sync/on-abort.ts'
 import { option, resolveOptions } from '../../base/options.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
@@ -81,7 +82,7 @@ export function post(
   core: ClientCore,
   id: string,
   message: Message,
-  signal?: AbortSignal,
+  signal?: Abortable,
 ): Promise<PostAnswer> {
   const prepare = async (): Promise<Post> => {
     await core.open()

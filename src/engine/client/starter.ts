@@ -4,6 +4,7 @@
 //   tell two such starts from one that is sent twice, so the seed in the first event decides whose
 //   it was.
 
+import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Verdict } from '../../store/commits.ts'
 import { readEvents } from '../../store/history.ts'
@@ -43,7 +44,7 @@ export async function start(
   given: WorkflowDefinition,
   value: unknown,
   options: ResolvedStart,
-  signal?: AbortSignal,
+  signal?: Abortable,
 ): Promise<Found> {
   await core.open()
   const wanted = await newInstance(core, given, value, options)
@@ -121,7 +122,7 @@ async function letters(
 async function send(
   core: ClientCore,
   wanted: NewInstance,
-  signal: AbortSignal | undefined,
+  signal: Abortable | undefined,
 ): Promise<StartOutcome> {
   const { clock, runtime } = core.setup
   if (runtime !== undefined) return runtime.start(wanted, signal)

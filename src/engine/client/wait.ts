@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/time/clock.ts'
 import type { PermitNotify } from '../../base/sync/notify.ts'
-import { onAbort } from '../../base/sync/on-abort.ts'
+import { type Abortable, onAbort } from '../../base/sync/on-abort.ts'
 import { duration, having, option } from '../../base/options.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { Rest } from '../../workers/rest.ts'
@@ -45,7 +45,7 @@ export interface Search<T> {
 export async function lookUntil<T>(
   clock: Clock,
   search: Search<T>,
-  signal: AbortSignal | undefined,
+  signal: Abortable | undefined,
 ): Promise<T> {
   const { news } = search
   for (let delayMs = FIRST_LOOK_MS; ; delayMs *= 2) {
@@ -80,7 +80,7 @@ function nothingYet(error: unknown): undefined {
 }
 
 /** The end of a rest, or a rejection when the signal aborts first. */
-async function restUntil(rest: Rest, signal: AbortSignal | undefined): Promise<void> {
+async function restUntil(rest: Rest, signal: Abortable | undefined): Promise<void> {
   // It may have aborted during the look, when nobody listened: then this is told at once.
   const stopListening = signal && onAbort(signal, () => rest.stop())
   await rest.ended

@@ -5,55 +5,65 @@
 //   W2. Closing rejects every wait at once, and nothing is waited for after that. Whoever closes knows
 //       what that means: a rejection of this kind that nobody listens to does not end the process.
 
+import { Limit } from '../../base/sync/limit.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { TimeoutError } from '../../base/errors.ts'
-import { onAbort, unlessAborted } from '../../base/sync/on-abort.ts'
+import { onAbort } from '../../base/sync/on-abort.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { ResolvedWait } from './wait.ts'
 
 /** What a client waits for. */
 export class Waits {
   readonly #clock: Clock
-  readonly #open = new Set<() => void>()
+  /** Each with what it is called in errors. */
+  readonly #open = new Map<Limit, string>()
   #closed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Runs something under a signal that aborts with its limits, and when the client is closed. */
-  async within<T>(
+  /** Runs something under a limit that aborts with those given, and when the client is closed. */
+  within<T>(
     what: string,
     { timeout, signal }: ResolvedWait,
-    run: (signal: AbortSignal) => Promise<T>,
+    run: (limit: Limit) => Promise<T>,
   ): Promise<T> {
-    if (this.#closed) {
-      throw new StoreError('closed', what, 'the client is closed; open or connect another one')
-    }
-    const limit = new AbortController()
-    const stopListening = signal && onAbort(signal, () => limit.abort(signal.reason))
-    const timer =
-      timeout === undefined
-        ? undefined
-        : this.#clock.after(timeout, () =>
-            limit.abort(new TimeoutError(`${what} took longer than ${timeout} ms`, timeout)),
-          )
-    const close = (): void =>
-      limit.abort(new StoreError('closed', what, 'the client was closed while it was waited for'))
-    this.#open.add(close)
-    try {
-      return await unlessAborted(run(limit.signal), limit.signal)
-    } finally {
-      this.#open.delete(close)
-      timer?.cancel()
-      stopListening?.()
-    }
+    // By hand, since every call of a client comes through here: an async function with all that it
+    // would await makes several promises more.
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        throw new StoreError('closed', what, 'the client is closed; open or connect another one')
+      }
+      const limit = new Limit()
+      const stopListening = signal && onAbort(signal, () => limit.abort(signal.reason))
+      const timer =
+        timeout === undefined
+          ? undefined
+          : this.#clock.after(timeout, () =>
+              limit.abort(new TimeoutError(`${what} took longer than ${timeout} ms`, timeout)),
+            )
+      this.#open.set(limit, what)
+      const settle =
+        <V>(how: (value: V) => void) =>
+        (value: V): void => {
+          this.#open.delete(limit)
+          timer?.cancel()
+          stopListening?.()
+          how(value)
+        }
+      const fail = settle(reject)
+      onAbort(limit, () => fail(limit.reason))
+      run(limit).then(settle(resolve), fail)
+    })
   }
 
   /** Ends all of them: see W2. */
   close(): void {
     this.#closed = true
-    for (const close of this.#open) close()
+    for (const [limit, what] of this.#open) {
+      limit.abort(new StoreError('closed', what, 'the client was closed while it was waited for'))
+    }
   }
 }
 

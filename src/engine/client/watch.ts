@@ -1,3 +1,4 @@
+import type { Limit } from '../../base/sync/limit.ts'
 import { PermitNotify } from '../../base/sync/notify.ts'
 import { onAbort } from '../../base/sync/on-abort.ts'
 import { resolveOptions } from '../../base/options.ts'
@@ -43,7 +44,7 @@ async function* changesOf(
 ): AsyncGenerator<InstanceInfo, undefined> {
   const { clock, runtime } = core.setup
   const wait = { timeout: undefined, signal: stop.signal }
-  const within = <T>(run: (limit: AbortSignal) => Promise<T>): Promise<T> =>
+  const within = <T>(run: (limit: Limit) => Promise<T>): Promise<T> =>
     core.waits.within(`watch: instance "${id}"`, wait, run)
   const news = new PermitNotify()
   const told = (): void => news.notifyOne()

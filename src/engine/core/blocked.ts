@@ -10,7 +10,7 @@
 import { backoffMs, resolveBackoff } from '../../base/time/backoff.ts'
 import type { Clock, Timer } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { onAbort } from '../../base/sync/on-abort.ts'
+import { type Abortable, onAbort } from '../../base/sync/on-abort.ts'
 
 const RETRY = resolveBackoff('blocked', { initial: 10, max: 1_000 })
 // Each id that is still locked costs a call more than a millisecond.
@@ -42,7 +42,7 @@ export interface BlockedHost<Item, Answer> {
 
 interface Entry<Item, Answer> {
   readonly item: Item
-  readonly signal: AbortSignal | undefined
+  readonly signal: Abortable | undefined
   stopListening: (() => void) | undefined
   resolve(answer: Answer): void
   reject(error: unknown): void
@@ -89,7 +89,7 @@ export class Blocked<Item, Answer> {
   }
 
   /** The first answer that is not "locked". Rejects with the reason of the signal when that comes first. */
-  wait(item: Item, signal?: AbortSignal): Promise<Answer> {
+  wait(item: Item, signal?: Abortable): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return reject(this.#closed)
       if (signal?.aborted) return reject(signal.reason)

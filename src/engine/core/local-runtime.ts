@@ -1,3 +1,4 @@
+import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { News } from '../../store/hints.ts'
@@ -29,7 +30,7 @@ export interface LocalRuntime {
    * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
    * takes back a start that another transaction blocks.
    */
-  start(start: NewInstance, signal?: AbortSignal): Promise<StartOutcome>
+  start(start: NewInstance, signal?: Abortable): Promise<StartOutcome>
   /** Whether the instance is in this process now. */
   owns(iid: Iid): boolean
   /** The attempt that this process makes at an activity of the instance, if any. */

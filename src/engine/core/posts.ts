@@ -7,6 +7,7 @@
 //   S3. What another transaction blocks, and what is sent to the same id meanwhile, waits for that
 //       transaction by itself; everything else goes on.
 
+import type { Abortable } from '../../base/sync/on-abort.ts'
 import { AGAIN, Batcher } from '../../base/sync/batcher.ts'
 import type { Logger } from '../../base/log.ts'
 import type { News } from '../../store/hints.ts'
@@ -31,7 +32,7 @@ type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
 interface Waiting {
   readonly post: Post
   readonly since: number
-  readonly signal: AbortSignal | undefined
+  readonly signal: Abortable | undefined
 }
 
 /** What became of a post, or what will, for one that waits for another transaction. */
@@ -79,7 +80,7 @@ export class Posts {
    * Sends what `prepare` makes, behind all that was sent to this id before. The signal takes back what
    * is blocked.
    */
-  async post(id: string, prepare: () => Promise<Post>, signal?: AbortSignal): Promise<PostAnswer> {
+  async post(id: string, prepare: () => Promise<Post>, signal?: Abortable): Promise<PostAnswer> {
     const since = this.#rollBacks
     const before = this.#tails.get(id)
     const handedOver = Promise.all([prepare(), before]).then(([post]) => ({

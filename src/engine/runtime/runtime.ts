@@ -1,6 +1,7 @@
 // A runtime: one process's share of the work. It registers with the store, and puts together the
 // loops that claim, turn, commit and tick; each is a supervised worker.
 
+import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { News } from '../../store/hints.ts'
@@ -306,7 +307,7 @@ export class EngineRuntime implements LocalRuntime {
     this.#client = client
   }
 
-  start(start: NewInstance, signal?: AbortSignal): Promise<StartOutcome> {
+  start(start: NewInstance, signal?: Abortable): Promise<StartOutcome> {
     return this.#starts.start(start, signal)
   }
 

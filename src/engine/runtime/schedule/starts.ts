@@ -5,6 +5,7 @@
 //   An id that another transaction has locked keeps nobody waiting but its own start: the copy and its
 //   first turn are dropped, and the start is sent again as nobody's, apart from all others.
 
+import type { Abortable } from '../../../base/sync/on-abort.ts'
 import { Batcher } from '../../../base/sync/batcher.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import type { Logger } from '../../../base/log.ts'
@@ -103,7 +104,7 @@ export class Starts {
    * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
    * takes back a start that another transaction blocks.
    */
-  async start(start: NewInstance, signal?: AbortSignal): Promise<StartOutcome> {
+  async start(start: NewInstance, signal?: Abortable): Promise<StartOutcome> {
     const { committer, iids, numbers, scheduler } = this.#host
     await committer.room()
     const iid = start.iid ?? (await iids.take())
@@ -137,7 +138,7 @@ export class Starts {
   async #startUnowned(
     start: NewInstance,
     iid: Iid,
-    signal: AbortSignal | undefined,
+    signal: Abortable | undefined,
     wasLocked = false,
   ): Promise<StartOutcome> {
     const { time, numbers } = this.#host
