@@ -3,7 +3,6 @@ import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
-  duration,
   flag,
   having,
   list,
@@ -13,6 +12,7 @@ import {
   resolveOptions,
   unknownName,
 } from './options.ts'
+import { duration } from './time/duration.ts'
 
 const table = {
   timeout: duration(1_000, { min: 10 }),

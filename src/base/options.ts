@@ -1,5 +1,5 @@
 import { describe } from './describe.ts'
-import { durationMs, type Duration } from './time/duration.ts'
+import { isPlainObject } from './plain-object.ts'
 
 // Options are resolved once, at the public edge, into a complete value. A table names each option
 // with its check and its default, so that what exists, what is allowed and what happens when it is
@@ -28,7 +28,7 @@ export function resolveOptions<Table extends Record<string, Option<unknown>>>(
   given: object | undefined,
   table: Table,
 ): Resolved<Table> {
-  if (given !== undefined && !isPlain(given)) {
+  if (given !== undefined && !isOptions(given)) {
     throw new TypeError(`${owner}: options must be a plain object, got ${describe(given)}`)
   }
   const values = (given ?? {}) as Record<string, unknown>
@@ -43,35 +43,12 @@ export function resolveOptions<Table extends Record<string, Option<unknown>>>(
   return resolved as Resolved<Table>
 }
 
-/** Whether an object is of no class: nothing but `Object` is among what it inherits from. */
-function isPlain(value: unknown): boolean {
+/** A plain object, or one that inherits from another: options that are only inherited are left out. */
+function isOptions(value: unknown): boolean {
+  if (isPlainObject(value)) return true
   if (typeof value !== 'object' || value === null) return false
-  let above: object | null = Object.getPrototypeOf(value)
-  while (above !== null) {
-    const next: object | null = Object.getPrototypeOf(above)
-    if (next !== null && Object.hasOwn(above, 'constructor')) return false
-    above = next
-  }
-  return true
-}
-
-/** A duration in milliseconds. */
-export function duration(fallback: number, limits?: { min?: number }): Option<number>
-export function duration(fallback: undefined, limits?: { min?: number }): Option<number | undefined>
-export function duration(
-  fallback: number | undefined,
-  limits: { min?: number } = {},
-): Option<number | undefined> {
-  return {
-    fallback,
-    check(value, what) {
-      const ms = durationMs(value as Duration, what)
-      if (limits.min !== undefined && ms < limits.min) {
-        throw new RangeError(`${what} must be at least ${limits.min} ms, got ${describe(value)}`)
-      }
-      return ms
-    },
-  }
+  const prototype: object = Object.getPrototypeOf(value)
+  return !Object.hasOwn(prototype, 'constructor') && isOptions(prototype)
 }
 
 /** A number within limits. Infinity is one only where it is given as a limit. */

@@ -1,5 +1,6 @@
 import { describe } from '../base/describe.ts'
-import { duration, type Option } from '../base/options.ts'
+import { type Option } from '../base/options.ts'
+import { duration } from '../base/time/duration.ts'
 
 /** A hundred years: the end of what is meant seriously, and of what can be added to any date. */
 const LONGEST_MS = 36_525 * 86_400_000

@@ -1,4 +1,5 @@
-import { duration, resolveOptions } from '../base/options.ts'
+import { resolveOptions } from '../base/options.ts'
+import { duration } from '../base/time/duration.ts'
 import { checkSignal } from '../base/sync/signal.ts'
 import type { Wait } from './queue.ts'
 

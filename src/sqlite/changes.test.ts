@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { settingsFor, tempFile } from '../../test/support/sqlite.ts'
-import { virtualClock } from '../base/time/virtual-clock.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { Changes } from './changes.ts'
 import { Database } from './database.ts'
 import { register, unregister } from './operations/runtimes.ts'

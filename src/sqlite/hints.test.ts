@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { virtualClock } from '../base/time/virtual-clock.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import type { Hint, HintStore, Listening } from '../store/hints.ts'
 import { memoryLog } from '../../test/support/workers.ts'
 import { HintHub } from './hints.ts'

@@ -1,5 +1,5 @@
 // The public entry `holdfast/testing`: what tests of durable code need.
-export { virtualClock, type VirtualClock } from '../base/time/virtual-clock.ts'
+export { virtualClock, type VirtualClock } from './virtual-clock.ts'
 export type { WorkflowStore } from '../store/workflow-store.ts'
 export type {
   Expectation,

@@ -7,8 +7,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { describe } from '../base/describe.ts'
-import type { Duration } from '../base/time/duration.ts'
-import { duration, option, resolveOptions } from '../base/options.ts'
+import { type Duration, duration } from '../base/time/duration.ts'
+import { option, resolveOptions } from '../base/options.ts'
 import { makePool } from '../postgres/connect/connections.ts'
 import type { PgClient } from '../postgres/connect/driver.ts'
 import { checkSchemaName, quoted } from '../postgres/connect/schema-name.ts'

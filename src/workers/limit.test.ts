@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { FairSemaphore } from '../base/sync/semaphore.ts'
-import { virtualClock } from '../base/time/virtual-clock.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { openWorkers } from '../../test/support/workers.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { resolveLimit } from './limit.ts'

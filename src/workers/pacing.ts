@@ -1,5 +1,5 @@
-import { duration, resolveOptions } from '../base/options.ts'
-import type { Duration } from '../base/time/duration.ts'
+import { resolveOptions } from '../base/options.ts'
+import { type Duration, duration } from '../base/time/duration.ts'
 
 /**
  * How fast a worker runs passes one after the other: slowly after a rest, then faster.

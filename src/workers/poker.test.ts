@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { notify, type Notify } from '../base/sync/notify.ts'
-import { virtualClock } from '../base/time/virtual-clock.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { startPoker } from './poker.ts'
 
 function openPoker(ms: number) {

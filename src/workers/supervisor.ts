@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../base/time/clock.ts'
 import { describe } from '../base/describe.ts'
-import type { Duration } from '../base/time/duration.ts'
+import { type Duration, duration } from '../base/time/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from '../base/log.ts'
-import { duration, having, number, oneOf, option, resolveOptions } from '../base/options.ts'
+import { having, number, oneOf, option, resolveOptions } from '../base/options.ts'
 import { type DeathWatch, WorkerLoop } from './worker-loop.ts'
 import type { Health, StopOptions, StopReport, Worker } from './worker.ts'
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 import { openWorkers } from '../../test/support/workers.ts'
 import { notify } from '../base/sync/notify.ts'
-import { virtualClock } from '../base/time/virtual-clock.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { idle, proceed, sleep } from './directive.ts'
 import { Pace, resolvePacing } from './pacing.ts'
 import { worker } from './worker.ts'

@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 
 import { notify } from '../base/sync/notify.ts'
 import { semaphore } from '../base/sync/semaphore.ts'
-import { virtualClock } from '../base/time/virtual-clock.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { NO_PACING, openWorkers } from '../../test/support/workers.ts'
 import { type Directive, idle, proceed } from './directive.ts'
 import type { Listener } from './listener.ts'

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
-import { virtualClock } from '../../src/base/time/virtual-clock.ts'
+import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { EngineClient } from '../../src/engine/client/engine-client.ts'
 import { valuesOf } from '../../src/engine/core/values.ts'
 import {

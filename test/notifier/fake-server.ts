@@ -1,6 +1,6 @@
 // A server that only hands on notifications, for tests of those who send and hear them.
 
-import { virtualClock, type VirtualClock } from '../../src/base/time/virtual-clock.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { type EarHost, type OpenEar } from '../../src/postgres/notifier/listen-connection.ts'
 import { Notifier, type Server } from '../../src/postgres/notifier/notifier.ts'
 import type { Hint, HintReceiver, Listening } from '../../src/store/hints.ts'

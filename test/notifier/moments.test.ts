@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { virtualClock } from '../../src/base/time/virtual-clock.ts'
+import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { Alarms } from '../../src/engine/core/alarms.ts'
 import {
   HintListener,

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 import { type Clock, sleep, type Timer } from '../../src/base/time/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
-import { virtualClock } from '../../src/base/time/virtual-clock.ts'
+import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import { type DurableQueue, openDurableQueue } from '../../src/queue/durable-queue.ts'
 import { openQueue, type Queue, type QueueOptions } from '../../src/queue/index.ts'
 import { queueSettings } from '../../src/queue/options.ts'

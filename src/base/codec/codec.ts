@@ -1,3 +1,4 @@
+import { isPlainObject } from '../plain-object.ts'
 import { BANG, MAX_DEPTH, Packer } from './pack.ts'
 import { damaged, excerpt, unpack } from './unpack.ts'
 
@@ -40,7 +41,7 @@ export const defaultCodec: Codec = {
 export function encode(value: unknown, label = 'codec'): string {
   if (value === undefined) return UNDEFINED
   try {
-    if (isPlain(value, 0)) return JSON.stringify(value)
+    if (isJson(value, 0)) return JSON.stringify(value)
   } catch {
     // A getter threw: the packer finds out where.
   }
@@ -77,7 +78,7 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /** The quick look: is this plain JSON all through? Says no when in doubt; the packer knows. */
-function isPlain(value: unknown, depth: number): boolean {
+function isJson(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -85,7 +86,7 @@ function isPlain(value: unknown, depth: number): boolean {
     case 'number':
       return Number.isFinite(value) && !Object.is(value, -0)
     case 'object':
-      return value === null || isPlainContainer(value, depth + 1)
+      return value === null || isJsonContainer(value, depth + 1)
     case 'undefined':
     case 'bigint':
     case 'function':
@@ -94,22 +95,21 @@ function isPlain(value: unknown, depth: number): boolean {
   }
 }
 
-function isPlainContainer(value: object, depth: number): boolean {
+function isJsonContainer(value: object, depth: number): boolean {
   if (depth > MAX_DEPTH) return false // or a cycle
   if (Object.hasOwn(value, 'toJSON')) return false // JSON would call it, seen by us or not
-  const prototype: unknown = Object.getPrototypeOf(value)
   if (Array.isArray(value)) {
-    if (prototype !== Array.prototype) return false
+    if (Object.getPrototypeOf(value) !== Array.prototype) return false
     for (let i = 0; i < value.length; i++) {
-      if (!isPlain(value[i], depth)) return false
+      if (!isJson(value[i], depth)) return false
     }
     return true
   }
-  if (prototype !== Object.prototype && prototype !== null) return false
+  if (!isPlainObject(value)) return false
   if (Object.getOwnPropertySymbols(value).length > 0) return false
   // Unlike Object.keys this allocates nothing; to look at an inherited property too does no harm.
   for (const key in value) {
-    if (!isPlain((value as Record<string, unknown>)[key], depth)) return false
+    if (!isJson((value as Record<string, unknown>)[key], depth)) return false
   }
   return true
 }

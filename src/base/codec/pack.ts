@@ -1,5 +1,6 @@
 import { types } from 'node:util'
 
+import { isPlainObject } from '../plain-object.ts'
 import { type ErrorData, isError, MAX_MEMBER, takeApart, takeThrownApart } from './error-parts.ts'
 import { Refusal, refusalOf, type Step, writePath } from './refusal.ts'
 
@@ -80,8 +81,8 @@ export class Packer {
   }
 
   #packObject(value: object): unknown {
-    const prototype: object | null = Object.getPrototypeOf(value)
-    if (prototype === null || isBuiltIn(prototype, 'Object')) return this.#packRecord(value)
+    if (isPlainObject(value)) return this.#packRecord(value)
+    const prototype: object = Object.getPrototypeOf(value)
     if (Array.isArray(value) && isBuiltIn(prototype, 'Array')) {
       return this.#packList(value, value, [])
     }
@@ -201,11 +202,8 @@ function lengthOf(packed: unknown): number {
 }
 
 /** Whether this is the prototype of the built-in class itself, in whatever realm. */
-function isBuiltIn(prototype: object, name: 'Object' | 'Array' | 'Map' | 'Set'): boolean {
-  if (prototype === Object.prototype) return name === 'Object'
+function isBuiltIn(prototype: object, name: 'Array' | 'Map' | 'Set'): boolean {
   const above: object | null = Object.getPrototypeOf(prototype)
-  const isRoot = above === null
-  if (isRoot !== (name === 'Object')) return false
-  if (above !== null && Object.getPrototypeOf(above) !== null) return false
+  if (above === null || Object.getPrototypeOf(above) !== null) return false
   return Object.hasOwn(prototype, 'constructor') && prototype.constructor?.name === name
 }

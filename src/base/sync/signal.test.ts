@@ -6,7 +6,7 @@ import { sleep } from '../time/clock.ts'
 import { PermitNotify } from './notify.ts'
 import { FairSemaphore } from './semaphore.ts'
 import { checkSignal } from './signal.ts'
-import { virtualClock } from '../time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 
 const wrong: [unknown, string][] = [
   [null, 'got null'],

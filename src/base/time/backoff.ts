@@ -1,5 +1,5 @@
-import { duration, number, resolveOptions } from '../options.ts'
-import type { Duration } from './duration.ts'
+import { number, resolveOptions } from '../options.ts'
+import { type Duration, duration } from './duration.ts'
 
 /** How long to wait after the n-th failure in a row. */
 export interface Backoff {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { sleep, systemClock } from './clock.ts'
-import { virtualClock } from './virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 
 const MONTH_MS = 30 * 86_400_000
 

@@ -1,4 +1,5 @@
 import { describe } from '../describe.ts'
+import type { Option } from '../options.ts'
 
 /**
  * A length of time: milliseconds as a number, or text such as `'250ms'`, `'5s'`, `'10m'`, `'2h'`, `'3d'`.
@@ -34,4 +35,23 @@ export function durationMs(value: Duration, what: string): number {
     )
   }
   return ms
+}
+
+/** An option that is a duration, resolved to milliseconds. */
+export function duration(fallback: number, limits?: { min?: number }): Option<number>
+export function duration(fallback: undefined, limits?: { min?: number }): Option<number | undefined>
+export function duration(
+  fallback: number | undefined,
+  limits: { min?: number } = {},
+): Option<number | undefined> {
+  return {
+    fallback,
+    check(value, what) {
+      const ms = durationMs(value as Duration, what)
+      if (limits.min !== undefined && ms < limits.min) {
+        throw new RangeError(`${what} must be at least ${limits.min} ms, got ${describe(value)}`)
+      }
+      return ms
+    },
+  }
 }

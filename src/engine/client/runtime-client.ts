@@ -1,6 +1,6 @@
 import { signalOf } from '../../base/sync/on-abort.ts'
-import type { Duration } from '../../base/time/duration.ts'
-import { duration, resolveOptions } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { resolveOptions } from '../../base/options.ts'
 import type { ClientSetup, LocalRuntime } from '../core/local-runtime.ts'
 import type { Runtime, RuntimeHealth } from '../define/runtime.ts'
 import { EngineClient } from './engine-client.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { TimeoutError } from '../../base/errors.ts'
 import { PermitNotify } from '../../base/sync/notify.ts'
-import { virtualClock } from '../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { lookUntil } from './wait.ts'
 import { Waits } from './waits.ts'

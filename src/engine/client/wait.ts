@@ -3,7 +3,8 @@
 import type { Clock } from '../../base/time/clock.ts'
 import type { PermitNotify } from '../../base/sync/notify.ts'
 import { type Abortable, onAbort } from '../../base/sync/on-abort.ts'
-import { duration, having, option } from '../../base/options.ts'
+import { having, option } from '../../base/options.ts'
+import { duration } from '../../base/time/duration.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { Rest } from '../../workers/rest.ts'
 

@@ -1,6 +1,6 @@
 import { describe } from '../../base/describe.ts'
-import { type Duration } from '../../base/time/duration.ts'
-import { duration, resolveOptions } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { resolveOptions } from '../../base/options.ts'
 import { encodeReply } from '../core/replies.ts'
 import { type ChannelDefinition, definitionOf } from '../define/channels.ts'
 import { checkId } from '../define/names.ts'

@@ -5,7 +5,8 @@
 
 import { describe } from '../../base/describe.ts'
 import { CancelledError, TimeoutError } from '../../base/errors.ts'
-import { duration, number, resolveOptions } from '../../base/options.ts'
+import { number, resolveOptions } from '../../base/options.ts'
+import { duration } from '../../base/time/duration.ts'
 import { cancellable, type CommandPromise } from '../replay/command-promise.ts'
 import type { Scope } from '../replay/scope.ts'
 import type { Frame } from './frame.ts'

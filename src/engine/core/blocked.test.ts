@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { memoryLog } from '../../../test/support/workers.ts'
-import { virtualClock } from '../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { Blocked } from './blocked.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { virtualClock } from '../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { News } from '../../store/hints.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'

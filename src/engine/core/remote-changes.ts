@@ -6,7 +6,7 @@
 //   follows from it comes with pauses between.
 
 import type { Clock, Timer } from '../../base/time/clock.ts'
-import { Throttle } from '../../base/sync/throttle.ts'
+import { Throttle } from '../../base/time/throttle.ts'
 import type { Hint, News } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 

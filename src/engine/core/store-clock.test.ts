@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { virtualClock } from '../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { StoreClock } from './store-clock.ts'
 
 describe('the store clock', () => {

@@ -1,8 +1,8 @@
 // How activities are run: what a definition says, and what a call says over it.
 
 import { describe } from '../../base/describe.ts'
-import type { Duration } from '../../base/time/duration.ts'
-import { duration, number, option, resolveOptions } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { number, option, resolveOptions } from '../../base/options.ts'
 import { checkId } from './names.ts'
 import { type ResolvedRetry, type Retry, resolveRetry } from './retry.ts'
 

@@ -2,8 +2,8 @@
 // contract) its code. A definition does nothing by itself; a runtime runs it.
 
 import { describe } from '../../base/describe.ts'
-import type { Duration } from '../../base/time/duration.ts'
-import { duration, oneOf, option, resolveOptions } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { oneOf, option, resolveOptions } from '../../base/options.ts'
 import type { OnParentClose } from '../../store/instances.ts'
 import {
   ACTIVITY_OPTIONS,

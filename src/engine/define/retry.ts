@@ -1,7 +1,7 @@
 import { describe } from '../../base/describe.ts'
-import type { Duration } from '../../base/time/duration.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
 import { brandOf, type Failure, isRetryable } from '../../base/errors.ts'
-import { duration, flag, list, number, oneOf, resolveOptions } from '../../base/options.ts'
+import { flag, list, number, oneOf, resolveOptions } from '../../base/options.ts'
 
 /** A class made by `failure`, whatever its details. */
 type AnyFailureClass = new (...args: never) => Failure<unknown>

@@ -1,5 +1,7 @@
 import { describe } from '../../base/describe.ts'
-import { duration, oneOf, option } from '../../base/options.ts'
+import { oneOf, option } from '../../base/options.ts'
+import { isPlainObject } from '../../base/plain-object.ts'
+import { duration } from '../../base/time/duration.ts'
 import { channelOf, type Letter } from './channels.ts'
 import { checkId } from './names.ts'
 import { checkVersion } from '../../base/versions.ts'
@@ -31,7 +33,8 @@ export interface ResolvedStart {
 
 /** Labels as they are stored; `what` begins the error message. */
 export function checkLabels(value: unknown, what: string): string {
-  if (typeof value !== 'object' || value === null || !isPlain(value)) {
+  // Of a Map or an instance of a class nothing, or too much, would be kept.
+  if (!isPlainObject(value)) {
     throw new TypeError(`${what} must be an object of texts, got ${describe(value)}`)
   }
   const labels = Object.entries(value)
@@ -43,12 +46,6 @@ export function checkLabels(value: unknown, what: string): string {
     checkId(label, `${what}.${name}`)
   }
   return JSON.stringify(value)
-}
-
-/** Of a Map or an instance of a class nothing, or too much, would be kept. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 function checkLetter(value: unknown, what: string): Letter {

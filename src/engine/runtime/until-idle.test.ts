@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { virtualClock } from '../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { untilIdle } from './until-idle.ts'
 
 /** A runtime that answers from lists, and the last answer from then on. */

@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/time/clock.ts'
-import type { Duration } from '../../base/time/duration.ts'
-import { duration, resolveOptions } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { resolveOptions } from '../../base/options.ts'
 import { type Connections, connectionsFor, type Session } from '../connect/connections.ts'
 import { checkHearing } from './check-notifications.ts'
 import type { Finding } from './finding.ts'

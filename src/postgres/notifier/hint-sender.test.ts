@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { virtualClock } from '../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { HintSender, type Parcel } from './hint-sender.ts'
 
 const RUNTIME = { runtime: 7, hasRoom: true }

@@ -7,7 +7,7 @@
 //       would hear it. Who joins says so, and is asked to look if something was kept back just then.
 
 import type { Clock } from '../../base/time/clock.ts'
-import { Throttle } from '../../base/sync/throttle.ts'
+import { Throttle } from '../../base/time/throttle.ts'
 import type { News, Teller, ToldTasks } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { type Letter, lettersFor, type PlainNews } from './payload.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { virtualClock } from '../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { Call } from '../wire/call.ts'
 import { Expiry } from './expiry.ts'
 

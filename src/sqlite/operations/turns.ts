@@ -22,7 +22,7 @@ interface Run {
 
 /** Judges what a runtime writes about one instance and, if it may, writes it. */
 export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Verdict {
-  if (isPlain(item) && appendOwned(tx, runtime, item.iid, item.epoch, item.turn)) return 'done'
+  if (isTurnOnly(item) && appendOwned(tx, runtime, item.iid, item.epoch, item.turn)) return 'done'
   const { iid, epoch, turn, effects } = item
   const run = tx
     .sql('select owner, epoch, attempts, doing, held, child from runs where iid = ?')
@@ -43,7 +43,7 @@ export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Ve
 }
 
 /** Whether all there is to it is one more turn: by far the most are so. */
-function isPlain(item: TurnItem): item is TurnItem & { readonly turn: TurnRow } {
+function isTurnOnly(item: TurnItem): item is TurnItem & { readonly turn: TurnRow } {
   const { turn, taken, effects, next } = item
   return (
     next.kind === 'keep' &&

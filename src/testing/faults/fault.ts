@@ -1,6 +1,6 @@
 import { describe } from '../../base/describe.ts'
-import type { Duration } from '../../base/time/duration.ts'
-import { duration, number, oneOf, option, resolveOptions, unknownName } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { number, oneOf, option, resolveOptions, unknownName } from '../../base/options.ts'
 import { PROCEDURES } from '../../postgres/schema/sql.generated.ts'
 
 /**

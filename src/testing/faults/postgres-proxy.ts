@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { describe } from '../../base/describe.ts'
-import type { Duration } from '../../base/time/duration.ts'
-import { duration, resolveOptions } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { resolveOptions } from '../../base/options.ts'
 import { type CutOn, CutTrigger } from './cut-trigger.ts'
 import { type LinkHost, ProxyLink, type Way } from './proxy-link.ts'
 

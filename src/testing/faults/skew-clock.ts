@@ -1,5 +1,5 @@
-import type { Duration } from '../../base/time/duration.ts'
-import { duration, resolveOptions } from '../../base/options.ts'
+import { type Duration, duration } from '../../base/time/duration.ts'
+import { resolveOptions } from '../../base/options.ts'
 
 /** How far a calendar is off. Give one of the two. */
 export interface Skew {

@@ -4,7 +4,7 @@ import { attemptHost, callOf, TestCall } from '../../../../test/tasks/attempts.t
 import { values } from '../../../../test/support/executions.ts'
 import { CancelledError, failure } from '../../../base/errors.ts'
 import { sleep } from '../../../base/time/clock.ts'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { ActivityContext } from '../../define/activity-context.ts'
 import { activity, type ActivityDefinition } from '../../define/definitions.ts'
 import { resolveRetry } from '../../define/retry.ts'

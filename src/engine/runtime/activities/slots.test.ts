@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { attemptHost, ManualPerformer, TestCall } from '../../../../test/tasks/attempts.ts'
 import { TimeoutError } from '../../../base/errors.ts'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import { type Performer, Slots } from './slots.ts'
 
 /** Slots on virtual time. */

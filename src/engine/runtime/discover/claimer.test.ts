@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { memoryLog } from '../../../../test/support/workers.ts'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import { Alarms } from '../../core/alarms.ts'
 import { Claimer, type ClaimHost } from './claimer.ts'
 import { StoreClock } from '../../core/store-clock.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import { CREDIT_MS, HintGate, MAX_CREDIT, type WorkHint } from './hint-gate.ts'
 
 function scene() {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { Hint, HintReceiver, News, Teller } from '../../../store/hints.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { Alarms } from '../../core/alarms.ts'

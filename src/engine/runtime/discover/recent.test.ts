@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Recent } from './recent.ts'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 
 test('what was set is found for its time at least, and gone after twice that', async () => {
   const clock = virtualClock()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { memoryLog } from '../../../../test/support/workers.ts'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { remover } from './remover.ts'
 

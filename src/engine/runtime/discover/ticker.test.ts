@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { memoryLog } from '../../../../test/support/workers.ts'
 import type { Clock } from '../../../base/time/clock.ts'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { TickAnswer } from '../../../store/runtimes.ts'
 import { Ticker, type TickHost } from './ticker.ts'
 

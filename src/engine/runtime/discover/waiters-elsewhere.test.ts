@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { virtualClock } from '../../../base/time/virtual-clock.ts'
+import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { News } from '../../../store/hints.ts'
 import { WaitersElsewhere } from './waiters-elsewhere.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../time/clock.ts'
+import type { Clock, Timer } from './clock.ts'
 
 /** Calls something soon after it is asked for, however often that is, with a pause between two calls. */
 export class Throttle {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import type { Timer } from './clock.ts'
+import type { Timer } from '../base/time/clock.ts'
 import { virtualClock } from './virtual-clock.ts'
 
 const HOUR_MS = 3_600_000

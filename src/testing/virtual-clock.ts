@@ -1,8 +1,8 @@
-import type { Clock, Timer } from './clock.ts'
-import { durationMs, type Duration } from './duration.ts'
-import { describe } from '../describe.ts'
-import { Heap } from '../heap.ts'
-import { duration, option, resolveOptions } from '../options.ts'
+import type { Clock, Timer } from '../base/time/clock.ts'
+import { type Duration, duration, durationMs } from '../base/time/duration.ts'
+import { describe } from '../base/describe.ts'
+import { Heap } from '../base/heap.ts'
+import { option, resolveOptions } from '../base/options.ts'
 
 // A clock that stands still until it is moved.
 //

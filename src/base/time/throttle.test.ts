@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Throttle } from './throttle.ts'
-import { virtualClock } from '../time/virtual-clock.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 
 function scene() {
   const clock = virtualClock()
