@@ -95,6 +95,18 @@ test('what is said to all reaches all others, and what is said to one only that 
   expect(seven.heard).toEqual([waiting])
 })
 
+test('a runtime that joins is announced to all others; a client that joins, to nobody', () => {
+  const { join } = scene()
+  const [seven, client] = [join(7), join(0)]
+
+  const eight = join(8)
+  join(0)
+
+  expect(seven.heard).toEqual([{ kind: 'joined' }])
+  expect(client.heard).toEqual([{ kind: 'joined' }])
+  expect(eight.heard).toEqual([])
+})
+
 test('however much others commit, there is a pause between two questions', async () => {
   const { clock, hub, join } = scene()
   const seven = join(7)

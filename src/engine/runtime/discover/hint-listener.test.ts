@@ -12,7 +12,7 @@ function scene() {
   const log = memoryLog()
   const asked: string[] = []
   const told: [News, Teller][] = []
-  const state = { free: 10, owned: new Set([1]), fails: false, hasWork: false }
+  const state = { free: 10, owned: new Set([1]), workflows: [3], fails: false, hasWork: false }
   let listener!: HintReceiver
   const note =
     (what: string) =>
@@ -25,7 +25,7 @@ function scene() {
       clock,
       log,
       runtimeNumber: () => 7,
-      workflowNumbers: () => [3],
+      workflowNumbers: () => state.workflows,
       taskInterest: () => ({ activities: ['ship'], served: { untagged: true, tags: [] } }),
       heldTasks: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
       freeInstances: () => state.free,
@@ -85,6 +85,16 @@ describe('what is heard', () => {
     hear(hint)
 
     expect(asked).toEqual(expected)
+  })
+
+  test('without workflows, only work of instances that are here is looked at', () => {
+    const { state, asked, hear } = scene()
+    state.workflows = []
+
+    for (let iid = 2; iid <= 1_000; iid++) hear({ kind: 'work', iids: [iid], at: 0 })
+    hear({ kind: 'work', iids: [1, 2], at: 0 })
+
+    expect(asked).toEqual(['look [1,2]'])
   })
 
   test('however often everything has to be looked at, it is asked for one at a time', async () => {
