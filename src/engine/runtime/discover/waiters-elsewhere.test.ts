@@ -76,6 +76,17 @@ test('however much is said to be waited for, what is remembered is bounded', () 
   expect(told).toHaveLength(1)
 })
 
+test('however many say that they wait for the same, what is remembered and told is bounded', () => {
+  const { told, waiters } = scene()
+  const iids = Array.from({ length: 400 }, (_, i) => i + 1)
+
+  for (let i = 0; i < 2_000; i++) waiters.wait(`listener${i}`, iids)
+  waiters.changed(1)
+
+  expect(waiters.size).toBeLessThanOrEqual(200_000)
+  expect(told.length).toBeLessThanOrEqual(1_000)
+})
+
 test('any number may wait for one instance, and each is told once', () => {
   const { told, waiters } = scene()
   for (let round = 0; round < 3; round++) {

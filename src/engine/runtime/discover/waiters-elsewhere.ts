@@ -14,18 +14,26 @@ import type { Iid } from '../../../store/instances.ts'
 const SHARE_MS = 15_000
 const SHARES = 4
 const MAX_IN_SHARE = 50_000
+// More than this for one instance would make each of its changes a storm.
+const MAX_LISTENERS = 1_000
 // Who says that it waits may have looked just before something changed.
 const JUST_NOW_MS = 1_000
 
 /** Those who wait for an instance: mostly one. */
 type Listeners = string | Set<string>
 
+/** Who has said within some time that it waits, and how many pairs of instance and listener that is. */
+interface Share {
+  readonly listeners: Map<Iid, Listeners>
+  pairs: number
+}
+
 /** Who waits in other processes for changes of which instances. */
 export class WaitersElsewhere {
   readonly #clock: Clock
   readonly #tell: (news: News) => void
   /** The newest share first. */
-  #shares: Map<Iid, Listeners>[] = [new Map()]
+  #shares: Share[] = [newShare()]
   #begunMs: number
   readonly #changed: Recent<Iid, true>
 
@@ -36,9 +44,9 @@ export class WaitersElsewhere {
     this.#changed = new Recent(clock, JUST_NOW_MS)
   }
 
-  /** How many instances are remembered, each for every share that it is in. */
+  /** How many pairs of instance and listener are remembered, each for every share that it is in. */
   get size(): number {
-    return this.#shares.reduce((sum, share) => sum + share.size, 0)
+    return this.#shares.reduce((sum, { pairs }) => sum + pairs, 0)
   }
 
   /** Those at `to` want to be told of changes of these. */
@@ -59,13 +67,18 @@ export class WaitersElsewhere {
   /** This instance has ended. */
   ended(iid: Iid): void {
     this.changed(iid)
-    for (const share of this.#shares) share.delete(iid)
+    for (const share of this.#shares) {
+      const some = share.listeners.get(iid)
+      if (some === undefined) continue
+      share.listeners.delete(iid)
+      share.pairs -= typeof some === 'string' ? 1 : some.size
+    }
   }
 
   #listeners(iid: Iid): Set<string> {
     const all = new Set<string>()
     for (const share of this.#shares) {
-      const some = share.get(iid)
+      const some = share.listeners.get(iid)
       if (typeof some === 'string') all.add(some)
       else for (const to of some ?? []) all.add(to)
     }
@@ -73,13 +86,19 @@ export class WaitersElsewhere {
   }
 
   #add(iid: Iid, to: string): void {
-    let share = this.#shares[0]!
-    if (share.size >= MAX_IN_SHARE && !share.has(iid)) share = this.#nextShare()
-    const before = share.get(iid)
-    if (before === undefined) share.set(iid, to)
-    else if (typeof before === 'string') {
-      if (before !== to) share.set(iid, new Set([before, to]))
-    } else if (before.size < MAX_IN_SHARE) before.add(to)
+    const share = this.#shares[0]!
+    const { listeners } = share
+    const before = listeners.get(iid)
+    if (before === to || (before instanceof Set && before.has(to))) return
+    if (share.pairs >= MAX_IN_SHARE) {
+      this.#nextShare()
+      return this.#add(iid, to)
+    }
+    if (before === undefined) listeners.set(iid, to)
+    else if (typeof before === 'string') listeners.set(iid, new Set([before, to]))
+    else if (before.size < MAX_LISTENERS) before.add(to)
+    else return
+    share.pairs++
   }
 
   #turn(): void {
@@ -89,9 +108,11 @@ export class WaitersElsewhere {
     if (over > 0) this.#begunMs = nowMs
   }
 
-  #nextShare(): Map<Iid, Listeners> {
-    const next = new Map<Iid, Listeners>()
-    this.#shares = [next, ...this.#shares.slice(0, SHARES - 1)]
-    return next
+  #nextShare(): void {
+    this.#shares = [newShare(), ...this.#shares.slice(0, SHARES - 1)]
   }
+}
+
+function newShare(): Share {
+  return { listeners: new Map(), pairs: 0 }
 }
