@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
-import type { Hint } from '../../src/store/hints.ts'
+import type { Hint, Listening } from '../../src/store/hints.ts'
 import { eventually } from '../support/engine.ts'
 import { testSchema } from '../support/postgres.ts'
 import { memoryLog } from '../support/workers.ts'
@@ -59,6 +59,39 @@ test('a pool of the user lends a connection, and gets it back', async () => {
 
   await a.listening.close()
   await store.close()
+  await pool.end()
+})
+
+test('however many listen through a pool of the user, its last connection is not kept', async () => {
+  await using database = await testSchema()
+  const { schema } = database
+  const pool = new Pool({ connectionString: database.url, max: 3 })
+  const stores = [1, 2, 3].map(() => {
+    const settings = { source: { pool }, schema }
+    return postgresWorkflowStore(settings, new SharedNotifier(settings.source))
+  })
+  const log = memoryLog()
+  const listen = (store: (typeof stores)[number]): Listening =>
+    store.hints!.listen({
+      clock: systemClock(),
+      log,
+      interest: () => ({ runtime: 0, workflows: [], tasks: null, held: [] }),
+      hear() {},
+      look: async () => false,
+    })
+  for (const store of stores) await store.open()
+  const [first, second] = [listen(stores[0]!), listen(stores[1]!)]
+  await eventually(() => first.hears && second.hears)
+
+  const third = listen(stores[2]!)
+  await eventually(() => third.health().lastError !== undefined)
+
+  expect(third.health().lastError).toContain('2 of them listen already')
+  expect(await stores[2]!.now()).toBeGreaterThan(0)
+  await first.close()
+  await eventually(() => third.hears)
+  await Promise.all([second, third].map((listening) => listening.close()))
+  await Promise.all(stores.map((store) => store.close()))
   await pool.end()
 })
 

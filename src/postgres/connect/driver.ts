@@ -41,6 +41,12 @@ export interface PgPool {
   end(): Promise<void>
 }
 
+/** How many connections a pool has at the most, if it says so. */
+export function maxOf(pool: PgPool): number {
+  const { max } = (pool as { options?: { max?: unknown } }).options ?? {}
+  return typeof max === 'number' ? max : Infinity
+}
+
 /** Settings of a pool that we make ourselves. */
 export interface PgPoolSettings {
   readonly connectionString?: string

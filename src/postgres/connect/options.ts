@@ -1,7 +1,7 @@
 import { describe } from '../../base/describe.ts'
 import { type Metrics, metricsSink } from '../../base/metrics.ts'
 import { having, oneOf, option, type Resolved, resolveOptions } from '../../base/options.ts'
-import type { PgPool } from './driver.ts'
+import { maxOf, type PgPool } from './driver.ts'
 import { harmlessSink } from './metrics.ts'
 import { checkSchemaName } from './schema-name.ts'
 
@@ -102,8 +102,8 @@ export function settingsOf(
 
 /** The connection that listens is kept: with no other one, everything would wait for ever. */
 function checkRoom(owner: string, pool: PgPool): void {
-  const { max } = (pool as { options?: { max?: unknown } }).options ?? {}
-  if (typeof max !== 'number' || max > 1) return
+  const max = maxOf(pool)
+  if (max > 1) return
   throw new RangeError(
     `${owner}: pool must have room for more than the one connection that is kept for hints, got ` +
       `max: ${max}; six are enough, or give notify: 'off'`,

@@ -1,5 +1,5 @@
 import { answered, CONNECT_TIMEOUT_MS } from '../connect/connections.ts'
-import type { PgClient, PgPool } from '../connect/driver.ts'
+import { maxOf, type PgClient, type PgPool } from '../connect/driver.ts'
 import { quoted } from '../connect/schema-name.ts'
 import { firstStatement, isDirect } from '../connect/session.ts'
 
@@ -47,14 +47,39 @@ export interface EarOptions {
 /** Hears nothing: what to listen through is a session that is not ours alone, see `session.ts`. */
 const DEAF: Ear = { listen: async () => {}, unlisten: async () => {}, close() {} }
 
+/** How many connections of a pool are kept for ears. */
+const kept = new WeakMap<PgPool, number>()
+
+/**
+ * Counts one more. The last connection of a user's pool is left to everything else, which would wait
+ * for one for ever.
+ */
+function keepOne(pool: PgPool, isOurs: boolean): () => void {
+  const count = kept.get(pool) ?? 0
+  const max = maxOf(pool)
+  if (!isOurs && count >= max - 1) {
+    throw new Error(
+      `the pool has room for ${max} connections, and ${count} of them listen already; make it ` +
+        'larger, or use one postgres() for all',
+    )
+  }
+  kept.set(pool, count + 1)
+  return () => void kept.set(pool, kept.get(pool)! - 1)
+}
+
 /** Ears that take a connection of a pool and keep it: LISTEN belongs to one session. */
 export function earsFrom(pool: PgPool, { isOurs, isForListening }: EarOptions): OpenEar {
   return async (host) => {
-    const client = (await pool.connect()) as ListeningClient
+    const leave = keepOne(pool, isOurs)
+    const client = (await pool.connect().catch((error: unknown) => {
+      leave()
+      throw error
+    })) as ListeningClient
     let open = true
     const end = (): boolean => {
       const was = open
       open = false
+      if (was) leave()
       // Ended, not given back: whoever got it next would hear what is not meant for them.
       if (was) client.release(true)
       return was
