@@ -50,12 +50,29 @@ function entry(name, path) {
   const checksum = createHash('sha256').update(sql).digest('hex').slice(0, 16)
   const literal = sql.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${')
   const worksWith = /^-- Works with (\d{4})\.$/m.exec(sql)?.[1]
+  const settings = settingsIn(sql, name)
   return [
     '  {',
     `    name: '${name}',`,
     `    checksum: '${checksum}',`,
     ...(worksWith === undefined ? [] : [`    worksWith: '${worksWith}',`]),
+    ...(settings === undefined ? [] : [`    settings: ${settings},`]),
     `    sql: \`${literal}\`,`,
     '  },',
   ]
+}
+
+// See src/postgres/schema/procedure-settings.ts.
+function settingsIn(sql, name) {
+  const [, words] = /^-- Settings: (.*)\.$/m.exec(sql) ?? []
+  switch (words) {
+    case undefined:
+      return undefined
+    case 'any plan':
+      return "'any plan'"
+    case "its caller's":
+      return "'none'"
+    default:
+      throw new Error(`${name}: unknown settings "${words}"`)
+  }
 }

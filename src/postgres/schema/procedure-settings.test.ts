@@ -10,6 +10,7 @@ import { batch, start, ticking } from '../../../test/support/postgres-store.ts'
 import { stockBinaries } from '../../../test/support/stock.ts'
 import { migrate } from './migrate.ts'
 import { migrationSql } from './migration-sql.ts'
+import type { SqlFile } from './sql-file.ts'
 import { postgresWorkflowStore } from '../workflow-store.ts'
 
 /** All that is called by name from outside the database. */
@@ -49,6 +50,47 @@ test('every procedure is called without compiling, however the schema was made',
     expect(unset).toEqual([])
   }
 })
+
+test('a procedure gets the settings that its file asks for, also when it is applied again', async () => {
+  await using database = await testSchema()
+  const client = await database.connect()
+  const procedures = [
+    procedure('usual'),
+    procedure('plain', 'any plan'),
+    procedure('inner', 'none'),
+  ]
+  const settings = (): Promise<unknown> =>
+    database.query(
+      `select proname as name, array(select split_part(c, '=', 1) from unnest(proconfig) as c) as set
+      from pg_proc where pronamespace = $1::regnamespace order by proname`,
+      [database.schema],
+    )
+
+  await migrate(client, database.schema, { migrations: [], procedures, version: '1.0.0' })
+  const first = await settings()
+  const changed = procedures.map((each) => ({ ...each, checksum: 'b' }))
+  await migrate(client, database.schema, { migrations: [], procedures: changed, version: '1.0.0' })
+
+  expect(first).toEqual([
+    { name: 'inner', set: ['lock_timeout'] },
+    { name: 'plain', set: ['lock_timeout', 'search_path', 'jit'] },
+    {
+      name: 'usual',
+      set: ['lock_timeout', 'search_path', 'jit', 'plan_cache_mode', 'enable_seqscan'],
+    },
+  ])
+  expect(await settings()).toEqual(first)
+})
+
+function procedure(name: string, settings?: SqlFile['settings']): SqlFile {
+  return {
+    name: `procedures/${name}`,
+    checksum: 'a',
+    ...(settings !== undefined && { settings }),
+    sql: `create or replace function ${name}() returns int language sql
+      set lock_timeout to '1s' as 'select 1'`,
+  }
+}
 
 test('a function of somebody else keeps its settings', async () => {
   await using database = await testSchema()

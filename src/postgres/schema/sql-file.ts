@@ -8,5 +8,10 @@ export interface SqlFile {
    * line `-- Works with 0004.` says; without it, only those work that know this one.
    */
   readonly worksWith?: string
+  /**
+   * Of a procedure, the settings that it is given when they are not the usual ones: see
+   * `procedure-settings.ts`.
+   */
+  readonly settings?: 'any plan' | 'none'
   readonly sql: string
 }

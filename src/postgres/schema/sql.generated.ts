@@ -527,7 +527,7 @@ drop function if exists terminate;
 export const PROCEDURES: readonly SqlFile[] = [
   {
     name: 'procedures/about_to',
-    checksum: '796e9e754919965e',
+    checksum: '60a382bb51ef294b',
     sql: `-- Notes what the owner is about to do with an instance, before it does. Answers whether it is still
 -- the owner.
 create or replace function about_to(
@@ -539,9 +539,6 @@ create or replace function about_to(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_alive boolean := enter(p_runtime);
@@ -561,11 +558,12 @@ $$;
   },
   {
     name: 'procedures/apply_effects',
-    checksum: 'fd0d9fc89f8a8674',
+    checksum: 'dabc9d1ed58ba2fa',
+    settings: 'none',
     sql: `-- What turns do beyond their own history, for those instances that are in p_done: one statement for
 -- each kind of effect that there is. p_effects are the lists that are declared below.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
   returns void
   language plpgsql
@@ -673,7 +671,7 @@ $$;
   },
   {
     name: 'procedures/are_held',
-    checksum: 'b9824795509c47f2',
+    checksum: 'a733a06ed2024861',
     sql: `-- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
 create or replace function are_held(
   p_runtime integer,
@@ -687,9 +685,6 @@ create or replace function are_held(
   returns text
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -726,9 +721,12 @@ $$;
   },
   {
     name: 'procedures/be_durable',
-    checksum: 'c3f7c3637ac0ea20',
+    checksum: '8d77a3bcc21a81e2',
+    settings: 'none',
     sql: `-- Makes this transaction wait for the disk, whatever the role or the session says. A setting on
 -- the function itself would end before the commit does.
+--
+-- Settings: its caller's.
 create or replace function be_durable()
   returns void
   language plpgsql
@@ -744,7 +742,7 @@ $$;
   },
   {
     name: 'procedures/beat_tasks',
-    checksum: 'ec103f13f8926c41',
+    checksum: '539e7ae72332c725',
     sql: `-- Records signs of life. One letter for each, t or f: whether the attempt is still wanted, and this
 -- runtime's.
 --
@@ -768,9 +766,6 @@ create or replace function beat_tasks(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -868,7 +863,7 @@ $$;
   },
   {
     name: 'procedures/begin_transaction',
-    checksum: 'a899db06232a6f3c',
+    checksum: '768aae174a2894b4',
     sql: `-- The first statement of a transaction in which the code of a user runs. Answers with the number of
 -- the transaction, by which finish_transaction() knows it again; null when the code must not run.
 --
@@ -892,9 +887,6 @@ create or replace function begin_transaction(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_key text := format('%s/%s/%s/%s', lock_space(), p_iid, p_execution, p_command);
@@ -914,15 +906,17 @@ $$;
   },
   {
     name: 'procedures/bury_expired',
-    checksum: 'dd9b5bafd1027313',
+    checksum: '2b8280d4839c319e',
+    settings: 'any plan',
     sql: `-- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
 -- whose lease ended while the server was away could not renew it: that says nothing of the instances
 -- and tasks it had, and does not count against them.
+--
+-- Settings: any plan.
 create or replace function bury_expired(p_clock bigint, p_self integer)
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_since bigint := server_since();
@@ -965,7 +959,7 @@ $$;
   },
   {
     name: 'procedures/change_tasks',
-    checksum: 'f64188e1a949eb22',
+    checksum: '6eb0c29062b041b6',
     sql: `-- Adds the tasks that turns ask for, and removes those that nobody waits for any more, whoever
 -- holds them: for the instances that are in p_done. p_tasks are lists: those of insert_tasks(),
 -- and then instances, executions (null for the current one) and commands of what is dropped; last
@@ -974,9 +968,6 @@ create or replace function change_tasks(p_done bigint[], p_tasks text)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_lists text[] := split_lists(
@@ -1011,7 +1002,7 @@ $$;
   },
   {
     name: 'procedures/choose_tasks',
-    checksum: 'b5d7ac59c10ff3c5',
+    checksum: '508ae49a3073d547',
     sql: `-- The oldest tasks that a runtime may have now, without locking them, as many as it wants; and when
 -- others are to be had by time alone. p_missed are numbers that it does not want.
 create or replace function choose_tasks(
@@ -1036,9 +1027,6 @@ create or replace function choose_tasks(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -1094,7 +1082,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: 'd898f739b93b91eb',
+    checksum: '7163af712d79f85c',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -1121,9 +1109,6 @@ create or replace function claim(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -1333,7 +1318,7 @@ $$;
   },
   {
     name: 'procedures/claim_tasks',
-    checksum: '0cbe60ea526dec5a',
+    checksum: '551f4f0f0635b61d',
     sql: `-- Hands out up to p_limit tasks to a runtime, oldest first. Keys only; held_tasks() reads the rest
 -- (a large answer to a process that stopped reading would keep the rows locked).
 --
@@ -1359,9 +1344,6 @@ create or replace function claim_tasks(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -1438,7 +1420,8 @@ $$;
   },
   {
     name: 'procedures/clock_after',
-    checksum: 'ef33dda337161cae',
+    checksum: '7b2ac8e53086009a',
+    settings: 'none',
     sql: `-- The store's clock when the server's shows p_wall, by what was noted last (see clock_kept): where it
 -- was then and nine tenths of what has passed since, or the server's where that is further. So it goes
 -- on where it was when the server's clock is set back, and more slowly until the two agree.
@@ -1449,6 +1432,8 @@ $$;
 --
 -- More than an hour it is never ahead: whoever waits for a date would be far too early, and for long.
 -- Then it is the server's.
+--
+-- Settings: its caller's.
 create or replace function clock_after(p_kept bigint, p_wall bigint)
   returns bigint
   language plpgsql
@@ -1472,12 +1457,13 @@ $$;
   },
   {
     name: 'procedures/close_children',
-    checksum: '04cff023141cf301',
+    checksum: '31d05d752aff0b42',
+    settings: 'none',
     sql: `-- Asks unfinished children to end, each in the way that its link to the parent says. p_commands
 -- names them by the command that started them; null stands for all children of that parent.
 -- p_executions is null for the current execution.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function close_children(
   p_iids bigint[],
   p_executions integer[],
@@ -1544,16 +1530,13 @@ $$;
   },
   {
     name: 'procedures/close_orphans',
-    checksum: 'adf7952604e5555f',
+    checksum: 'dad58ecd63f8c253',
     sql: `-- Asks children to end whose parent ended before their start arrived: nobody else would. A parent
 -- that is just ending is waited for, because it cannot see them; one that goes on is not held up.
 create or replace function close_orphans(p_iids bigint[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -1599,7 +1582,7 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: '424c583057ff7bb8',
+    checksum: '490c54486e435054',
     sql: `-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
@@ -1641,11 +1624,7 @@ create or replace function commit_batch(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1s'
-  -- Planned once, and for any size: tables start empty, and plans are kept.
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 declare
@@ -1901,16 +1880,13 @@ $$;
   },
   {
     name: 'procedures/continue_instances',
-    checksum: '9328b62f3512191c',
+    checksum: 'c73c0ef760ce9efd',
     sql: `-- Begins the next execution of those instances that are in p_done. p_continued are lists, in the order
 -- of the columns below. Who does not keep an instance frees it, due now.
 create or replace function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -1974,18 +1950,20 @@ $$;
   },
   {
     name: 'procedures/doctor',
-    checksum: '345809b97cea2aaa',
+    checksum: '4f7aa9dbff8d8b83',
+    settings: 'any plan',
     sql: `-- Looks at what keeps this schema from doing well: one row for each thing that somebody should know
 -- of or do something about, and one \`ok\` for each thing that was looked at and is in order. Reads
 -- only, also on a standby; what the role may not see is said.
 --
 --   select * from doctor()                 -- what has been open for a minute counts as long
 --   select * from doctor(600000)           -- ten minutes
+--
+-- Settings: any plan.
 create or replace function doctor(p_long_ms bigint default 60000)
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return query select * from doctor_settings();
@@ -2012,13 +1990,15 @@ $$;
   },
   {
     name: 'procedures/doctor_connections',
-    checksum: 'd8442ebe9b5f3968',
+    checksum: '0f7375f6ea5c8864',
+    settings: 'any plan',
     sql: `-- Whether the server has connections left: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_connections()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_used bigint := (
@@ -2052,13 +2032,15 @@ $$;
   },
   {
     name: 'procedures/doctor_hints',
-    checksum: '0c368e7b278763cc',
+    checksum: '99ed65792e9e54a0',
+    settings: 'any plan',
     sql: `-- Whether runtimes can tell each other what they did: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_hints()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_usage double precision := pg_notification_queue_usage();
@@ -2092,14 +2074,16 @@ $$;
   },
   {
     name: 'procedures/doctor_indexes',
-    checksum: 'e7bdce41cab4992f',
+    checksum: '70c1497f6ebb83c4',
+    settings: 'any plan',
     sql: `-- Whether all indexes are there and can be used: a part of doctor(). Without one of them everything
 -- still works, and becomes slower with each row.
+--
+-- Settings: any plan.
 create or replace function doctor_indexes()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return query
@@ -2143,13 +2127,15 @@ $$;
   },
   {
     name: 'procedures/doctor_instances',
-    checksum: 'fe3703cf8d2e12a0',
+    checksum: 'e936b03c111901fe',
+    settings: 'any plan',
     sql: `-- Instances that do not move unless somebody does something: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_instances()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_clock bigint := now_ms();
@@ -2286,13 +2272,15 @@ $$;
   },
   {
     name: 'procedures/doctor_migrations',
-    checksum: '43f4ba4dec0ff92d',
+    checksum: '269292dfddeeb9ce',
+    settings: 'any plan',
     sql: `-- Who made the schema what it is: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_migrations()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return query
@@ -2311,14 +2299,16 @@ $$;
   },
   {
     name: 'procedures/doctor_runtimes',
-    checksum: '0bfa9c0f4a056ad1',
+    checksum: '39b2221109ea20eb',
+    settings: 'any plan',
     sql: `-- Who runs workflows, and whether they are of one version: a part of doctor(). What a runtime says of
 -- itself is its machine, its process and its version.
+--
+-- Settings: any plan.
 create or replace function doctor_runtimes()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_clock bigint := now_ms();
@@ -2383,13 +2373,15 @@ $$;
   },
   {
     name: 'procedures/doctor_settings',
-    checksum: '157ef992bb024d15',
+    checksum: '1942c0af61f83d13',
+    settings: 'any plan',
     sql: `-- Whether the server keeps what it has acknowledged, and can be written to: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_settings()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_faults integer;
@@ -2463,14 +2455,16 @@ $$;
   },
   {
     name: 'procedures/doctor_tables',
-    checksum: 'a28142f5fdb8e10d',
+    checksum: 'f4af078d73f7b858',
+    settings: 'any plan',
     sql: `-- Whether what was deleted is removed: a part of doctor(). A table has too much of it when it is
 -- twice as much as what autovacuum should come for.
+--
+-- Settings: any plan.
 create or replace function doctor_tables()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_found boolean;
@@ -2549,15 +2543,17 @@ $$;
   },
   {
     name: 'procedures/doctor_vacuum',
-    checksum: '680d999eb2684897',
+    checksum: 'bf15fdc2b543a71f',
+    settings: 'any plan',
     sql: `-- Who keeps vacuum from removing rows that nobody needs, and who holds locks without doing anything:
 -- a part of doctor(). Only what concerns this database: sessions of another one hold nothing back
 -- here.
+--
+-- Settings: any plan.
 create or replace function doctor_vacuum(p_long_ms bigint)
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_before timestamptz := clock_timestamp() - p_long_ms * interval '1 millisecond';
@@ -2693,7 +2689,7 @@ $$;
   },
   {
     name: 'procedures/drop_tasks',
-    checksum: '81d7d48c14a71427',
+    checksum: '7afb207dddf8b3be',
     sql: `-- Removes tasks, whoever holds them. What somebody has locked is not waited for, since a transaction
 -- of a user may keep it for long: it is noted, and a tick removes it.
 create or replace function drop_tasks(
@@ -2704,9 +2700,6 @@ create or replace function drop_tasks(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   with given as materialized (
@@ -2753,12 +2746,13 @@ $$;
   },
   {
     name: 'procedures/early_is_full',
-    checksum: 'e2b4e8931648dc5d',
+    checksum: '95a1d294c4c7f5b5',
+    settings: 'none',
     sql: `-- Whether as many messages wait for instances that were never started as are kept in all: about a
 -- million. Estimated by a sample of one in 1021 (a prime, so that no pattern of ids evades it). To count
 -- them, senders would have to lock one row.
 --
--- Its settings are those of its caller.
+-- Settings: its caller's.
 create or replace function early_is_full()
   returns boolean
   language plpgsql
@@ -2775,12 +2769,13 @@ $$;
   },
   {
     name: 'procedures/end_instances',
-    checksum: '0e7f2b099a2ae85f',
+    checksum: '936814c014b7f427',
+    settings: 'none',
     sql: `-- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
 -- and state stay, and their parents are told. The keys of what was sent to them stay as well, until
 -- they are removed: a sender may not know that its message arrived.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function end_instances(
   p_clock bigint,
   p_done bigint[],
@@ -2843,12 +2838,13 @@ $$;
   },
   {
     name: 'procedures/enter',
-    checksum: '99cc6e6704da4449',
+    checksum: 'ba9dc70d79515898',
+    settings: 'none',
     sql: `-- The first step of all that a runtime writes: keeps it from being declared dead until the end of
 -- the transaction, and says whether it is alive. Who wants it dead needs the same lock alone, so
 -- when a death is visible, no write of the dead follows.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function enter(p_runtime integer)
   returns boolean
   language plpgsql
@@ -2865,14 +2861,16 @@ $$;
   },
   {
     name: 'procedures/enter_within',
-    checksum: '701f22180f61129b',
+    checksum: 'fe0615a055e0284e',
+    settings: 'any plan',
     sql: `-- Marks the transaction of a user as one in which start_within() and post_within() may write: they are
 -- given the same token. The mark ends with the transaction, so outside of one it is gone at once.
 -- Answers with the isolation of the transaction. Changes nothing that the user could notice.
+--
+-- Settings: any plan.
 create or replace function enter_within(p_token text, out isolation text)
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   perform set_config('holdfast.within', p_token, true);
@@ -2883,7 +2881,7 @@ $$;
   },
   {
     name: 'procedures/find',
-    checksum: '3b7ce4246a34c127',
+    checksum: '4ffddc86f9118427',
     sql: `-- Instances by the caller's ids, as instance_rows() shows them.
 create or replace function find(p_ids text, p_count integer)
   returns table (
@@ -2913,9 +2911,6 @@ create or replace function find(p_ids text, p_count integer)
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin
@@ -2935,13 +2930,15 @@ $$;
   },
   {
     name: 'procedures/find_within',
-    checksum: '5c247233071cc010',
+    checksum: 'e1c2db15104448e9',
+    settings: 'any plan',
     sql: `-- find() of one id, as one text of JSON, for transactions of users: through their drivers, answers
 -- have one column of text. Sees what the same transaction did before.
+--
+-- Settings: any plan.
 create or replace function find_within(p_id text, out answer text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   answer := (
@@ -2959,7 +2956,7 @@ $$;
   },
   {
     name: 'procedures/finish_tasks',
-    checksum: '27cdfac80397d784',
+    checksum: '4cdf66752f637a4e',
     sql: `-- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
 -- the owners of the instances.
 --
@@ -2982,10 +2979,7 @@ create or replace function finish_tasks(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1s'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -3108,7 +3102,7 @@ $$;
   },
   {
     name: 'procedures/finish_transaction',
-    checksum: '0de6f6b2953cd85a',
+    checksum: 'aefaaab3ffd50f79',
     sql: `-- The last statement of a transaction in which the code of a user ran: puts its result into the inbox.
 -- Answers d (done), r (refused: to be rolled back), or e (this is not the transaction any more that
 -- begin_transaction() began: the code has ended it).
@@ -3138,9 +3132,6 @@ create or replace function finish_transaction(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_session text;
@@ -3184,16 +3175,13 @@ $$;
   },
   {
     name: 'procedures/free_forgotten_tasks',
-    checksum: '42cbab335bf78051',
+    checksum: 'd6ed77df35717256',
     sql: `-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went. They count
 -- deaths as bury_expired() does.
 create or replace function free_forgotten_tasks()
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -3244,14 +3232,16 @@ $$;
   },
   {
     name: 'procedures/free_runs',
-    checksum: '5ad2f2438344e0c4',
+    checksum: '270fa01f23db57c2',
+    settings: 'any plan',
     sql: `-- Makes all that these runtimes own claimable, now. p_failed says whether that counts as an
 -- attempt. Scans the unfinished instances: the owner is in no index.
+--
+-- Settings: any plan.
 create or replace function free_runs(p_runtimes integer[], p_clock bigint, p_failed boolean)
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   update runs
@@ -3265,7 +3255,7 @@ $$;
   },
   {
     name: 'procedures/free_tasks',
-    checksum: '65d331dccd61919c',
+    checksum: '171d9904caa60b1f',
     sql: `-- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died: that
 -- counts against what they held. If they closed (false), the attempts that were cut off do not count.
 -- If nobody knows (null), as they were cut off themselves, no death is counted; the attempts are, for
@@ -3274,9 +3264,6 @@ create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -3319,7 +3306,7 @@ $$;
   },
   {
     name: 'procedures/held_tasks',
-    checksum: 'f01e635ecb21cfb5',
+    checksum: 'af0c5a5093c9a978',
     sql: `-- Tasks that a runtime has been given, with all it needs to run them; oldest first.
 create or replace function held_tasks(
   p_runtime integer,
@@ -3345,9 +3332,6 @@ create or replace function held_tasks(
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -3377,13 +3361,15 @@ $$;
   },
   {
     name: 'procedures/helped_activities',
-    checksum: '46a6449ffd506103',
+    checksum: '81b19efd5f8d9f41',
+    settings: 'any plan',
     sql: `-- Of these activities, those that another live runtime could run, which has nothing to do.
+--
+-- Settings: any plan.
 create or replace function helped_activities(p_runtime integer, p_activities text[], p_clock bigint)
   returns text[]
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return array(
@@ -3402,14 +3388,16 @@ $$;
   },
   {
     name: 'procedures/hint_channel',
-    checksum: '7c1a1ca0633dca93',
+    checksum: '888fc5e702ceee9e',
+    settings: 'any plan',
     sql: `-- The name of a channel for LISTEN and NOTIFY. Channels belong to a database, so the schema is part
 -- of it: as a hash, since a name has 63 bytes and a schema may take all of them.
+--
+-- Settings: any plan.
 create or replace function hint_channel(p_to text)
   returns text
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return 'holdfast_'
@@ -3422,7 +3410,7 @@ $$;
   },
   {
     name: 'procedures/hold_tasks',
-    checksum: '663042c6a880503d',
+    checksum: '2df0edeeeb4eebc3',
     sql: `-- Has a runtime hold tasks, given by their keys; as far as they stand in line still, are not
 -- locked by somebody else, and belong to no session but these. Those whose instance does not wait
 -- for them any more are removed instead: they were locked when it ended, see drop_tasks().
@@ -3442,9 +3430,6 @@ create or replace function hold_tasks(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -3526,15 +3511,12 @@ $$;
   },
   {
     name: 'procedures/holding',
-    checksum: '2909e51ef69de68d',
+    checksum: 'b5ddd75952639dfa',
     sql: `-- The tasks that a runtime holds, by key: finds what a lost answer left behind.
 create or replace function holding(p_runtime integer)
   returns table (iid bigint, execution integer, command integer, attempt integer)
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin
@@ -3548,15 +3530,12 @@ $$;
   },
   {
     name: 'procedures/iids_of',
-    checksum: '3e60372002045b5a',
+    checksum: '1189e4f6b1bc1fb0',
     sql: `-- The numbers of instances by the caller's ids, in the order given; null for unknown ones.
 create or replace function iids_of(p_ids text, p_count integer)
   returns bigint[]
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   return array(
@@ -3571,7 +3550,7 @@ $$;
   },
   {
     name: 'procedures/import_instance',
-    checksum: 'cf00a1fbab2fa348',
+    checksum: '677b1cf6f33b02ca',
     sql: `-- Makes an instance from the turns of one execution. Nobody owns it, and it is due now. Answers with
 -- a letter: d done, also before, e the id is taken, r the number is taken.
 create or replace function import_instance(
@@ -3592,12 +3571,9 @@ create or replace function import_instance(
 )
   language plpgsql
   volatile
-  set search_path from current
   -- A transaction of a user may have locked the id: then it is tried again, and takes no connection
   -- from others meanwhile.
   set lock_timeout to '5ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();
@@ -3641,7 +3617,8 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: '35d1c558a831652a',
+    checksum: '503448e3dc009a97',
+    settings: 'none',
     sql: `-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
 -- order given (d done, e the id is taken, a messages wait for the id under another number, r the
 -- number is taken, or its sender does not own the parent), and with the numbers of those that were
@@ -3651,7 +3628,7 @@ $$;
 -- come those of messages that go with a start. Lists of parents and labels are empty where none of
 -- the instances has any.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function insert_starts(
   -- Null for a client, who does not know the time either.
   p_owner integer,
@@ -3914,7 +3891,7 @@ $$;
   },
   {
     name: 'procedures/insert_tasks',
-    checksum: '47750c06a0c0dd88',
+    checksum: 'faa9af1082b9f0d8',
     sql: `-- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
 -- current execution. A second task of a command is dropped, and one that has its result. p_lists are
 -- the columns of \`new\`, in their order; an execution of null stands for the current one, and a
@@ -3926,9 +3903,6 @@ create or replace function insert_tasks(p_done bigint[], p_lists text[], p_held_
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iids bigint[] := p_lists[1];
@@ -4019,7 +3993,7 @@ $$;
   },
   {
     name: 'procedures/instance_rows',
-    checksum: 'c9c49435dc77fc9f',
+    checksum: '5ded49a3ad6a5d50',
     sql: `-- Instances as people see them, for find() and look(). In the order given; \`place\` counts from 1,
 -- and places of unknown ones are missing.
 create or replace function instance_rows(p_iids bigint[])
@@ -4050,9 +4024,6 @@ create or replace function instance_rows(p_iids bigint[])
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin
@@ -4085,16 +4056,13 @@ $$;
   },
   {
     name: 'procedures/is_careful',
-    checksum: '3b707d7380712757',
+    checksum: '19b86cbd414218e9',
     sql: `-- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
 -- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
 create or replace function is_careful(p_runtime integer)
   returns boolean
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   return coalesce(
@@ -4118,7 +4086,7 @@ $$;
   },
   {
     name: 'procedures/is_claimable',
-    checksum: '6d6225e50748941f',
+    checksum: 'a0452914996f2f72',
     sql: `-- Whether claim() would find anything of these workflows for a runtime.
 create or replace function is_claimable(
   p_runtime integer,
@@ -4128,9 +4096,6 @@ create or replace function is_claimable(
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -4189,7 +4154,7 @@ $$;
   },
   {
     name: 'procedures/keep_absent',
-    checksum: '9b9ec8dd9a819076',
+    checksum: '2e299cec00b2134e',
     sql: `-- Of these instances, keeps those that were never started from being removed by remove_absent(),
 -- until the end of the transaction: something is about to be sent to them. Waits for a removal under
 -- way, and for nothing else. False when one of them is gone or started, so that its id has to be looked
@@ -4198,9 +4163,6 @@ create or replace function keep_absent(p_iids bigint[], p_clock bigint)
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_absent bigint[] := array(
@@ -4248,7 +4210,8 @@ $$;
   },
   {
     name: 'procedures/keep_clock',
-    checksum: 'f28ecd11e570df37',
+    checksum: '45d913b040ce0f0e',
+    settings: 'none',
     sql: `-- Notes where the server's clock and the store's are, so that the store's goes on from there when the
 -- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. It changes nothing
 -- about the time: now_ms() says the same before and after it.
@@ -4256,7 +4219,7 @@ $$;
 -- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
 -- still in between would take what others noted meanwhile for a step back.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function keep_clock()
   returns void
   language plpgsql
@@ -4281,7 +4244,7 @@ $$;
   },
   {
     name: 'procedures/last_turn',
-    checksum: '2fc03e9c212d0258',
+    checksum: 'eebe219a96d147eb',
     sql: `-- Where an instance stands: one descent of the index, whatever the planner thinks of the table.
 create or replace function last_turn(
   p_iid bigint,
@@ -4293,9 +4256,6 @@ create or replace function last_turn(
 )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_sort to off
 as $$
@@ -4313,7 +4273,7 @@ $$;
   },
   {
     name: 'procedures/limit_left',
-    checksum: 'ec58dbeabeac825c',
+    checksum: '21cc6b89345521e3',
     sql: `-- How many tasks of a limit may be started now; and when it opens by time alone, if it is closed
 -- now (null if another task has to end first).
 --
@@ -4332,9 +4292,6 @@ create or replace function limit_left(
 )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
 as $$
 declare
@@ -4378,14 +4335,16 @@ $$;
   },
   {
     name: 'procedures/limit_share',
-    checksum: 'd289912698029010',
+    checksum: '248ab39ac070e8b5',
+    settings: 'any plan',
     sql: `-- What one start takes of a rate, in microseconds. Rounded down, or the last of p_rate_count would
 -- have to wait.
+--
+-- Settings: any plan.
 create or replace function limit_share(p_rate_count integer, p_rate_ms bigint)
   returns bigint
   language plpgsql
   immutable
-  set search_path from current
 as $$
 begin
   return greatest(p_rate_ms * 1000 / p_rate_count, 1);
@@ -4395,7 +4354,7 @@ $$;
   },
   {
     name: 'procedures/load',
-    checksum: '5c06cbf8d7f8cdf2',
+    checksum: '04adca7b6b37acff',
     sql: `-- Everything needed to run instances: themselves, their parents, the history of their execution
 -- after a certain turn, their inbox, the tasks of their execution. One statement, so that all of it
 -- is of one moment, and without locks.
@@ -4421,9 +4380,6 @@ create or replace function load(p_iids bigint[], p_afters integer[])
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin
@@ -4489,7 +4445,7 @@ $$;
   },
   {
     name: 'procedures/lock_owners',
-    checksum: 'e5caaf3088bc4737',
+    checksum: 'b1c5915cc2ad3c89',
     sql: `-- Locks runs for somebody who does not own them, and keeps whoever owns them from writing, until
 -- the end of the transaction: no commit of an owner is under way any more, and none follows that
 -- does not see what is changed now.
@@ -4497,9 +4453,6 @@ create or replace function lock_owners(p_iids bigint[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_limit text := current_setting('lock_timeout');
@@ -4547,11 +4500,12 @@ $$;
   },
   {
     name: 'procedures/lock_space',
-    checksum: '8779d147eab8c3a1',
+    checksum: 'b167af83a156e698',
+    settings: 'none',
     sql: `-- The first half of our advisory locks; the second is the number of a runtime. Another schema of
 -- the same database has another table, and so another half.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function lock_space()
   returns integer
   language sql
@@ -4563,15 +4517,17 @@ $$;
   },
   {
     name: 'procedures/may_be_careful',
-    checksum: 'ae96445d37dd685d',
+    checksum: 'b96ef33cc7b2d66c',
+    settings: 'any plan',
     sql: `-- Whether a runtime may be given something that runtimes died with, an instance or a task, until the
 -- end of this transaction. Both are asked for at the same time, on two connections: without the
 -- lock, each would be given what the other does not see yet, and both be blamed for the next death.
+--
+-- Settings: any plan.
 create or replace function may_be_careful(p_runtime integer)
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   -- The same number without the sign stands for the runtime being alive, see enter().
@@ -4584,7 +4540,7 @@ $$;
   },
   {
     name: 'procedures/may_transact',
-    checksum: '9dab514a0771fb98',
+    checksum: 'b3f2bab181f81209',
     sql: `-- Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
 -- holds the task at this attempt, and there is no result yet. Locks nothing.
 create or replace function may_transact(
@@ -4601,9 +4557,6 @@ create or replace function may_transact(
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   if exists (
@@ -4653,16 +4606,13 @@ $$;
   },
   {
     name: 'procedures/next_task_at',
-    checksum: 'b20223de34ad05bf',
+    checksum: 'ea1b4536763d8808',
     sql: `-- When the next task of these activities becomes available by time alone, which may be past; null
 -- for never. Tags count only for those whose holder falls silent.
 create or replace function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
   returns bigint
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -4695,10 +4645,11 @@ $$;
   },
   {
     name: 'procedures/next_wake',
-    checksum: '6a81ea6315e6ac5f',
+    checksum: 'a4736e8418454375',
+    settings: 'none',
     sql: `-- When the next instance of these workflows falls due, which may be past; null for never.
 --
--- Its settings are those of its caller.
+-- Settings: its caller's.
 create or replace function next_wake(p_workflows integer[])
   returns bigint
   language plpgsql
@@ -4724,10 +4675,11 @@ $$;
   },
   {
     name: 'procedures/note_ended',
-    checksum: '6409ff4350a63bb7',
+    checksum: 'f2f5e64f0a3cc8d9',
+    settings: 'none',
     sql: `-- Notes the end of instances whose workflow does not want them kept for ever, for remove_expired().
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function note_ended(p_clock bigint, p_iids bigint[])
   returns void
   language plpgsql
@@ -4757,15 +4709,17 @@ $$;
   },
   {
     name: 'procedures/now_ms',
-    checksum: 'd78ff5ebd0b5f9c4',
+    checksum: '079974f616d4046a',
+    settings: 'any plan',
     sql: `-- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
 -- that was set back, see clock_after(). Procedures read it once, into a variable: in a condition it
 -- would be asked for every row. Tests replace it in their own schema.
+--
+-- Settings: any plan.
 create or replace function now_ms()
   returns bigint
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   -- Before the server's clock: see keep_clock().
@@ -4783,7 +4737,7 @@ $$;
   },
   {
     name: 'procedures/open_lanes',
-    checksum: '178fe79bfffc1d85',
+    checksum: '1e449c61cb4edd92',
     sql: `-- Of the lines in which tasks wait that a runtime serves, those that it may take tasks from, the
 -- oldest task first. \`most\` tells how many it may take, and is 0 of a line that is closed but opens
 -- by time alone, at \`opens_at\`. Limits are locked until the end of the transaction.
@@ -4809,9 +4763,6 @@ create or replace function open_lanes(
   )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
 as $$
 #variable_conflict use_column
@@ -4914,16 +4865,13 @@ $$;
   },
   {
     name: 'procedures/own_mail',
-    checksum: 'c60299c1bac20399',
+    checksum: '195eca4c43823578',
     sql: `-- Instances of a runtime that have mail. Bounded, for a small answer: those left out come with a
 -- later tick.
 create or replace function own_mail(p_runtime integer)
   returns bigint[]
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -4949,9 +4897,12 @@ $$;
   },
   {
     name: 'procedures/owned',
-    checksum: '8e81207ace357f2e',
+    checksum: '3c8f544ad3c31eb9',
+    settings: 'any plan',
     sql: `-- All that a runtime owns. Scans the unfinished instances: for the rare case that a tick counted
 -- more than the runtime knows of.
+--
+-- Settings: any plan.
 create or replace function owned(p_runtime integer)
   returns table (
     iid bigint,
@@ -4963,7 +4914,6 @@ create or replace function owned(p_runtime integer)
   )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 #variable_conflict use_column
 begin
@@ -4979,7 +4929,7 @@ $$;
   },
   {
     name: 'procedures/park_mail',
-    checksum: '3a547a803cd2c1e1',
+    checksum: '6035418a8531c02c',
     sql: `-- Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
 -- it again and again. What can be claimed becomes due instead, and due instances are found by their
 -- workflow. What cannot be claimed (suspended, waiting for its first turn, never started) has its mail
@@ -4991,9 +4941,6 @@ create or replace function park_mail(p_clock bigint)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -5065,7 +5012,7 @@ $$;
   },
   {
     name: 'procedures/post',
-    checksum: '7aaed3f0e3fb0cc5',
+    checksum: '125982c4bca2a38e',
     sql: `-- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
 -- as send() does. A message for an id that is not there makes a row for it, under the number that
 -- came with it: who starts that id finds the row, since both meet on the unique id. No more than
@@ -5089,9 +5036,6 @@ create or replace function post(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 declare
@@ -5150,9 +5094,11 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '1772b65000b10c7a',
-    sql: `-- post() in general: any number, of any kind, to instances that run, have ended or are not there. Its
--- settings are those of its caller.
+    checksum: '6b28679c168b7cff',
+    settings: 'none',
+    sql: `-- post() in general: any number, of any kind, to instances that run, have ended or are not there.
+--
+-- Settings: its caller's.
 create or replace function post_any(
   p_ids text,
   p_kinds smallint[],
@@ -5393,10 +5339,13 @@ $$;
   },
   {
     name: 'procedures/post_nowait',
-    checksum: '1262a105484516ec',
+    checksum: '4bccee7270904dfc',
+    settings: 'any plan',
     sql: `-- post() for a sender that waits for nobody: another transaction that has locked one of the ids, or a
 -- key of a message, makes it fail with 55P03 (lock_not_available), and nothing is done. Not
 -- immediately, since two who send at once are done with it in a moment.
+--
+-- Settings: any plan.
 create or replace function post_nowait(
   p_ids text,
   p_kinds smallint[],
@@ -5412,7 +5361,6 @@ create or replace function post_nowait(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '5ms'
 as $$
 begin
@@ -5425,7 +5373,7 @@ $$;
   },
   {
     name: 'procedures/post_skip_locked',
-    checksum: '97c497656f69b0bf',
+    checksum: 'bb715152626b3a16',
     sql: `-- post() one by one, leaving out what another transaction has locked, and what comes behind it for the
 -- same instance: each is answered l, and nothing is done about it. For what post_nowait() could not do.
 --
@@ -5446,10 +5394,7 @@ create or replace function post_skip_locked(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_until timestamptz;
@@ -5501,8 +5446,11 @@ $$;
   },
   {
     name: 'procedures/post_within',
-    checksum: '411d2e877673d259',
+    checksum: '62d4b5389c7d1143',
+    settings: 'any plan',
     sql: `-- post() in a transaction that the user commits; see start_within(). Its answer is JSON of texts.
+--
+-- Settings: any plan.
 create or replace function post_within(
   p_token text,
   p_ids text,
@@ -5518,7 +5466,6 @@ create or replace function post_within(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_posted record;
@@ -5545,16 +5492,13 @@ $$;
   },
   {
     name: 'procedures/read_state',
-    checksum: '219706998c1d7ea6',
+    checksum: '6bc0d3b4d3e4d9df',
     sql: `-- Values that workflows keep, by the caller's ids and the keys. \`place\` counts from 1; places of
 -- what is not there are missing.
 create or replace function read_state(p_ids text, p_keys text, p_count integer)
   returns table (place bigint, value text)
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin
@@ -5570,7 +5514,7 @@ $$;
   },
   {
     name: 'procedures/ready_lanes',
-    checksum: '2e3ee82a9dde06c1',
+    checksum: '74fb196cdd5120fd',
     sql: `-- The lines in which tasks wait that a runtime serves, each with its first task: from p_from on,
 -- and p_most at most. p_tags are the tags that are served, empty for none; with p_any_tag, all
 -- others are served too.
@@ -5597,9 +5541,6 @@ create or replace function ready_lanes(
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -5670,8 +5611,11 @@ $$;
   },
   {
     name: 'procedures/register',
-    checksum: '9f693fd4ec541b23',
+    checksum: '7e430c6aba92b20b',
+    settings: 'any plan',
     sql: `-- Takes in a new runtime.
+--
+-- Settings: any plan.
 create or replace function register(
   p_lease_ms bigint,
   p_info text,
@@ -5690,7 +5634,6 @@ create or replace function register(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 #variable_conflict use_column
 declare
@@ -5727,18 +5670,15 @@ $$;
   },
   {
     name: 'procedures/remove',
-    checksum: 'cdf5785a30220c81',
+    checksum: '415bca41f9d11097',
     sql: `-- Removes instances that have ended, or were never started, with all there is of them; returns how
 -- many there were.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
   language plpgsql
   volatile
-  set search_path from current
   -- A transaction of a user may have locked one of them: then it is tried again, and takes no
   -- connection from others meanwhile.
   set lock_timeout to '30ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iids bigint[];
@@ -5768,7 +5708,7 @@ $$;
   },
   {
     name: 'procedures/remove_absent',
-    checksum: '194ccbf014e6e5ad',
+    checksum: 'dec161c109425e6d',
     sql: `-- Removes instances that were never started, a week after the newest message for them, with all
 -- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
 -- rest goes with later ticks.
@@ -5778,9 +5718,6 @@ create or replace function remove_absent(p_clock bigint)
   returns bigint
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
 as $$
 declare
@@ -5850,7 +5787,7 @@ $$;
   },
   {
     name: 'procedures/remove_expired',
-    checksum: 'ab0b605cc81ee33d',
+    checksum: '1ea615a931be8bc7',
     sql: `-- Removes instances that ended longer ago than their workflow wants them kept, with all there is of
 -- them: those first whose time was over first, at most p_limit. Returns how many ends were looked at,
 -- and when the time of the last of them was over.
@@ -5868,9 +5805,6 @@ create or replace function remove_expired(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -5955,15 +5889,12 @@ $$;
   },
   {
     name: 'procedures/remove_tasks',
-    checksum: 'd16b998751723a5e',
+    checksum: 'fb214654cb1456d8',
     sql: `-- Removes the tasks of instances that have ended, or of their executions before the one given.
 create or replace function remove_tasks(p_iids bigint[], p_executions integer[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iids bigint[];
@@ -5990,7 +5921,7 @@ $$;
   },
   {
     name: 'procedures/remove_undelivered',
-    checksum: 'ce635fd545e804d9',
+    checksum: 'ac3d8d74f147c9d7',
     sql: `-- Removes what was sent while its instance ended or was removed: its sender looked before, and
 -- committed after. Returns how many messages were among it. Bounded, so that a tick stays short: the
 -- rest goes with later ticks.
@@ -5998,9 +5929,6 @@ create or replace function remove_undelivered()
   returns bigint
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -6042,10 +5970,13 @@ $$;
   },
   {
     name: 'procedures/renew_lease',
-    checksum: '7be4b5db2ed4d1df',
+    checksum: 'a94f84e6d02e4924',
+    settings: 'any plan',
     sql: `-- Makes the lease of a runtime end p_lease_ms from now, and nothing else that may be waited for: a
 -- statement by itself cannot fail, or wait, for anything that a tick does. False when the runtime is not
 -- alive any more.
+--
+-- Settings: any plan.
 create or replace function renew_lease(
   p_runtime integer,
   p_lease_ms bigint,
@@ -6054,7 +5985,6 @@ create or replace function renew_lease(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   perform require_fresh_snapshots();
@@ -6071,15 +6001,12 @@ $$;
   },
   {
     name: 'procedures/replies_to',
-    checksum: '8398d27552e06951',
+    checksum: '913b6912924113c1',
     sql: `-- Answers to requests. \`place\` counts from 1; places of those without an answer are missing.
 create or replace function replies_to(p_tos text, p_count integer)
   returns table (place bigint, value text)
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin
@@ -6093,9 +6020,12 @@ $$;
   },
   {
     name: 'procedures/require_fresh_snapshots',
-    checksum: 'cc258d4167cdb15e',
+    checksum: 'c8fb781b4c20c033',
+    settings: 'none',
     sql: `-- Refuses a transaction whose statements do not see what was committed while they waited: a
 -- judgement made after waiting for a lock would rest on what was true before.
+--
+-- Settings: its caller's.
 create or replace function require_fresh_snapshots()
   returns void
   language plpgsql
@@ -6113,12 +6043,14 @@ $$;
   },
   {
     name: 'procedures/reserve',
-    checksum: '6cb5f004ab347c08',
+    checksum: '095b9905bd9785f5',
+    settings: 'any plan',
     sql: `-- Gives out p_count numbers in a row, from the one returned. Not undone by a rollback.
+--
+-- Settings: any plan.
 create or replace function reserve(p_count bigint, out first bigint)
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   -- Two steps that nobody may come between. No runtime has the number 0.
@@ -6133,11 +6065,12 @@ $$;
   },
   {
     name: 'procedures/resolve_versions',
-    checksum: 'f53f5350154f019d',
+    checksum: 'e64c1d6b20b8de11',
+    settings: 'none',
     sql: `-- Gives the latest version that a live runtime has to those of these instances whose start named
 -- none, for claim(). Answers with those of them that p_runtime has not got the code of.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function resolve_versions(
   p_runtime integer,
   p_iids bigint[],
@@ -6218,18 +6151,15 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: 'ceecc7953450049e',
+    checksum: 'd7dcad3f28900fb1',
     sql: `-- Makes instances that were set aside claimable again, those that were never run from the time on
 -- that they were started for; returns how many there were.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
   volatile
-  set search_path from current
   -- A transaction of a user may have locked one of them: then it is tried again, and takes no
   -- connection from others meanwhile.
   set lock_timeout to '30ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();
@@ -6276,7 +6206,7 @@ $$;
   },
   {
     name: 'procedures/send',
-    checksum: '33cfb5f761748608',
+    checksum: 'b6d91d663c9c1356',
     sql: `-- Puts results into inboxes. Only inserts: an instance is claimable because it has mail, so there
 -- is no flag to set and no row to lock. A second result for a command is dropped, and so is what
 -- comes for an instance that has ended, or from somebody who knows of a turn that history does not
@@ -6294,9 +6224,6 @@ create or replace function send(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   perform be_durable();
@@ -6324,8 +6251,11 @@ $$;
   },
   {
     name: 'procedures/server_identity',
-    checksum: 'a48a7842d3e23321',
+    checksum: '57d19bc78940dcb9',
+    settings: 'none',
     sql: `-- Which server this is: changes when it restarts and when another one takes its place.
+--
+-- Settings: its caller's.
 create or replace function server_identity()
   returns text
   language sql
@@ -6339,9 +6269,12 @@ $$;
   },
   {
     name: 'procedures/server_since',
-    checksum: '8a2e540a2ee79f24',
+    checksum: 'e80d0d94d7a08a5b',
+    settings: 'none',
     sql: `-- Since when the server has been there, by the store's clock as it was last noted: see clock_kept. Tests
 -- that set the clock replace it in their own schema.
+--
+-- Settings: its caller's.
 create or replace function server_since()
   returns bigint
   language sql
@@ -6354,16 +6287,13 @@ $$;
   },
   {
     name: 'procedures/session_free_at',
-    checksum: 'd8e8505f6adfe687',
+    checksum: '4abd411d938373c1',
     sql: `-- When a runtime may take over a session: now or earlier, or later by time alone; null while
 -- another live runtime holds a task of it.
 create or replace function session_free_at(p_runtime integer, p_session text, p_idle_ms bigint)
   returns bigint
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -6398,7 +6328,7 @@ $$;
   },
   {
     name: 'procedures/shelve_tasks',
-    checksum: 'ee9d5ebb2ef7a11c',
+    checksum: 'f4a7dd5ec6264fc1',
     sql: `-- Takes those tasks out of their lines that were not started in time: nobody need look at them
 -- again.
 create or replace function shelve_tasks(
@@ -6410,9 +6340,6 @@ create or replace function shelve_tasks(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -6446,7 +6373,7 @@ $$;
   },
   {
     name: 'procedures/spend_limits',
-    checksum: 'b6ecff290a540f1a',
+    checksum: '7edfda9757abf38f',
     sql: `-- Notes how many tasks were started of limits that have a rate, whose locks the caller has.
 create or replace function spend_limits(
   p_limit_keys text[],
@@ -6457,9 +6384,6 @@ create or replace function spend_limits(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   insert into limits as l (limit_key, spent_until)
@@ -6476,9 +6400,12 @@ $$;
   },
   {
     name: 'procedures/split_lists',
-    checksum: '686c2ffbebb33b86',
+    checksum: '694d50d65879a127',
+    settings: 'none',
     sql: `-- Lists that came as one text, joined by \\x02. What is seldom sent, or sent by few, is packed like
 -- this: each parameter costs something also when it is empty.
+--
+-- Settings: its caller's.
 create or replace function split_lists(p_lists text, p_count integer)
   returns text[]
   language plpgsql
@@ -6499,9 +6426,12 @@ $$;
   },
   {
     name: 'procedures/split_texts',
-    checksum: 'd602625aa3769d41',
+    checksum: 'd891a5b51b8aae2c',
+    settings: 'none',
     sql: `-- Texts that came as one, joined by \\x01: several times cheaper to send than an array. A text that
 -- holds the separator itself would shift all that follow, so the count is checked.
+--
+-- Settings: its caller's.
 create or replace function split_texts(p_texts text, p_count integer)
   returns text[]
   language plpgsql
@@ -6526,7 +6456,7 @@ $$;
   },
   {
     name: 'procedures/start_batch',
-    checksum: 'c660cad41cbfa3d7',
+    checksum: '9a2aa8253ac4767c',
     sql: `-- Starts instances for a client that owns nothing. Takes and answers what insert_starts() does;
 -- p_effects and p_tasks are empty, or what apply_effects() and change_tasks() take.
 create or replace function start_batch(
@@ -6537,9 +6467,6 @@ create or replace function start_batch(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();
@@ -6566,10 +6493,13 @@ $$;
   },
   {
     name: 'procedures/start_nowait',
-    checksum: 'eea278d9debe596e',
+    checksum: '74f79fdf6ee91aac',
+    settings: 'any plan',
     sql: `-- start_batch() for a client that waits for nobody: another transaction that has locked one of the
 -- ids makes it fail with 55P03 (lock_not_available), and nothing is done. Not immediately, since two
 -- who start the same id at once are done with it in a moment.
+--
+-- Settings: any plan.
 create or replace function start_nowait(
   p_starts text,
   p_effects text,
@@ -6578,7 +6508,6 @@ create or replace function start_nowait(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '5ms'
 as $$
 begin
@@ -6589,7 +6518,7 @@ $$;
   },
   {
     name: 'procedures/start_skip_locked',
-    checksum: '0017122a706b232f',
+    checksum: '1dde798f7903c37e',
     sql: `-- Starts instances one by one, and leaves out those whose id another transaction has locked: each is
 -- answered l, and nothing is done about it. The other letters are those of insert_starts(). For what
 -- start_nowait() or commit_batch() could not do because of such an id.
@@ -6612,10 +6541,7 @@ create or replace function start_skip_locked(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_until timestamptz;
@@ -6669,9 +6595,12 @@ $$;
   },
   {
     name: 'procedures/start_within',
-    checksum: '80b92f9b7176f162',
+    checksum: '7527c0377dc3c835',
+    settings: 'any plan',
     sql: `-- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
 -- the transaction that enter_within() marked with this token, and would commit by itself.
+--
+-- Settings: any plan.
 create or replace function start_within(
   p_token text,
   p_starts text,
@@ -6682,7 +6611,6 @@ create or replace function start_within(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   if current_setting('holdfast.within', true) = p_token then
@@ -6697,7 +6625,7 @@ $$;
   },
   {
     name: 'procedures/stranded',
-    checksum: '8e9c9c6cc8461529',
+    checksum: 'beb6efb355ef112e',
     sql: `-- Unowned instances of these workflows that wait for activities other than those named, a few of
 -- them. A runtime knows the activities that it was given, and those that its workflows have called
 -- so far; what waits for any other may be in its code all the same.
@@ -6708,9 +6636,6 @@ create or replace function stranded(p_workflows integer[], p_named text[])
   returns bigint[]
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -6804,7 +6729,7 @@ $$;
   },
   {
     name: 'procedures/suspend',
-    checksum: '0d9391c4e6f2c68c',
+    checksum: '5fd5516278f241f9',
     sql: `-- Sets unfinished instances aside, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished.
 create or replace function suspend(
@@ -6815,12 +6740,9 @@ create or replace function suspend(
 )
   language plpgsql
   volatile
-  set search_path from current
   -- A transaction of a user may have locked one of them: then it is tried again, and takes no
   -- connection from others meanwhile.
   set lock_timeout to '30ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();
@@ -6859,7 +6781,7 @@ $$;
   },
   {
     name: 'procedures/sweep',
-    checksum: 'd3bc9854c28ae054',
+    checksum: 'a25949574fb68322',
     sql: `-- Removes what nobody asks for any more: answers that are older than an hour, tasks that were locked
 -- when they were dropped, sessions without tasks that were idle for an hour, and limits that have
 -- recovered as long ago. Bounded, so that a tick stays short: the rest goes with later ticks.
@@ -6867,9 +6789,6 @@ create or replace function sweep(p_clock bigint)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -6926,16 +6845,13 @@ $$;
   },
   {
     name: 'procedures/sweep_tasks',
-    checksum: '1aefb77c953e4edb',
+    checksum: '4ae56d13ffd252af',
     sql: `-- Removes tasks that were locked when they were dropped, those that are not locked any more. Bounded,
 -- as sweep() is.
 create or replace function sweep_tasks()
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_numbers bigint[];
@@ -6991,9 +6907,12 @@ $$;
   },
   {
     name: 'procedures/take_limit',
-    checksum: '77bc13dd54687dca',
+    checksum: '8166f4d198d83777',
+    settings: 'any plan',
     sql: `-- As limit_left(), and keeps others from starting tasks of the limit until the end of the
 -- transaction. Who is kept from it looks again soon.
+--
+-- Settings: any plan.
 create or replace function take_limit(
   p_limit_key text,
   p_concurrency integer,
@@ -7005,7 +6924,6 @@ create or replace function take_limit(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   -- First without the lock: most that is closed is passed by here.
@@ -7031,9 +6949,12 @@ $$;
   },
   {
     name: 'procedures/take_sessions',
-    checksum: 'dd1dd71fe64fbd27',
+    checksum: 'e322d840a6e460bc',
+    settings: 'any plan',
     sql: `-- Gives sessions to a runtime, those that are its own or free; answers with these. One that another
 -- runtime is taking at this moment is not waited for.
+--
+-- Settings: any plan.
 create or replace function take_sessions(
   p_runtime integer,
   p_sessions text[],
@@ -7043,7 +6964,6 @@ create or replace function take_sessions(
   returns text[]
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_sessions text[] := array(
@@ -7072,18 +6992,20 @@ $$;
   },
   {
     name: 'procedures/task_lane',
-    checksum: 'b348fb4b9bf3f093',
+    checksum: 'd096f07f626d6d09',
+    settings: 'any plan',
     sql: `-- The line that a task stands in. Tasks that one runtime may take and another may not, or not now,
 -- stand in lines of their own: by session, by limit, and those that two runtimes died with. So who
 -- looks for work passes by a line that is closed, however long it is.
 --
 -- Two that share a line by accident may hold each other up for a while; what may be taken is
 -- decided by the rows.
+--
+-- Settings: any plan.
 create or replace function task_lane(p_session text, p_limit_key text, p_deaths integer)
   returns bigint
   language plpgsql
   immutable
-  set search_path from current
 as $$
 begin
   if p_session is null and p_limit_key is null and p_deaths < 2 then
@@ -7099,11 +7021,14 @@ $$;
   },
   {
     name: 'procedures/tell_hints',
-    checksum: '55e210cd3ca227df',
+    checksum: '0309f24fd0c82dfa',
+    settings: 'any plan',
     sql: `-- Tells others what the caller has committed. Nothing is written here but to the queue of
 -- notifications, so that no commit waits for a disk while it holds the lock on that queue.
 --
 -- Answers whether there are other live runtimes at all.
+--
+-- Settings: any plan.
 create or replace function tell_hints(
   -- 0 for a client.
   p_teller integer,
@@ -7121,7 +7046,6 @@ create or replace function tell_hints(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 #variable_conflict use_column
 declare
@@ -7154,7 +7078,7 @@ $$;
   },
   {
     name: 'procedures/tell_mail',
-    checksum: '56855bbfe600a5b9',
+    checksum: 'ce9e32c75a531421',
     sql: `-- Tells of the mail of instances by the caller's ids, as tell_work() does. A client sends it right
 -- behind post(), before that has answered: so it names nobody by number, and looks for itself whether
 -- something waits. What was refused, or is in the owner's hands already, is not told.
@@ -7162,9 +7086,6 @@ create or replace function tell_mail(p_ids text, p_count integer)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iid bigint;
@@ -7215,11 +7136,12 @@ $$;
   },
   {
     name: 'procedures/tell_parents',
-    checksum: '8c75d67887f91122',
+    checksum: '8860a2ebfc9426c7',
+    settings: 'none',
     sql: `-- Puts the results of instances that have ended into the inboxes of their parents. A parent that
 -- has ended, or is in another execution by now, does not wait for them.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function tell_parents(p_iids bigint[])
   returns void
   language plpgsql
@@ -7246,10 +7168,13 @@ $$;
   },
   {
     name: 'procedures/tell_tasks',
-    checksum: 'fbcf80f6ecdacdad',
+    checksum: '6f26e40873933b89',
+    settings: 'any plan',
     sql: `-- Tells of new tasks: as many live runtimes as there are tasks of an activity, those with nothing to
 -- do first. Where a tag or a session decides who can run them, everybody is told. Not the one that
 -- tells, which knows already.
+--
+-- Settings: any plan.
 create or replace function tell_tasks(
   p_activities text[],
   p_counts integer[],
@@ -7259,7 +7184,6 @@ create or replace function tell_tasks(
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_clock bigint := now_ms();
@@ -7301,15 +7225,17 @@ $$;
   },
   {
     name: 'procedures/tell_within',
-    checksum: '5351bfe14ac1ee3f',
+    checksum: '3e7b9324db2daaa7',
+    settings: 'any plan',
     sql: `-- tell_work() in a transaction that the user commits. A commit with a NOTIFY fails when the server's
 -- queue of notifications is full, and only the hint may be lost of that: none is sent while half of
 -- the queue is in use. What is told nobody is found by the next tick of a runtime.
+--
+-- Settings: any plan.
 create or replace function tell_within(p_iids bigint[], p_due boolean)
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   if pg_notification_queue_usage() < 0.5 then
@@ -7321,7 +7247,7 @@ $$;
   },
   {
     name: 'procedures/tell_work',
-    checksum: '8ada4c1db0efe718',
+    checksum: 'f222e92ec47c6fc8',
     sql: `-- Tells of instances that have mail (p_due false), or are due: the owner of each or, where there is
 -- none, a live runtime that has its workflow. Not the one that tells, which knows already; only
 -- when it has no room, another one is found for what it could do itself.
@@ -7336,9 +7262,6 @@ create or replace function tell_work(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();
@@ -7399,7 +7322,7 @@ $$;
   },
   {
     name: 'procedures/terminate',
-    checksum: '4de67656fc479977',
+    checksum: '0cb49fc44bf11d35',
     sql: `-- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished. And who should be told: instances that may have mail because of it, and whether any of
 -- those that ended had tasks.
@@ -7414,12 +7337,9 @@ create or replace function terminate(
 )
   language plpgsql
   volatile
-  set search_path from current
   -- A transaction of a user may have locked one of them: then it is tried again, and takes no
   -- connection from others meanwhile.
   set lock_timeout to '30ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();
@@ -7486,9 +7406,12 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: '952d88aef7f854d7',
+    checksum: '7412a808204c6de9',
+    settings: 'any plan',
     sql: `-- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
 -- not depend on how many instances wait: nothing is counted, and nothing read through.
+--
+-- Settings: any plan.
 create or replace function tick(
   p_runtime integer,
   -- Null from those who renew their lease by itself. Otherwise it is renewed here, and what the
@@ -7528,7 +7451,6 @@ create or replace function tick(
 )
   language plpgsql
   volatile
-  set search_path from current
   set plan_cache_mode to force_generic_plan
 as $$
 #variable_conflict use_column
@@ -7612,15 +7534,12 @@ $$;
   },
   {
     name: 'procedures/touch_sessions',
-    checksum: '036cc09123a3cc36',
+    checksum: '01ebcdb564619c55',
     sql: `-- Notes that a runtime was busy in these sessions just now, those that are its own.
 create or replace function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$
@@ -7643,13 +7562,15 @@ $$;
   },
   {
     name: 'procedures/truths',
-    checksum: 'b6e1b17c23975e30',
+    checksum: '3a429513b66ce7ca',
+    settings: 'any plan',
     sql: `-- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
+--
+-- Settings: any plan.
 create or replace function truths(p_iids bigint[], p_true bigint[])
   returns text
   language plpgsql
   immutable
-  set search_path from current
 as $$
 begin
   return (
@@ -7666,15 +7587,17 @@ $$;
   },
   {
     name: 'procedures/try_lock_name',
-    checksum: '9124634548afbc71',
+    checksum: '58ece32daa669214',
+    settings: 'any plan',
     sql: `-- Locks a name until the end of the transaction, if nobody else does: what a row of the table
 -- stands for, whether the row is there or not. Names that share a hash share a lock, which costs
 -- them a second look.
+--
+-- Settings: any plan.
 create or replace function try_lock_name(p_table regclass, p_name text)
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   return pg_try_advisory_xact_lock((p_table::oid::bigint - 2147483648)::integer, hashtext(p_name));
@@ -7684,7 +7607,7 @@ $$;
   },
   {
     name: 'procedures/turns_of',
-    checksum: '2eba27d321ea1a2c',
+    checksum: 'ebdc885f8d4a9859',
     sql: `-- The turns of one execution, in order.
 create or replace function turns_of(p_iid bigint, p_execution integer)
   returns table (
@@ -7697,9 +7620,6 @@ create or replace function turns_of(p_iid bigint, p_execution integer)
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin
@@ -7715,12 +7635,14 @@ $$;
   },
   {
     name: 'procedures/turns_within',
-    checksum: '4c250e73456a065b',
+    checksum: '6f3783348fef43f4',
+    settings: 'any plan',
     sql: `-- turns_of(), as one text of JSON: see find_within().
+--
+-- Settings: any plan.
 create or replace function turns_within(p_iid text, p_execution text, out answer text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   answer := (
@@ -7736,7 +7658,7 @@ $$;
   },
   {
     name: 'procedures/unpark_started',
-    checksum: '714d60635aa4452d',
+    checksum: '12820a54f68a034e',
     sql: `-- Unparks what was sent to an instance in the moment in which it was started, or removed. Its sender
 -- parked it, because it was not started yet, and committed when the start had looked. The start left a
 -- note (a time of -1), and whoever is still sending has locked it: see keep_absent().
@@ -7744,9 +7666,6 @@ create or replace function unpark_started()
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
 as $$
 declare
@@ -7774,13 +7693,15 @@ $$;
   },
   {
     name: 'procedures/unregister',
-    checksum: 'c4c27862b869bfc7',
+    checksum: '730e7d4638bed592',
+    settings: 'any plan',
     sql: `-- Ends a runtime and frees all it owns and holds. Waits for its commits; a second call is harmless.
+--
+-- Settings: any plan.
 create or replace function unregister(p_runtime integer)
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   perform require_fresh_snapshots();
@@ -7800,7 +7721,7 @@ $$;
   },
   {
     name: 'procedures/verify',
-    checksum: '0c11bdc1597e2be1',
+    checksum: '51c1a54ed23d18d9',
     sql: `-- Which copies in memory the store still has, for this owner: one letter each, t or f. There may be
 -- a turn more: the copy's own, whose answer has not reached it.
 create or replace function verify(
@@ -7814,9 +7735,6 @@ create or replace function verify(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   server := server_identity();
@@ -7852,10 +7770,13 @@ $$;
   },
   {
     name: 'procedures/version_rank',
-    checksum: '4971b6fb6cb3cf03',
+    checksum: 'daf95d6c8f3bb48c',
+    settings: 'none',
     sql: `-- Where a version stands among others, as latestOf() in versions.ts orders them: every release comes
 -- after every pre-release. A number sorts by its length, then by its digits. To be compared in the
 -- collation "C".
+--
+-- Settings: its caller's.
 create or replace function version_rank(p_version text)
   returns text[]
   language sql
@@ -7884,7 +7805,7 @@ $$;
   },
   {
     name: 'procedures/wake_tasks',
-    checksum: 'f12b0d292d094500',
+    checksum: 'ba211d200d764565',
     sql: `-- Makes tasks of these activities available whose time has come: those that were not visible so
 -- far, whatever their tag, and those of the tags given whose holder has been silent for too long.
 -- Bounded: the rest comes with the next call. Answers whether some were passed over because somebody
@@ -7898,9 +7819,6 @@ create or replace function wake_tasks(
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
@@ -7969,9 +7887,12 @@ $$;
   },
   {
     name: 'procedures/wall_ms',
-    checksum: 'bf3a0a303576f231',
+    checksum: '3b5848665eb05f28',
+    settings: 'none',
     sql: `-- The server's clock, in milliseconds since 1970. Only now_ms() and keep_clock() ask for it. Tests
 -- replace it in their own schema.
+--
+-- Settings: its caller's.
 create or replace function wall_ms()
   returns bigint
   language sql
@@ -7983,7 +7904,7 @@ $$;
   },
   {
     name: 'procedures/whereabouts',
-    checksum: '7140b460d8e42f5c',
+    checksum: 'b544b4192362b339',
     sql: `-- Who works on an instance, what became of its tasks, and what the live runtimes can run: for people,
 -- who ask why it does not move. Each answer is JSON.
 create or replace function whereabouts(
@@ -7994,9 +7915,6 @@ create or replace function whereabouts(
 )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 declare
@@ -8049,8 +7967,11 @@ $$;
   },
   {
     name: 'procedures/workflow_numbers',
-    checksum: '29fe1d92097e8c44',
+    checksum: 'dca0a7d443c4f4bc',
+    settings: 'any plan',
     sql: `-- The numbers of workflows, in the order given; new ones get one.
+--
+-- Settings: any plan.
 create or replace function workflow_numbers(
   p_names text,
   p_versions text,
@@ -8059,7 +7980,6 @@ create or replace function workflow_numbers(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_names text[] := split_texts(p_names, p_count);

@@ -9,9 +9,6 @@ create or replace function about_to(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_alive boolean := enter(p_runtime);

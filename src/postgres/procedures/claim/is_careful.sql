@@ -4,9 +4,6 @@ create or replace function is_careful(p_runtime integer)
   returns boolean
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   return coalesce(

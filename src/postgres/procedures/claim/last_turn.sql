@@ -9,9 +9,6 @@ create or replace function last_turn(
 )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_sort to off
 as $$

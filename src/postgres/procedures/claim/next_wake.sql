@@ -1,6 +1,6 @@
 -- When the next instance of these workflows falls due, which may be past; null for never.
 --
--- Its settings are those of its caller.
+-- Settings: its caller's.
 create or replace function next_wake(p_workflows integer[])
   returns bigint
   language plpgsql

@@ -1,5 +1,7 @@
 -- All that a runtime owns. Scans the unfinished instances: for the rare case that a tick counted
 -- more than the runtime knows of.
+--
+-- Settings: any plan.
 create or replace function owned(p_runtime integer)
   returns table (
     iid bigint,
@@ -11,7 +13,6 @@ create or replace function owned(p_runtime integer)
   )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 #variable_conflict use_column
 begin

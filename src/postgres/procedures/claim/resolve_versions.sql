@@ -1,7 +1,7 @@
 -- Gives the latest version that a live runtime has to those of these instances whose start named
 -- none, for claim(). Answers with those of them that p_runtime has not got the code of.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function resolve_versions(
   p_runtime integer,
   p_iids bigint[],

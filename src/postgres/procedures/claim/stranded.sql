@@ -8,9 +8,6 @@ create or replace function stranded(p_workflows integer[], p_named text[])
   returns bigint[]
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off

@@ -8,6 +8,8 @@
 --
 -- More than an hour it is never ahead: whoever waits for a date would be far too early, and for long.
 -- Then it is the server's.
+--
+-- Settings: its caller's.
 create or replace function clock_after(p_kept bigint, p_wall bigint)
   returns bigint
   language plpgsql

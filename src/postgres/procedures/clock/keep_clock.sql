@@ -5,7 +5,7 @@
 -- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
 -- still in between would take what others noted meanwhile for a step back.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function keep_clock()
   returns void
   language plpgsql

@@ -1,11 +1,12 @@
 -- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
 -- that was set back, see clock_after(). Procedures read it once, into a variable: in a condition it
 -- would be asked for every row. Tests replace it in their own schema.
+--
+-- Settings: any plan.
 create or replace function now_ms()
   returns bigint
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   -- Before the server's clock: see keep_clock().

@@ -1,4 +1,6 @@
 -- Which server this is: changes when it restarts and when another one takes its place.
+--
+-- Settings: its caller's.
 create or replace function server_identity()
   returns text
   language sql

@@ -1,5 +1,7 @@
 -- Since when the server has been there, by the store's clock as it was last noted: see clock_kept. Tests
 -- that set the clock replace it in their own schema.
+--
+-- Settings: its caller's.
 create or replace function server_since()
   returns bigint
   language sql

@@ -1,7 +1,7 @@
 -- What turns do beyond their own history, for those instances that are in p_done: one statement for
 -- each kind of effect that there is. p_effects are the lists that are declared below.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
   returns void
   language plpgsql

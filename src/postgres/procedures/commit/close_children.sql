@@ -2,7 +2,7 @@
 -- names them by the command that started them; null stands for all children of that parent.
 -- p_executions is null for the current execution.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function close_children(
   p_iids bigint[],
   p_executions integer[],

@@ -39,11 +39,7 @@ create or replace function commit_batch(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1s'
-  -- Planned once, and for any size: tables start empty, and plans are kept.
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 declare

@@ -2,7 +2,7 @@
 -- and state stay, and their parents are told. The keys of what was sent to them stay as well, until
 -- they are removed: a sender may not know that its message arrived.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function end_instances(
   p_clock bigint,
   p_done bigint[],

@@ -1,7 +1,7 @@
 -- Puts the results of instances that have ended into the inboxes of their parents. A parent that
 -- has ended, or is in another execution by now, does not wait for them.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function tell_parents(p_iids bigint[])
   returns void
   language plpgsql

@@ -4,11 +4,12 @@
 --
 --   select * from doctor()                 -- what has been open for a minute counts as long
 --   select * from doctor(600000)           -- ten minutes
+--
+-- Settings: any plan.
 create or replace function doctor(p_long_ms bigint default 60000)
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return query select * from doctor_settings();

@@ -1,9 +1,10 @@
 -- Whether the server has connections left: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_connections()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_used bigint := (

@@ -1,9 +1,10 @@
 -- Whether runtimes can tell each other what they did: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_hints()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_usage double precision := pg_notification_queue_usage();

@@ -1,10 +1,11 @@
 -- Whether all indexes are there and can be used: a part of doctor(). Without one of them everything
 -- still works, and becomes slower with each row.
+--
+-- Settings: any plan.
 create or replace function doctor_indexes()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return query

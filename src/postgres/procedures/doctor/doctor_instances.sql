@@ -1,9 +1,10 @@
 -- Instances that do not move unless somebody does something: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_instances()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_clock bigint := now_ms();

@@ -1,9 +1,10 @@
 -- Who made the schema what it is: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_migrations()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return query

@@ -1,10 +1,11 @@
 -- Who runs workflows, and whether they are of one version: a part of doctor(). What a runtime says of
 -- itself is its machine, its process and its version.
+--
+-- Settings: any plan.
 create or replace function doctor_runtimes()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_clock bigint := now_ms();

@@ -1,9 +1,10 @@
 -- Whether the server keeps what it has acknowledged, and can be written to: a part of doctor().
+--
+-- Settings: any plan.
 create or replace function doctor_settings()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_faults integer;

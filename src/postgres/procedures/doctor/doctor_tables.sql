@@ -1,10 +1,11 @@
 -- Whether what was deleted is removed: a part of doctor(). A table has too much of it when it is
 -- twice as much as what autovacuum should come for.
+--
+-- Settings: any plan.
 create or replace function doctor_tables()
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_found boolean;

@@ -1,11 +1,12 @@
 -- Who keeps vacuum from removing rows that nobody needs, and who holds locks without doing anything:
 -- a part of doctor(). Only what concerns this database: sessions of another one hold nothing back
 -- here.
+--
+-- Settings: any plan.
 create or replace function doctor_vacuum(p_long_ms bigint)
   returns table (level text, what text, detail text, fix text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 declare
   v_before timestamptz := clock_timestamp() - p_long_ms * interval '1 millisecond';

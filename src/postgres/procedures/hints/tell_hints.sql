@@ -2,6 +2,8 @@
 -- notifications, so that no commit waits for a disk while it holds the lock on that queue.
 --
 -- Answers whether there are other live runtimes at all.
+--
+-- Settings: any plan.
 create or replace function tell_hints(
   -- 0 for a client.
   p_teller integer,
@@ -19,7 +21,6 @@ create or replace function tell_hints(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 #variable_conflict use_column
 declare

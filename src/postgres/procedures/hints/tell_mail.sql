@@ -5,9 +5,6 @@ create or replace function tell_mail(p_ids text, p_count integer)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iid bigint;

@@ -1,6 +1,8 @@
 -- Tells of new tasks: as many live runtimes as there are tasks of an activity, those with nothing to
 -- do first. Where a tag or a session decides who can run them, everybody is told. Not the one that
 -- tells, which knows already.
+--
+-- Settings: any plan.
 create or replace function tell_tasks(
   p_activities text[],
   p_counts integer[],
@@ -10,7 +12,6 @@ create or replace function tell_tasks(
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_clock bigint := now_ms();

@@ -12,9 +12,6 @@ create or replace function tell_work(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();

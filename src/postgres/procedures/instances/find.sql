@@ -27,9 +27,6 @@ create or replace function find(p_ids text, p_count integer)
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin

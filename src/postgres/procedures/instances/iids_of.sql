@@ -3,9 +3,6 @@ create or replace function iids_of(p_ids text, p_count integer)
   returns bigint[]
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   return array(

@@ -18,12 +18,9 @@ create or replace function import_instance(
 )
   language plpgsql
   volatile
-  set search_path from current
   -- A transaction of a user may have locked the id: then it is tried again, and takes no connection
   -- from others meanwhile.
   set lock_timeout to '5ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_clock bigint := now_ms();

@@ -5,9 +5,6 @@ create or replace function lock_owners(p_iids bigint[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_limit text := current_setting('lock_timeout');

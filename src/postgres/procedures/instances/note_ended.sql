@@ -1,6 +1,6 @@
 -- Notes the end of instances whose workflow does not want them kept for ever, for remove_expired().
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function note_ended(p_clock bigint, p_iids bigint[])
   returns void
   language plpgsql

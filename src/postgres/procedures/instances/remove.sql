@@ -3,12 +3,9 @@
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
   language plpgsql
   volatile
-  set search_path from current
   -- A transaction of a user may have locked one of them: then it is tried again, and takes no
   -- connection from others meanwhile.
   set lock_timeout to '30ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iids bigint[];

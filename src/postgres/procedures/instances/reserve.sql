@@ -1,8 +1,9 @@
 -- Gives out p_count numbers in a row, from the one returned. Not undone by a rollback.
+--
+-- Settings: any plan.
 create or replace function reserve(p_count bigint, out first bigint)
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   -- Two steps that nobody may come between. No runtime has the number 0.

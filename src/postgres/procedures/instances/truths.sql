@@ -1,9 +1,10 @@
 -- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
+--
+-- Settings: any plan.
 create or replace function truths(p_iids bigint[], p_true bigint[])
   returns text
   language plpgsql
   immutable
-  set search_path from current
 as $$
 begin
   return (

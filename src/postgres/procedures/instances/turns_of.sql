@@ -10,9 +10,6 @@ create or replace function turns_of(p_iid bigint, p_execution integer)
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin

@@ -11,9 +11,6 @@ create or replace function verify(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   server := server_identity();

@@ -1,4 +1,6 @@
 -- The numbers of workflows, in the order given; new ones get one.
+--
+-- Settings: any plan.
 create or replace function workflow_numbers(
   p_names text,
   p_versions text,
@@ -7,7 +9,6 @@ create or replace function workflow_numbers(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_names text[] := split_texts(p_names, p_count);

@@ -16,9 +16,6 @@ create or replace function limit_left(
 )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
 as $$
 declare

@@ -1,10 +1,11 @@
 -- What one start takes of a rate, in microseconds. Rounded down, or the last of p_rate_count would
 -- have to wait.
+--
+-- Settings: any plan.
 create or replace function limit_share(p_rate_count integer, p_rate_ms bigint)
   returns bigint
   language plpgsql
   immutable
-  set search_path from current
 as $$
 begin
   return greatest(p_rate_ms * 1000 / p_rate_count, 1);

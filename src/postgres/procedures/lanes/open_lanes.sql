@@ -23,9 +23,6 @@ create or replace function open_lanes(
   )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
 as $$
 #variable_conflict use_column

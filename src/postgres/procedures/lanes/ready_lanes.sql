@@ -24,9 +24,6 @@ create or replace function ready_lanes(
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off

@@ -4,9 +4,6 @@ create or replace function session_free_at(p_runtime integer, p_session text, p_
   returns bigint
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off

@@ -9,9 +9,6 @@ create or replace function shelve_tasks(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$

@@ -1,5 +1,7 @@
 -- As limit_left(), and keeps others from starting tasks of the limit until the end of the
 -- transaction. Who is kept from it looks again soon.
+--
+-- Settings: any plan.
 create or replace function take_limit(
   p_limit_key text,
   p_concurrency integer,
@@ -11,7 +13,6 @@ create or replace function take_limit(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   -- First without the lock: most that is closed is passed by here.

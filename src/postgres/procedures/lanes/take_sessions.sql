@@ -1,5 +1,7 @@
 -- Gives sessions to a runtime, those that are its own or free; answers with these. One that another
 -- runtime is taking at this moment is not waited for.
+--
+-- Settings: any plan.
 create or replace function take_sessions(
   p_runtime integer,
   p_sessions text[],
@@ -9,7 +11,6 @@ create or replace function take_sessions(
   returns text[]
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_sessions text[] := array(

@@ -4,11 +4,12 @@
 --
 -- Two that share a line by accident may hold each other up for a while; what may be taken is
 -- decided by the rows.
+--
+-- Settings: any plan.
 create or replace function task_lane(p_session text, p_limit_key text, p_deaths integer)
   returns bigint
   language plpgsql
   immutable
-  set search_path from current
 as $$
 begin
   if p_session is null and p_limit_key is null and p_deaths < 2 then

@@ -1,11 +1,12 @@
 -- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
 -- whose lease ended while the server was away could not renew it: that says nothing of the instances
 -- and tasks it had, and does not count against them.
+--
+-- Settings: any plan.
 create or replace function bury_expired(p_clock bigint, p_self integer)
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_since bigint := server_since();

@@ -2,7 +2,7 @@
 -- the transaction, and says whether it is alive. Who wants it dead needs the same lock alone, so
 -- when a death is visible, no write of the dead follows.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function enter(p_runtime integer)
   returns boolean
   language plpgsql

@@ -1,10 +1,11 @@
 -- Makes all that these runtimes own claimable, now. p_failed says whether that counts as an
 -- attempt. Scans the unfinished instances: the owner is in no index.
+--
+-- Settings: any plan.
 create or replace function free_runs(p_runtimes integer[], p_clock bigint, p_failed boolean)
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   update runs

@@ -1,7 +1,7 @@
 -- The first half of our advisory locks; the second is the number of a runtime. Another schema of
 -- the same database has another table, and so another half.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function lock_space()
   returns integer
   language sql

@@ -1,4 +1,6 @@
 -- Takes in a new runtime.
+--
+-- Settings: any plan.
 create or replace function register(
   p_lease_ms bigint,
   p_info text,
@@ -17,7 +19,6 @@ create or replace function register(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 #variable_conflict use_column
 declare

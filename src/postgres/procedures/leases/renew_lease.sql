@@ -1,6 +1,8 @@
 -- Makes the lease of a runtime end p_lease_ms from now, and nothing else that may be waited for: a
 -- statement by itself cannot fail, or wait, for anything that a tick does. False when the runtime is not
 -- alive any more.
+--
+-- Settings: any plan.
 create or replace function renew_lease(
   p_runtime integer,
   p_lease_ms bigint,
@@ -9,7 +11,6 @@ create or replace function renew_lease(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   perform require_fresh_snapshots();

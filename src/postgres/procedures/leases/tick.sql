@@ -1,5 +1,7 @@
 -- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
 -- not depend on how many instances wait: nothing is counted, and nothing read through.
+--
+-- Settings: any plan.
 create or replace function tick(
   p_runtime integer,
   -- Null from those who renew their lease by itself. Otherwise it is renewed here, and what the
@@ -39,7 +41,6 @@ create or replace function tick(
 )
   language plpgsql
   volatile
-  set search_path from current
   set plan_cache_mode to force_generic_plan
 as $$
 #variable_conflict use_column

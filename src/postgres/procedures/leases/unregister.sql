@@ -1,9 +1,10 @@
 -- Ends a runtime and frees all it owns and holds. Waits for its commits; a second call is harmless.
+--
+-- Settings: any plan.
 create or replace function unregister(p_runtime integer)
   returns void
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   perform require_fresh_snapshots();

@@ -2,7 +2,7 @@
 -- million. Estimated by a sample of one in 1021 (a prime, so that no pattern of ids evades it). To count
 -- them, senders would have to lock one row.
 --
--- Its settings are those of its caller.
+-- Settings: its caller's.
 create or replace function early_is_full()
   returns boolean
   language plpgsql

@@ -6,9 +6,6 @@ create or replace function keep_absent(p_iids bigint[], p_clock bigint)
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_absent bigint[] := array(

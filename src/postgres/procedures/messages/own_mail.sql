@@ -4,9 +4,6 @@ create or replace function own_mail(p_runtime integer)
   returns bigint[]
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off

@@ -1,5 +1,6 @@
--- post() in general: any number, of any kind, to instances that run, have ended or are not there. Its
--- settings are those of its caller.
+-- post() in general: any number, of any kind, to instances that run, have ended or are not there.
+--
+-- Settings: its caller's.
 create or replace function post_any(
   p_ids text,
   p_kinds smallint[],

@@ -1,6 +1,8 @@
 -- post() for a sender that waits for nobody: another transaction that has locked one of the ids, or a
 -- key of a message, makes it fail with 55P03 (lock_not_available), and nothing is done. Not
 -- immediately, since two who send at once are done with it in a moment.
+--
+-- Settings: any plan.
 create or replace function post_nowait(
   p_ids text,
   p_kinds smallint[],
@@ -16,7 +18,6 @@ create or replace function post_nowait(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '5ms'
 as $$
 begin

@@ -18,10 +18,7 @@ create or replace function post_skip_locked(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_until timestamptz;

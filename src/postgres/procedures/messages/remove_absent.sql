@@ -7,9 +7,6 @@ create or replace function remove_absent(p_clock bigint)
   returns bigint
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
 as $$
 declare

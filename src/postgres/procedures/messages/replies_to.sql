@@ -3,9 +3,6 @@ create or replace function replies_to(p_tos text, p_count integer)
   returns table (place bigint, value text)
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin

@@ -15,9 +15,6 @@ create or replace function send(
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   perform be_durable();

@@ -1,5 +1,7 @@
 -- Makes this transaction wait for the disk, whatever the role or the session says. A setting on
 -- the function itself would end before the commit does.
+--
+-- Settings: its caller's.
 create or replace function be_durable()
   returns void
   language plpgsql

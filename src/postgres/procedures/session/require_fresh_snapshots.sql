@@ -1,5 +1,7 @@
 -- Refuses a transaction whose statements do not see what was committed while they waited: a
 -- judgement made after waiting for a lock would rest on what was true before.
+--
+-- Settings: its caller's.
 create or replace function require_fresh_snapshots()
   returns void
   language plpgsql

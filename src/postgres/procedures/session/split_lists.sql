@@ -1,5 +1,7 @@
 -- Lists that came as one text, joined by \x02. What is seldom sent, or sent by few, is packed like
 -- this: each parameter costs something also when it is empty.
+--
+-- Settings: its caller's.
 create or replace function split_lists(p_lists text, p_count integer)
   returns text[]
   language plpgsql

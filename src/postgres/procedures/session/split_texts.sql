@@ -1,5 +1,7 @@
 -- Texts that came as one, joined by \x01: several times cheaper to send than an array. A text that
 -- holds the separator itself would shift all that follow, so the count is checked.
+--
+-- Settings: its caller's.
 create or replace function split_texts(p_texts text, p_count integer)
   returns text[]
   language plpgsql

@@ -7,7 +7,7 @@
 -- come those of messages that go with a start. Lists of parents and labels are empty where none of
 -- the instances has any.
 --
--- Its settings are those of its caller: each that a function sets costs something at every call.
+-- Settings: its caller's.
 create or replace function insert_starts(
   -- Null for a client, who does not know the time either.
   p_owner integer,

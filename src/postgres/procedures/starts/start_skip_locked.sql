@@ -20,10 +20,7 @@ create or replace function start_skip_locked(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1ms'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_until timestamptz;

@@ -6,9 +6,6 @@ create or replace function change_tasks(p_done bigint[], p_tasks text)
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_lists text[] := split_lists(

@@ -20,10 +20,7 @@ create or replace function finish_tasks(
 )
   language plpgsql
   volatile
-  set search_path from current
   set lock_timeout to '1s'
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$

@@ -4,9 +4,6 @@ create or replace function free_forgotten_tasks()
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off

@@ -23,9 +23,6 @@ create or replace function held_tasks(
   )
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off
 as $$

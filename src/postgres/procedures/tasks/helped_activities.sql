@@ -1,9 +1,10 @@
 -- Of these activities, those that another live runtime could run, which has nothing to do.
+--
+-- Settings: any plan.
 create or replace function helped_activities(p_runtime integer, p_activities text[], p_clock bigint)
   returns text[]
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   return array(

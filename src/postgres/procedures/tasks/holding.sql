@@ -3,9 +3,6 @@ create or replace function holding(p_runtime integer)
   returns table (iid bigint, execution integer, command integer, attempt integer)
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 #variable_conflict use_column
 begin

@@ -9,9 +9,6 @@ create or replace function insert_tasks(p_done bigint[], p_lists text[], p_held_
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iids bigint[] := p_lists[1];

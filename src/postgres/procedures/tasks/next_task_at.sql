@@ -4,9 +4,6 @@ create or replace function next_task_at(p_activities text[], p_tags text[], p_an
   returns bigint
   language plpgsql
   stable
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
   set enable_bitmapscan to off
   set enable_hashjoin to off
   set enable_mergejoin to off

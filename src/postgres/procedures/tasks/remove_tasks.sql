@@ -3,9 +3,6 @@ create or replace function remove_tasks(p_iids bigint[], p_executions integer[])
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_iids bigint[];

@@ -4,9 +4,6 @@ create or replace function sweep_tasks()
   returns void
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_numbers bigint[];

@@ -21,9 +21,6 @@ create or replace function begin_transaction(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_key text := format('%s/%s/%s/%s', lock_space(), p_iid, p_execution, p_command);

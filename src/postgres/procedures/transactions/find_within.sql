@@ -1,9 +1,10 @@
 -- find() of one id, as one text of JSON, for transactions of users: through their drivers, answers
 -- have one column of text. Sees what the same transaction did before.
+--
+-- Settings: any plan.
 create or replace function find_within(p_id text, out answer text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   answer := (

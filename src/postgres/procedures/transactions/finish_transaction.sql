@@ -27,9 +27,6 @@ create or replace function finish_transaction(
 )
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 declare
   v_session text;

@@ -14,9 +14,6 @@ create or replace function may_transact(
   returns boolean
   language plpgsql
   volatile
-  set search_path from current
-  set plan_cache_mode to force_generic_plan
-  set enable_seqscan to off
 as $$
 begin
   if exists (

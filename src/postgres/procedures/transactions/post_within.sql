@@ -1,4 +1,6 @@
 -- post() in a transaction that the user commits; see start_within(). Its answer is JSON of texts.
+--
+-- Settings: any plan.
 create or replace function post_within(
   p_token text,
   p_ids text,
@@ -14,7 +16,6 @@ create or replace function post_within(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 declare
   v_posted record;

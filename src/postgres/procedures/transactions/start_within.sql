@@ -1,5 +1,7 @@
 -- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
 -- the transaction that enter_within() marked with this token, and would commit by itself.
+--
+-- Settings: any plan.
 create or replace function start_within(
   p_token text,
   p_starts text,
@@ -10,7 +12,6 @@ create or replace function start_within(
 )
   language plpgsql
   volatile
-  set search_path from current
 as $$
 begin
   if current_setting('holdfast.within', true) = p_token then

@@ -1,8 +1,9 @@
 -- turns_of(), as one text of JSON: see find_within().
+--
+-- Settings: any plan.
 create or replace function turns_within(p_iid text, p_execution text, out answer text)
   language plpgsql
   stable
-  set search_path from current
 as $$
 begin
   answer := (
