@@ -148,7 +148,7 @@ export function folderCycles(sources: Sources): { folders: string[]; imports: st
 }
 
 /** Groups of nodes that reach each other, each group sorted. */
-function circles(edges: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
+export function circles(edges: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   // Tarjan: a node that reaches nothing older than itself closes a strongly connected group.
   const age = new Map<string, number>()
   const open: string[] = []
