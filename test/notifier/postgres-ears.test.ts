@@ -17,10 +17,11 @@ const openScene = scenesInOneSchema()
 test('a connection that is cut is replaced, and what was missed is looked for', async () => {
   await using scene = openScene()
   const [a, store] = [await scene.runtime(), await scene.store()]
+  const looksBefore = a.looks
 
   const cut = await scene.database.query(`select pg_terminate_backend(pid) ${LISTENING}`)
   expect(cut).toHaveLength(1)
-  await eventually(() => a.looks >= 2 && a.listening.hears)
+  await eventually(() => a.looks > looksBefore && a.listening.hears)
   store.hints!.tell({ kind: 'recalled', iids: [1] }, CLIENT)
 
   expect(await a.until(1)).toEqual([{ kind: 'recalled', iids: [1] }])

@@ -8,10 +8,11 @@ const CLIENT = { runtime: 0, hasRoom: false }
 function scene() {
   const clock = virtualClock()
   const sent: Parcel[] = []
-  const state = { others: true, hears: true, fails: false, takesMs: 0 }
+  const state = { others: true, hears: true, fails: false, takesMs: 0, lost: 0 }
   const sender = new HintSender({
     clock,
     listener: () => 'me',
+    lost: () => void state.lost++,
     hears: () => state.hears,
     async send(parcel) {
       sent.push(parcel)
@@ -73,7 +74,7 @@ test('while a call is under way the next one fills', async () => {
   expect(sent).toHaveLength(2)
 })
 
-test('a call that fails is forgotten, and the next one is made', async () => {
+test('a call that fails is said to be lost, and the next one is made', async () => {
   const { clock, sent, state, sender } = scene()
   state.fails = true
   sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
@@ -84,6 +85,7 @@ test('a call that fails is forgotten, and the next one is made', async () => {
   await clock.advance(1)
 
   expect(sent.map(({ mail }) => mail)).toEqual([[1], [2]])
+  expect(state.lost).toBe(1)
 })
 
 test('who is told to be alone tells nothing for ten seconds', async () => {

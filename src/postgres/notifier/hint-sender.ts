@@ -2,7 +2,8 @@
 //
 //   S1. The first is sent at once. What follows within a millisecond, or while a call is under way,
 //       is gathered: however much happens, the server is called once in a while.
-//   S2. A call that fails is forgotten: a lost hint costs time, never work.
+//   S2. A call that fails is forgotten: a lost hint costs time, never work. But others may lose theirs
+//       for the same reason, such as a full queue of notifications: the notifier is told.
 //   S3. A runtime that was just told that there is no other one tells nothing, for a while: nobody
 //       would hear it. Who joins says so, and is asked to look if something was kept back just then.
 
@@ -37,6 +38,8 @@ export interface SenderSetup {
   send(parcel: Parcel): Promise<boolean>
   /** The listener of this store whom others can answer; empty for none. */
   listener(): string
+  /** Hints could not be sent. */
+  lost(): void
   /** Whether it would be heard if a runtime joined. */
   hears(): boolean
 }
@@ -155,6 +158,7 @@ export class HintSender {
         this.#aloneUntilMs = isAlone ? clock.now() + ALONE_MS : -Infinity
       } catch {
         // See S2.
+        this.#setup.lost()
       }
     }
   }

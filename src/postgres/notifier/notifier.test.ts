@@ -186,6 +186,28 @@ test('nobody is taken for deaf because who should have heard the trial has left'
   expect(log.at('warn')).toEqual([])
 })
 
+test('when hints cannot be sent it is found out at once whether any arrive', async () => {
+  await using scene = stage()
+  const { clock, server, notifier } = scene
+  const seven = scene.listen(7)
+  await clock.advance(10 * SECOND)
+  server.letters = 0
+
+  for (let i = 0; i < 100; i++) {
+    notifier.doubt()
+    await clock.advance(10)
+  }
+  expect(server.letters).toBe(1)
+  expect(seven.listening.hears).toBe(true)
+
+  server.down = true
+  await clock.advance(SECOND)
+  notifier.doubt()
+  await clock.advance(SECOND)
+  expect(seven.listening.hears).toBe(false)
+  expect(seven.looks.length).toBeGreaterThan(1)
+})
+
 test('where notifications do not arrive that is said once, and the store is asked instead', async () => {
   await using scene = stage()
   const { clock, server, log } = scene

@@ -42,6 +42,8 @@ const ANSWER_MS = 10_000
 const TRIAL_MS = 5_000
 // At a price that idle servers can bear.
 const NEXT_TRIAL_MS = 60_000
+// However often there is doubt, trials come so often at the most.
+const DOUBT_MS = 1_000
 const BACKOFF = { initial: 100, max: 10_000 }
 const UNHEARD = 'a notification that was sent did not arrive'
 
@@ -118,6 +120,14 @@ export class Notifier {
         this.#wake.notifyOne()
       },
     }
+  }
+
+  /** Hints may not arrive at present: a trial is sent now instead of within a minute. */
+  doubt(): void {
+    if (!this.hears || this.#trial !== undefined) return
+    if (this.#setup.clock.now() - this.#heardMs < DOUBT_MS) return
+    this.#heardMs = -Infinity
+    this.#wake.notifyOne()
   }
 
   /** Ends the connection and the loop. */

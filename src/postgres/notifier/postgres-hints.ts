@@ -24,6 +24,7 @@ export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHin
     clock: systemClock(),
     send: (parcel) => tellHints(call, parcel),
     listener: () => listener,
+    lost: () => notifier.doubt(),
     hears: () => listener !== '' && notifier.hears,
   })
   let prefix: string | undefined

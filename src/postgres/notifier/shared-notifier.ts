@@ -29,6 +29,11 @@ export class SharedNotifier {
     return this.#running?.notifier.hears === true
   }
 
+  /** Hints could not be sent: whether others arrive is found out now. */
+  doubt(): void {
+    this.#running?.notifier.doubt()
+  }
+
   /** Adds somebody who listens. */
   listen(listener: HintReceiver, server: Server): Listening & { readonly id: string } {
     const { notifier } = (this.#running ??= this.#start(listener))
