@@ -140,10 +140,10 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       giveUpMs: watchdog.giveUpMs,
       // One that runs in a thread must not end what others do in the process.
       onHang: watchdog.onHang === 'kill' && !isMainThread ? 'release' : watchdog.onHang,
-      mostInstances: concurrency.instances,
-      mostActivities: concurrency.activities,
+      maxInstances: concurrency.instances,
+      maxActivities: concurrency.activities,
       limits,
-      tasks: { served: tags, mostSessions: sessions.max, sessionIdleMs: sessions.idle },
+      tasks: { served: tags, maxSessions: sessions.max, sessionIdleMs: sessions.idle },
       guarded: process.env['NODE_ENV'] !== 'production',
       failsForgotten: isTest(process.env),
       info: `${hostname()} ${process.pid} ${VERSION}`,
@@ -319,7 +319,7 @@ export { NondeterminismError } from './engine/replay/nondeterminism.ts'
 export type { Retry } from './engine/define/retry.ts'
 export type { Schema } from './engine/define/schema.ts'
 export type { Runtime, RuntimeHealth } from './engine/define/runtime.ts'
-export type { HearingHealth } from './store/hints.ts'
-export type { Undelivered } from './store/runtimes.ts'
+export type { NotifierHealth } from './store/hints.ts'
+export type { UndeliveredMessages } from './store/runtimes.ts'
 export type { Store } from './store/store.ts'
 export { StoreError, type StoreErrorCode } from './store/store-error.ts'

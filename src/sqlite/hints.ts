@@ -8,7 +8,7 @@
 
 import type { Clock, Timer } from '../base/time/clock.ts'
 import type {
-  HearingHealth,
+  NotifierHealth,
   Hint,
   HintInterest,
   HintReceiver,
@@ -74,7 +74,10 @@ export class HintHub {
       get hears() {
         return isOpen()
       },
-      health: (): HearingHealth => ({ state: isOpen() ? 'listening' : 'closed', interruptions: 0 }),
+      health: (): NotifierHealth => ({
+        state: isOpen() ? 'listening' : 'closed',
+        interruptions: 0,
+      }),
       refresh: () => this.#watch(),
       close: async () => {
         member.close()

@@ -88,7 +88,7 @@ export interface HintReceiver {
 }
 
 /** How listening to other processes goes. */
-export interface HearingHealth {
+export interface NotifierHealth {
   /**
    * `connecting`: not yet, or not at the moment · `listening`: hints are heard · `deaf`: there is a
    * connection, but hints do not come through it, so that the store is asked now and then · `off`:
@@ -105,7 +105,7 @@ export interface HearingHealth {
 export interface Listening {
   /** Whether hints are heard at present: otherwise whoever waits has to look. */
   readonly hears: boolean
-  health(): HearingHealth
+  health(): NotifierHealth
   /** The interest has changed. */
   refresh(): void
   close(): Promise<void>

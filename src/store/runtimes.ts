@@ -49,7 +49,7 @@ export interface TickRequest {
 }
 
 /** Messages that were removed because nobody will receive them, by when they came. */
-export interface Undelivered {
+export interface UndeliveredMessages {
   /** After the end: the sender looked before it, and committed after it. */
   readonly late: number
   /** For an instance that was never started: `EARLY_KEPT_MS` after the newest of them. */
@@ -81,6 +81,6 @@ export type TickAnswer =
       /** Of the activities of `tasks`, those that another live runtime could run, which is idle. */
       readonly helped: readonly string[]
       /** How many messages this tick removed. */
-      readonly undelivered: Undelivered
+      readonly undelivered: UndeliveredMessages
     }
   | { readonly state: 'dead'; readonly clock: number }

@@ -76,7 +76,7 @@ export interface TaskRequest extends TaskInterest {
   readonly runtime: number
   readonly limit: number
   /** In how many sessions this runtime may hold tasks at once. */
-  readonly mostSessions: number
+  readonly maxSessions: number
   /** A session whose runtime held no task of it for so long goes to whoever comes first. */
   readonly sessionIdleMs: number
 }

@@ -92,7 +92,7 @@ export class TaskModel {
   }
 
   #mayTake(task: ModelTask, request: TaskRequest): boolean {
-    const { runtime, activities, served, mostSessions, sessionIdleMs } = request
+    const { runtime, activities, served, maxSessions, sessionIdleMs } = request
     const { activity, tag, session, startBy, attempts, deaths } = task
     if (!activities.includes(activity)) return false
     if (tag === '' ? !served.untagged : served.tags !== 'any' && !served.tags.includes(tag)) {
@@ -104,7 +104,7 @@ export class TaskModel {
     if (session !== '') {
       if (this.#isTaken(session, runtime, sessionIdleMs)) return false
       const busy = this.#busySessions(runtime)
-      if (!busy.has(session) && busy.size >= mostSessions) return false
+      if (!busy.has(session) && busy.size >= maxSessions) return false
     }
     return this.#isWithinLimit(task)
   }

@@ -75,7 +75,7 @@ export function openRunner(
       },
       hint: (targets) => hints.push(...targets),
     },
-    { served: given.served ?? UNTAGGED, mostSessions: 4, sessionIdleMs: 9_000 },
+    { served: given.served ?? UNTAGGED, maxSessions: 4, sessionIdleMs: 9_000 },
     slots,
   )
   workers.keep(runner.work())

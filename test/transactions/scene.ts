@@ -88,7 +88,7 @@ export async function openScene(open: () => Promise<OpenedStore>): Promise<Scene
         activities: [TASK.activity],
         served: { untagged: true, tags: [] },
         limit: 1,
-        mostSessions: 1,
+        maxSessions: 1,
         sessionIdleMs: 60_000,
       })
       return { runtime: owner.runtime, attempt: tasks[0]!.attempt }

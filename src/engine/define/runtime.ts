@@ -1,6 +1,6 @@
 import type { Duration } from '../../base/time/duration.ts'
-import type { HearingHealth } from '../../store/hints.ts'
-import type { Undelivered } from '../../store/runtimes.ts'
+import type { NotifierHealth } from '../../store/hints.ts'
+import type { UndeliveredMessages } from '../../store/runtimes.ts'
 import type { Health } from '../../workers/worker.ts'
 import type { Client } from './client.ts'
 import type { Wait } from './instance.ts'
@@ -31,7 +31,7 @@ export interface RuntimeHealth {
   /** Its loops. */
   readonly workers: readonly Health[]
   /** How it hears of what other processes do. */
-  readonly hints: HearingHealth
+  readonly hints: NotifierHealth
   /** Messages that nobody will receive, and that this runtime has removed so far. */
-  readonly undelivered: Undelivered
+  readonly undelivered: UndeliveredMessages
 }

@@ -65,9 +65,9 @@ export interface RuntimeSetup {
   /** What follows then. */
   readonly onHang: OnHang
   /** How many instances are worked on at once. */
-  readonly mostInstances: number
+  readonly maxInstances: number
   /** How many activities run at once. */
-  readonly mostActivities: number
+  readonly maxActivities: number
   /** Which activities it runs. */
   readonly tasks: TaskPolicy
   readonly limits: WorkflowLimits
@@ -149,7 +149,7 @@ export class EngineRuntime implements LocalRuntime {
         version === undefined ? registry.latest(name) : registry.workflow({ name, version }),
       workflowNumber: (definition) => numbers.of(definition),
       foreignNumber: (name, version) => numbers.ask(name, version),
-      crowded: () => freeInstances() < setup.mostInstances / 2,
+      crowded: () => freeInstances() < setup.maxInstances / 2,
       look: (instances) => this.#finder.look(instances),
       changed: (iid) => this.#finder.hearing.changed(iid),
       ended: (iid) => this.#finder.hearing.ended(iid),
@@ -221,7 +221,7 @@ export class EngineRuntime implements LocalRuntime {
         handOver: (delivery) => void this.#handOver([delivery]),
       },
       setup.tasks,
-      setup.mostActivities,
+      setup.maxActivities,
     )
     this.#finder = new WorkFinder({
       store,
@@ -412,7 +412,7 @@ export class EngineRuntime implements LocalRuntime {
   #freeInstances(): number {
     if (this.#closing.signal.aborted || this.#committer.crowded || this.#scheduler.instances.heavy)
       return 0
-    return this.#setup.mostInstances - this.#scheduler.instances.owned
+    return this.#setup.maxInstances - this.#scheduler.instances.owned
   }
 
   #makeLife({ store, clock, log, leaseMs, registry, info, tasks }: RuntimeSetup): Registration {

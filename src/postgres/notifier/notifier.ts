@@ -17,7 +17,7 @@ import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/sync/notify.ts'
 import { onAbort, unlessAborted } from '../../base/sync/on-abort.ts'
-import type { HearingHealth, HintReceiver, Listening } from '../../store/hints.ts'
+import type { NotifierHealth, HintReceiver, Listening } from '../../store/hints.ts'
 import { type Directive, sleep as restFor } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 import type { Ear, OpenEar } from './listen-connection.ts'
@@ -65,7 +65,7 @@ export class Notifier {
   #ear: Ear | undefined
   /** Channels that are listened to, by recipient. */
   readonly #followed = new Map<string, string>()
-  #state: Exclude<HearingHealth['state'], 'off'> = 'connecting'
+  #state: Exclude<NotifierHealth['state'], 'off'> = 'connecting'
   #interruptions = 0
   #lastError: string | undefined
   /** Under way, or lost on the way. */

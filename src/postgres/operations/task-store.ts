@@ -9,11 +9,11 @@ import { text, whole, wholeOrNull } from '../connect/rows.ts'
 export function postgresTaskStore(call: Call): TaskStore {
   return {
     async claimTasks(request) {
-      const { runtime, limit, mostSessions, sessionIdleMs } = request
+      const { runtime, limit, maxSessions, sessionIdleMs } = request
       const [row] = await call('claim_tasks', [
         runtime,
         limit,
-        mostSessions,
+        maxSessions,
         Math.ceil(sessionIdleMs),
         ...interestValues('claimTasks', request),
       ])

@@ -163,7 +163,7 @@ function runTasks(
   const starts = [startItem(20, { effects: effectsOf({ tasks, dropsTasks: [99] }) })]
   const interest = { activities: ['charge'], served: { untagged: true, tags: 'any' } }
   const claimTasks = (by: number, given: object): unknown =>
-    run('claimTasks', { ...interest, runtime: by, limit: 9, mostSessions: 9, ...given })
+    run('claimTasks', { ...interest, runtime: by, limit: 9, maxSessions: 9, ...given })
   const tick = {
     runtime,
     leaseMs: 30_000,
@@ -175,7 +175,7 @@ function runTasks(
 
   run('commit', packBatch({ runtime, server, starts, turns: [] }))
   run('aboutTo', runtime, 20, 1, 'a step')
-  claimTasks(runtime, { mostSessions: 1, sessionIdleMs: -1 })
+  claimTasks(runtime, { maxSessions: 1, sessionIdleMs: -1 })
   run('beat', runtime, [
     { ...attempt(1), details: '1', silentMs: -1, local: null },
     { ...attempt(50), details: '1', silentMs: null, local: { epoch: 1, task: newTask(50) } },

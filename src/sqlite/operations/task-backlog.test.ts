@@ -91,7 +91,7 @@ class World implements Disposable {
   /** What a claim brings, and how many looks it takes. */
   claim(runtime: number): { tasks: readonly HeldTask[]; looks: number } {
     const before = this.#database.looks
-    const request = taskRequest(runtime, { mostSessions: 1 })
+    const request = taskRequest(runtime, { maxSessions: 1 })
     const { tasks } = this.#database.run((tx) => claimTasks(tx, request))
     return { tasks, looks: this.#database.looks - before }
   }

@@ -47,7 +47,7 @@ const action = fc.oneof(
       do: fc.constant('claim' as const),
       runtime,
       limit: fc.constantFrom(1, 2, 9),
-      mostSessions: fc.constantFrom(1, 2, 9),
+      maxSessions: fc.constantFrom(1, 2, 9),
       activities: fc.constantFrom(CHARGE, ALL),
       untagged: fc.constantFrom(true, true, false),
       tags: fc.constantFrom('any' as const, 'any' as const, [], ['eu', 'gpu']),
@@ -119,7 +119,7 @@ const ALONE_IN_SESSION: Action[] = [
   { do: 'beat', which: 0, silentMs: 0 },
   { do: 'wait', ms: 1_000 },
   { do: 'ask', tasks: [taskIn('mail', 'a'), taskIn('mail', 'a')] },
-  { ...claimBy(0, ['mail']), mostSessions: 2 },
+  { ...claimBy(0, ['mail']), maxSessions: 2 },
 ]
 
 /** It holds a task that two died with, only until it has been silent for too long. */
@@ -162,7 +162,7 @@ function taskIn(
 }
 
 function claimBy(index: number, activities: string[]): Extract<Action, { do: 'claim' }> {
-  const all = { limit: 9, mostSessions: 1, untagged: true, tags: 'any' } as const
+  const all = { limit: 9, maxSessions: 1, untagged: true, tags: 'any' } as const
   return { do: 'claim', runtime: index, activities, ...all }
 }
 
@@ -222,14 +222,14 @@ class World implements Disposable {
   }
 
   #claim(step: Extract<Action, { do: 'claim' }>): Comparison {
-    const { activities, untagged, tags, limit, mostSessions } = step
+    const { activities, untagged, tags, limit, maxSessions } = step
     const served = { untagged, tags }
     const request: TaskRequest = {
       runtime: this.#runtimes[step.runtime]!,
       activities,
       served,
       limit,
-      mostSessions,
+      maxSessions,
       sessionIdleMs: SESSION_IDLE_MS,
     }
     const firstComes = this.#model.nextClaim(request)

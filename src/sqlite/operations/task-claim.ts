@@ -136,7 +136,7 @@ class TaskClaim {
   }
 
   #isFullOfSessions(): boolean {
-    return this.#busy.size >= this.#request.mostSessions
+    return this.#busy.size >= this.#request.maxSessions
   }
 
   // With no room for another session, there may still be tasks for those that are busy here; they

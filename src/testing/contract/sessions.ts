@@ -180,9 +180,9 @@ function describeRoom({ test, expect, open }: Contract): void {
       runtime,
       sessions.map((session, i) => newTask(i + 1, { session })),
     )
-    const room = { mostSessions: 2 }
+    const room = { maxSessions: 2 }
 
-    const none = await commandsOf(runtime, { mostSessions: 0 })
+    const none = await commandsOf(runtime, { maxSessions: 0 })
     const first = await held(runtime, { ...room, limit: 2 })
     const second = await held(runtime, room)
     const full = await commandsOf(runtime, room)
@@ -208,7 +208,7 @@ function describeRoom({ test, expect, open }: Contract): void {
       newTask(4, S),
       newTask(5, { ...S, tag: 'gpu' }),
     ])
-    const room = { mostSessions: 1 }
+    const room = { maxSessions: 1 }
     const tagged = { ...room, served: { untagged: false, tags: ['gpu'] } }
 
     expect(await commandsOf(runtime, { ...tagged, limit: 1 })).toEqual([2])
@@ -228,7 +228,7 @@ function describeRoom({ test, expect, open }: Contract): void {
     ])
     await held(a, { limit: 1 })
 
-    expect(await commandsOf(b, { limit: 1, mostSessions: 0 })).toEqual([301])
+    expect(await commandsOf(b, { limit: 1, maxSessions: 0 })).toEqual([301])
     expect(await commandsOf(b, { limit: 1 })).toEqual([151])
   })
 }

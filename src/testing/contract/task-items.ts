@@ -71,7 +71,7 @@ export function taskRequest(runtime: number, given: Partial<TaskRequest> = {}): 
     activities: ['charge'],
     served: { untagged: true, tags: [] },
     limit: 1_000,
-    mostSessions: 100,
+    maxSessions: 100,
     sessionIdleMs: SESSION_IDLE_MS,
     ...given,
   }

@@ -40,7 +40,7 @@ describe('the runner of tasks', () => {
     await give()
 
     expect(store.requests).toEqual([
-      { runtime: 5, limit: 3, activities: ['work'], served, mostSessions: 4, sessionIdleMs: 9_000 },
+      { runtime: 5, limit: 3, activities: ['work'], served, maxSessions: 4, sessionIdleMs: 9_000 },
     ])
   })
 

@@ -45,7 +45,7 @@ const AGAIN_MS = 10_000
 /** What a runtime takes on. */
 export interface TaskPolicy {
   readonly served: ServedTags
-  readonly mostSessions: number
+  readonly maxSessions: number
   readonly sessionIdleMs: number
 }
 
@@ -311,8 +311,8 @@ export class TaskRunner {
     const runtime = host.runtimeNumber()
     if (this.#answerLost) await this.#giveBackUnknown(runtime)
     this.#answerLost = true
-    const { mostSessions, sessionIdleMs } = this.#policy
-    const request = { ...interest, runtime, limit, mostSessions, sessionIdleMs }
+    const { maxSessions, sessionIdleMs } = this.#policy
+    const request = { ...interest, runtime, limit, maxSessions, sessionIdleMs }
     const askedMs = host.clock.now()
     const answer = await host.store.claimTasks(request)
     this.#answerLost = false

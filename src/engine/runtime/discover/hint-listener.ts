@@ -10,7 +10,7 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import type {
-  HearingHealth,
+  NotifierHealth,
   Hint,
   HintInterest,
   HintStore,
@@ -113,7 +113,7 @@ export class HintListener {
   }
 
   /** How listening goes. */
-  health(): HearingHealth {
+  health(): NotifierHealth {
     return this.#listening?.health() ?? { state: 'off', interruptions: 0 }
   }
 

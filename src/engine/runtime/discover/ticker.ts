@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/time/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import { notify } from '../../../base/sync/notify.ts'
 import type { Iid } from '../../../store/instances.ts'
-import type { Undelivered } from '../../../store/runtimes.ts'
+import type { UndeliveredMessages } from '../../../store/runtimes.ts'
 import type { TaskInterest, TaskKey } from '../../../store/tasks.ts'
 import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { type Directive, idle } from '../../../workers/directive.ts'
@@ -71,7 +71,7 @@ export class Ticker {
   #renewedDateMs: number
   readonly #everyMs: number
   #mustRenew = false
-  #undelivered: Undelivered = { late: 0, early: 0 }
+  #undelivered: UndeliveredMessages = { late: 0, early: 0 }
 
   constructor(host: TickHost) {
     this.#host = host
@@ -81,7 +81,7 @@ export class Ticker {
   }
 
   /** Messages that its ticks have removed so far, because nobody will receive them. */
-  get undelivered(): Undelivered {
+  get undelivered(): UndeliveredMessages {
     return this.#undelivered
   }
 
@@ -210,7 +210,7 @@ export class Ticker {
     return true
   }
 
-  #count({ late, early }: Undelivered): void {
+  #count({ late, early }: UndeliveredMessages): void {
     const { log } = this.#host
     if (late > 0) log.warn({ messages: late }, 'messages came after the end of their instance')
     if (early > 0)

@@ -185,7 +185,7 @@ async function claimTasks(
   interest: TaskInterest,
   limit = BATCH,
 ): Promise<number> {
-  const room = { mostSessions: 10, sessionIdleMs: 3_600_000 }
+  const room = { maxSessions: 10, sessionIdleMs: 3_600_000 }
   return (await store.claimTasks({ runtime, limit, ...room, ...interest })).tasks.length
 }
 

@@ -270,7 +270,7 @@ test('more closed lines than one claim looks at hide nothing for ever', async ()
   const closed = Array.from({ length: 1200 }, (_, i) => newTask(i, { session: `of-one-${i}` }))
   await ask(2, closed)
   for (let held = 0; held < closed.length;) {
-    held += (await store.claimTasks(request(one, { limit: 1200, mostSessions: 1200 }))).tasks.length
+    held += (await store.claimTasks(request(one, { limit: 1200, maxSessions: 1200 }))).tasks.length
   }
   await ask(
     3,
@@ -282,7 +282,7 @@ test('more closed lines than one claim looks at hide nothing for ever', async ()
   const found: string[] = []
   // Each looks at most lines, some of them by chance: that so many miss one is out of the question.
   for (let i = 0; i < 200 && found.length < open.length; i++) {
-    const { tasks, nextDue, clock } = await store.claimTasks(request(other, { mostSessions: 20 }))
+    const { tasks, nextDue, clock } = await store.claimTasks(request(other, { maxSessions: 20 }))
     expect(nextDue).toBeLessThanOrEqual(clock + 1000)
     found.push(...tasks.map(({ session }) => session))
   }
@@ -386,7 +386,7 @@ function request({ runtime }: Registered, more: Partial<TaskRequest> = {}): Task
   return {
     runtime,
     limit: 100,
-    mostSessions: 10,
+    maxSessions: 10,
     sessionIdleMs: 60_000,
     activities: ['charge'],
     served: { untagged: true, tags: [] },
