@@ -24,7 +24,7 @@ import { postgresHints } from './notifier/postgres-hints.ts'
 import type { SharedNotifier } from './notifier/shared-notifier.ts'
 import type { PostgresSettings } from './connect/options.ts'
 import { postMessages } from './operations/post.ts'
-import { KIND_NUMBERS } from './wire/numbers.ts'
+import { KIND } from './wire/numbers.ts'
 import { ServerWatch, wasPromoted } from './connect/server-watch.ts'
 import { checkSettings } from './connect/server-settings.ts'
 import { postgresTaskStore } from './operations/task-store.ts'
@@ -164,7 +164,7 @@ export function postgresWorkflowStore(
     async send(deliveries) {
       await call('send', [
         listOf(deliveries.map(({ iid }) => iid)),
-        listOf(deliveries.map(({ kind }) => KIND_NUMBERS[kind])),
+        listOf(deliveries.map(({ kind }) => KIND[kind])),
         listOf(deliveries.map(({ execution }) => execution)),
         listOf(deliveries.map(({ command }) => command)),
         joinTexts(

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { postItem, settingsFor, tempFile } from '../../test/support/sqlite.ts'
-import { EARLY_KEPT_MS, MOST_EARLY } from '../store/inbox.ts'
+import { MAX_UNSTARTED_MESSAGES, UNSTARTED_KEPT_MS } from '../store/constants.ts'
 import { Database } from './database.ts'
 import { openDriver } from './driver.ts'
 import { removeAbsent } from './operations/absent.ts'
@@ -114,14 +114,17 @@ test('a file of the fourth schema keeps who was never started, for as long as an
   const database = new Database(settingsFor(file.path))
   const now = Date.now()
 
-  const { young, removed } = database.write('test', EARLY_KEPT_MS + 60_000 - now, (tx) => {
+  const { young, removed } = database.write('test', UNSTARTED_KEPT_MS + 60_000 - now, (tx) => {
     const [{ verdict } = { verdict: '' }] = post(tx, [postItem('young')])
     return { young: verdict, removed: removeAbsent(tx) }
   })
 
   expect([young, removed]).toEqual(['full', 1])
   const left = database.read('test', 0, (tx) => find(tx, ['old', 'young']))
-  expect(left).toMatchObject([undefined, { status: 'absent', mail: MOST_EARLY }] as object)
+  expect(left).toMatchObject([
+    undefined,
+    { status: 'absent', mail: MAX_UNSTARTED_MESSAGES },
+  ] as object)
   database.close()
 })
 
@@ -134,7 +137,7 @@ values (1, 'message', 'notes', '1', 1, 5);
 insert into inbox (iid, kind, name, payload, parked, at)
 select 2, 'message', 'notes', '1', 1, 9
 from (
-  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${MOST_EARLY})
+  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${MAX_UNSTARTED_MESSAGES})
   select n from numbers
 );
 `

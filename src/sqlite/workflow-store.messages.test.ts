@@ -7,7 +7,8 @@ import {
   turnItem,
   turnRow,
 } from '../../test/support/sqlite.ts'
-import { EARLY_KEPT_MS, type InboxRow } from '../store/inbox.ts'
+import { UNSTARTED_KEPT_MS } from '../store/constants.ts'
+import type { InboxRow } from '../store/inbox.ts'
 import type { Iid, ParentLink } from '../store/instances.ts'
 
 // Messages, parents and verbs from outside, where this store has its own way of doing it. What every
@@ -53,7 +54,7 @@ describe('messages for those that are never started', () => {
     await under.store.post(
       Array.from({ length: 600 }, (_, n) => postItem(`early ${n}`, { iid: first + n })),
     )
-    under.store.advanceClock(EARLY_KEPT_MS + 1_000)
+    under.store.advanceClock(UNSTARTED_KEPT_MS + 1_000)
 
     const ticks = [await under.tick(), await under.tick(), await under.tick()]
 
@@ -67,7 +68,7 @@ describe('messages for those that are never started', () => {
       const post = postItem(`early ${iid}`, { iid })
       await under.store.post(Array.from({ length: 6_000 }, () => post))
     }
-    under.store.advanceClock(EARLY_KEPT_MS + 1_000)
+    under.store.advanceClock(UNSTARTED_KEPT_MS + 1_000)
 
     const ticks = [await under.tick(), await under.tick()]
 

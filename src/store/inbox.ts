@@ -57,27 +57,10 @@ export interface Post {
   readonly iid: Iid
 }
 
-/** How long messages are kept for an instance that was never started, after the newest of them. */
-export const EARLY_KEPT_MS = 7 * 24 * 3_600_000
-
-/** How much of what waits in a channel is read at once. */
-export const MAX_MAIL_BYTES = 1 << 20
-
-/** How many messages may wait for the start of an instance, in all its channels. */
-export const MOST_EARLY = 10_000
-
-/**
- * How many messages may wait for instances that were never started, all together. About: it is
- * estimated by a sample of one in `EARLY_SAMPLE`.
- */
-export const MAX_EARLY_IN_ALL = 1_000_000
-
-/** A prime, so that no pattern in the numbers of messages evades the sample. */
-export const EARLY_SAMPLE = 1_021
-
 /**
  * `full`: the channel holds as many messages as it may, or the instance was never started and
- * `MOST_EARLY` wait for that, or `MAX_EARLY_IN_ALL` for all that were never started. `ended`: nobody will read it. `unknown`: there is no such instance; a
+ * `MAX_UNSTARTED_MESSAGES` wait for that, or `MAX_UNSTARTED_IN_ALL` for all that were never started.
+ * `ended`: nobody will read it. `unknown`: there is no such instance; a
  * message is kept for it (`sent`), anything else is not. `locked`: another transaction has locked the
  * id or the key. Nothing was done, nor about what comes behind it for the same instance: it is sent
  * again later, apart from others. `untried`: others of its batch were locked, and looking for them took

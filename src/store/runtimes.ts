@@ -52,7 +52,7 @@ export interface TickRequest {
 export interface UndeliveredMessages {
   /** After the end: the sender looked before it, and committed after it. */
   readonly late: number
-  /** For an instance that was never started: `EARLY_KEPT_MS` after the newest of them. */
+  /** For an instance that was never started: `UNSTARTED_KEPT_MS` after the newest of them. */
   readonly early: number
 }
 

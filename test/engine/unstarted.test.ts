@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 
 import { channel, ChannelFullError, request, workflow } from '../../src/index.ts'
-import { EARLY_KEPT_MS, MOST_EARLY } from '../../src/store/inbox.ts'
+import { MAX_UNSTARTED_MESSAGES, UNSTARTED_KEPT_MS } from '../../src/store/constants.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
 import { message } from '../../src/testing/contract/items.ts'
 import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
@@ -21,7 +21,9 @@ test('who sends to an id that was never started is told when as many wait as may
   await store.open()
   const iid = await store.reserve(1)
   await store.post(
-    Array.from({ length: MOST_EARLY }, () => message('nobody', '"x"', { iid, name: 'other' })),
+    Array.from({ length: MAX_UNSTARTED_MESSAGES }, () =>
+      message('nobody', '"x"', { iid, name: 'other' }),
+    ),
   )
 
   const refused = [
@@ -40,7 +42,11 @@ test('who sends to an id that was never started is told when as many wait as may
     expect.stringContaining(`send: ${words}`),
   ])
   expect(errors[0]).toBeInstanceOf(ChannelFullError)
-  expect(errors[0]).toMatchObject({ instanceId: 'nobody', channel: 'notes', capacity: MOST_EARLY })
+  expect(errors[0]).toMatchObject({
+    instanceId: 'nobody',
+    channel: 'notes',
+    capacity: MAX_UNSTARTED_MESSAGES,
+  })
   await store.close()
 })
 
@@ -56,7 +62,7 @@ describeRace('messages for an id that is never started', (open) => {
     await ticking.furtherTicks(1)
     const before = runtime.health().undelivered
 
-    await under.advance(EARLY_KEPT_MS + 1_000)
+    await under.advance(UNSTARTED_KEPT_MS + 1_000)
     await eventually(() => runtime.health().undelivered.early > 0)
 
     expect(before).toEqual({ late: 0, early: 0 })

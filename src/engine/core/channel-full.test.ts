@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { MAX_EARLY_IN_ALL, MOST_EARLY } from '../../store/inbox.ts'
+import { MAX_UNSTARTED_IN_ALL, MAX_UNSTARTED_MESSAGES } from '../../store/constants.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import { channelFull } from './channel-full.ts'
 
@@ -17,13 +17,19 @@ test.each([
     'send: instance "order-1" is not started, and about 1000000 messages wait for instances that ' +
       'were never started, no more are kept; start it first, or check the id',
   )
-  expect(error).toMatchObject({ capacity: MAX_EARLY_IN_ALL, instanceId: 'order-1' })
+  expect(error).toMatchObject({ capacity: MAX_UNSTARTED_IN_ALL, instanceId: 'order-1' })
 })
 
 test('that too many wait for one that was never started is said', () => {
-  const error = channelFull('send', refused, rowWith({ status: 'absent', mail: MOST_EARLY }))
+  const error = channelFull(
+    'send',
+    refused,
+    rowWith({ status: 'absent', mail: MAX_UNSTARTED_MESSAGES }),
+  )
 
-  expect(error.message).toContain(`was never started, and ${MOST_EARLY} messages wait for that`)
+  expect(error.message).toContain(
+    `was never started, and ${MAX_UNSTARTED_MESSAGES} messages wait for that`,
+  )
 })
 
 test.each([

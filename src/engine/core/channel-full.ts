@@ -1,4 +1,4 @@
-import { MAX_EARLY_IN_ALL, MOST_EARLY } from '../../store/inbox.ts'
+import { MAX_UNSTARTED_IN_ALL, MAX_UNSTARTED_MESSAGES } from '../../store/constants.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import { ChannelFullError } from './errors.ts'
 
@@ -15,19 +15,19 @@ export function channelFull(
   { id, channel, capacity }: Refused,
   row: InstanceRow | undefined,
 ): ChannelFullError {
-  if (row?.status === 'absent' && row.mail >= MOST_EARLY) {
+  if (row?.status === 'absent' && row.mail >= MAX_UNSTARTED_MESSAGES) {
     return new ChannelFullError(
       `${verb}: instance "${id}" was never started, and ${row.mail} messages wait for that, ` +
         `no more are kept; start it, or check the id`,
-      { channel, capacity: MOST_EARLY, instanceId: id },
+      { channel, capacity: MAX_UNSTARTED_MESSAGES, instanceId: id },
     )
   }
   const isUnstarted = row === undefined || row.status === 'absent'
   if (isUnstarted && (row?.mail ?? 0) < capacity) {
     return new ChannelFullError(
-      `${verb}: instance "${id}" is not started, and about ${MAX_EARLY_IN_ALL} messages wait for ` +
+      `${verb}: instance "${id}" is not started, and about ${MAX_UNSTARTED_IN_ALL} messages wait for ` +
         `instances that were never started, no more are kept; start it first, or check the id`,
-      { channel, capacity: MAX_EARLY_IN_ALL, instanceId: id },
+      { channel, capacity: MAX_UNSTARTED_IN_ALL, instanceId: id },
     )
   }
   return new ChannelFullError(

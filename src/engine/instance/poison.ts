@@ -1,10 +1,5 @@
 import { registerErrorClass } from '../../base/errors.ts'
 
-/** From this many deaths on, an instance or a task is run by itself, and each step is told beforehand. */
-export const QUARANTINE_DEATHS = 2
-/** With so many it is set aside. */
-export const MAX_DEATHS = 5
-
 /** Whoever runs an instance, or a task of it, dies of it. */
 export class PoisonError extends Error {
   static {

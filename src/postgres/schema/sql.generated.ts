@@ -1082,7 +1082,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '7163af712d79f85c',
+    checksum: '56a50aa7b9b7cebd',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -1143,7 +1143,7 @@ begin
       from runs as r
       where r.workflow = w.workflow
         and r.wake_at <= v_clock
-        and r.attempts > 1
+        and r.attempts >= 2
       limit 1
     ) as struggling
     limit 1
@@ -1157,7 +1157,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= v_clock
-          and r.attempts > 1
+          and r.attempts >= 2
         order by r.wake_at
         limit 1
         for update skip locked
@@ -1582,12 +1582,11 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: '490c54486e435054',
+    checksum: 'c2efdddf21173831',
     sql: `-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
--- Answers with one letter per start and per turn, in the order given: d done, r refused; of starts
--- also those of insert_starts().
+-- Answers with one letter per start and per turn, in the order given: see VERDICT.
 create or replace function commit_batch(
   p_runtime integer,
   p_server text,
@@ -2746,11 +2745,10 @@ $$;
   },
   {
     name: 'procedures/early_is_full',
-    checksum: '95a1d294c4c7f5b5',
+    checksum: '1fe07fcc91547310',
     settings: 'none',
-    sql: `-- Whether as many messages wait for instances that were never started as are kept in all: about a
--- million. Estimated by a sample of one in 1021 (a prime, so that no pattern of ids evades it). To count
--- them, senders would have to lock one row.
+    sql: `-- Whether as many messages wait for instances that were never started as are kept in all:
+-- MAX_UNSTARTED_IN_ALL, estimated by a sample. To count them, senders would have to lock one row.
 --
 -- Settings: its caller's.
 create or replace function early_is_full()
@@ -2956,9 +2954,9 @@ $$;
   },
   {
     name: 'procedures/finish_tasks',
-    checksum: '4cdf66752f637a4e',
-    sql: `-- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
--- the owners of the instances.
+    checksum: '45261eb40db0bf23',
+    sql: `-- Takes the results of attempts, each judged by itself: one letter for each, see
+-- TASK_VERDICT, and the owners of the instances.
 --
 -- A result that completes a task is taken from anybody who names the token of the task; anything else
 -- only from the attempt that is under way, at a runtime that is alive.
@@ -2968,7 +2966,7 @@ create or replace function finish_tasks(
   p_executions integer[],
   p_commands integer[],
   p_attempts integer[],
-  -- 1 completed, 2 failed, 3 retry, 4 release
+  -- See TASK_END.
   p_ends smallint[],
   p_delays bigint[],
   p_payloads text,
@@ -3061,7 +3059,7 @@ begin
       from unnest(p_iids, p_executions, p_commands, p_ends, v_payloads) with ordinality
         as g (iid, execution, command, ending, payload, place)
       where g.place = any (v_done)
-        and g.ending < 3
+        and g.ending <= 2
     ),
     removed as (
       delete from tasks as t
@@ -3102,10 +3100,10 @@ $$;
   },
   {
     name: 'procedures/finish_transaction',
-    checksum: 'aefaaab3ffd50f79',
+    checksum: 'd78e46d25cc496cf',
     sql: `-- The last statement of a transaction in which the code of a user ran: puts its result into the inbox.
--- Answers d (done), r (refused: to be rolled back), or e (this is not the transaction any more that
--- begin_transaction() began: the code has ended it).
+-- Answers TRANSACTION_VERDICT: done, refused (roll it back), or ended (the transaction that
+-- begin_transaction() began is over: the code has ended it).
 --
 -- Why this is exact, though it locks nothing that a commit would wait for:
 --
@@ -4056,7 +4054,7 @@ $$;
   },
   {
     name: 'procedures/is_careful',
-    checksum: '19b86cbd414218e9',
+    checksum: '900156ae88f2c724',
     sql: `-- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
 -- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
 create or replace function is_careful(p_runtime integer)
@@ -4070,11 +4068,11 @@ begin
       select true
       from tasks as t
       where t.held_by = p_runtime
-        and t.deaths > 1
+        and t.deaths >= 2
       limit 1
     ),
     (
-      select r.owner = p_runtime and r.attempts > 1
+      select r.owner = p_runtime and r.attempts >= 2
       from runs as r
       where r.iid = (select t.careful from runtimes as t where t.runtime = p_runtime)
     ),
@@ -4086,7 +4084,7 @@ $$;
   },
   {
     name: 'procedures/is_claimable',
-    checksum: 'a0452914996f2f72',
+    checksum: 'db4c75cdf4046172',
     sql: `-- Whether claim() would find anything of these workflows for a runtime.
 create or replace function is_claimable(
   p_runtime integer,
@@ -4124,7 +4122,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= p_clock
-          and r.attempts > 1
+          and r.attempts >= 2
         limit 1
       ) as struggling
       limit 1
@@ -4273,7 +4271,7 @@ $$;
   },
   {
     name: 'procedures/limit_left',
-    checksum: '21cc6b89345521e3',
+    checksum: 'a17ba6545659b5a5',
     sql: `-- How many tasks of a limit may be started now; and when it opens by time alone, if it is closed
 -- now (null if another task has to end first).
 --
@@ -4326,7 +4324,7 @@ begin
       0
     );
     if most < 1 then
-      opens_at := (v_spent_until + v_share - p_rate_ms * 1000 + 999) / 1000;
+      opens_at := (v_spent_until + v_share - p_rate_ms * 1000 + 1000 - 1) / 1000;
     end if;
   end if;
 end
@@ -4737,7 +4735,7 @@ $$;
   },
   {
     name: 'procedures/open_lanes',
-    checksum: '1e449c61cb4edd92',
+    checksum: '15d0c663fa98657c',
     sql: `-- Of the lines in which tasks wait that a runtime serves, those that it may take tasks from, the
 -- oldest task first. \`most\` tells how many it may take, and is 0 of a line that is closed but opens
 -- by time alone, at \`opens_at\`. Limits are locked until the end of the transaction.
@@ -4807,7 +4805,7 @@ begin
     limited_to := null;
     opens_at := null;
 
-    if v_lane.deaths > 1 then
+    if v_lane.deaths >= 2 then
       v_may_be_careful := coalesce(v_may_be_careful, may_be_careful(p_runtime));
       continue when not v_may_be_careful;
     end if;
@@ -4845,7 +4843,7 @@ begin
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then
       v_sessions := v_sessions || v_lane.session;
     end if;
-    if v_lane.deaths > 1 then
+    if v_lane.deaths >= 2 then
       v_may_be_careful := false;
       most := 1;
     end if;
@@ -5708,7 +5706,7 @@ $$;
   },
   {
     name: 'procedures/remove_absent',
-    checksum: 'dec161c109425e6d',
+    checksum: 'eb566663efe454e5',
     sql: `-- Removes instances that were never started, a week after the newest message for them, with all
 -- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
 -- rest goes with later ticks.
@@ -5721,7 +5719,7 @@ create or replace function remove_absent(p_clock bigint)
   set enable_bitmapscan to off
 as $$
 declare
-  v_week_ago bigint := p_clock - 604800000;
+  v_until bigint := p_clock - 604800000;
   v_old bigint[];
   v_iid bigint;
   v_newest bigint;
@@ -5733,7 +5731,7 @@ begin
     select a.iid
     from absences as a
     where a.at >= 0
-      and a.at < v_week_ago
+      and a.at < v_until
     order by a.at
     limit 500
     for update skip locked
@@ -5746,7 +5744,7 @@ begin
       where m.iid = v_iid
         and m.kind > 2
     );
-    if v_newest >= v_week_ago then
+    if v_newest >= v_until then
       update absences
       set at = v_newest
       where iid = v_iid;
@@ -5921,7 +5919,7 @@ $$;
   },
   {
     name: 'procedures/remove_undelivered',
-    checksum: 'ac3d8d74f147c9d7',
+    checksum: '2a3b00673fd8906d',
     sql: `-- Removes what was sent while its instance ended or was removed: its sender looked before, and
 -- committed after. Returns how many messages were among it. Bounded, so that a tick stays short: the
 -- rest goes with later ticks.
@@ -5943,7 +5941,7 @@ declare
       select true
       from instances as i
       where i.iid = m.iid
-        and i.status < 2
+        and i.status <= 1
     ) is null
     limit 1000
   );
@@ -6625,7 +6623,7 @@ $$;
   },
   {
     name: 'procedures/stranded',
-    checksum: 'beb6efb355ef112e',
+    checksum: '6e86b5dbe980eb9b',
     sql: `-- Unowned instances of these workflows that wait for activities other than those named, a few of
 -- them. A runtime knows the activities that it was given, and those that its workflows have called
 -- so far; what waits for any other may be in its code all the same.
@@ -6643,7 +6641,6 @@ create or replace function stranded(p_workflows integer[], p_named text[])
 as $$
 #variable_conflict use_column
 declare
-  v_most constant integer := 16;
   v_clock constant bigint := now_ms();
   v_activity text := '';
   v_found bigint[] := '{}';
@@ -6718,9 +6715,9 @@ begin
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned
-      limit v_most
+      limit 16
     );
-    exit when cardinality(v_found) >= v_most;
+    exit when cardinality(v_found) >= 16;
   end loop;
   return v_found;
 end
@@ -6781,7 +6778,7 @@ $$;
   },
   {
     name: 'procedures/sweep',
-    checksum: 'a25949574fb68322',
+    checksum: 'b7f2479f5d17498b',
     sql: `-- Removes what nobody asks for any more: answers that are older than an hour, tasks that were locked
 -- when they were dropped, sessions without tasks that were idle for an hour, and limits that have
 -- recovered as long ago. Bounded, so that a tick stays short: the rest goes with later ticks.
@@ -6796,12 +6793,14 @@ create or replace function sweep(p_clock bigint)
 as $$
 declare
   v_old text[];
-  v_hour_ago bigint := p_clock - 3600000;
+  v_replies_until bigint := p_clock - 3600000;
+  v_sessions_until bigint := p_clock - 3600000;
+  v_limits_until bigint := p_clock - 3600000;
 begin
   v_old := array(
     select r.reply_to
     from replies as r
-    where r.at < v_hour_ago
+    where r.at < v_replies_until
     order by r.at
     limit 10000
     for update skip locked
@@ -6816,7 +6815,7 @@ begin
   v_old := array(
     select s.session
     from sessions as s
-    where s.touched_at < v_hour_ago
+    where s.touched_at < v_sessions_until
       and (select true from tasks as t where t.session = s.session limit 1) is null
     order by s.touched_at
     limit 1000
@@ -6830,7 +6829,7 @@ begin
   v_old := array(
     select l.limit_key
     from limits as l
-    where l.spent_until < v_hour_ago * 1000
+    where l.spent_until < v_limits_until * 1000
     order by l.spent_until
     limit 1000
     for update skip locked
@@ -6992,7 +6991,7 @@ $$;
   },
   {
     name: 'procedures/task_lane',
-    checksum: 'd096f07f626d6d09',
+    checksum: '1ae4e26d1aa31155',
     settings: 'any plan',
     sql: `-- The line that a task stands in. Tasks that one runtime may take and another may not, or not now,
 -- stand in lines of their own: by session, by limit, and those that two runtimes died with. So who
@@ -7012,7 +7011,7 @@ begin
     return 0;
   end if;
   return 9223372036854775807 & hashtextextended(
-    concat_ws(e'\\x01', p_deaths > 1, 's' || p_session, 'l' || p_limit_key),
+    concat_ws(e'\\x01', p_deaths >= 2, 's' || p_session, 'l' || p_limit_key),
     0
   );
 end

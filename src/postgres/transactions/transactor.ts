@@ -17,6 +17,7 @@ import { storeError } from '../connect/errors.ts'
 import type { PostgresSettings } from '../connect/options.ts'
 import { quoted } from '../connect/schema-name.ts'
 import { ServerWatch } from '../connect/server-watch.ts'
+import { TRANSACTION_VERDICT } from '../wire/numbers.ts'
 import { TransactQueries } from './transact-queries.ts'
 
 /** Runs transactions of one store. */
@@ -126,8 +127,8 @@ async function run(session: Session, { schema, idleLimitMs, work }: Place): Prom
   try {
     const values = [begun, ...judged, payload, turn, token]
     const verdict = await ask(session, schema, 'finish_transaction', values)
-    if (verdict === 'd') return DONE
-    return verdict === 'r' ? REFUSED : { thrown: endedItself() }
+    if (verdict === TRANSACTION_VERDICT.done) return DONE
+    return verdict === TRANSACTION_VERDICT.refused ? REFUSED : { thrown: endedItself() }
   } catch (error) {
     return blame(error)
   }

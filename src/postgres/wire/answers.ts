@@ -1,12 +1,12 @@
 import type { Claim, ClaimAnswer, Loaded } from '../../store/claims.ts'
 import type { CommitAnswer, TurnRow, Verdict } from '../../store/commits.ts'
-import type { InboxRow, PostAnswer, PostVerdict } from '../../store/inbox.ts'
+import type { InboxRow, PostAnswer } from '../../store/inbox.ts'
 import type { InstanceRow, ParentLink } from '../../store/instances.ts'
 import type { TickAnswer } from '../../store/runtimes.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { OpenTask } from '../../store/tasks.ts'
 import type { Whereabouts } from '../../store/whereabouts.ts'
-import { KINDS, ON_CLOSES, STATUSES } from './numbers.ts'
+import { KINDS, ON_CLOSES, POST_VERDICTS, STATUSES, VERDICTS } from './numbers.ts'
 import {
   splitTexts,
   text,
@@ -19,28 +19,9 @@ import {
 
 // Rows of the server turned into what the port speaks of.
 
-const VERDICTS: Readonly<Record<string, Verdict>> = {
-  d: 'done',
-  r: 'refused',
-  e: 'exists',
-  a: 'absent',
-  l: 'locked',
-  n: 'untried',
-}
-
-const POST_VERDICTS: Readonly<Record<string, PostVerdict>> = {
-  s: 'sent',
-  d: 'duplicate',
-  f: 'full',
-  e: 'ended',
-  u: 'unknown',
-  l: 'locked',
-  n: 'untried',
-}
-
 /** One letter per item. */
 export function toVerdicts(letters: string | null | undefined): Verdict[] {
-  return Array.from(letters ?? '', (letter) => VERDICTS[letter]!)
+  return Array.from(letters ?? '', (letter) => VERDICTS.get(letter)!)
 }
 
 /** One letter per item. */
@@ -117,7 +98,7 @@ export function toPostAnswers(row: Row): PostAnswer[] {
   const iids = wholes(row, 'iids')
   const owners = wholesOrNull(row, 'owners')
   return Array.from(text(row, 'verdicts'), (letter, i) => ({
-    verdict: POST_VERDICTS[letter]!,
+    verdict: POST_VERDICTS.get(letter)!,
     iid: iids[i]!,
     owner: owners[i]!,
   }))

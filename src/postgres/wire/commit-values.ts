@@ -1,6 +1,6 @@
 import type { CommitBatch, TurnItem, TurnRow } from '../../store/commits.ts'
 import { effectsValue } from './effect-values.ts'
-import { STATUS_NUMBERS } from './numbers.ts'
+import { STATUS } from './numbers.ts'
 import { startsValue } from './start-values.ts'
 import { tasksValue } from './task-values.ts'
 import { joinTexts, listOf, packLists } from './lists.ts'
@@ -66,7 +66,7 @@ function turnValues(items: readonly TurnItem[]): string[] {
         break
       case 'end':
         ended.iids.push(iid)
-        ended.statuses.push(STATUS_NUMBERS[next.end.status])
+        ended.statuses.push(STATUS[next.end.status])
         ended.outputs.push(next.end.output)
         break
       case 'continue':

@@ -1,12 +1,12 @@
 import type { Post } from '../../store/inbox.ts'
-import { KIND_NUMBERS } from './numbers.ts'
+import { KIND } from './numbers.ts'
 import { joinTexts, listOf } from './lists.ts'
 
 /** What `post` takes, in its order: lists side by side, one entry per post. */
 export function postValues(posts: readonly Post[]): string[] {
   return [
     textsOf(posts, ({ id }) => id),
-    listOf(posts.map(({ kind }) => KIND_NUMBERS[kind])),
+    listOf(posts.map(({ kind }) => KIND[kind])),
     textsOf(posts, ({ name }) => name),
     textsOf(posts, ({ payload }) => payload),
     textsOf(posts, ({ replyTo }) => replyTo),

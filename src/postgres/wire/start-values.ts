@@ -1,5 +1,5 @@
 import type { StartItem } from '../../store/commits.ts'
-import { ON_CLOSE_NUMBERS, STATUS_NUMBERS } from './numbers.ts'
+import { ON_CLOSE, STATUS } from './numbers.ts'
 import { joinTexts, listOf, packLists } from './lists.ts'
 
 /** New instances as `insert_starts` takes them; empty when there are none. */
@@ -20,7 +20,7 @@ function listsOf(items: readonly StartItem[]): string[] {
     listOf(items.map(({ turn }) => turn.first)),
     listOf(items.map(({ turn }) => turn.count)),
     textsOf(items, ({ turn }) => turn.events),
-    listOf(items.map(({ end }) => STATUS_NUMBERS[end?.status ?? 'running'])),
+    listOf(items.map(({ end }) => STATUS[end?.status ?? 'running'])),
     textsOf(items, ({ end }) => end?.output ?? ''),
     ...parentLists(items),
     ...labelLists(items),
@@ -35,7 +35,7 @@ function parentLists(items: readonly StartItem[]): string[] {
     listOf(given.map(({ parent }) => parent?.iid ?? null)),
     listOf(given.map(({ parent }) => parent?.execution ?? null)),
     listOf(given.map(({ parent }) => parent?.command ?? null)),
-    listOf(given.map(({ parent }) => parent && ON_CLOSE_NUMBERS[parent.onClose])),
+    listOf(given.map(({ parent }) => parent && ON_CLOSE[parent.onClose])),
     textsOf(given, ({ parent }) => parent?.id ?? ''),
   ]
 }

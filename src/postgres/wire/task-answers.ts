@@ -1,5 +1,6 @@
 import type { HeldTask, TaskKey, TaskVerdict } from '../../store/tasks.ts'
 import { text, whole, wholeOrNull, wholes, wholesOrNull, type Row } from '../connect/rows.ts'
+import { TASK_VERDICTS } from './numbers.ts'
 
 // Rows of the procedures for tasks turned into what the port speaks of.
 
@@ -38,7 +39,7 @@ export function toHeldTask(row: Row): HeldTask {
 export function toTaskVerdicts(row: Row): TaskVerdict[] {
   const owners = wholesOrNull(row, 'owners')
   return Array.from(row['verdicts'] ?? '', (letter, i) => ({
-    verdict: letter === 'd' ? 'done' : 'gone',
+    verdict: TASK_VERDICTS.get(letter)!,
     owner: owners[i]!,
   }))
 }

@@ -8,7 +8,7 @@ import type {
   TaskKey,
   TaskResult,
 } from '../../store/tasks.ts'
-import { TASK_END_NUMBERS } from './numbers.ts'
+import { TASK_END } from './numbers.ts'
 import { joinTexts, listOf, packLists } from './lists.ts'
 
 // What the procedures for tasks take: lists side by side, one entry per task.
@@ -117,7 +117,7 @@ export function keyLists(keys: readonly TaskKey[]): string[] {
 export function resultLists(results: readonly TaskResult[]): string[] {
   return [
     ...attemptLists(results),
-    listOf(results.map(({ end }) => TASK_END_NUMBERS[end.kind])),
+    listOf(results.map(({ end }) => TASK_END[end.kind])),
     listOf(results.map(({ end }) => ('delayMs' in end ? Math.ceil(end.delayMs) : null))),
     joinTexts(
       'finishTasks',

@@ -1,13 +1,13 @@
-import { EARLY_KEPT_MS } from '../../store/inbox.ts'
+import {
+  MAX_UNSTARTED_MESSAGES_REMOVED,
+  MAX_UNSTARTED_REMOVED,
+  UNSTARTED_KEPT_MS,
+} from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 // Instances that messages came for and that were never started. There is one writer at a time: none
 // goes while somebody sends to it or starts it.
-
-// So that no tick takes long, whatever has piled up.
-const MOST_AT_ONCE = 500
-const MOST_MESSAGES_AT_ONCE = 10_000
 
 const INSERT_ABSENT = `
 insert into instances (iid, id, execution, status, created_at, updated_at, early)
@@ -31,10 +31,12 @@ limit ?`
 
 /** Removes those whose newest message is too old, some at a time; answers how many messages went. */
 export function removeAbsent(tx: Transaction): number {
-  const expired = tx.sql(EXPIRED).all(tx.now - EARLY_KEPT_MS, MOST_AT_ONCE) as { iid: Iid }[]
+  const expired = tx.sql(EXPIRED).all(tx.now - UNSTARTED_KEPT_MS, MAX_UNSTARTED_REMOVED) as {
+    iid: Iid
+  }[]
   let messages = 0
   for (const { iid } of expired) {
-    if (messages >= MOST_MESSAGES_AT_ONCE) break
+    if (messages >= MAX_UNSTARTED_MESSAGES_REMOVED) break
     messages += tx.sql('delete from inbox where iid = ?').run(iid)
     tx.sql('delete from posted where iid = ?').run(iid)
     tx.sql('delete from instances where iid = ?').run(iid)

@@ -1,3 +1,4 @@
+import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
@@ -12,7 +13,7 @@ export interface Candidate {
   readonly since: number
 }
 
-const OWNS = 'select 1 from runs where owner = ? and attempts >= 2 limit 1'
+const OWNS = `select 1 from runs where owner = ? and attempts >= ${QUARANTINE_DEATHS} limit 1`
 
 /** Whether a runtime owns one of these that got no further yet. */
 export function ownsCareful(tx: Transaction, runtime: number): boolean {
@@ -23,7 +24,7 @@ export function ownsCareful(tx: Transaction, runtime: number): boolean {
 const HOLDS = `
 select 1
 from tasks indexed by tasks_careful
-where held_by = ? and visible_at is null and deaths >= 2
+where held_by = ? and visible_at is null and deaths >= ${QUARANTINE_DEATHS}
 limit 1`
 
 /** Whether a runtime may take one more of these: it has no other, and no task that runtimes died with. */
@@ -33,14 +34,14 @@ export function mayTakeCareful(tx: Transaction, runtime: number): boolean {
 
 /** Whether there is one that nobody owns, due or not. */
 export function hasCareful(tx: Transaction): boolean {
-  const sql = 'select 1 from runs where owner is null and attempts >= 2 limit 1'
+  const sql = `select 1 from runs where owner is null and attempts >= ${QUARANTINE_DEATHS} limit 1`
   return tx.sql(sql).get() !== undefined
 }
 
 const DUE = `
 select iid, workflow, wake_at as since
 from runs
-where owner is null and workflow = ? and wake_at <= ? and attempts >= 2
+where owner is null and workflow = ? and wake_at <= ? and attempts >= ${QUARANTINE_DEATHS}
 order by wake_at
 limit 1`
 
@@ -48,7 +49,7 @@ const MAIL = `
 select inbox.iid as iid, runs.workflow as workflow, min(inbox.at) as since
 from inbox cross join runs on runs.iid = inbox.iid
 where inbox.parked = 0
-  and runs.attempts >= 2
+  and runs.attempts >= ${QUARANTINE_DEATHS}
   and runs.owner is null
   and runs.held = 0
   and (runs.epoch > 0 or runs.wake_at is null)

@@ -1,10 +1,8 @@
+import { PARENT_CLOSED } from '../../store/constants.ts'
 import type { Effects } from '../../store/commits.ts'
 import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { putIntoInbox } from './inbox.ts'
-
-/** What a child is told: the reason, as JSON text. */
-const PARENT_CLOSED = '"parent closed"'
 
 // What the link says is also the kind of the row. Who was told already is not told again.
 const CLOSE_ALL = `

@@ -1,3 +1,4 @@
+import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Claim, ClaimAnswer, ClaimRequest } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
@@ -12,7 +13,7 @@ import { isAlive } from './runtimes.ts'
 const DUE = `
 select iid, workflow, wake_at as since
 from runs
-where workflow = ? and wake_at <= ? and attempts < 2
+where workflow = ? and wake_at <= ? and attempts < ${QUARANTINE_DEATHS}
 order by wake_at
 limit ?`
 
@@ -22,7 +23,7 @@ const MAIL = `
 select inbox.iid as iid, runs.workflow as workflow, min(inbox.at) as since
 from inbox cross join runs on runs.iid = inbox.iid
 where inbox.parked = 0
-  and runs.attempts < 2
+  and runs.attempts < ${QUARANTINE_DEATHS}
   and runs.owner is null
   and runs.held = 0
   and (runs.epoch > 0 or runs.wake_at is null)
@@ -46,8 +47,8 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   for (const iid of hinted) {
     const found = chosen.size < limit ? claimable(tx, iid, workflows) : undefined
     if (found === undefined || chosen.has(iid)) continue
-    if (found.attempts >= 2 && !careful) continue
-    if (found.attempts >= 2) careful = false
+    if (found.attempts >= QUARANTINE_DEATHS && !careful) continue
+    if (found.attempts >= QUARANTINE_DEATHS) careful = false
     chosen.add(iid)
   }
   if (chosen.size < limit) {
@@ -65,7 +66,8 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   return { state: 'ok', clock: tx.now, claims, passed, nextDue: nextDue(tx, workflows) }
 }
 
-const NEXT = 'select min(wake_at) as at from runs where workflow = ? and attempts < 2'
+const NEXT = `
+select min(wake_at) as at from runs where workflow = ? and attempts < ${QUARANTINE_DEATHS}`
 
 function nextDue(tx: Transaction, workflows: readonly number[]): number | null {
   const moments = workflows.flatMap((workflow) => {

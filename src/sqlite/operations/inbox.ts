@@ -1,4 +1,5 @@
-import { type Delivery, EARLY_SAMPLE, MAX_EARLY_IN_ALL } from '../../store/inbox.ts'
+import { MAX_UNSTARTED_SAMPLED, UNSTARTED_SAMPLE } from '../../store/constants.ts'
+import type { Delivery } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
@@ -20,15 +21,15 @@ const PARKED_UNTIL_START = 2
 
 const EARLY = `
 select count(*) as count
-from (select 1 from inbox where parked = ${PARKED_UNTIL_START} and id % ${EARLY_SAMPLE} = 0 limit ?)`
+from (select 1 from inbox where parked = ${PARKED_UNTIL_START} and id % ${UNSTARTED_SAMPLE} = 0 limit ?)`
 
 /**
  * Whether as many messages wait for instances that were never started as are kept in all: an estimate,
  * as on PostgreSQL, where a count would be a row that all senders lock.
  */
 export function earlyIsFull(tx: Transaction): boolean {
-  const max = Math.ceil(MAX_EARLY_IN_ALL / EARLY_SAMPLE)
-  return (tx.sql(EARLY).get(max) as { count: number }).count >= max
+  const { count } = tx.sql(EARLY).get(MAX_UNSTARTED_SAMPLED) as { count: number }
+  return count >= MAX_UNSTARTED_SAMPLED
 }
 
 /** Adds to the inbox of an instance, behind all that is there. */

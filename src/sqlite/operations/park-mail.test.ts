@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postItem, settingsFor, startItem } from '../../../test/support/sqlite.ts'
-import { EARLY_SAMPLE, MAX_EARLY_IN_ALL } from '../../store/inbox.ts'
+import { MAX_UNSTARTED_IN_ALL, UNSTARTED_SAMPLE } from '../../store/constants.ts'
 import { Database } from '../database.ts'
 import { OPERATIONS, type OperationName } from './table.ts'
 
@@ -68,9 +68,9 @@ test('about a million messages are kept for what was never started, and one more
         select ${from} union all select n + 1 from numbers where n < ${to}
       )
       insert into inbox (id, iid, kind, payload, parked, at)
-      select n * ${EARLY_SAMPLE}, 900000, 'message', '1', 2, 0 from numbers`,
+      select n * ${UNSTARTED_SAMPLE}, 900000, 'message', '1', 2, 0 from numbers`,
     )
-  const enough = Math.ceil(MAX_EARLY_IN_ALL / EARLY_SAMPLE)
+  const enough = Math.ceil(MAX_UNSTARTED_IN_ALL / UNSTARTED_SAMPLE)
   sample(2, enough)
   const posts = [postItem('new', { iid: 3 }), postItem('waits'), postItem(startItem(2).id)]
 

@@ -1,8 +1,6 @@
+import { MAX_MAIL_PARKED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
-
-// So that no tick takes long, whatever has piled up. The rest goes with later ticks.
-const MAX_AT_ONCE = 1_000
 
 // A cross join is done in the order written: there are few messages, and may be a million runs.
 const UNOWNED = `
@@ -26,7 +24,7 @@ where iid = ?
  * or falls due.
  */
 export function parkMail(tx: Transaction): void {
-  for (const { iid } of tx.sql(UNOWNED).all(MAX_AT_ONCE) as { iid: Iid }[]) {
+  for (const { iid } of tx.sql(UNOWNED).all(MAX_MAIL_PARKED) as { iid: Iid }[]) {
     tx.sql(MAKE_DUE).run(tx.now, iid, tx.now)
     tx.sql('update inbox set parked = 1 where iid = ? and parked = 0').run(iid)
   }

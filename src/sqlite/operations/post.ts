@@ -1,4 +1,5 @@
-import { MOST_EARLY, type Post, type PostAnswer, type PostVerdict } from '../../store/inbox.ts'
+import { MAX_UNSTARTED_MESSAGES } from '../../store/constants.ts'
+import type { Post, PostAnswer, PostVerdict } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { insertAbsent, keepAbsent } from './absent.ts'
@@ -70,7 +71,7 @@ function refusalOf(
     if (count >= capacity) return 'full'
   }
   if (status !== 'absent') return undefined
-  return early >= MOST_EARLY || earlyIsFull(tx) ? 'full' : undefined
+  return early >= MAX_UNSTARTED_MESSAGES || earlyIsFull(tx) ? 'full' : undefined
 }
 
 function wasPosted(tx: Transaction, iid: Iid, key: string): boolean {

@@ -1,5 +1,6 @@
 import type { Claim, Loaded, Standing, Wanted } from '../../store/claims.ts'
-import { type InboxRow, MAX_MAIL_BYTES } from '../../store/inbox.ts'
+import { MAX_MAIL_BYTES } from '../../store/constants.ts'
+import type { InboxRow } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 import { lastTurn, turnsAfter } from './history.ts'

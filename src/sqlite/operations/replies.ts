@@ -1,7 +1,6 @@
+import { REPLY_KEPT_MS } from '../../store/constants.ts'
 import type { Transaction } from '../database.ts'
 
-/** Who asked has read the answer by then, or has given up. */
-const KEPT_MS = 3_600_000
 /** So that no tick takes long, whatever has piled up. */
 const MOST_AT_ONCE = 500
 
@@ -20,5 +19,5 @@ where rowid in (select rowid from replies where at < ? order by at limit ?)`
 
 /** Removes answers that have been there for long, some at a time. */
 export function removeOldReplies(tx: Transaction): void {
-  tx.sql(REMOVE_OLD).run(tx.now - KEPT_MS, MOST_AT_ONCE)
+  tx.sql(REMOVE_OLD).run(tx.now - REPLY_KEPT_MS, MOST_AT_ONCE)
 }

@@ -1,3 +1,4 @@
+import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import { Heap } from '../../base/heap.ts'
 import type { HeldTask, TaskAnswer, TaskRequest } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
@@ -52,7 +53,7 @@ select min(beat_until) as at from tasks where activity = ? and tag = ? and beat_
 const CAREFUL_UNTIL = `
 select max(coalesce(beat_until, ${NEVER})) as at
 from tasks indexed by tasks_careful
-where held_by = ? and visible_at is null and deaths >= 2`
+where held_by = ? and visible_at is null and deaths >= ${QUARANTINE_DEATHS}`
 
 const HIDE = 'update tasks set visible_at = ? where number = ?'
 
@@ -187,7 +188,7 @@ class TaskClaim {
   }
 
   #mayHold({ deaths, session, pin }: Candidate): boolean {
-    if (deaths >= 2 && !this.#mayTakeCareful()) return false
+    if (deaths >= QUARANTINE_DEATHS && !this.#mayTakeCareful()) return false
     if (session === '') return true
     if (pin !== FREE_SESSION && pin !== this.#request.runtime) {
       this.#waitsElsewhere = true
@@ -212,7 +213,7 @@ class TaskClaim {
     const instance = this.#tx.sql(INSTANCE).get(held.iid) as Pick<HeldTask, 'id' | 'workflow'>
     this.#taken.set(task.number, { ...held, ...instance })
     this.#limits.start(task, task.heldBy !== null)
-    if (task.deaths >= 2) this.#carefulUntil = NEVER
+    if (task.deaths >= QUARANTINE_DEATHS) this.#carefulUntil = NEVER
     if (task.session === '') return
     takeSession(this.#tx, task.session, runtime, task.pin)
     // Its other tasks have just left the pool that this one came from.

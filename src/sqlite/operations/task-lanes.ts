@@ -1,3 +1,4 @@
+import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { TaskInterest } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
 
@@ -5,9 +6,11 @@ import type { Transaction } from '../database.ts'
 // is never looked at, however much of it waits.
 
 /** What makes a task one that can be handed out now. */
-export const READY = 'held_by is null and visible_at is null and deaths < 2'
+export const READY =
+  `held_by is null and visible_at is null and deaths < ${QUARANTINE_DEATHS}` as const
 /** The same of those that two runtimes died with: one at a time. */
-export const CAREFUL = 'held_by is null and visible_at is null and deaths >= 2'
+export const CAREFUL =
+  `held_by is null and visible_at is null and deaths >= ${QUARANTINE_DEATHS}` as const
 /** Either of the two. */
 export type Waiting = typeof READY | typeof CAREFUL
 

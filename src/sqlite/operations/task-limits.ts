@@ -1,3 +1,4 @@
+import { MICROS_PER_MS } from '../../store/constants.ts'
 import type { TaskLimit } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
 import type { Value } from '../driver.ts'
@@ -6,8 +7,6 @@ import type { Value } from '../driver.ts'
 // which its rate is spent (the generic cell rate algorithm): each start adds its share to it, and one
 // may start as long as that leaves it within `perMs` from now. So `count` may start at once, and then
 // one for each share of time that has passed.
-
-const MICROSECONDS = 1_000
 
 /** The limit of a task, as it stands in its row. */
 export interface LimitColumns {
@@ -55,8 +54,8 @@ export class Limits {
       return Infinity
     }
     if (rateCount === null || rateMs === null) return 0
-    const earliest = this.#spent(task.limitKey) + share(task) - rateMs * MICROSECONDS
-    return Math.ceil(earliest / MICROSECONDS)
+    const earliest = this.#spent(task.limitKey) + share(task) - rateMs * MICROS_PER_MS
+    return Math.ceil(earliest / MICROS_PER_MS)
   }
 
   /** Notes that a task starts now, which may be held already. */
@@ -64,7 +63,7 @@ export class Limits {
     const held = this.#held.get(task.limitKey)
     if (held !== undefined && !isHeld) this.#held.set(task.limitKey, held + 1)
     if (task.rateCount === null) return
-    const from = Math.max(this.#spent(task.limitKey), this.#tx.now * MICROSECONDS)
+    const from = Math.max(this.#spent(task.limitKey), this.#tx.now * MICROS_PER_MS)
     const until = from + share(task)
     this.#spentUntil.set(task.limitKey, until)
     this.#tx.sql(SPEND).run(task.limitKey, until)
@@ -92,7 +91,7 @@ export class Limits {
 
 /** What one start takes of its limit, in microseconds. Rounded down, or the last of `count` would wait. */
 function share({ rateCount, rateMs }: LimitColumns): number {
-  return Math.floor(((rateMs ?? 0) * MICROSECONDS) / (rateCount ?? 1))
+  return Math.floor(((rateMs ?? 0) * MICROS_PER_MS) / (rateCount ?? 1))
 }
 
 /** So that no tick takes long, whatever has piled up. */
@@ -106,5 +105,5 @@ where limit_key in (
 
 /** Removes limits whose rate has recovered: as good as never used. */
 export function removeUnusedLimits(tx: Transaction): void {
-  tx.sql(REMOVE_UNUSED).run(tx.now * MICROSECONDS, MOST_AT_ONCE)
+  tx.sql(REMOVE_UNUSED).run(tx.now * MICROS_PER_MS, MOST_AT_ONCE)
 }

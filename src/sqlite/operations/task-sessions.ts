@@ -1,3 +1,4 @@
+import { SESSION_KEPT_MS } from '../../store/constants.ts'
 import type { Transaction } from '../database.ts'
 
 // A session belongs to the runtime that last claimed a task of it, until that runtime is gone, or
@@ -116,9 +117,6 @@ export function freeSessionsOf(tx: Transaction, runtime: number): void {
   tx.sql('delete from sessions where runtime = ?').run(runtime)
 }
 
-/** A session that nobody has used for so long, and that has no tasks, is forgotten. */
-const KEPT_MS = 3_600_000
-
 const REMOVE_OLD = `
 delete from sessions
 where session in (
@@ -133,5 +131,5 @@ where session in (
 
 /** Removes sessions that are out of use, some at a time. */
 export function removeOldSessions(tx: Transaction): void {
-  tx.sql(REMOVE_OLD).run(tx.now - KEPT_MS)
+  tx.sql(REMOVE_OLD).run(tx.now - SESSION_KEPT_MS)
 }

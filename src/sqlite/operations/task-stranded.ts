@@ -1,16 +1,14 @@
+import { MAX_STRANDED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
+import { CAREFUL, READY } from './task-lanes.ts'
 
 // A runtime knows the activities that it was given, and those that its workflows have called so far.
 // What waits for any other may be in its code all the same.
 
-const MOST = 16
-
 // Which tasks can be had, each by the index that has them. Only who knows an activity makes its tasks
 // ready when their time has come, or takes them from who is silent: so those are looked for as they
 // stand.
-const READY = 'held_by is null and visible_at is null and deaths < 2'
-const CAREFUL = 'held_by is null and visible_at is null and deaths >= 2'
 const DELAYED = 'visible_at is not null'
 const SILENT = 'beat_until is not null'
 
@@ -35,7 +33,7 @@ cross join runs on runs.iid = waiting.iid
 where runs.owner is null
   and runs.held = 0
   and runs.workflow in (select value from json_each(?))
-limit ${MOST}`
+limit ${MAX_STRANDED}`
 
 /** Unowned instances of these workflows that wait for activities other than those named; a few. */
 export function stranded(
@@ -46,7 +44,7 @@ export function stranded(
   const known = new Set(named)
   const found: Iid[] = []
   let activity: string | null = ''
-  while (found.length < MOST) {
+  while (found.length < MAX_STRANDED) {
     const after: string = activity
     const next = tx.sql(NEXT_ACTIVITY).get(after, after, after, after) as {
       activity: string | null

@@ -1,3 +1,4 @@
+import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { TickAnswer, TickRequest } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
@@ -79,15 +80,16 @@ const UNOWNED_MAIL = `
 select 1
 from inbox cross join runs on runs.iid = inbox.iid
 where inbox.parked = 0
-  and (runs.attempts < 2 or ?)
+  and (runs.attempts < ${QUARANTINE_DEATHS} or ?)
   and runs.owner is null
   and runs.held = 0
   and (runs.epoch > 0 or runs.wake_at is null)
   and runs.workflow in (select value from json_each(?))
 limit 1`
 
-const ORDINARY = 'from runs where workflow = ? and attempts < 2'
-const CAREFUL = 'from runs where owner is null and workflow = ? and attempts >= 2'
+const ORDINARY = `from runs where workflow = ? and attempts < ${QUARANTINE_DEATHS}` as const
+const CAREFUL =
+  `from runs where owner is null and workflow = ? and attempts >= ${QUARANTINE_DEATHS}` as const
 
 /** Whether something of these workflows can be claimed now, and when the next one falls due. */
 export function outlook(

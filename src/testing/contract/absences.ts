@@ -1,4 +1,4 @@
-import { EARLY_KEPT_MS, MOST_EARLY } from '../../store/inbox.ts'
+import { MAX_UNSTARTED_MESSAGES, UNSTARTED_KEPT_MS } from '../../store/constants.ts'
 import { early, END, message } from './items.ts'
 import { alive, type Contract, idOf, postTo, turnItem, turnRow } from './scene.ts'
 
@@ -22,10 +22,10 @@ function describeExpiry({ test, expect, open }: Contract): void {
     const [{ iid } = { iid: 0 }] = await postTo(scene.store, [
       message('early', '1', { dedupeKey: 'k' }),
     ])
-    await scene.under.advance(EARLY_KEPT_MS - 60_000)
+    await scene.under.advance(UNSTARTED_KEPT_MS - 60_000)
     await scene.post(message('early', '2', { name: 'other' }))
 
-    await scene.under.advance(EARLY_KEPT_MS - 60_000)
+    await scene.under.advance(UNSTARTED_KEPT_MS - 60_000)
     const before = alive(await runtime.tick()).undelivered
     const kept = await scene.look(iid)
     await scene.under.advance(120_000)
@@ -44,7 +44,7 @@ function describeExpiry({ test, expect, open }: Contract): void {
     const owned = await runtime.ownOne()
     await scene.post(message(idOf(owned), '1'))
     const old = await early(scene, 'old')
-    await scene.under.advance(EARLY_KEPT_MS - 60_000)
+    await scene.under.advance(UNSTARTED_KEPT_MS - 60_000)
     const young = await early(scene, 'young')
     await scene.under.advance(120_000)
 
@@ -60,12 +60,12 @@ function describeExpiry({ test, expect, open }: Contract): void {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await early(scene, 'early', ['1', '2'])
-    await scene.under.advance(EARLY_KEPT_MS - 60_000)
+    await scene.under.advance(UNSTARTED_KEPT_MS - 60_000)
     await scene.store.start([runtime.startItem(iid, { id: 'early', owned: false })])
 
     const ticks = []
     for (let week = 1; week <= 3; week++) {
-      await scene.under.advance(EARLY_KEPT_MS)
+      await scene.under.advance(UNSTARTED_KEPT_MS)
       ticks.push(alive(await runtime.tick()).undelivered)
     }
 
@@ -80,7 +80,7 @@ function describeRebirth({ test, expect, open }: Contract): void {
     const runtime = await scene.runtime()
     const [old, anew] = await runtime.reserve(2)
     await scene.store.post([message('early', '1', { iid: old!, dedupeKey: 'k' })])
-    await scene.under.advance(EARLY_KEPT_MS + 60_000)
+    await scene.under.advance(UNSTARTED_KEPT_MS + 60_000)
     await runtime.tick()
 
     const answers = await scene.store.post([message('early', '2', { iid: anew!, dedupeKey: 'k' })])
@@ -93,7 +93,7 @@ function describeRebirth({ test, expect, open }: Contract): void {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [first, second] = [await early(scene, 'first'), await early(scene, 'second')]
-    await scene.under.advance(EARLY_KEPT_MS + 60_000)
+    await scene.under.advance(UNSTARTED_KEPT_MS + 60_000)
     await runtime.tick()
     const other = await scene.store.reserve(1)
 
@@ -108,7 +108,7 @@ function describeRebirth({ test, expect, open }: Contract): void {
       undefined,
       { id: 'second', status: 'scheduled', mail: 0 },
     ] as object)
-    await scene.under.advance(EARLY_KEPT_MS + 60_000)
+    await scene.under.advance(UNSTARTED_KEPT_MS + 60_000)
     await runtime.tick()
     expect(await scene.look(first)).toMatchObject({ status: 'scheduled' })
   })
@@ -120,7 +120,7 @@ function describeLimit({ test, expect, open }: Contract): void {
     const runtime = await scene.runtime()
     const iid = await early(scene, 'early')
     const names = ['notes', 'other']
-    const many = Array.from({ length: MOST_EARLY - 2 }, (_, i) =>
+    const many = Array.from({ length: MAX_UNSTARTED_MESSAGES - 2 }, (_, i) =>
       message('early', '1', { name: names[i % 2]! }),
     )
     await scene.post(...many)
@@ -137,7 +137,7 @@ function describeLimit({ test, expect, open }: Contract): void {
 
     expect([last, later]).toEqual([['sent', 'full', 'full'], ['full']])
     expect([elsewhere, started]).toEqual([['sent'], ['sent']])
-    expect(await scene.look(iid)).toMatchObject({ mail: MOST_EARLY + 1 })
+    expect(await scene.look(iid)).toMatchObject({ mail: MAX_UNSTARTED_MESSAGES + 1 })
     expect(await scene.under.rows(iid)).toMatchObject({ posted: 1 })
   })
 }

@@ -2,7 +2,7 @@ import type { HeldTask, TaskKey } from '../../../store/tasks.ts'
 import type { ActivityDefinition } from '../../define/definitions.ts'
 import { ActivityCall } from './activity-call.ts'
 import { completeTaskOptions, type TaskOptions } from '../../instance/activity-work.ts'
-import { QUARANTINE_DEATHS } from '../../instance/poison.ts'
+import { QUARANTINE_DEATHS } from '../../../store/constants.ts'
 import type { AttemptHost } from './run-attempt.ts'
 
 /** Whether others may wait for its end: for its session or its limit, or because runtimes died with both. */

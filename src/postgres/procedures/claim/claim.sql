@@ -58,7 +58,7 @@ begin
       from runs as r
       where r.workflow = w.workflow
         and r.wake_at <= v_clock
-        and r.attempts > 1
+        and r.attempts >= :QUARANTINE_DEATHS
       limit 1
     ) as struggling
     limit 1
@@ -72,7 +72,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= v_clock
-          and r.attempts > 1
+          and r.attempts >= :QUARANTINE_DEATHS
         order by r.wake_at
         limit 1
         for update skip locked
@@ -99,7 +99,7 @@ begin
         where r.iid = h.iid
           and r.owner is null
           and not r.held
-          and r.attempts < 2
+          and r.attempts < :QUARANTINE_DEATHS
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
@@ -143,7 +143,7 @@ begin
           from runs as r
           where r.workflow = p.workflow
             and r.wake_at <= v_clock
-            and r.attempts < 2
+            and r.attempts < :QUARANTINE_DEATHS
           order by r.wake_at
           limit 1
         ) as oldest
@@ -154,7 +154,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= v_clock
-          and r.attempts < 2
+          and r.attempts < :QUARANTINE_DEATHS
           and r.iid <> all (v_found)
         order by r.wake_at
         limit v_share
@@ -178,7 +178,7 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
-          and r.attempts < 2
+          and r.attempts < :QUARANTINE_DEATHS
           -- What was never run waits for its time, whatever is sent to it meanwhile.
           and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)

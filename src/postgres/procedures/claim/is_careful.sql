@@ -11,11 +11,11 @@ begin
       select true
       from tasks as t
       where t.held_by = p_runtime
-        and t.deaths > 1
+        and t.deaths >= :QUARANTINE_DEATHS
       limit 1
     ),
     (
-      select r.owner = p_runtime and r.attempts > 1
+      select r.owner = p_runtime and r.attempts >= :QUARANTINE_DEATHS
       from runs as r
       where r.iid = (select t.careful from runtimes as t where t.runtime = p_runtime)
     ),

@@ -22,7 +22,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= p_clock
-          and r.attempts < 2
+          and r.attempts < :QUARANTINE_DEATHS
         limit 1
       ) as due
       limit 1
@@ -35,7 +35,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= p_clock
-          and r.attempts > 1
+          and r.attempts >= :QUARANTINE_DEATHS
         limit 1
       ) as struggling
       limit 1
@@ -50,7 +50,7 @@ begin
         where r.iid = m.iid
           and r.owner is null
           and not r.held
-          and r.attempts < 2
+          and r.attempts < :QUARANTINE_DEATHS
           and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
         limit 1

@@ -60,9 +60,9 @@ begin
       m.kind::integer,
       -- As much of each channel as is read at once; what is behind that comes without its text.
       case
-        when m.kind <> 3
+        when m.kind <> :KIND.message
           or sum(octet_length(m.payload)) over (partition by m.iid, m.name order by m.id)
-            <= greatest(1048576, octet_length(m.payload))
+            <= greatest(:MAX_MAIL_BYTES, octet_length(m.payload))
           then m.payload
       end,
       coalesce(m.name, ''), null, coalesce(m.reply_to, ''), m.parked

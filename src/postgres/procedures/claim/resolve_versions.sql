@@ -32,7 +32,7 @@ begin
             select served.workflow
             from runtimes as t
             cross join lateral unnest(t.workflows) as served (workflow)
-            where t.state = 1
+            where t.state = :RUNTIME.alive
               -- Who asks is alive, whatever its lease says.
               and (t.lease_until > p_clock or t.runtime = p_runtime)
           )

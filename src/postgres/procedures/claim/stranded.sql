@@ -15,7 +15,6 @@ create or replace function stranded(p_workflows integer[], p_named text[])
 as $$
 #variable_conflict use_column
 declare
-  v_most constant integer := 16;
   v_clock constant bigint := now_ms();
   v_activity text := '';
   v_found bigint[] := '{}';
@@ -90,9 +89,9 @@ begin
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned
-      limit v_most
+      limit :MAX_STRANDED
     );
-    exit when cardinality(v_found) >= v_most;
+    exit when cardinality(v_found) >= :MAX_STRANDED;
   end loop;
   return v_found;
 end

@@ -29,7 +29,7 @@ begin
           (select parent.execution from instances as parent where parent.iid = c.iid limit 1)
         )
         and i.parent_command = c.command
-        and i.status = 1
+        and i.status = :STATUS.running
       limit 1
     ) as child
   );
@@ -39,12 +39,12 @@ begin
       from unnest(p_iids, p_commands) as c (iid, command)
       join instances as child on child.parent_iid = c.iid
       where c.command is null
-        and child.status = 1
+        and child.status = :STATUS.running
     );
   end if;
 
   insert into inbox (iid, kind, name, payload)
-  select child.iid, child.on_close + 3, '', '"parent closed"'
+  select child.iid, child.on_close + :KIND_OF_CLOSE, '', :PARENT_CLOSED
   from unnest(v_children) as v (iid)
   cross join lateral (
     select i.iid, i.on_close
@@ -52,14 +52,14 @@ begin
     where i.iid = v.iid
     limit 1
   ) as child
-  where child.on_close < 3
+  where child.on_close < :ON_CLOSE.abandon
     -- Who was told already is not told again.
     and (
       select true
       from inbox as told
       where told.iid = child.iid
-        and told.kind > 2
-        and told.kind = child.on_close + 3
+        and told.kind > :KIND.failed
+        and told.kind = child.on_close + :KIND_OF_CLOSE
       limit 1
     ) is null
   order by child.iid;

@@ -1,8 +1,7 @@
 -- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
--- Answers with one letter per start and per turn, in the order given: d done, r refused; of starts
--- also those of insert_starts().
+-- Answers with one letter per start and per turn, in the order given: see VERDICT.
 create or replace function commit_batch(
   p_runtime integer,
   p_server text,
@@ -240,7 +239,7 @@ begin
 
   state := 'ok';
   if v_size = 0 or cardinality(v_done) = v_size then
-    turns := repeat('d', v_size);
+    turns := repeat(:VERDICT.done, v_size);
     return;
   end if;
 
@@ -249,7 +248,7 @@ begin
   turns := (
     select string_agg(
       case
-        when d.iid is not null then 'd'
+        when d.iid is not null then :VERDICT.done
         when b.turn is not null then
           case
             when b.epoch = (
@@ -258,8 +257,8 @@ begin
               where h.iid = b.iid
                 and h.execution = b.execution
                 and h.turn = b.turn
-            ) then 'd'
-            else 'r'
+            ) then :VERDICT.done
+            else :VERDICT.refused
           end
         -- Released or set aside, and nobody claimed it since. Who else frees an instance raises its
         -- epoch, or first declares its owner dead, and then we are not here.
@@ -270,7 +269,7 @@ begin
             where r.iid = b.iid
               and r.owner is null
           )
-          then 'd'
+          then :VERDICT.done
         when (
             select e.status
             from unnest(p_ended_iids, p_ended_statuses) as e (iid, status)
@@ -280,8 +279,8 @@ begin
             from instances as i
             where i.iid = b.iid
           )
-          then 'd'
-        else 'r'
+          then :VERDICT.done
+        else :VERDICT.refused
       end,
       '' order by b.place
     )

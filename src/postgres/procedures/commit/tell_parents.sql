@@ -11,15 +11,15 @@ begin
   insert into inbox (iid, kind, execution, command, payload)
   select
     child.parent_iid,
-    case when child.status = 2 then 1 else 2 end,
+    case when child.status = :STATUS.completed then :KIND.completed else :KIND.failed end,
     child.parent_execution, child.parent_command, child.output
   from instances as child
   join instances as parent
     on parent.iid = child.parent_iid
     and parent.execution = child.parent_execution
-    and parent.status = 1
+    and parent.status = :STATUS.running
   where child.iid = any (p_iids)
-    and child.on_close <> 4
+    and child.on_close <> :ON_CLOSE.independent
   order by child.parent_iid, child.parent_execution, child.parent_command
   on conflict do nothing;
 end

@@ -41,7 +41,7 @@ begin
   from runtimes as r
   left join unnest(r.workflows) as w (workflow) on true
   left join unnest(r.activities) as a (activity) on true
-  where r.state = 1
+  where r.state = :RUNTIME.alive
     and r.lease_until > v_clock;
 
   return query
@@ -126,7 +126,7 @@ begin
     select count(*) as count, (array_agg(i.iid order by a.at, i.iid))[1:3] as first
     from absences as a
     join instances as i on i.iid = a.iid
-    where i.status = 0
+    where i.status = :STATUS.absent
       and a.at < v_clock - 3600000
   ) as e
   where e.count > 0;

@@ -29,7 +29,7 @@ begin
         split_part(r.info, ' ', 1) || ' ' || split_part(r.info, ' ', 2) as place,
         row_number() over (partition by split_part(r.info, ' ', 3) order by r.info) as nth
       from runtimes as r
-      where r.state = 1
+      where r.state = :RUNTIME.alive
         and r.lease_until > v_clock
     ) as r
     group by r.version
@@ -60,7 +60,7 @@ begin
     ),
     'start another runtime, whose first tick takes over, or find out why those there are do not tick'
   from runtimes as r
-  where r.state = 1
+  where r.state = :RUNTIME.alive
     and r.lease_until < v_clock - 30000
   order by r.lease_until
   limit 5;

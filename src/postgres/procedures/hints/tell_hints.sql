@@ -43,7 +43,7 @@ begin
   others := exists (
     select
     from runtimes as t
-    where t.state = 1
+    where t.state = :RUNTIME.alive
       and t.runtime <> p_teller
       and t.lease_until > v_clock
   );

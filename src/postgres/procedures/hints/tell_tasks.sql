@@ -36,7 +36,7 @@ begin
       cross join lateral (
         select t.runtime
         from runtimes as t
-        where t.state = 1
+        where t.state = :RUNTIME.alive
           and t.lease_until > v_clock
           and t.runtime <> p_teller
           and a.activity = any (t.activities)

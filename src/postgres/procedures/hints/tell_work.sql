@@ -47,7 +47,7 @@ begin
           filter (where t.runtime <> p_teller) as runtimes
       from (select distinct workflow from work where owner is null) as w
       join runtimes as t
-        on t.state = 1
+        on t.state = :RUNTIME.alive
         and t.lease_until > v_clock
         and w.workflow = any (t.workflows)
       group by w.workflow

@@ -29,17 +29,17 @@ begin
   perform be_durable();
   insert into instances (iid, id, workflow, execution, status, created_at, updated_at, labels)
   values (
-    p_iid, p_id, p_workflow, p_executions[1], 1, v_clock, v_clock, nullif(p_labels, '{}')
+    p_iid, p_id, p_workflow, p_executions[1], :STATUS.running, v_clock, v_clock, nullif(p_labels, '{}')
   )
   on conflict do nothing;
   if not found then
     verdict := coalesce(
       (
-        select case when i.id <> p_id then 'r' when i.status = 0 then 'e' else 'd' end
+        select case when i.id <> p_id then :VERDICT.refused when i.status = :STATUS.absent then :VERDICT.exists else :VERDICT.done end
         from instances as i
         where i.iid = p_iid
       ),
-      'e'
+      :VERDICT.exists
     );
     return;
   end if;
@@ -57,6 +57,6 @@ begin
   ) as s (key, value);
   insert into runs (iid, workflow, epoch, wake_at)
   values (p_iid, p_workflow, 0, v_clock);
-  verdict := 'd';
+  verdict := :VERDICT.done;
 end
 $$;

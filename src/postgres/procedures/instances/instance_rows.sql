@@ -44,8 +44,8 @@ begin
       select count(*)
       from inbox as m
       where m.iid = i.iid
-        and m.kind > 2
-        and m.kind = 3
+        and m.kind > :KIND.failed
+        and m.kind = :KIND.message
     )
   from unnest(p_iids) with ordinality as g (iid, place)
   join instances as i on i.iid = g.iid

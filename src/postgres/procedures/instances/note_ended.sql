@@ -17,7 +17,7 @@ begin
       select i.workflow
       from instances as i
       where i.iid = e.iid
-        and i.status > 1
+        and i.status > :STATUS.running
       limit 1
     ) as i
     where (select w.retention_ms from workflows as w where w.workflow = i.workflow) is not null

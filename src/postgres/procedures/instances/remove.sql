@@ -16,7 +16,7 @@ begin
     select i.iid
     from instances as i
     where i.iid = any (iids_of(p_ids, p_count))
-      and i.status <> 1
+      and i.status <> :STATUS.running
     order by i.id
     for update
   );

@@ -75,7 +75,7 @@ begin
       from instances as p
       where p.iid = child.parent_iid
         and p.execution = child.parent_execution
-        and p.status = 1
+        and p.status = :STATUS.running
       limit 1
     ) as parent
   );
@@ -86,7 +86,7 @@ begin
 
   delete from instances
   where iid = any (v_iids)
-    and status > 1;
+    and status > :STATUS.running;
   delete from history
   where iid = any (v_iids);
   delete from state

@@ -12,12 +12,14 @@ create or replace function sweep(p_clock bigint)
 as $$
 declare
   v_old text[];
-  v_hour_ago bigint := p_clock - 3600000;
+  v_replies_until bigint := p_clock - :REPLY_KEPT_MS;
+  v_sessions_until bigint := p_clock - :SESSION_KEPT_MS;
+  v_limits_until bigint := p_clock - 3600000;
 begin
   v_old := array(
     select r.reply_to
     from replies as r
-    where r.at < v_hour_ago
+    where r.at < v_replies_until
     order by r.at
     limit 10000
     for update skip locked
@@ -32,7 +34,7 @@ begin
   v_old := array(
     select s.session
     from sessions as s
-    where s.touched_at < v_hour_ago
+    where s.touched_at < v_sessions_until
       and (select true from tasks as t where t.session = s.session limit 1) is null
     order by s.touched_at
     limit 1000
@@ -46,7 +48,7 @@ begin
   v_old := array(
     select l.limit_key
     from limits as l
-    where l.spent_until < v_hour_ago * 1000
+    where l.spent_until < v_limits_until * :MICROS_PER_MS
     order by l.spent_until
     limit 1000
     for update skip locked

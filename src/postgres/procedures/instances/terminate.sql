@@ -54,7 +54,7 @@ begin
 
   if v_ended is not null then
     perform end_instances(
-      v_clock, v_ended, v_iids, array_fill(5::smallint, array[p_count]), p_outputs
+      v_clock, v_ended, v_iids, array_fill(:STATUS.terminated::smallint, array[p_count]), p_outputs
     );
     perform close_children(
       v_ended,
@@ -66,13 +66,13 @@ begin
       from instances as i
       where i.iid = any (v_ended)
         and i.parent_iid is not null
-        and i.on_close < 4
+        and i.on_close < :ON_CLOSE.independent
     ) || array(
       select child.iid
       from instances as child
       where child.parent_iid = any (v_ended)
-        and child.status = 1
-        and child.on_close < 3
+        and child.status = :STATUS.running
+        and child.on_close < :ON_CLOSE.abandon
     );
   end if;
 end

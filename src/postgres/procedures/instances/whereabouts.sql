@@ -51,7 +51,7 @@ begin
     from instances as i
     cross join runtimes as t
     where i.iid = p_iid
-      and t.state = 1
+      and t.state = :RUNTIME.alive
       and t.lease_until > v_clock
   );
 end

@@ -41,16 +41,16 @@ begin
   if p_rate_count is not null then
     v_share := limit_share(p_rate_count, p_rate_ms);
     v_spent_until := greatest(
-      p_clock * 1000,
+      p_clock * :MICROS_PER_MS,
       (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
     );
     -- Negative when somebody with a later clock was here.
     most := greatest(
-      least(most, (p_clock * 1000 + p_rate_ms * 1000 - v_spent_until) / v_share),
+      least(most, (p_clock * :MICROS_PER_MS + p_rate_ms * :MICROS_PER_MS - v_spent_until) / v_share),
       0
     );
     if most < 1 then
-      opens_at := (v_spent_until + v_share - p_rate_ms * 1000 + 999) / 1000;
+      opens_at := (v_spent_until + v_share - p_rate_ms * :MICROS_PER_MS + :MICROS_PER_MS - 1) / :MICROS_PER_MS;
     end if;
   end if;
 end

@@ -8,6 +8,6 @@ create or replace function limit_share(p_rate_count integer, p_rate_ms bigint)
   immutable
 as $$
 begin
-  return greatest(p_rate_ms * 1000 / p_rate_count, 1);
+  return greatest(p_rate_ms * :MICROS_PER_MS / p_rate_count, 1);
 end
 $$;

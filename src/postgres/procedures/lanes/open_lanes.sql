@@ -67,7 +67,7 @@ begin
     limited_to := null;
     opens_at := null;
 
-    if v_lane.deaths > 1 then
+    if v_lane.deaths >= :QUARANTINE_DEATHS then
       v_may_be_careful := coalesce(v_may_be_careful, may_be_careful(p_runtime));
       continue when not v_may_be_careful;
     end if;
@@ -105,7 +105,7 @@ begin
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then
       v_sessions := v_sessions || v_lane.session;
     end if;
-    if v_lane.deaths > 1 then
+    if v_lane.deaths >= :QUARANTINE_DEATHS then
       v_may_be_careful := false;
       most := 1;
     end if;

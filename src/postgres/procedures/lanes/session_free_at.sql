@@ -18,7 +18,7 @@ begin
   where s.session = p_session collate "C";
   if v_owner is null
     or v_owner = p_runtime
-    or (select r.state from runtimes as r where r.runtime = v_owner) is distinct from 1
+    or (select r.state from runtimes as r where r.runtime = v_owner) is distinct from :RUNTIME.alive
   then
     return 0;
   end if;

@@ -11,12 +11,12 @@ create or replace function spend_limits(
 as $$
 begin
   insert into limits as l (limit_key, spent_until)
-  select g.limit_key, p_clock * 1000 + sum(limit_share(g.rate_count, g.rate_ms))
+  select g.limit_key, p_clock * :MICROS_PER_MS + sum(limit_share(g.rate_count, g.rate_ms))
   from unnest(p_limit_keys, p_rate_counts, p_rate_mss) as g (limit_key, rate_count, rate_ms)
   where g.rate_count is not null
   group by g.limit_key
   on conflict (limit_key) do update
-  set spent_until = greatest(l.spent_until, p_clock * 1000)
-    + excluded.spent_until - p_clock * 1000;
+  set spent_until = greatest(l.spent_until, p_clock * :MICROS_PER_MS)
+    + excluded.spent_until - p_clock * :MICROS_PER_MS;
 end
 $$;

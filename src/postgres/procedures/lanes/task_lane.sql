@@ -12,11 +12,11 @@ create or replace function task_lane(p_session text, p_limit_key text, p_deaths 
   immutable
 as $$
 begin
-  if p_session is null and p_limit_key is null and p_deaths < 2 then
+  if p_session is null and p_limit_key is null and p_deaths < :QUARANTINE_DEATHS then
     return 0;
   end if;
   return 9223372036854775807 & hashtextextended(
-    concat_ws(e'\x01', p_deaths > 1, 's' || p_session, 'l' || p_limit_key),
+    concat_ws(e'\x01', p_deaths >= :QUARANTINE_DEATHS, 's' || p_session, 'l' || p_limit_key),
     0
   );
 end

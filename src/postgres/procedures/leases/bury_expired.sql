@@ -18,7 +18,7 @@ begin
   for v_runtime, v_was_cut_off in
     select r.runtime, r.lease_until <= v_since
     from runtimes as r
-    where r.state = 1
+    where r.state = :RUNTIME.alive
       and r.lease_until <= p_clock
       and r.runtime <> p_self
     order by r.runtime
@@ -36,7 +36,7 @@ begin
 
   if cardinality(v_dead || v_cut_off) > 0 then
     update runtimes
-    set state = 2
+    set state = :RUNTIME.dead
     where runtime = any (v_dead || v_cut_off);
     perform free_runs(v_dead, p_clock, true);
     perform free_runs(v_cut_off, p_clock, false);

@@ -12,6 +12,6 @@ begin
   perform require_fresh_snapshots();
   perform pg_advisory_xact_lock_shared(lock_space(), p_runtime);
   -- A new statement, and so a new snapshot: it sees a death that the lock waited for.
-  return coalesce((select r.state = 1 from runtimes as r where r.runtime = p_runtime), false);
+  return coalesce((select r.state = :RUNTIME.alive from runtimes as r where r.runtime = p_runtime), false);
 end
 $$;

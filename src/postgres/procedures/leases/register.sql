@@ -35,12 +35,12 @@ begin
   v_clock := now_ms();
   -- Who is not here is as dead as who is dead. Here, because each start adds a row.
   delete from runtimes as r
-  where r.state <> 1
+  where r.state <> :RUNTIME.alive
     and r.lease_until < v_clock - 7 * 86400000::bigint;
   loop
     insert into runtimes (runtime, state, lease_until, registered_at, info, workflows, serves)
     values (
-      1 + floor(random() * 2147483646)::integer, 1, v_clock + p_lease_ms, v_clock, p_info,
+      1 + floor(random() * 2147483646)::integer, :RUNTIME.alive, v_clock + p_lease_ms, v_clock, p_info,
       workflows, p_serves
     )
     on conflict do nothing

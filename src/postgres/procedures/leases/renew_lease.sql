@@ -19,7 +19,7 @@ begin
   update runtimes
   set lease_until = clock + p_lease_ms
   where runtime = p_runtime
-    and state = 1;
+    and state = :RUNTIME.alive;
   is_alive := found;
 end
 $$;

@@ -56,12 +56,12 @@ begin
   server := server_identity();
 
   if p_lease_ms is null then
-    perform from runtimes as r where r.runtime = p_runtime and r.state = 1;
+    perform from runtimes as r where r.runtime = p_runtime and r.state = :RUNTIME.alive;
   else
     update runtimes
     set lease_until = v_clock + p_lease_ms
     where runtime = p_runtime
-      and state = 1;
+      and state = :RUNTIME.alive;
   end if;
   if not found then
     state := 'dead';
@@ -86,7 +86,7 @@ begin
       from runs as r
       where r.workflow = w.workflow
         and r.wake_at > v_clock
-        and r.attempts < 2
+        and r.attempts < :QUARANTINE_DEATHS
       order by r.wake_at
       limit 1
     ) as next
@@ -116,7 +116,7 @@ begin
   set idle = p_idle,
       activities = v_offered
   where runtime = p_runtime
-    and state = 1
+    and state = :RUNTIME.alive
     and (idle <> p_idle or activities <> v_offered);
 end
 $$;

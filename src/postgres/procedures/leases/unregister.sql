@@ -11,9 +11,9 @@ begin
   perform be_durable();
   perform pg_advisory_xact_lock(lock_space(), p_runtime);
   update runtimes
-  set state = 3
+  set state = :RUNTIME.closed
   where runtime = p_runtime
-    and state = 1;
+    and state = :RUNTIME.alive;
   if found then
     perform free_runs(array[p_runtime], now_ms(), false);
     perform free_tasks(array[p_runtime], false);

@@ -1,6 +1,5 @@
--- Whether as many messages wait for instances that were never started as are kept in all: about a
--- million. Estimated by a sample of one in 1021 (a prime, so that no pattern of ids evades it). To count
--- them, senders would have to lock one row.
+-- Whether as many messages wait for instances that were never started as are kept in all:
+-- MAX_UNSTARTED_IN_ALL, estimated by a sample. To count them, senders would have to lock one row.
 --
 -- Settings: its caller's.
 create or replace function early_is_full()
@@ -10,8 +9,8 @@ create or replace function early_is_full()
 as $$
 begin
   return (
-    select count(*) >= 980
-    from (select from inbox as m where m.early and m.id % 1021 = 0 limit 980) as sample
+    select count(*) >= :MAX_UNSTARTED_SAMPLED
+    from (select from inbox as m where m.early and m.id % :UNSTARTED_SAMPLE = 0 limit :MAX_UNSTARTED_SAMPLED) as sample
   );
 end
 $$;

@@ -12,7 +12,7 @@ declare
     select i.iid
     from instances as i
     where i.iid = any (p_iids)
-      and i.status = 0
+      and i.status = :STATUS.absent
   );
   v_kept integer;
 begin
@@ -45,7 +45,7 @@ begin
     select count(*) = cardinality(v_absent)
     from instances as i
     where i.iid = any (v_absent)
-      and i.status = 0
+      and i.status = :STATUS.absent
   );
 end
 $$;

@@ -32,7 +32,7 @@ begin
       limit 1
       for update skip locked
     ) as unowned
-    limit 1000
+    limit :MAX_MAIL_PARKED
   );
   v_unstarted := array(
     select absent.iid
@@ -41,11 +41,11 @@ begin
       select i.iid
       from instances as i
       where i.iid = m.iid
-        and i.status = 0
+        and i.status = :STATUS.absent
       limit 1
       for update skip locked
     ) as absent
-    limit 1000
+    limit :MAX_MAIL_PARKED
   );
   if cardinality(v_runs) > 0 then
     update runs as r

@@ -6,7 +6,8 @@ import {
   ticking,
   type TestStore,
 } from '../../../../test/support/postgres-store.ts'
-import { MAX_EARLY_IN_ALL, type Post } from '../../../store/inbox.ts'
+import { MAX_UNSTARTED_SAMPLED, UNSTARTED_SAMPLE } from '../../../store/constants.ts'
+import type { Post } from '../../../store/inbox.ts'
 import type { Registered } from '../../../store/runtimes.ts'
 import { postValues } from '../../wire/post-values.ts'
 
@@ -121,7 +122,7 @@ test('about a million messages are kept for what was never started, and one more
   const runtime = await opened.runtime()
   await store.post([message('waits', first)])
   await store.start([start(runtime, first + 1, { id: 'runs', owned: false })])
-  const enough = Math.ceil(MAX_EARLY_IN_ALL / 1021)
+  const enough = MAX_UNSTARTED_SAMPLED
   await database.query(sample(2, enough))
   const posts = [message('new', first + 2), message('waits', 0), message('runs', 0)]
 
@@ -140,7 +141,7 @@ test('about a million messages are kept for what was never started, and one more
 /** Early messages that are in the sample, which stand for a thousand each. */
 function sample(from: number, to: number): string {
   return `insert into inbox (id, iid, kind, name, payload, parked, early) overriding system value
-    select 1021 * i, 900000, 3, 'notes', '1', true, true from generate_series(${from}, ${to}) as i`
+    select ${UNSTARTED_SAMPLE} * i, 900000, 3, 'notes', '1', true, true from generate_series(${from}, ${to}) as i`
 }
 
 function message(id: string, iid: number, payload = '1'): Post {

@@ -32,16 +32,16 @@ begin
   -- One plain message to an instance that runs and has room for it is a single statement, at a
   -- third of the cost. What does not fit in here is looked at in full.
   if cardinality(p_iids) = 1
-    and p_kinds[1] = 3
+    and p_kinds[1] = :KIND.message
     and p_keys = ''
     and strpos(p_names || p_payloads || p_reply_tos, e'\x01') = 0
   then
     with sent as (
       insert into inbox (iid, kind, name, reply_to, payload, at)
-      select i.iid, 3, p_names, nullif(p_reply_tos, ''), p_payloads, v_clock
+      select i.iid, :KIND.message, p_names, nullif(p_reply_tos, ''), p_payloads, v_clock
       from instances as i
       where i.id = p_ids collate "C"
-        and i.status = 1
+        and i.status = :STATUS.running
         and (
           p_capacities[1] is null
           or p_capacities[1] > (
@@ -50,8 +50,8 @@ begin
               select
               from inbox as m
               where m.iid = i.iid
-                and m.kind > 2
-                and m.kind = 3
+                and m.kind > :KIND.failed
+                and m.kind = :KIND.message
                 and m.name = p_names collate "C"
               limit p_capacities[1]
             ) as waiting
@@ -59,7 +59,7 @@ begin
         )
       returning iid
     )
-    select 's', array[s.iid], array[r.owner]
+    select :POST_VERDICT.sent, array[s.iid], array[r.owner]
     into verdicts, iids, owners
     from sent as s
     left join runs as r on r.iid = s.iid;

@@ -51,7 +51,7 @@ begin
       from unnest(v_targets, p_kinds, p_capacities) with ordinality
         as g (target, kind, capacity, place)
       where g.target is null
-        and g.kind = 3
+        and g.kind = :KIND.message
         -- It will be refused, and what is refused leaves no trace.
         and g.capacity is distinct from 0
     );
@@ -69,7 +69,7 @@ begin
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select
       case when v_is_taken then nextval('instance_numbers') else p_iids[n.place] end,
-      n.id, 0, 0, 0, p_clock, p_clock
+      n.id, 0, 0, :STATUS.absent, p_clock, p_clock
     from (
       select distinct on (id) e.place, v_ids[e.place] as id
       from unnest(v_early) as e (place)
@@ -102,7 +102,7 @@ begin
             select
             from inbox as m
             where m.iid = g.target
-              and m.kind > 2
+              and m.kind > :KIND.failed
               and m.kind = g.kind
               and m.name = g.name collate "C"
             limit g.counted
@@ -118,14 +118,14 @@ begin
         )
       end as is_known,
       case
-        when g.status = 0 and g.place = g.target_place then (
+        when g.status = :STATUS.absent and g.place = g.target_place then (
           select count(*)
           from (
             select
             from inbox as m
             where m.iid = g.target
-              and m.kind > 2
-            limit 10000
+              and m.kind > :KIND.failed
+            limit :MAX_UNSTARTED_MESSAGES
           ) as unstarted
         )
       end as unstarted
@@ -138,31 +138,31 @@ begin
     if v_post.unstarted > 0 then
       v_unstarted[v_post.place] := v_post.unstarted;
     end if;
-    if v_is_full is null and v_post.status = 0 then
+    if v_is_full is null and v_post.status = :STATUS.absent then
       v_is_full := early_is_full();
     end if;
     if v_post.target is null then
-      v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
+      v_letters := v_letters || case when v_post.kind = :KIND.message then :POST_VERDICT.full else :POST_VERDICT.unknown end;
     -- Asked before anything else: whoever repeats a message that arrived learns that, also when its
     -- reader has ended.
     elsif v_post.is_known then
-      v_letters := v_letters || 'd'::text;
+      v_letters := v_letters || :POST_VERDICT.duplicate::text;
     -- Or removed since we looked.
-    elsif coalesce(v_post.status, 2) > 1 then
-      v_letters := v_letters || 'e'::text;
-    elsif v_post.status = 0 and v_post.kind > 3 then
-      v_letters := v_letters || 'u'::text;
+    elsif coalesce(v_post.status, :STATUS.completed) > :STATUS.running then
+      v_letters := v_letters || :POST_VERDICT.ended::text;
+    elsif v_post.status = :STATUS.absent and v_post.kind > :KIND.message then
+      v_letters := v_letters || :POST_VERDICT.unknown::text;
     elsif v_post.key <> '' and v_used[v_post.key_place] then
-      v_letters := v_letters || 'd'::text;
+      v_letters := v_letters || :POST_VERDICT.duplicate::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
-      v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'd' end;
-    elsif v_post.status = 0
-      and (v_unstarted[v_post.target_place] >= 10000 or v_is_full)
+      v_letters := v_letters || case when v_post.kind = :KIND.message then :POST_VERDICT.full else :POST_VERDICT.duplicate end;
+    elsif v_post.status = :STATUS.absent
+      and (v_unstarted[v_post.target_place] >= :MAX_UNSTARTED_MESSAGES or v_is_full)
     then
-      v_letters := v_letters || 'f'::text;
+      v_letters := v_letters || :POST_VERDICT.full::text;
     else
-      v_parked[v_post.place] := v_post.status = 0;
-      v_letters := v_letters || 's'::text;
+      v_parked[v_post.place] := v_post.status = :STATUS.absent;
+      v_letters := v_letters || :POST_VERDICT.sent::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
       v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
       if v_post.key <> '' then
@@ -177,7 +177,7 @@ begin
       insert into posted (iid, key)
       select g.target, g.key
       from unnest(v_targets, v_keys, v_letters) as g (target, key, letter)
-      where g.letter = 's'
+      where g.letter = :POST_VERDICT.sent
         and g.key <> ''
       order by g.target, g.key
       on conflict do nothing
@@ -191,7 +191,7 @@ begin
       v_letters := array(
         select
           case
-            when g.letter = 's' and g.key <> '' and k.iid is null then 'd'
+            when g.letter = :POST_VERDICT.sent and g.key <> '' and k.iid is null then :POST_VERDICT.duplicate
             else g.letter
           end
         from unnest(v_targets, v_keys, v_letters) with ordinality
@@ -210,19 +210,19 @@ begin
     g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock, g.parked, g.parked
   from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters, v_parked)
     with ordinality as g (target, kind, name, reply_to, payload, letter, parked, place)
-  where g.letter = 's'
+  where g.letter = :POST_VERDICT.sent
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;
 
   -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
-  if p_kinds && array[4, 5]::smallint[] then
+  if p_kinds && array[:KIND.cancel, :KIND.terminate]::smallint[] then
     update runs as r
     set wake_at = case when not r.held then p_clock end,
         due_at = case when r.held then p_clock end
     from unnest(v_targets, p_kinds, v_letters) as g (target, kind, letter)
     where r.iid = g.target
-      and g.letter = 's'
-      and g.kind in (4, 5)
+      and g.letter = :POST_VERDICT.sent
+      and g.kind in (:KIND.cancel, :KIND.terminate)
       and r.epoch = 0
       and r.owner is null
       and (r.wake_at is not null or r.held);
@@ -230,7 +230,7 @@ begin
 
   verdicts := array_to_string(v_letters, '');
   select
-    array_agg(case when g.letter = 'u' then 0 else coalesce(g.target, 0) end order by g.place),
+    array_agg(case when g.letter = :POST_VERDICT.unknown then 0 else coalesce(g.target, 0) end order by g.place),
     array_agg(r.owner order by g.place)
   into iids, owners
   from unnest(v_targets, v_letters) with ordinality as g (target, letter, place)

@@ -39,9 +39,9 @@ begin
   v_until := clock_timestamp() + interval '20 ms';
   for n in 1 .. v_size loop
     if v_ids[n] = any (v_locked) then
-      v_letter := 'l';
+      v_letter := :POST_VERDICT.locked;
     elsif n > 1 and clock_timestamp() >= v_until then
-      v_letter := 'n';
+      v_letter := :POST_VERDICT.untried;
     else
       begin
         select a.*
@@ -56,7 +56,7 @@ begin
         continue;
       exception
         when lock_not_available then
-          v_letter := 'l';
+          v_letter := :POST_VERDICT.locked;
           v_locked := v_locked || v_ids[n];
       end;
     end if;

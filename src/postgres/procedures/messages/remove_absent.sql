@@ -10,7 +10,7 @@ create or replace function remove_absent(p_clock bigint)
   set enable_bitmapscan to off
 as $$
 declare
-  v_week_ago bigint := p_clock - 604800000;
+  v_until bigint := p_clock - :UNSTARTED_KEPT_MS;
   v_old bigint[];
   v_iid bigint;
   v_newest bigint;
@@ -22,9 +22,9 @@ begin
     select a.iid
     from absences as a
     where a.at >= 0
-      and a.at < v_week_ago
+      and a.at < v_until
     order by a.at
-    limit 500
+    limit :MAX_UNSTARTED_REMOVED
     for update skip locked
   );
   foreach v_iid in array v_old loop
@@ -33,9 +33,9 @@ begin
       select max(m.at)
       from inbox as m
       where m.iid = v_iid
-        and m.kind > 2
+        and m.kind > :KIND.failed
     );
-    if v_newest >= v_week_ago then
+    if v_newest >= v_until then
       update absences
       set at = v_newest
       where iid = v_iid;
@@ -45,7 +45,7 @@ begin
     perform
     from instances as i
     where i.iid = v_iid
-      and i.status = 0
+      and i.status = :STATUS.absent
     for update skip locked;
     if found then
       delete from instances
@@ -62,12 +62,12 @@ begin
         select true
         from instances as i
         where i.iid = v_iid
-          and i.status = 0
+          and i.status = :STATUS.absent
       );
     end if;
     delete from absences
     where iid = v_iid;
-    exit when v_removed >= 10000;
+    exit when v_removed >= :MAX_UNSTARTED_MESSAGES_REMOVED;
   end loop;
   return v_removed;
 end

@@ -19,7 +19,7 @@ declare
       select true
       from instances as i
       where i.iid = m.iid
-        and i.status < 2
+        and i.status <= :STATUS.running
     ) is null
     limit 1000
   );
@@ -33,7 +33,7 @@ begin
     select count(*)
     into v_messages
     from removed as r
-    where r.kind = 3;
+    where r.kind = :KIND.message;
     -- The keys of one that is still there are known until it is removed.
     delete from posted as p
     where p.iid = any (v_ended)

@@ -11,7 +11,8 @@ import {
   waitForLock,
   type TestStore,
 } from '../../../../test/support/postgres-store.ts'
-import { EARLY_KEPT_MS, type Post } from '../../../store/inbox.ts'
+import { UNSTARTED_KEPT_MS } from '../../../store/constants.ts'
+import type { Post } from '../../../store/inbox.ts'
 import type { Registered } from '../../../store/runtimes.ts'
 import type { PgPool } from '../../connect/driver.ts'
 import { postValues } from '../../wire/post-values.ts'
@@ -26,7 +27,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const ID = 'order-1'
 const MONDAY = 1_000_000_000_000
-const A_WEEK_LATER = MONDAY + EARLY_KEPT_MS + 1
+const A_WEEK_LATER = MONDAY + UNSTARTED_KEPT_MS + 1
 
 test('a message under way keeps those before it from being removed', async () => {
   await using opened = await openStore()

@@ -17,7 +17,7 @@ begin
       select c.parent_iid
       from instances as c
       where c.iid = p.iid
-        and c.on_close < 3
+        and c.on_close < :ON_CLOSE.abandon
       limit 1
     ) as child
     order by child.parent_iid
@@ -31,14 +31,14 @@ begin
   ) as parent;
 
   insert into inbox (iid, kind, name, payload)
-  select child.iid, child.on_close + 3, '', '"parent closed"'
+  select child.iid, child.on_close + :KIND_OF_CLOSE, '', :PARENT_CLOSED
   from unnest(p_iids) as p (iid)
   cross join lateral (
     select c.iid, c.on_close
     from instances as c
     where c.iid = p.iid
-      and c.on_close < 3
-      and c.status = 1
+      and c.on_close < :ON_CLOSE.abandon
+      and c.status = :STATUS.running
       and (select true from runs as parent where parent.iid = c.parent_iid limit 1) is null
     limit 1
   ) as child

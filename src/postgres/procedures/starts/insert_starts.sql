@@ -46,7 +46,7 @@ declare
   v_is_plain boolean := v_lists[14] = '{}'
     and v_lists[19] = '0'
     and v_message_iids = '{}'
-    and 1 = all (v_statuses);
+    and :STATUS.running = all (v_statuses);
   v_born bigint[] := '{}';
   v_more bigint[];
   v_awaited bigint[];
@@ -68,7 +68,7 @@ begin
     if v_is_plain then
       with added as (
         insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-        select g.iid, v_ids[n], v_workflows[n], v_executions[n], 1, p_clock, p_clock
+        select g.iid, v_ids[n], v_workflows[n], v_executions[n], :STATUS.running, p_clock, p_clock
         from unnest(v_iids) with ordinality as g (iid, n)
         order by v_ids[n] collate "C"
         on conflict do nothing
@@ -85,10 +85,10 @@ begin
         )
         select
           g.iid, v_ids[n], v_workflows[n], v_executions[n], v_statuses[n],
-          case when v_statuses[n] > 1 then v_outputs[n] end,
+          case when v_statuses[n] > :STATUS.running then v_outputs[n] end,
           p_clock,
           p_clock,
-          case when v_statuses[n] > 1 then p_clock end,
+          case when v_statuses[n] > :STATUS.running then p_clock end,
           v_parent_iids[n], v_parent_executions[n], v_parent_commands[n], v_on_closes[n],
           v_parent_ids[n], nullif(v_labels[n], '{}')
         from unnest(v_iids) with ordinality as g (iid, n)
@@ -124,7 +124,7 @@ begin
           case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
           case when not v_owned[n] then v_wake_ats[n] end
         from unnest(v_iids) with ordinality as g (iid, n)
-        where v_statuses[n] = 1
+        where v_statuses[n] = :STATUS.running
           and (cardinality(v_more) = v_size or g.iid = any (v_more))
       )
       insert into history (iid, execution, turn, epoch, at, first, count, events)
@@ -147,7 +147,7 @@ begin
       from unnest(v_iids, v_ids, v_parent_iids) as g (iid, id, parent_iid)
       join instances as i on i.iid = g.iid
       where i.id = g.id collate "C"
-        and i.status = 0
+        and i.status = :STATUS.absent
         -- As above: what nobody takes the place of must stay, or its messages would be nobody's.
         and (
           g.parent_iid is null
@@ -176,13 +176,13 @@ begin
   end loop;
   born := v_born;
   if v_is_plain and cardinality(v_born) = v_size then
-    letters := repeat('d', v_size);
+    letters := repeat(:VERDICT.done, v_size);
     return;
   end if;
 
   if cardinality(v_message_iids) > 0 then
     insert into inbox (iid, kind, name, payload)
-    select m.iid, 3, m.name, m.payload
+    select m.iid, :KIND.message, m.name, m.payload
     from unnest(
       v_message_iids,
       split_texts(v_lists[22], cardinality(v_message_iids)),
@@ -199,7 +199,7 @@ begin
       select g.iid
       from unnest(v_iids, v_statuses) as g (iid, status)
       join unnest(v_born) as b (iid) on b.iid = g.iid
-      where g.status > 1
+      where g.status > :STATUS.running
     );
     if cardinality(v_ended) > 0 then
       delete from inbox
@@ -211,12 +211,12 @@ begin
   if v_lists[14] <> '{}' then
     perform close_orphans(v_born);
   end if;
-  if 1 < any (v_statuses) then
+  if :STATUS.running < any (v_statuses) then
     perform note_ended(p_clock, v_born);
   end if;
 
   if cardinality(v_born) = v_size then
-    letters := repeat('d', v_size);
+    letters := repeat(:VERDICT.done, v_size);
     return;
   end if;
 
@@ -225,12 +225,12 @@ begin
   letters := (
     select string_agg(
       case
-        when b.iid is not null then 'd'
+        when b.iid is not null then :VERDICT.done
         -- It waits for who may start it.
-        when known.id = g.id and known.status = 0 then 'r'
+        when known.id = g.id and known.status = :STATUS.absent then :VERDICT.refused
         when known.id = g.id then
           case
-            when not g.owned or g.status > 1 then 'd'
+            when not g.owned or g.status > :STATUS.running then :VERDICT.done
             when (
                 select true
                 from runs as r
@@ -238,13 +238,13 @@ begin
                   and r.owner = p_owner
                   and r.epoch = 1
               )
-              then 'd'
-            else 'r'
+              then :VERDICT.done
+            else :VERDICT.refused
           end
-        when known.id is not null then 'r'
-        when taken.status = 0 then 'a'
-        when taken.id is not null then 'e'
-        else 'r'
+        when known.id is not null then :VERDICT.refused
+        when taken.status = :STATUS.absent then :VERDICT.absent
+        when taken.id is not null then :VERDICT.exists
+        else :VERDICT.refused
       end,
       '' order by g.place
     )

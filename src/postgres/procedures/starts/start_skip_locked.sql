@@ -49,7 +49,7 @@ begin
 
   v_until := clock_timestamp() + interval '20 ms';
   for n in 1 .. cardinality(p_starts) loop
-    v_letter := 'n';
+    v_letter := :VERDICT.untried;
     if n = 1 or clock_timestamp() < v_until then
       begin
         select s.letters, s.born
@@ -63,7 +63,7 @@ begin
         end if;
       exception
         when lock_not_available then
-          v_letter := 'l';
+          v_letter := :VERDICT.locked;
       end;
     end if;
     starts := starts || v_letter;

@@ -1,5 +1,5 @@
--- Takes the results of attempts, each judged by itself: one letter for each, d done or g gone, and
--- the owners of the instances.
+-- Takes the results of attempts, each judged by itself: one letter for each, see
+-- TASK_VERDICT, and the owners of the instances.
 --
 -- A result that completes a task is taken from anybody who names the token of the task; anything else
 -- only from the attempt that is under way, at a runtime that is alive.
@@ -9,7 +9,7 @@ create or replace function finish_tasks(
   p_executions integer[],
   p_commands integer[],
   p_attempts integer[],
-  -- 1 completed, 2 failed, 3 retry, 4 release
+  -- See TASK_END.
   p_ends smallint[],
   p_delays bigint[],
   p_payloads text,
@@ -55,7 +55,7 @@ begin
       for update
     ) as t
     where case
-      when g.ending = 1 then p_tokens is null or t.token is not distinct from g.token
+      when g.ending = :TASK_END.completed then p_tokens is null or t.token is not distinct from g.token
       else
         v_alive
         and t.held_by = p_runtime
@@ -76,33 +76,33 @@ begin
   ) as l
   -- Of several about one task the first counts; and then a completion, if it left the task there.
   where l.nth = 1
-    or l.ending = 1 and l.nth_alike = 1 and l.first_ending > 2;
+    or l.ending = :TASK_END.completed and l.nth_alike = 1 and l.first_ending > :TASK_END.failed;
 
-  if p_ends && array[3, 4]::smallint[] then
+  if p_ends && array[:TASK_END.retry, :TASK_END.release]::smallint[] then
     update tasks as t
     set held_by = null,
         beat_until = null,
         visible_at = case when g.delay > 0 then v_clock + g.delay end,
-        attempts = case when g.ending = 4 then greatest(t.attempts - 1, 0) else t.attempts end,
-        error = case when g.ending = 3 then nullif(g.payload, '') else t.error end,
+        attempts = case when g.ending = :TASK_END.release then greatest(t.attempts - 1, 0) else t.attempts end,
+        error = case when g.ending = :TASK_END.retry then nullif(g.payload, '') else t.error end,
         -- It was begun in time, and given back.
-        start_by = case when g.ending = 4 then null else t.start_by end
+        start_by = case when g.ending = :TASK_END.release then null else t.start_by end
     from unnest(p_iids, p_executions, p_commands, p_ends, p_delays, v_payloads) with ordinality
       as g (iid, execution, command, ending, delay, payload, place)
     where g.place = any (v_done)
-      and g.ending > 2
+      and g.ending > :TASK_END.failed
       and t.iid = g.iid
       and t.execution = g.execution
       and t.command = g.command;
   end if;
 
-  if p_ends && array[1, 2]::smallint[] then
+  if p_ends && array[:TASK_END.completed, :TASK_END.failed]::smallint[] then
     with ended as materialized (
       select g.*
       from unnest(p_iids, p_executions, p_commands, p_ends, v_payloads) with ordinality
         as g (iid, execution, command, ending, payload, place)
       where g.place = any (v_done)
-        and g.ending < 3
+        and g.ending <= :TASK_END.failed
     ),
     removed as (
       delete from tasks as t
@@ -119,7 +119,7 @@ begin
       from instances as i
       where i.iid = e.iid
         and i.execution = e.execution
-        and i.status = 1
+        and i.status = :STATUS.running
       limit 1
     ) as waiting
     order by e.iid, e.place
@@ -132,7 +132,7 @@ begin
   end if;
 
   select
-    string_agg(case when g.place = any (v_done) then 'd' else 'g' end, '' order by g.place),
+    string_agg(case when g.place = any (v_done) then :TASK_VERDICT.done else :TASK_VERDICT.gone end, '' order by g.place),
     array_agg(r.owner order by g.place)
   into verdicts, owners
   from unnest(p_iids) with ordinality as g (iid, place)

@@ -30,14 +30,14 @@ begin
     where h.runtime is not null
   )
   select
-    array_agg(h.runtime) filter (where r.state is distinct from 2),
-    array_agg(h.runtime) filter (where r.state = 2 and r.lease_until > v_since),
-    array_agg(h.runtime) filter (where r.state = 2 and r.lease_until <= v_since)
+    array_agg(h.runtime) filter (where r.state is distinct from :RUNTIME.dead),
+    array_agg(h.runtime) filter (where r.state = :RUNTIME.dead and r.lease_until > v_since),
+    array_agg(h.runtime) filter (where r.state = :RUNTIME.dead and r.lease_until <= v_since)
   into v_gone, v_dead, v_cut_off
   from holders as h
   left join runtimes as r on r.runtime = h.runtime
   where h.runtime is not null
-    and r.state is distinct from 1;
+    and r.state is distinct from :RUNTIME.alive;
 
   if v_gone is not null then
     perform free_tasks(v_gone, false);

@@ -11,7 +11,7 @@ begin
     select distinct a.activity
     from runtimes as r
     cross join unnest(r.activities) as a (activity)
-    where r.state = 1
+    where r.state = :RUNTIME.alive
       and r.lease_until > p_clock
       and r.idle
       and r.runtime <> p_runtime

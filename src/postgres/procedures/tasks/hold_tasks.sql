@@ -54,7 +54,7 @@ begin
       from instances as i
       where i.iid = l.iid
         and i.execution = l.execution
-        and i.status = 1
+        and i.status = :STATUS.running
       limit 1
     ) as wanted on true
   ),

@@ -35,7 +35,7 @@ begin
       select i.execution
       from instances as i
       where i.iid = n.iid
-        and i.status = 1
+        and i.status = :STATUS.running
         and i.execution = coalesce(n.execution, i.execution)
       limit 1
     ) as i

@@ -1,6 +1,6 @@
 -- The last statement of a transaction in which the code of a user ran: puts its result into the inbox.
--- Answers d (done), r (refused: to be rolled back), or e (this is not the transaction any more that
--- begin_transaction() began: the code has ended it).
+-- Answers TRANSACTION_VERDICT: done, refused (roll it back), or ended (the transaction that
+-- begin_transaction() began is over: the code has ended it).
 --
 -- Why this is exact, though it locks nothing that a commit would wait for:
 --
@@ -32,10 +32,10 @@ declare
   v_session text;
 begin
   if pg_current_xact_id()::text <> p_xid then
-    verdict := 'e';
+    verdict := :TRANSACTION_VERDICT.ended;
     return;
   end if;
-  verdict := 'r';
+  verdict := :TRANSACTION_VERDICT.refused;
   if not may_transact(
     p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt, p_turn, p_token
   ) then
@@ -59,10 +59,10 @@ begin
     end if;
   end if;
   insert into inbox (iid, kind, execution, command, payload)
-  values (p_iid, 1, p_execution, p_command, p_payload)
+  values (p_iid, :KIND.completed, p_execution, p_command, p_payload)
   on conflict do nothing;
   if found then
-    verdict := 'd';
+    verdict := :TRANSACTION_VERDICT.done;
   end if;
 end
 $$;

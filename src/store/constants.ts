@@ -1,0 +1,54 @@
+// Numbers and texts that both databases and the engine go by: each is written here and nowhere else.
+// SQLite's operations import them. PostgreSQL's procedures write `:NAME`, which `npm run generate`
+// replaces with the value, so that a search for the name finds every place that depends on it.
+
+/** An instance or a task that so many runtimes died with is quarantined: it is run by itself. */
+export const QUARANTINE_DEATHS = 2
+
+/** An instance that so many runtimes died with, or died with a task of, is suspended. */
+export const MAX_DEATHS = 5
+
+/** How long messages are kept for an instance that was never started, after the newest of them. */
+export const UNSTARTED_KEPT_MS = 7 * 24 * 3_600_000
+
+/** How many messages may wait for the start of an instance, in all its channels. */
+export const MAX_UNSTARTED_MESSAGES = 10_000
+
+/**
+ * How many messages may wait for instances that were never started, all together. About: a sample of
+ * one in `UNSTARTED_SAMPLE` estimates it, since to count them senders would have to lock one row.
+ */
+export const MAX_UNSTARTED_IN_ALL = 1_000_000
+
+/** A prime, so that no pattern in the numbers of messages evades the sample. */
+export const UNSTARTED_SAMPLE = 1_021
+
+/** How many messages the sample contains when `MAX_UNSTARTED_IN_ALL` is reached. */
+export const MAX_UNSTARTED_SAMPLED = Math.ceil(MAX_UNSTARTED_IN_ALL / UNSTARTED_SAMPLE)
+
+/** How many instances that were never started a tick removes, so that no tick takes long. */
+export const MAX_UNSTARTED_REMOVED = 500
+
+/** After so many messages a tick removes no further instance that was never started. */
+export const MAX_UNSTARTED_MESSAGES_REMOVED = 10_000
+
+/** How much of what waits in a channel is read at once. */
+export const MAX_MAIL_BYTES = 1 << 20
+
+/** Of how many unowned instances a tick parks the mail, so that no tick takes long. */
+export const MAX_MAIL_PARKED = 1_000
+
+/** How long the answer to a request is kept. By then the caller has read it, or has given up. */
+export const REPLY_KEPT_MS = 3_600_000
+
+/** How long a session without tasks belongs to its runtime. */
+export const SESSION_KEPT_MS = 3_600_000
+
+/** How many instances a tick names that wait for an activity which nobody is known to have. */
+export const MAX_STRANDED = 16
+
+/** The time until which a rate is spent is stored in microseconds. */
+export const MICROS_PER_MS = 1_000
+
+/** Why a child is cancelled or terminated when its parent ends: JSON. */
+export const PARENT_CLOSED = '"parent closed"'

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { describe, expect, test } from 'vitest'
+
+import { PROCEDURES } from '../../src/postgres/schema/sql.generated.ts'
+import * as numbers from '../../src/postgres/wire/numbers.ts'
+import * as constants from '../../src/store/constants.ts'
+
+// A rule that both databases go by is written once: these tests find a second copy.
+
+const SRC = join(import.meta.dirname, '../../src')
+
+const PROCEDURE_FILES = textsIn('postgres/procedures', '.sql')
+const SQLITE_FILES = textsIn('sqlite', '.ts').filter(({ file }) => !file.startsWith('queue'))
+
+/** Only the engine goes by these. */
+const ENGINE_ONLY = ['MAX_DEATHS']
+
+/** Others are made of these: they occur in no statement. */
+const PARTS = ['MAX_UNSTARTED_IN_ALL']
+
+const SHARED = Object.keys(constants).filter(
+  (name) => !ENGINE_ONLY.includes(name) && !PARTS.includes(name),
+)
+
+test.each(SHARED)('%s is used by both databases', (name) => {
+  expect(PROCEDURE_FILES.some(({ code }) => new RegExp(`:${name}\\b`).test(code))).toBe(true)
+  expect(SQLITE_FILES.some(({ code }) => new RegExp(`\\b${name}\\b`).test(code))).toBe(true)
+})
+
+test('the embedded procedures contain no placeholder', () => {
+  const left = PROCEDURES.filter(({ sql }) => /(?<![:\w]):[A-Z]/.test(sql))
+
+  expect(left.map(({ name }) => name)).toEqual([])
+})
+
+test('the embedded procedures contain the values', () => {
+  const claim = PROCEDURES.find(({ name }) => name.endsWith('/claim'))!
+
+  expect(claim.sql).toContain(`attempts < ${constants.QUARANTINE_DEATHS}`)
+  expect(PROCEDURES.some(({ sql }) => sql.includes(`'${numbers.VERDICT.untried}'`))).toBe(true)
+})
+
+describe('no statement compares with a bare number', () => {
+  // What each of these columns and variables is compared with has a name.
+  const NAMED =
+    /(?<![a-z])(status|statuses\[n\]|kind|on_close|ending|deaths)( is distinct from| (?:<>|[<>]=?|=|\+) )\s*\d/
+  const RUNTIME_STATE = /(?<![a-z])state( is distinct from| (?:<>|=)) \d/
+  const DEATHS_OF_INSTANCE = /(?<![a-z])attempts (?:<|>|>=) [1-9]/
+  const BARE = [NAMED, RUNTIME_STATE, DEATHS_OF_INSTANCE]
+  // A value of its own: whether anybody died at all.
+  const ALLOWED = /\bdeaths (?:[>=] 0|\+ \d)\b/g
+
+  test.each([
+    ['procedures', PROCEDURE_FILES],
+    ['operations of SQLite', SQLITE_FILES],
+  ])('in %s', (_, files) => {
+    const found = files.flatMap(({ file, code }) =>
+      code
+        .split('\n')
+        .filter((line) => BARE.some((bare) => bare.test(line.replaceAll(ALLOWED, ''))))
+        .map((line) => `${file}: ${line.trim()}`),
+    )
+
+    expect(found).toEqual([])
+  })
+
+  test('finds one', () => {
+    expect(BARE.some((bare) => bare.test('and r.attempts < 2'))).toBe(true)
+    expect(BARE.some((bare) => bare.test('where i.status = 1'))).toBe(true)
+    expect(BARE.some((bare) => bare.test('when r.state is distinct from 2'))).toBe(true)
+  })
+})
+
+/** The files of a folder without its comments, migrations and tests. */
+function textsIn(folder: string, end: string): { readonly file: string; readonly code: string }[] {
+  return readdirSync(join(SRC, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(end) && !/\.test\.ts$|migrations/.test(file))
+    .map((file) => ({
+      file,
+      code: readFileSync(join(SRC, folder, file), 'utf8').replaceAll(
+        /^\s*(--|\/\/|\*|\/\*).*$/gm,
+        '',
+      ),
+    }))
+}
