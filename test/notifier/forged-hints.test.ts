@@ -116,6 +116,7 @@ describe('a forged hint costs a look and nothing else', () => {
         forge({ kind: 'work', iids: [], at: 1 + i }),
         forge({ kind: 'recalled', iids: [iid] }),
         forge({ kind: 'changed', iids: [iid] }),
+        forge({ kind: 'changed', iids: [] }),
         forge({ kind: 'joined' }),
         forge({ kind: 'waiting', iids: [iid], to: 'x'.repeat(70) }),
         forge({ kind: 'work', iids: [1.5, -1], at: 0 }),

@@ -120,7 +120,8 @@ function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefi
     case 'recalled':
     case 'changed': {
       const iids = numbersOf(given['iids'])
-      return iids && { kind, iids }
+      // None would mean all that are waited for, which is never sent through here.
+      return iids && iids.length > 0 ? { kind, iids } : undefined
     }
     case 'joined':
       return { kind }
