@@ -49,6 +49,32 @@ describe('of mail', () => {
     expect(without.hints).toEqual([])
   })
 
+  test('one that a tick of another runtime locked is told of again when the tick is done', async () => {
+    await using scene = openScene()
+    const [a, without] = [await scene.runtime(), await scene.runtime([OTHER])]
+    const [store, { database }] = [await scene.store(), scene]
+    const [iid] = (await unowned(store, a, 1, null)) as [number]
+    const rest = { name: 'go', payload: '1', replyTo: '', dedupeKey: '', capacity: null } as const
+    await store.post([{ id: `order-${iid}`, kind: 'message', iid: 0, ...rest }])
+    const ticking = await database.connect()
+    await ticking.query('begin')
+    await ticking.query(
+      `select tick($1, null, $2, '', 0, '', 0, false, '{}', '{}', '{}', '{}', false, '', 0)`,
+      [without.runtime, without.workflows],
+    )
+
+    const { runtime, workflows } = a
+    const claim = { runtime, workflows, limit: 100, hinted: [iid] }
+    const during = await store.claim(claim)
+    await ticking.query('commit')
+    await allHeard(store, a, without)
+
+    expect(during.claims.map((claimed) => claimed.iid)).not.toContain(iid)
+    expect(a.hints).toMatchObject([{ kind: 'work', iids: [iid] }])
+    expect(without.hints).toEqual([])
+    expect((await store.claim({ ...claim, hinted: [] })).claims).toMatchObject([{ iid }])
+  })
+
   test('what was set aside, has ended or is unknown concerns nobody', async () => {
     await using scene = openScene()
     const [a, store] = [await scene.runtime(), await scene.store()]

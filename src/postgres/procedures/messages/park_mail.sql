@@ -3,6 +3,9 @@
 -- workflow. What cannot be claimed (suspended, waiting for its first turn, never started) has its mail
 -- read when it is resumed, falls due or is started.
 --
+-- Whoever was told of the mail finds the run locked until this is committed, and gives up: so those who
+-- can claim what becomes due are told again, with the commit.
+--
 -- Senders only insert. So a message is parked by who has locked what will lead to it: the run, or the
 -- instance that is not started yet. Bounded, so that a tick stays short: the rest goes with later ticks.
 create or replace function park_mail(p_clock bigint)
@@ -17,6 +20,7 @@ as $$
 declare
   v_runs bigint[];
   v_unstarted bigint[];
+  v_due bigint[];
 begin
   if (select true from inbox where not parked limit 1) is null then
     return;
@@ -48,13 +52,22 @@ begin
     limit :MAX_MAIL_PARKED
   );
   if cardinality(v_runs) > 0 then
-    update runs as r
-    set wake_at = p_clock
-    where r.iid = any (v_runs)
-      and not r.held
-      -- What was never run waits for its time, whatever is sent to it meanwhile.
-      and (r.epoch > 0 or r.wake_at is null)
-      and (r.wake_at is null or r.wake_at > p_clock);
+    with woken as (
+      update runs as r
+      set wake_at = p_clock
+      where r.iid = any (v_runs)
+        and not r.held
+        -- What was never run waits for its time, whatever is sent to it meanwhile.
+        and (r.epoch > 0 or r.wake_at is null)
+        and (r.wake_at is null or r.wake_at > p_clock)
+      returning r.iid
+    )
+    select array_agg(w.iid)
+    into v_due
+    from woken as w;
+    if v_due is not null then
+      perform tell_within(v_due, true);
+    end if;
   end if;
   if cardinality(v_runs) + cardinality(v_unstarted) > 0 then
     update inbox as m
