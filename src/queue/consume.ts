@@ -1,9 +1,10 @@
-import { backoffMs, resolveBackoff } from '../base/time/backoff.ts'
+import { resolveBackoff } from '../base/time/backoff.ts'
 import type { Clock } from '../base/time/clock.ts'
+import { retry } from '../base/time/retry.ts'
 import { PermitNotify } from '../base/sync/notify.ts'
 import { onAbort } from '../base/sync/on-abort.ts'
 import { number, option, resolveOptions } from '../base/options.ts'
-import { StoreError } from '../store/store-error.ts'
+import { isRetryableStoreError, StoreError } from '../store/store-error.ts'
 import { Rest } from '../workers/rest.ts'
 import type { OwnDelivery } from './delivery.ts'
 import type { ConsumeOptions } from './queue.ts'
@@ -74,16 +75,16 @@ async function takeSome<T>(
   most: number,
   signal: AbortSignal | undefined,
 ): Promise<readonly OwnDelivery<T>[]> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await core.take(most, { timeoutMs: Infinity, signal }, most > 1)
-    } catch (error) {
-      if (!(error instanceof StoreError) || !error.retryable) throw error
-      const delayMs = Math.ceil(backoffMs(RETRY, failures, random))
-      log.warn({ delayMs, err: error }, 'messages could not be taken; it is tried again')
-      await pause(clock, [core.news], delayMs, signal)
-    }
-  }
+  return retry(() => core.take(most, { timeoutMs: Infinity, signal }, most > 1), {
+    clock,
+    random,
+    backoff: RETRY,
+    shouldRetry: isRetryableStoreError,
+    onRetry: (error, delayMs) =>
+      log.warn({ delayMs, err: error }, 'taking messages failed; retrying'),
+    // A change of the queue, or its end, may come sooner. The next call tells of the signal.
+    wait: (ms) => pause(clock, [core.news], ms, signal),
+  })
 }
 
 /** Rests until one of them fires, the time is over or the signal aborts. */

@@ -1,6 +1,6 @@
-import { backoffMs, resolveBackoff } from '../base/time/backoff.ts'
-import { sleep } from '../base/time/clock.ts'
-import { StoreError } from '../store/store-error.ts'
+import { resolveBackoff } from '../base/time/backoff.ts'
+import { retry } from '../base/time/retry.ts'
+import { isRetryableStoreError } from '../store/store-error.ts'
 import type { OwnDelivery } from './delivery.ts'
 import type { QueueSetup } from './queue-core.ts'
 import { QueueError } from './queue-error.ts'
@@ -24,23 +24,21 @@ export async function settle<T>(
   action: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await action()
-    } catch (error) {
-      if (error instanceof QueueError) {
-        // No fault of the loop.
-        log.warn({ id, attempt, err: error }, 'a message was handled, but its lease had ended')
-        return
-      }
-      if (!(error instanceof StoreError) || !error.retryable || signal.aborted) throw error
-      const delayMs = Math.ceil(backoffMs(RETRY, failures, random))
-      const words = 'a handled message could not be acknowledged or nacked; retrying'
-      log.warn({ id, attempt, delayMs, err: error }, words)
-      // When the handlers have to end, what failed is thrown.
-      await sleep(clock, delayMs, signal).catch(() => {
-        throw error
-      })
-    }
+  try {
+    await retry(action, {
+      clock,
+      random,
+      signal,
+      backoff: RETRY,
+      shouldRetry: isRetryableStoreError,
+      onRetry: (error, delayMs) => {
+        const words = 'a handled message could not be acknowledged or nacked; retrying'
+        log.warn({ id, attempt, delayMs, err: error }, words)
+      },
+    })
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    // No fault of the loop.
+    log.warn({ id, attempt, err: error }, 'a message was handled, but its lease had ended')
   }
 }

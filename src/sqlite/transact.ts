@@ -6,16 +6,18 @@
 //       free is done between two tries, and holds up nothing else.
 //   X3. What the code throws is thrown as it is, after a rollback.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { catchRejection } from '../base/thenable.ts'
+import { systemClock } from '../base/time/clock.ts'
+import { retry } from '../base/time/retry.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Transact } from '../store/transactions.ts'
+import { LOCK_BACKOFF } from './busy.ts'
 import { Database, type Transaction } from './database.ts'
 import type { SqliteSettings } from './options.ts'
 import { mayTransact, storeResult } from './transact-judge.ts'
 import { TransactStatements } from './transact-statements.ts'
 
-const LONGEST_SLEEP_MS = 10
+const CLOCK = systemClock()
 // Each text is prepared once and kept; code that writes values into its SQL makes another each time.
 const MOST_TEXTS = 1_000
 const IN_MEMORY =
@@ -42,14 +44,20 @@ export class SqliteTransactor {
     const { busyMs } = this.#settings
     const { unable } = this
     const start = performance.now()
-    for (let sleepMs = 0.5; ; sleepMs = Math.min(sleepMs * 2, LONGEST_SLEEP_MS)) {
+    let locked: StoreError | undefined
+    const attempt = (): 'done' | 'refused' => {
       if (this.#closed) throw new StoreError('closed', 'sqlite transact', 'the store was closed')
       if (unable !== undefined) throw new StoreError('misconfigured', 'sqlite transact', unable)
       const end = this.#attempt(work, clockOffsetMs)
       if (!(end instanceof StoreError)) return end
-      if (performance.now() - start >= busyMs) throw end
-      await sleep(sleepMs * (0.5 + Math.random()))
+      throw (locked = end)
     }
+    return retry(attempt, {
+      clock: CLOCK,
+      backoff: LOCK_BACKOFF,
+      // Not by its code: what the code of the user throws is never retried here.
+      shouldRetry: (error) => error === locked && performance.now() - start < busyMs,
+    })
   }
 
   /** Ends the connection. */

@@ -41,6 +41,11 @@ export class StoreError extends Error {
   }
 }
 
+/** Whether the store failed in a way that the same call may survive later. */
+export function isRetryableStoreError(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.retryable
+}
+
 /** Whether something that was sent is to blame, and nothing was done. */
 export function isRejected(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'rejected'

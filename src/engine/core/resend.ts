@@ -1,11 +1,13 @@
-import { backoffMs, resolveBackoff } from '../../base/time/backoff.ts'
-import { type Clock, sleep } from '../../base/time/clock.ts'
-import { StoreError } from '../../store/store-error.ts'
+import { resolveBackoff } from '../../base/time/backoff.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { retry } from '../../base/time/retry.ts'
+import { isRetryableStoreError, type StoreError } from '../../store/store-error.ts'
 
 // A store that does not answer for about ten seconds is the caller's to deal with.
-const MOST_SENDS = 8
+const MAX_SENDS = 8
 const RESEND = resolveBackoff('resend', { initial: 50, max: 3_000 })
 const LOCKED = resolveBackoff('resend of what is locked', { initial: 20, max: 1_000 })
+const UNANSWERED = resolveBackoff('calls without an answer', { initial: 100, max: 100, jitter: 0 })
 
 /**
  * Calls a store, again when it could not answer. Only for what the store recognises when it comes
@@ -17,22 +19,19 @@ export async function resend<T>(
   call: () => Promise<T>,
   isSafe: (error: StoreError) => boolean = () => true,
 ): Promise<T> {
-  let failures = 0
-  let locked = 0
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      const again = error instanceof StoreError && error.retryable && isSafe(error)
-      if (!again) throw error
-      if (error.code === 'locked') {
-        await sleep(clock, backoffMs(LOCKED, ++locked, Math.random))
-      } else {
-        if (++failures >= MOST_SENDS) throw error
-        await sleep(clock, backoffMs(RESEND, failures, Math.random))
-      }
-    }
-  }
+  const isResent = (error: unknown): error is StoreError =>
+    isRetryableStoreError(error) && isSafe(error)
+  const untilUnlocked = (): Promise<T> =>
+    retry(call, {
+      clock,
+      backoff: LOCKED,
+      shouldRetry: (error) => isResent(error) && error.code === 'locked',
+    })
+  return retry(untilUnlocked, {
+    clock,
+    backoff: RESEND,
+    shouldRetry: (error, failures) => isResent(error) && failures < MAX_SENDS,
+  })
 }
 
 /** Calls the store until it answers, or until there is nobody left to wait for that. */
@@ -41,13 +40,9 @@ export async function untilAnswered<T>(
   isClosing: () => boolean,
   call: () => Promise<T>,
 ): Promise<T> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      const again = error instanceof StoreError && error.retryable && !isClosing()
-      if (!again) throw error
-      await sleep(clock, 100)
-    }
-  }
+  return retry(call, {
+    clock,
+    backoff: UNANSWERED,
+    shouldRetry: (error) => isRetryableStoreError(error) && !isClosing(),
+  })
 }

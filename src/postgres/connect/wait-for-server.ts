@@ -1,4 +1,7 @@
 import type { Logger } from '../../base/log.ts'
+import { resolveBackoff } from '../../base/time/backoff.ts'
+import { systemClock } from '../../base/time/clock.ts'
+import { retry } from '../../base/time/retry.ts'
 import { StoreError } from '../../store/store-error.ts'
 
 /** How a server that is not there yet is waited for. */
@@ -12,8 +15,7 @@ export interface ServerWait {
 
 // Nothing listens: the server is just being restarted, or the address is wrong.
 const REFUSED_WITHIN_MS = 3_000
-const FIRST_TRY_AFTER_MS = 100
-const LATEST_TRY_AFTER_MS = 1_000
+const BACKOFF = resolveBackoff('wait for the server', { initial: 100, max: 1_000, jitter: 0 })
 // The first line is written at once, each further one after twice as long as the one before.
 const SECOND_LINE_AFTER_MS = 10_000
 
@@ -24,19 +26,18 @@ const SECOND_LINE_AFTER_MS = 10_000
 export async function waitForServer<T>(use: () => Promise<T>, wait: ServerWait): Promise<T> {
   const begunMs = performance.now()
   let seenMs = begunMs
-  let tryAfterMs = FIRST_TRY_AFTER_MS
   let lineAfterMs = 0
-  for (;;) {
-    try {
-      return await use()
-    } catch (error) {
+  return retry(use, {
+    clock: systemClock(),
+    backoff: BACKOFF,
+    shouldRetry(error) {
       const state = stateOf(error)
       const nowMs = performance.now()
       const waitedMs = nowMs - begunMs
       if (state === 'starting') seenMs = nowMs
-      if (state === undefined || wait.isOver()) throw error
+      if (state === undefined || wait.isOver()) return false
       const refusedMs = Math.min(REFUSED_WITHIN_MS, wait.withinMs)
-      if (state === 'refusing' && nowMs - seenMs >= refusedMs) throw error
+      if (state === 'refusing' && nowMs - seenMs >= refusedMs) return false
       if (waitedMs >= wait.withinMs) throw gaveUp(error as StoreError, waitedMs)
       if (waitedMs >= lineAfterMs) {
         lineAfterMs = Math.max(SECOND_LINE_AFTER_MS, lineAfterMs * 2)
@@ -44,10 +45,9 @@ export async function waitForServer<T>(use: () => Promise<T>, wait: ServerWait):
         const about = { waitedMs: Math.round(waitedMs), withinMs, err: error }
         wait.log?.warn(about, LINES[state](withinMs))
       }
-    }
-    await new Promise((resolve) => setTimeout(resolve, tryAfterMs))
-    tryAfterMs = Math.min(tryAfterMs * 2, LATEST_TRY_AFTER_MS)
-  }
+      return true
+    },
+  })
 }
 
 const LINES = {

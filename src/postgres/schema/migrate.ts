@@ -1,5 +1,6 @@
-import { backoffMs, resolveBackoff } from '../../base/time/backoff.ts'
-import { systemClock, sleep } from '../../base/time/clock.ts'
+import { resolveBackoff } from '../../base/time/backoff.ts'
+import { systemClock } from '../../base/time/clock.ts'
+import { retry } from '../../base/time/retry.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Session } from '../connect/connections.ts'
 import type { Statement } from '../connect/driver.ts'
@@ -52,16 +53,16 @@ export async function migrate(
   files: SchemaFiles = FILES,
 ): Promise<void> {
   if ((await missing(session, schema, files)).left.length === 0) return
-  for (let piece = 1; ; piece++) {
-    try {
-      return await inTransaction(session, schema, files)
-    } catch (error) {
+  await retry(() => inTransaction(session, schema, files), {
+    clock: systemClock(),
+    backoff: PAUSE,
+    shouldRetry: (error, piece) => {
       if (codeOf(error) === INSUFFICIENT_PRIVILEGE) throw mayNot(schema, files, error)
-      if (!IN_THE_WAY.includes(codeOf(error))) throw error
+      if (!IN_THE_WAY.includes(codeOf(error))) return false
       if (piece === LOCK_PIECES) throw inUse(schema, error)
-    }
-    await sleep(systemClock(), backoffMs(PAUSE, piece, Math.random))
-  }
+      return true
+    },
+  })
 }
 
 // Whatever the role says, some of which older servers do not know. But a process that stops in the

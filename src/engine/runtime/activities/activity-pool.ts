@@ -1,11 +1,12 @@
 // Everything in a runtime that runs activities: those of its own instances, and tasks of anybody's.
 
-import { backoffMs, resolveBackoff } from '../../../base/time/backoff.ts'
-import { type Clock, sleep } from '../../../base/time/clock.ts'
+import { resolveBackoff } from '../../../base/time/backoff.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import { retry } from '../../../base/time/retry.ts'
 import { CancelledError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/log.ts'
 import type { Delivery } from '../../../store/inbox.ts'
-import { StoreError } from '../../../store/store-error.ts'
+import { isRetryableStoreError } from '../../../store/store-error.ts'
 import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import type { Transact } from '../../../store/transactions.ts'
 import type { WorkflowStore } from '../../../store/workflow-store.ts'
@@ -211,16 +212,13 @@ export class ActivityPool {
       if (!call.wanted) throw new CancelledError('its result is there')
       return code(tx)
     }
-    for (let failures = 1; ; failures++) {
-      try {
-        await store.transact({ ...call.key, runtime, by, code: wantedCode })
-        return
-      } catch (error) {
-        // It may have been committed all the same: a second try is refused if it was.
-        const mayHelp = error instanceof StoreError && error.retryable
-        if (!mayHelp || !call.wanted || call.signal.aborted) throw error
-        await sleep(this.#host.clock, backoffMs(RETRY, failures, this.#host.random))
-      }
-    }
+    const { clock, random } = this.#host
+    await retry(() => store.transact({ ...call.key, runtime, by, code: wantedCode }), {
+      clock,
+      random,
+      backoff: RETRY,
+      // It may have been committed all the same: a second try is refused if it was.
+      shouldRetry: (error) => isRetryableStoreError(error) && call.wanted && !call.signal.aborted,
+    })
   }
 }
