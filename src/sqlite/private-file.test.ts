@@ -1,8 +1,9 @@
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { modesIn, settingsFor, tempFile } from '../../test/support/sqlite.ts'
 import { Database } from './database.ts'
+import { openPrivately } from './private-file.ts'
 
 /** Windows has no modes. */
 const withModes = { skip: process.platform === 'win32' }
@@ -15,6 +16,14 @@ test('a new file is for its owner alone, and so are those beside it', withModes,
   database.close()
 
   expect(modes).toEqual({ 'test.db': '600', 'test.db-wal': '600', 'test.db-shm': '600' })
+})
+
+test('nobody else can read a new file at any moment', withModes, () => {
+  using file = tempFile()
+
+  const mode = openPrivately(file.path, () => statSync(file.path).mode)
+
+  expect(mode & 0o777).toBe(0o600)
 })
 
 test('a file behind a link is made for its owner alone', withModes, () => {
