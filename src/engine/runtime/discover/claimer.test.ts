@@ -126,3 +126,39 @@ test('what is due later by a clock that was set back is not asked for again and 
   await worker.stop()
   alarms.clear()
 })
+
+test('a hint for an instance that is just being claimed and read has its mail read again', async () => {
+  const clock = virtualClock()
+  const owned = new Set<number>()
+  const read: number[] = []
+  const hinted: (readonly number[])[] = []
+  const claims = [[{ iid: 7 }], []]
+  const claimer = new Claimer({
+    store: {
+      async claim(request: { hinted: readonly number[] }) {
+        hinted.push(request.hinted)
+        return { state: 'ok', clock: 0, claims: claims.shift() ?? [], passed: [], nextDue: null }
+      },
+    },
+    clock,
+    log: memoryLog(),
+    runtimeNumber: () => 1,
+    workflowNumbers: () => [1],
+    freeInstances: () => 10,
+    owns: (iid: number) => owned.has(iid),
+    sawTime() {},
+    async takeOn(_: number, taken: readonly { iid: number }[]) {
+      // The message came after this one was read, and before it is known here.
+      if (taken.length > 0) claimer.hint([7, 8])
+      for (const { iid } of taken) owned.add(iid)
+    },
+    readMail: (iids: readonly number[]) => read.push(...iids),
+  } as unknown as ClaimHost)
+  await using _ = claimer.work()
+
+  claimer.wake()
+  await clock.advance(1)
+
+  expect(read).toEqual([7])
+  expect(hinted).toEqual([[], [8]])
+})

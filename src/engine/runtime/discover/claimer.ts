@@ -39,6 +39,8 @@ export interface ClaimHost {
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
   /** These are for others, which have the version that they were given. */
   passOn(iids: readonly Iid[]): void
+  /** These are owned here, and may have mail that was not there yet when they were read. */
+  readMail(iids: readonly Iid[]): void
   /** Something is to be claimed after that time. */
   claimIn(ms: number): void
 }
@@ -123,6 +125,7 @@ export class Claimer {
     const host = this.#host
     if (this.#reconcile)
       await this.#compare().catch((error: unknown) => this.#comparedInVain(error))
+    this.#readOwnMail()
     const limit = Math.min(host.freeInstances(), MOST_AT_ONCE)
     const workflows = host.workflowNumbers()
     this.#full = limit <= 0
@@ -143,6 +146,13 @@ export class Claimer {
     if (answer.claims.length === 0) return passed.length > 0 ? proceed() : idle()
     await host.takeOn(runtime, answer.claims)
     return answer.claims.length + passed.length === limit ? proceed() : idle()
+  }
+
+  /** What a hint came for while it was claimed and read is owned by now: no claim would find it. */
+  #readOwnMail(): void {
+    const own = [...this.#hinted].filter((iid) => this.#host.owns(iid))
+    for (const iid of own) this.#hinted.delete(iid)
+    if (own.length > 0) this.#host.readMail(own)
   }
 
   /** Here, and not in the tick, because no claim is under way now that could look lost. */

@@ -83,6 +83,7 @@ export class WorkFinder {
         return ownership.takeOn(runtime, claims)
       },
       passOn: (iids) => this.hearing.tell({ kind: 'due', iids }),
+      readMail: (iids) => this.mail.look(iids),
     })
     this.ticker = new Ticker({
       ...shared,
