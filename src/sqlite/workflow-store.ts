@@ -32,8 +32,8 @@ import type { StoreInTransaction, Transact } from '../store/transactions.ts'
 import type { Whereabouts } from '../store/whereabouts.ts'
 import type { WorkflowStore } from '../store/workflow-store.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
-import { packBatch } from './packed-batch.ts'
-import { unpackLoad, unpackTurns } from './packed-history.ts'
+import { packCommit } from './packing/packed-commit.ts'
+import { unpackLoad, unpackTurns } from './packing/packed-history.ts'
 import type { SqliteThread } from './thread.ts'
 import { SqliteTransactor } from './transact.ts'
 import { withinTransaction } from './within.ts'
@@ -107,7 +107,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
   }
 
   commit(batch: CommitBatch): Promise<CommitAnswer> {
-    return this.#call('commit', packBatch(batch))
+    return this.#call('commit', packCommit(batch))
   }
 
   claim(request: ClaimRequest): Promise<ClaimAnswer> {

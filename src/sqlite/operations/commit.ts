@@ -1,7 +1,8 @@
 import type { CommitAnswer, StartItem, Verdict } from '../../store/commits.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Transaction } from '../database.ts'
-import { type PackedBatch, unpackBatch } from '../packed-batch.ts'
+import { unpackCommit } from '../packing/packed-commit.ts'
+import type { Packed } from '../packing/packing.ts'
 import { isAlive } from './runtimes.ts'
 import { startInstance } from './starts.ts'
 import { commitTurn } from './turns.ts'
@@ -12,8 +13,8 @@ import { commitTurn } from './turns.ts'
 // transaction begins is alive when it ends.
 
 /** Applies what a runtime decided: all in one transaction, each item judged by itself. */
-export function commit(tx: Transaction, packed: PackedBatch): CommitAnswer {
-  const { runtime, server, starts, turns } = unpackBatch(packed)
+export function commit(tx: Transaction, packed: Packed): CommitAnswer {
+  const { runtime, server, starts, turns } = unpackCommit(packed)
   if (server !== tx.server) return { state: 'verify', clock: tx.now, server: tx.server }
   if (!isAlive(tx, runtime)) return { state: 'dead', clock: tx.now }
   return {

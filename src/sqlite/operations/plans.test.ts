@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/sqlite.ts'
 import { newTask } from '../../testing/contract/task-items.ts'
 import { Database, type Transaction } from '../database.ts'
-import { packBatch } from '../packed-batch.ts'
+import { packCommit } from '../packing/packed-commit.ts'
 import { OPERATIONS, type OperationName } from './table.ts'
 
 // A statement that reads a whole table is quick in every test, and slow in the third month.
@@ -67,7 +67,7 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     server: string
   }
   const commit = (starts: unknown[], turns: unknown[]): unknown =>
-    run('commit', packBatch({ runtime, server, starts, turns } as never))
+    run('commit', packCommit({ runtime, server, starts, turns } as never))
   const parent = { iid: 1, id: 'order-1', execution: 1, command: 1, onClose: 'cancel' } as const
   const end = { status: 'completed', output: '1' } as const
   const effects = effectsOf({
@@ -173,7 +173,7 @@ function runTasks(
     idle: true,
   }
 
-  run('commit', packBatch({ runtime, server, starts, turns: [] }))
+  run('commit', packCommit({ runtime, server, starts, turns: [] }))
   run('aboutTo', runtime, 20, 1, 'a step')
   claimTasks(runtime, { maxSessions: 1, sessionIdleMs: -1 })
   run('beat', runtime, [

@@ -1,6 +1,6 @@
 import type { Wanted } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
-import { packLoad, packTurns } from '../packed-history.ts'
+import { packLoad, packTurns } from '../packing/packed-history.ts'
 import { QUEUE_OPERATIONS } from '../queue/operations.ts'
 import { aboutTo } from './careful.ts'
 import { claim } from './claim.ts'

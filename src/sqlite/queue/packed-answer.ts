@@ -7,7 +7,7 @@ import {
   type Standing,
 } from '../../store/queue-store.ts'
 import { readRecords, writeRecords } from './packed-records.ts'
-import { type Packed, PackReader, PackWriter } from './packing.ts'
+import { type Packed, PackReader, PackWriter } from '../packing/packing.ts'
 
 // What became of a batch, on its way from the thread.
 

@@ -6,7 +6,7 @@ import {
   type PushGroup,
   type QueueBatch,
 } from '../../store/queue-store.ts'
-import { type Packed, PackReader, PackWriter } from './packing.ts'
+import { type Packed, PackReader, PackWriter } from '../packing/packing.ts'
 
 // A batch on its way to the thread. What most groups lack costs them one bit.
 

@@ -1,6 +1,6 @@
 import type { QueueRecord, RecordState } from '../../store/queue-store.ts'
 import { packPayload, unpackPayload } from './packed-batch.ts'
-import { type Packed, PackReader, PackWriter } from './packing.ts'
+import { type Packed, PackReader, PackWriter } from '../packing/packing.ts'
 
 // Records on their way from the thread.
 

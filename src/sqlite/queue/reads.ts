@@ -1,7 +1,7 @@
 import type { PageRequest } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { COLUMNS, countWithinLimit, type MessageRow, toRecord } from './messages.ts'
-import type { Packed } from './packing.ts'
+import type { Packed } from '../packing/packing.ts'
 import { packRecords } from './packed-records.ts'
 import { DEAD } from './tally.ts'
 

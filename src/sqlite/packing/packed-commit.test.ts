@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { CommitBatch } from '../store/commits.ts'
-import { packBatch, unpackBatch } from './packed-batch.ts'
+import type { CommitBatch } from '../../store/commits.ts'
+import { packCommit, unpackCommit } from './packed-commit.ts'
 
 const whole = fc.nat({ max: 2 ** 45 })
 const row = fc.record({
@@ -97,7 +97,7 @@ const batch = fc.record({
 test('a batch crosses to the thread and comes out as it went in', () => {
   fc.assert(
     fc.property(batch, (given) => {
-      const crossed = unpackBatch(structuredClone(packBatch(given)))
+      const crossed = unpackCommit(structuredClone(packCommit(given)))
 
       expect(crossed).toEqual(given)
     }),
@@ -109,12 +109,13 @@ test('what a plain start or turn lacks takes no room', () => {
   const plain = { parent: null, labels: '{}', messages: [], effects: null }
   const start = { iid: 1, id: 'a', workflow: 1, owned: true, wakeAt: null, turn, end: null }
 
-  const { numbers, texts } = packBatch({
+  const { numbers, texts } = packCommit({
     runtime: 1,
     server: 's',
     starts: [{ ...start, ...plain }],
     turns: [{ iid: 1, epoch: 1, turn, taken: [], effects: null, next: { kind: 'keep' } }],
   })
 
-  expect([numbers.length, texts.length]).toEqual([10 + 9, 3])
+  // The batch itself: the runtime, the server, and how many starts and turns there are.
+  expect([numbers.length, texts.length]).toEqual([3 + 10 + 9, 1 + 3])
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Loaded } from '../store/claims.ts'
+import type { Loaded } from '../../store/claims.ts'
 import { packLoad, packTurns, unpackLoad, unpackTurns } from './packed-history.ts'
 
 const whole = fc.nat({ max: 2 ** 45 })
