@@ -65,7 +65,7 @@ export interface StartItem {
   /** Set when it ended within its first turn. */
   readonly end: Ending | null
   readonly parent: ParentLink | null
-  /** For people and filters: a JSON object of texts. */
+  /** For people and filters: a JSON object with string values. */
   readonly labels: string
   /** Put into its inbox with the start. */
   readonly messages: readonly { readonly name: string; readonly payload: string }[]

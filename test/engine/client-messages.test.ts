@@ -268,7 +268,7 @@ describeOnStores('cancellation by a client', (kind) => {
       'cancel: there is no instance "absent"',
     )
     await expect(client.get('none').cancel(1 as never)).rejects.toThrow(
-      'cancel: reason must be text, got 1',
+      'cancel: reason must be a string, got 1',
     )
   })
 })

@@ -219,11 +219,11 @@ describeOnStores('starts', (kind) => {
   })
 
   test.each([
-    [{ labels: ['a'] }, 'start: labels must be an object of texts, got an array of 1'],
-    [{ labels: new Map() }, 'start: labels must be an object of texts, got a Map'],
-    [{ labels: null }, 'start: labels must be an object of texts, got null'],
-    [{ labels: { a: 1 } }, 'start: labels.a must be text of 1 to 500 characters'],
-    [{ labels: MANY_LABELS }, 'start: labels must not be more than 100, got 101'],
+    [{ labels: ['a'] }, 'start: labels must be an object with string values, got an array of 1'],
+    [{ labels: new Map() }, 'start: labels must be an object with string values, got a Map'],
+    [{ labels: null }, 'start: labels must be an object with string values, got null'],
+    [{ labels: { a: 1 } }, 'start: labels.a must be a string of 1 to 500 characters'],
+    [{ labels: MANY_LABELS }, 'start: labels must have at most 100 entries, got 101'],
     [{ send: { channel: 'x', data: 1 } }, 'start: send must be made by message(channel, data)'],
     [{ version: '1' }, 'start: version must be a semantic version such as \'1.2.0\', got "1"'],
     [{ onConflict: 'ignore' }, "start: onConflict must be one of 'return', 'error', 'restart'"],

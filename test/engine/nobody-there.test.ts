@@ -54,6 +54,6 @@ test('registering other code for an activity than the workflow calls is told of'
 
   expect(result).toBe('real')
   expect(lines.at('warn')).toEqual([
-    expect.stringMatching(/^a workflow calls another definition of this activity/),
+    expect.stringMatching(/^a workflow calls a different definition of this activity/),
   ])
 })

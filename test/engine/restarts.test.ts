@@ -305,7 +305,7 @@ describe('open', () => {
     await using space = await openSpace(kind)
 
     await expect(open(space.store, { register: [] })).rejects.toThrow(
-      'open: register holds no workflow and no activity with code',
+      'open: register contains no workflow and no activity with code',
     )
   })
 

@@ -69,8 +69,10 @@ describeOnStores('results', (kind) => {
       await using space = await openSpace(kind)
       const holdfast = await space.open(hello)
 
-      await expect(holdfast.start(hello, 'Kim', { id })).rejects.toThrow(/^start: id must be text/)
-      expect(() => holdfast.get(id)).toThrow(/^get: id must be text/)
+      await expect(holdfast.start(hello, 'Kim', { id })).rejects.toThrow(
+        /^start: id must be a string/,
+      )
+      expect(() => holdfast.get(id)).toThrow(/^get: id must be a string/)
     },
   )
 

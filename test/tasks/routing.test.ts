@@ -70,8 +70,11 @@ describe.concurrent('tags', () => {
 
   test.each<[unknown, string]>([
     ['gpu', `open: tags must be a list of tags, { only: [...] }, 'any' or 'none', got "gpu"`],
-    [{ only: [] }, `open: tags: only must name at least one tag; for no activities, say 'none'`],
-    [[''], 'open: tags[0] must be text of 1 to 500 characters without control characters, got ""'],
+    [{ only: [] }, `open: tags: only must have at least one tag; to run no activities, use 'none'`],
+    [
+      [''],
+      'open: tags[0] must be a string of 1 to 500 characters without control characters, got ""',
+    ],
   ])('of %j are refused by open', async (tags, message) => {
     const opening = open('memory:', { register: asks, tags: tags as 'any', log: silentLog })
 

@@ -153,7 +153,7 @@ test('code of another store is refused, with the names of both', async () => {
   const runtime = await space.open(book)
 
   await expect(runtime.run(book)).rejects.toThrow(
-    /transaction "pay" is made by transaction\(\) of holdfast\/postgres, but this store is of kind "sqlite"/,
+    /transaction "pay" uses transaction\(\) of holdfast\/postgres, but the store is "sqlite"/,
   )
 })
 

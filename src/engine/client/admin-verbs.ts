@@ -108,5 +108,5 @@ function cannotResume({ id, status }: InstanceRow): ConflictError {
 
 function checkReason(verb: string, reason: unknown = ''): string {
   if (typeof reason === 'string') return shorten(reason, MAX_REASON)
-  throw new TypeError(`${verb}: reason must be text, got ${describe(reason)}`)
+  throw new TypeError(`${verb}: reason must be a string, got ${describe(reason)}`)
 }

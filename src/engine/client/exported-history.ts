@@ -86,7 +86,7 @@ function readMoment(given: unknown, seq: number, values: Values): Moment {
   const what = `import: event ${seq}`
   if (number !== seq) throw new TypeError(`${what}: seq must be ${seq}, got ${describe(number)}`)
   if (typeof type !== 'string') {
-    throw new TypeError(`${what}: type must be text, got ${describe(type)}`)
+    throw new TypeError(`${what}: type must be a string, got ${describe(type)}`)
   }
   const where = `${what} (${type})`
   // A copy, because unpacking works in place.

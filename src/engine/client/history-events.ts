@@ -194,7 +194,7 @@ function writeState(value: unknown, what: string, values: Values): string {
 /** Names, ids and the like: they stand between the separators of history as they are. */
 function checkText(value: unknown, what: string): string {
   if (isPlainText(value)) return value
-  throw new TypeError(`${what} must be text without control characters, got ${describe(value)}`)
+  throw new TypeError(`${what} must be a string without control characters, got ${describe(value)}`)
 }
 
 /** Refuses what is not a whole number from 0 on. */

@@ -25,7 +25,7 @@ export interface StartWork {
   readonly onClose: OnParentClose
   readonly onConflict: 'return' | 'error'
   readonly delayMs: number
-  /** A JSON object of texts. */
+  /** A JSON object with string values. */
   readonly labels: string
   readonly message: SendWork | undefined
 }

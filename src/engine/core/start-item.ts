@@ -17,7 +17,7 @@ export interface NewInstance {
   /** Of its first execution; no two starts share one, so that a start can be told from another. */
   readonly seed: string
   readonly parent: ParentLink | null
-  /** A JSON object of texts. */
+  /** A JSON object with string values. */
   readonly labels: string
   /** In its inbox from the start, encoded. */
   readonly messages: StartItem['messages']

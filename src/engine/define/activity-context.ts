@@ -1,8 +1,9 @@
 import type { Logger } from '../../base/log.ts'
 import type { Client } from './client.ts'
 
-/** What the code of an activity or a step is given. */
+/** The second argument of an activity, and the argument of a step. */
 export interface ActivityContext {
+  /** What is running, and for which instance. */
   readonly info: {
     readonly instanceId: string
     readonly workflow: string
@@ -11,23 +12,30 @@ export interface ActivityContext {
     readonly session?: string
   }
   /**
-   * Aborts when the attempt is out of time or silent for too long, when its result is not wanted any
-   * more, or when this runtime has to give it up. Code that does not stop then keeps its place for ten
-   * seconds more; whatever it returns is dropped.
+   * Aborts when the attempt times out, misses its heartbeat, is cancelled, or has to stop because this
+   * runtime closes or lost its lease. Code that ignores the signal occupies its slot for up to ten
+   * seconds more; its result is discarded.
    */
   readonly signal: AbortSignal
-  /** 1 for the first attempt. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number
-  /** The same for every attempt of this call, in whatever process: hand it to services that know such keys. */
+  /**
+   * A key that all attempts of this call share, in whatever process they run. Pass it to services that
+   * support idempotency keys.
+   */
   readonly idempotencyKey: string
-  /** What an earlier attempt last told `heartbeat`; `undefined` when there was none, or it told nothing. */
+  /**
+   * The details that an earlier attempt last passed to `heartbeat`; `undefined` when there was no
+   * earlier attempt, or it passed none.
+   */
   readonly lastHeartbeat: unknown
+  /** Logs with the instance, workflow, activity and attempt on each line. */
   readonly log: Logger
-  /** Starts instances and sends messages, as a client outside of workflows does. */
+  /** Starts instances and sends messages, like any client outside a workflow. */
   readonly client: Client
   /**
-   * Says that the attempt goes on, and how far it is: the next attempt finds the details in
-   * `lastHeartbeat`. They are written about once a second, the latest ones only.
+   * Reports that the attempt is alive, and optionally how far it has come: the next attempt reads the
+   * details from `lastHeartbeat`. Holdfast stores the latest details about once a second.
    */
   readonly heartbeat: (details?: unknown) => void
 }

@@ -70,8 +70,8 @@ describe('options of an activity', () => {
 
   test.each([
     [{ timeout: 0 }, 'test: timeout must be at least 1 ms, got 0'],
-    [{ tag: '' }, /^test: tag must be text of 1 to 500 characters/],
-    [{ session: 's'.repeat(501) }, /^test: session must be text of 1 to 500 characters/],
+    [{ tag: '' }, /^test: tag must be a string of 1 to 500 characters/],
+    [{ session: 's'.repeat(501) }, /^test: session must be a string of 1 to 500 characters/],
     [{ tags: ['gpu'] }, 'test: unknown option "tags", did you mean "tag"?'],
     [{ heartbeat: 5 }, /^test: unknown option "heartbeat"/],
     [{ limit: { concurrency: 1 } }, /^test: unknown option "limit"/],
@@ -79,7 +79,7 @@ describe('options of an activity', () => {
     [{ retry: { attempts: 2 } }, /^test: retry: unknown option "attempts"/],
     [
       { retry: { unless: [RangeError] } },
-      /^test: retry: unless\[0\] must be a class made by failure\(\)/,
+      /^test: retry: unless\[0\] must be a class created by failure\(\)/,
     ],
   ])('%j is refused', (given, message) => {
     expect(() => mergeActivityOptions('test', undefined, given as object)).toThrow(message)
@@ -104,8 +104,8 @@ describe('a limit', () => {
     [{}, 'test must have a concurrency or a rate'],
     [{ concurrency: 0 }, 'test: concurrency must be a whole number, 1 or more, got 0'],
     [{ concurrency: 1.5 }, 'test: concurrency must be a whole number, 1 or more, got 1.5'],
-    [{ rate: { count: 5 } }, 'test: rate needs both a count and a per'],
-    [{ rate: { per: '1s' } }, 'test: rate needs both a count and a per'],
+    [{ rate: { count: 5 } }, 'test: rate needs both count and per'],
+    [{ rate: { per: '1s' } }, 'test: rate needs both count and per'],
     [{ rate: { count: 1, per: 0 } }, 'test: rate: per must be at least 1 ms, got 0'],
     [{ rate: 5 }, 'test: rate: options must be a plain object, got 5'],
     [{ concurrency: 1, key: 'k' }, 'test: key must be a function of the input, got "k"'],

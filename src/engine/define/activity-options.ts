@@ -1,4 +1,4 @@
-// How activities are run: what a definition says, and what a call says over it.
+// Options of activities: those of the definition, and those of a call, which override them.
 
 import { describe } from '../../base/describe.ts'
 import { type Duration, duration } from '../../base/time/duration.ts'
@@ -6,50 +6,54 @@ import { number, option, resolveOptions } from '../../base/options.ts'
 import { checkId } from './names.ts'
 import { type ResolvedRetry, type Retry, resolveRetry } from './retry.ts'
 
-/** How an activity is run. */
+/** Options of an activity: how to retry it, when it times out, and where it runs. */
 export interface ActivityOptions {
-  /** How it is tried again when it fails. */
+  /** When and how often to retry it after a failure. */
   retry?: Retry
-  /** How long one attempt may take; then its signal aborts and it counts as failed. */
+  /** The time limit of one attempt: its signal aborts and the attempt fails. @default none */
   timeout?: Duration
-  /** How long it may take in all, from the call on, with all attempts and delays; then it fails. */
+  /** The time limit from the call to the result, across all attempts and delays. @default none */
   totalTimeout?: Duration
-  /** How long it may wait for its first attempt to begin; then it fails. */
+  /** How long the call may wait for its first attempt to begin before it fails. @default no limit */
   startTimeout?: Duration
   /**
-   * How long an attempt may be silent: one that does not call `ctx.heartbeat` for so long is aborted,
-   * counts as failed, and another runtime may take it.
+   * The longest time between two calls of `ctx.heartbeat`. An attempt that exceeds it is aborted and
+   * fails, and another runtime may run the next one.
+   *
+   * @default none
    */
   heartbeatTimeout?: Duration
-  /** Only runtimes that serve this tag run it: see `tags` of `open`. */
+  /** Only runtimes that serve this tag run it: see the option `tags` of `open`. */
   tag?: string
-  /** All activities of a session run in one runtime, as long as it lives. */
+  /** Activities of the same session run in the same runtime, for as long as it lives. */
   session?: string
 }
 
-/** How many calls of an activity may run, over all runtimes. */
+/** Limits how many calls of an activity run, across all runtimes. */
 export interface Limit<In> {
-  /** How many at once. */
+  /** How many calls run at the same time. */
   concurrency?: number
-  /** A bucket of `count` starts that fills again within `per`: so many at once, then one for each share. */
+  /**
+   * A token bucket: up to `count` calls start at once, and the bucket refills evenly over `per`.
+   */
   rate?: { count: number; per: Duration }
-  /** Calls with different keys have limits of their own. @default one for all */
+  /** Gives each key a limit of its own. @default one limit for all calls */
   key?: (input: In) => string
 }
 
-/** `ActivityOptions`, checked and complete. */
+/** `ActivityOptions`, validated and complete. */
 export interface ResolvedActivityOptions {
   readonly retry: ResolvedRetry
   readonly timeoutMs: number | undefined
   readonly totalTimeoutMs: number | undefined
   readonly startTimeoutMs: number | undefined
   readonly heartbeatTimeoutMs: number | undefined
-  /** Empty for none; so is `session`. */
+  /** Empty for none, like `session`. */
   readonly tag: string
   readonly session: string
 }
 
-/** `Limit`, checked and complete. */
+/** `Limit`, validated and complete. */
 export interface ResolvedLimit {
   readonly concurrency: number | undefined
   readonly rate: { readonly count: number; readonly perMs: number } | undefined
@@ -57,7 +61,7 @@ export interface ResolvedLimit {
 }
 
 const atLeastOneMs = duration(undefined, { min: 1 })
-const word = option(checkId, '')
+const optionalId = option(checkId, '')
 
 /** The table of `ActivityOptions`, for `resolveOptions`. */
 export const ACTIVITY_OPTIONS = {
@@ -66,13 +70,13 @@ export const ACTIVITY_OPTIONS = {
   totalTimeout: atLeastOneMs,
   startTimeout: atLeastOneMs,
   heartbeatTimeout: atLeastOneMs,
-  tag: word,
-  session: word,
+  tag: optionalId,
+  session: optionalId,
 }
 
 type Checked = ReturnType<typeof resolveOptions<typeof ACTIVITY_OPTIONS>>
 
-/** With names that say what the numbers are. */
+/** Names the unit of each duration. */
 export function activityOptions(checked: Checked): ResolvedActivityOptions {
   const { timeout, totalTimeout, startTimeout, heartbeatTimeout, ...rest } = checked
   return {
@@ -84,29 +88,29 @@ export function activityOptions(checked: Checked): ResolvedActivityOptions {
   }
 }
 
-/** What was given at a call, over what the definition says. */
+/** The options of a call, and those of the definition where the call has none. */
 export function mergeActivityOptions(
   owner: string,
   defined: ResolvedActivityOptions | undefined,
   given: ActivityOptions | undefined,
 ): ResolvedActivityOptions {
   if (given === undefined) return defined ?? DEFAULTS
-  const said = activityOptions(resolveOptions(owner, given, ACTIVITY_OPTIONS))
-  if (defined === undefined) return said
+  const called = activityOptions(resolveOptions(owner, given, ACTIVITY_OPTIONS))
+  if (defined === undefined) return called
   return {
-    retry: given.retry === undefined ? defined.retry : said.retry,
-    timeoutMs: said.timeoutMs ?? defined.timeoutMs,
-    totalTimeoutMs: said.totalTimeoutMs ?? defined.totalTimeoutMs,
-    startTimeoutMs: said.startTimeoutMs ?? defined.startTimeoutMs,
-    heartbeatTimeoutMs: said.heartbeatTimeoutMs ?? defined.heartbeatTimeoutMs,
-    tag: said.tag === '' ? defined.tag : said.tag,
-    session: said.session === '' ? defined.session : said.session,
+    retry: given.retry === undefined ? defined.retry : called.retry,
+    timeoutMs: called.timeoutMs ?? defined.timeoutMs,
+    totalTimeoutMs: called.totalTimeoutMs ?? defined.totalTimeoutMs,
+    startTimeoutMs: called.startTimeoutMs ?? defined.startTimeoutMs,
+    heartbeatTimeoutMs: called.heartbeatTimeoutMs ?? defined.heartbeatTimeoutMs,
+    tag: called.tag === '' ? defined.tag : called.tag,
+    session: called.session === '' ? defined.session : called.session,
   }
 }
 
 const DEFAULTS = activityOptions(resolveOptions('activity', undefined, ACTIVITY_OPTIONS))
 
-/** Checks a limit. */
+/** Validates a `Limit`; `what` begins the error message. */
 export function resolveLimit(value: unknown, what: string): ResolvedLimit {
   const { concurrency, rate, key } = resolveOptions(what, value as object, {
     concurrency: option(atLeastOne.check, undefined),
@@ -119,7 +123,7 @@ export function resolveLimit(value: unknown, what: string): ResolvedLimit {
   return { concurrency, rate, key }
 }
 
-const LONGEST_MS = 100 * 365 * 86_400_000
+const MAX_PER_MS = 100 * 365 * 86_400_000
 const atLeastOne = number({ min: 1, integer: true }, 1)
 
 function resolveRate(value: unknown, what: string): { count: number; perMs: number } {
@@ -128,9 +132,9 @@ function resolveRate(value: unknown, what: string): { count: number; perMs: numb
     per: atLeastOneMs,
   })
   if (count === undefined || per === undefined) {
-    throw new TypeError(`${what} needs both a count and a per`)
+    throw new TypeError(`${what} needs both count and per`)
   }
-  if (per > LONGEST_MS) {
+  if (per > MAX_PER_MS) {
     throw new RangeError(`${what}: per must be at most 100 years, got ${describe(per)} ms`)
   }
   return { count, perMs: per }

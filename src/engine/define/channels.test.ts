@@ -46,9 +46,9 @@ describe('definitions of what goes in and out', () => {
   test.each([[''], ['x'.repeat(201)], ['a\nb'], ['\ud800'], [undefined], [7]])(
     'the name %j is refused',
     (name) => {
-      expect(() => channel(name as string)).toThrow(/^channel: name must be text/)
-      expect(() => request(name as string)).toThrow(/^request: name must be text/)
-      expect(() => stateKey(name as string)).toThrow(/^stateKey: name must be text/)
+      expect(() => channel(name as string)).toThrow(/^channel: name must be a string/)
+      expect(() => request(name as string)).toThrow(/^request: name must be a string/)
+      expect(() => stateKey(name as string)).toThrow(/^stateKey: name must be a string/)
     },
   )
 

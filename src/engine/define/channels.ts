@@ -1,5 +1,5 @@
-// What goes in and out of a running instance, as module constants: channels and requests it
-// receives from, and keys of the state it keeps. Senders, workflow code and tests share them.
+// Typed names for what goes into and out of a running instance: channels, requests and state keys.
+// Define them as module constants that senders, workflow code and tests share.
 
 import { describe } from '../../base/describe.ts'
 import { number, option, resolveOptions } from '../../base/options.ts'
@@ -7,67 +7,68 @@ import type { types } from './definitions.ts'
 import { checkName } from './names.ts'
 import { checkSchema, type Schema } from './schema.ts'
 
-/** Where an instance gets messages, in the order they came: `In` is sent, `Out` is received. */
+/** A queue of messages to an instance, in order. Senders send `In`, workflow code receives `Out`. */
 export interface Channel<In, Out = In> {
   readonly kind: 'channel'
   readonly name: string
   readonly [types]?: (input: In) => Out
 }
 
-/** Where an instance is asked: `In` is the question, `Reply` is what the one who asks gets. */
+/** A channel for requests to an instance: the sender sends `In` and waits for `Reply`. */
 export interface RequestChannel<In, Reply> {
   readonly kind: 'request'
   readonly name: string
   readonly [types]?: (input: In) => Reply
 }
 
-/** A value that an instance keeps by name. */
+/** The name and type of a value in the state of an instance. */
 export interface StateKey<T> {
   readonly kind: 'state'
   readonly name: string
   readonly [types]?: (value: T) => T
 }
 
-/** Whatever a workflow can receive from. */
+/** Anything that `ctx.receive` accepts. */
 export type AnyInbound = Channel<never, unknown> | RequestChannel<never, unknown>
 
 /** Options of a channel. */
 export interface ChannelOptions<In, Out> {
-  /** Checks and parses each message where it is sent, never again. */
+  /** Validates and parses each message when it is sent. */
   schema?: Schema<In, Out>
   /**
-   * How many messages may wait in one instance. Whoever sends one more is refused: nothing is
-   * dropped. More cost rows in the database, and memory when the instance is loaded.
+   * How many messages may wait for one instance. Sending one more throws a `ChannelFullError`; no
+   * message is dropped. Waiting messages take rows in the database, and memory while the instance is
+   * loaded.
    *
    * @default 10_000
    */
   capacity?: number
 }
 
-/** A message for the start of an instance; `message` makes it. */
+/** A message to send with a start. Create it with `message`. */
 export interface Letter {
   readonly channel: string
   readonly data: unknown
 }
 
-/** A channel with what the engine needs of it. */
+/** A channel as the engine sees it. */
 export interface ChannelDefinition extends Channel<never, unknown> {
   readonly schema: Schema<never, unknown> | undefined
   readonly capacity: number
 }
 
-/** A request with what the engine needs of it. */
+/** A request as the engine sees it. */
 export interface RequestDefinition extends RequestChannel<never, unknown> {}
 
-/** A key of state with what the engine needs of it. */
+/** A state key as the engine sees it. */
 export interface StateKeyDefinition extends StateKey<never> {}
 
-/** How many messages may wait where nobody says otherwise. */
+/** The default of `capacity`. */
 export const DEFAULT_CAPACITY = 10_000
 
 /**
- * Defines a channel. Messages wait in it until the workflow asks for them, however early they come
- * (even before the instance is started), and from one execution to the next.
+ * Defines a channel. Messages wait in it until the workflow receives them, even when they arrive before
+ * the instance is started, and across `continueAsNew`.
  */
 export function channel<Out, In = Out>(
   name: string,
@@ -86,30 +87,30 @@ export function channel<Out, In = Out>(
   return definition
 }
 
-/** Defines a request: whoever sends it waits until the workflow replies. */
+/** Defines a request: its sender waits until the workflow replies. */
 export function request<In, Reply>(name: string): RequestChannel<In, Reply> {
   checkName('request', name)
   return { kind: 'request', name }
 }
 
-/** Defines the name and the type of a value that instances keep. */
+/** Defines the name and type of a value in the state of instances. */
 export function stateKey<T>(name: string): StateKey<T> {
   checkName('stateKey', name)
   return { kind: 'state', name }
 }
 
-// Shared by all copies of this module (ESM and CommonJS), so that each knows the letters of the other.
+// A global symbol, so that ESM and CommonJS copies of this module accept each other's letters.
 const CHANNEL = Symbol.for('holdfast.letter.channel')
 
-/** A message that is in the channel from the start: for `start(…, { send })`. */
+/** Creates a message that the instance finds when it starts: `start(workflow, input, { send })`. */
 export function message<In>(to: Channel<In, unknown>, data: NoInfer<In>): Letter {
   const definition = definitionOf('message', 'channel', to)
   const letter: Letter = { channel: definition.name, data }
-  // The schema is needed where the letter is sent, but is none of its data.
+  // Sending needs the channel's schema, but it is not part of the letter's data.
   return Object.defineProperty(letter, CHANNEL, { value: definition })
 }
 
-/** The channel a letter was made for; refuses what `message` did not make. */
+/** The channel of a letter. Throws a `TypeError` for anything that `message` did not create. */
 export function channelOf(what: string, letter: unknown): ChannelDefinition {
   const found = (letter as { [CHANNEL]?: ChannelDefinition } | null | undefined)?.[CHANNEL]
   if (found !== undefined) return found
@@ -128,7 +129,7 @@ const MADE_BY = {
   state: 'a key made by stateKey()',
 } as const satisfies Record<keyof Kinds, string>
 
-/** The engine's view of a definition; refuses whatever is of another kind. */
+/** A definition as the engine sees it. Throws a `TypeError` for a definition of another kind. */
 export function definitionOf<K extends keyof Kinds>(
   what: string,
   kind: K,

@@ -1,5 +1,5 @@
-// What a client does for its users. The code is in `engine/client`; the types are here because
-// activities get a client as `ctx.client`.
+// What a client offers. `engine/client` implements it; the types are here because activities get a
+// client as `ctx.client`.
 
 import type { Channel } from './channels.ts'
 import type { Args, Workflow } from './definitions.ts'
@@ -12,55 +12,55 @@ import type {
   Wait,
 } from './instance.ts'
 
-/** Starts workflows and looks at them. */
+/** Starts workflows, and reads and controls their instances. */
 export interface Client extends AsyncDisposable {
-  /** Starts an instance; resolves when that is recorded and survives a crash. */
+  /** Starts an instance. Resolves once the start is stored and survives a crash. */
   start<I, O>(
     workflow: Workflow<I, O>,
     ...args: Args<NoInfer<I>, StartOptions>
   ): Promise<Instance<O>>
   /** Starts an instance and waits for its result. */
   run<I, O>(workflow: Workflow<I, O>, ...args: Args<NoInfer<I>, StartOptions & Wait>): Promise<O>
-  /** An instance by id, whether it exists or not. */
+  /** Returns a handle to the instance with this id, without checking that it exists. */
   get<I, O>(workflow: Workflow<I, O>, id: string): Instance<O>
   get(id: string): Instance
   /**
-   * The same inside a transaction of yours: what is started, sent or cancelled there happens when you
-   * commit it, together with what you wrote yourself, or not at all.
+   * Returns a client for a database transaction of your own: starts, messages and cancellations take
+   * effect when you commit it, together with your own writes, or not at all.
    */
   in(tx: Transaction, options?: InTransactionOptions): InTransaction
   /**
-   * Makes an instance from an export, which goes on where that one left off. Refuses what is not
-   * an export, and an id that is taken.
+   * Creates an instance from an export; it continues where the exported one was. Throws a `TypeError`
+   * for anything that is not an export, and a `ConflictError` when the id is taken.
    */
   import(exported: ExportedHistory, options?: ImportOptions): Promise<Instance>
-  /** Ends all connections. Whatever is still waited for is rejected at once. */
+  /** Closes all connections. Calls that are still waiting reject at once. */
   close(): Promise<void>
 }
 
-/** What a client can do in a transaction of the caller. There is no result: it comes after the commit. */
+/** What a client can do inside your transaction. Results are available only after the commit. */
 export interface InTransaction {
-  /** Starts an instance when the transaction is committed. `onConflict: 'restart'` is refused here. */
+  /** Starts an instance when you commit. Does not support `onConflict: 'restart'`. */
   start<I, O>(
     workflow: Workflow<I, O>,
     ...args: Args<NoInfer<I>, StartOptions>
   ): Promise<{ readonly id: string }>
-  /** Puts a message into a channel of an instance when the transaction is committed. */
+  /** Sends a message to a channel of an instance when you commit. */
   send<In>(
     id: string,
     channel: Channel<In, unknown>,
     data: NoInfer<In>,
     options?: SendOptions,
   ): Promise<void>
-  /** Asks an instance to end when the transaction is committed. */
+  /** Requests the cancellation of an instance when you commit. */
   cancel(id: string, reason?: string): Promise<void>
 }
 
 /** Options of `client.in`. */
 export interface InTransactionOptions {
   /**
-   * Whether runtimes are told with the commit. On PostgreSQL that makes such commits wait for each
-   * other; without it, what was committed is found at the next tick, within ten seconds: for bulk loads.
+   * Notifies runtimes when you commit. On PostgreSQL, commits that notify wait for each other. Turn it
+   * off for bulk loads: runtimes then find the work by polling, within ten seconds.
    *
    * @default true
    */
@@ -68,10 +68,10 @@ export interface InTransactionOptions {
 }
 
 /**
- * A transaction of the database that the store is in: a client of `pg` after `begin`, what
- * postgres.js, Kysely, Drizzle, Prisma or TypeORM hand to the callback of theirs, or a handle of
- * `better-sqlite3` or `node:sqlite` after `begin`, which must be of the SQLite library that the store
- * uses: `openDatabase` of `holdfast/sqlite` opens one.
+ * An open transaction in the database of the store: a `pg` client after `begin`; what postgres.js,
+ * Kysely, Drizzle, Prisma or TypeORM pass to the callback of a transaction; or a `better-sqlite3` or
+ * `node:sqlite` database after `begin`. A SQLite handle must use the same SQLite library as the store:
+ * `openDatabase` of `holdfast/sqlite` opens one.
  */
 export type Transaction =
   | { query(text: string, values?: unknown[]): Promise<unknown> }

@@ -90,8 +90,10 @@ describe('definitions', () => {
   test.each([[''], ['x'.repeat(201)], ['a\nb'], ['a\x1fb'], ['\ud800'], [undefined], [7]])(
     'the name %j is refused',
     (name) => {
-      expect(() => workflow(name as string, async () => 1)).toThrow(/^workflow: name must be text/)
-      expect(() => activity(name as string, () => 1)).toThrow(/^activity: name must be text/)
+      expect(() => workflow(name as string, async () => 1)).toThrow(
+        /^workflow: name must be a string/,
+      )
+      expect(() => activity(name as string, () => 1)).toThrow(/^activity: name must be a string/)
     },
   )
 
@@ -109,8 +111,8 @@ describe('definitions', () => {
   )
 
   test.each<[() => unknown, string]>([
-    [() => workflow('w', {} as never), 'workflow "w": its code must be a function, got'],
-    [() => activity('a', {}, 'code' as never), 'activity "a": its code must be a function'],
+    [() => workflow('w', {} as never), 'workflow "w": the code must be a function, got'],
+    [() => activity('a', {}, 'code' as never), 'activity "a": the code must be a function'],
     [
       () => workflow('w', { input: {} as never }, async () => 1),
       'workflow "w": input must be a Standard',
@@ -182,7 +184,7 @@ describe('definitions', () => {
   })
 
   test.each<[object, string]>([
-    [{ id: '' }, 'ctx.run: id must be text of 1 to 500 characters'],
+    [{ id: '' }, 'ctx.run: id must be a string of 1 to 500 characters'],
     [{ version: '2' }, 'ctx.run: version must be a semantic version'],
     [{ timeout: 0 }, 'ctx.run: timeout must be at least 1 ms'],
     [{ onParentClose: 'independent' }, "must be one of 'cancel', 'terminate', 'abandon'"],
@@ -195,7 +197,7 @@ describe('definitions', () => {
     expect(checkId('bestellung/42 ü', 'start: id')).toBe('bestellung/42 ü')
     expect(checkId('x'.repeat(500), 'start: id')).toHaveLength(500)
     for (const bad of ['', 'x'.repeat(501), 'a\nb', '\ud800', 7, null]) {
-      expect(() => checkId(bad, 'start: id')).toThrow(/^start: id must be text of 1 to 500/)
+      expect(() => checkId(bad, 'start: id')).toThrow(/^start: id must be a string of 1 to 500/)
     }
   })
 })

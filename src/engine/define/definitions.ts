@@ -1,5 +1,5 @@
-// Workflows and activities as module constants: a name, its types, and (unless it is only a
-// contract) its code. A definition does nothing by itself; a runtime runs it.
+// Definitions of workflows and activities: a name, its types and, unless it is a contract, its code.
+// A definition does nothing by itself; a runtime that registers it runs it.
 
 import { describe } from '../../base/describe.ts'
 import { type Duration, duration } from '../../base/time/duration.ts'
@@ -21,10 +21,10 @@ import { checkId, checkName } from './names.ts'
 import { NO_VERSION } from '../../store/instances.ts'
 import { checkVersion } from '../../base/versions.ts'
 
-/** Carries the types of a definition, and no value: so `AnyWorkflow` takes each one without `any`. */
+/** Carries the types of a definition and never a value, so that `AnyWorkflow` accepts all without `any`. */
 export declare const types: unique symbol
 
-/** A workflow: durable code, by name and version. */
+/** A workflow: durable code with a name and a version. */
 export interface Workflow<In, Out> {
   readonly kind: 'workflow'
   readonly name: string
@@ -32,7 +32,7 @@ export interface Workflow<In, Out> {
   readonly [types]?: (input: In) => Out
 }
 
-/** An activity: a side effect, by name. */
+/** An activity: code with side effects, by name. */
 export interface Activity<In, Out> {
   readonly kind: 'activity'
   readonly name: string
@@ -43,26 +43,30 @@ export interface Activity<In, Out> {
 export type AnyWorkflow = Workflow<never, unknown>
 /** Any activity, whatever its types. */
 export type AnyActivity = Activity<never, unknown>
-/** What a definition takes. */
+/** The input type of a definition. */
 export type InputOf<D> = D extends { readonly [types]?: (input: infer I) => unknown } ? I : never
-/** What a definition returns. */
+/** The result type of a definition. */
 export type OutputOf<D> = D extends { readonly [types]?: (input: never) => infer O } ? O : never
-/** An input that may be undefined may be left out. */
+/** The arguments after a definition. The input is optional when its type includes `undefined`. */
 export type Args<In, Options> = undefined extends In
   ? [input?: In, options?: Options]
   : [input: In, options?: Options]
 
-/** How a workflow is run as a child. */
+/** Options of `ctx.run` for a child workflow. */
 export interface ChildOptions {
-  /** What the child is called; unique. @default one made from the parent's */
+  /** The id of the child, unique in the store. @default derived from the parent's id */
   id?: string
-  /** Exactly this version. @default the latest that is registered here, or else where it is taken up */
+  /**
+   * Runs exactly this version.
+   *
+   * @default the latest registered here, or else in the runtime that takes it up
+   */
   version?: string
-  /** How long the child may take; then it is cancelled, and the parent gets a `TimeoutError`. */
+  /** The time limit of the child: it is cancelled, and `ctx.run` rejects with a `TimeoutError`. @default none */
   timeout?: Duration
   /**
-   * What becomes of the child when its parent ends first: it is cancelled and may clean up, is
-   * terminated at once, or goes on by itself.
+   * What happens to the child when its parent ends first: `cancel` it, so that its clean-up runs,
+   * `terminate` it at once, or `abandon` it, so that it continues on its own.
    *
    * @default 'cancel'
    */
@@ -72,58 +76,62 @@ export interface ChildOptions {
 /** Options of a workflow. */
 export interface WorkflowOptions<In, Out, Parsed> {
   /**
-   * Versions of one name stand side by side: what was started under one stays with it, and a new
-   * start takes the latest.
+   * A semantic version. You can register several versions of a workflow: an instance keeps the version
+   * it was started with, and a new start takes the latest.
    *
    * @default '1.0.0'
    */
   version?: string
-  /** Checks and parses the input when the workflow is started, never again. */
+  /** Validates and parses the input when the workflow is started. */
   input?: Schema<In, Parsed>
-  /** Checks what the code returns. A result that does not pass fails the instance. */
+  /** Validates the result. An invalid result fails the instance. */
   output?: Schema<NoInfer<Out>, unknown>
-  /** How long an execution may take; then it is cancelled and fails, with a `TimeoutError` as the cause. */
+  /**
+   * The time limit of an execution: it is cancelled and fails, with a `TimeoutError` as the cause.
+   *
+   * @default none
+   */
   timeout?: Duration
   /**
-   * How long clean-up may take once the instance is cancelled; then it is ended as it stands.
-   * Without an end, code that catches its cancellation and carries on would never stop.
+   * How long clean-up may take after a cancellation; then the instance ends in any case. Without this
+   * limit, code that catches the `CancelledError` and carries on would never stop.
    *
    * @default '10m'
    */
   cleanup?: Duration
   /**
-   * How long an instance is kept after its end, with its history and state; then it is removed, and
-   * its id is free. Whoever asks for the result later finds nothing. What a workflow started is kept
-   * at least until the execution that did it ends. Counts for instances that end while it is set.
+   * How long to keep an instance after its end, with its history, state and result. Then it is removed
+   * and its id can be used again. Instances that a workflow started are kept at least until the
+   * execution that started them ends. Applies to instances that end while it is set.
    *
-   * @default for ever
+   * @default forever
    */
   retention?: Duration
 }
 
-/** Options of an activity's definition. */
+/** Options of the definition of an activity. */
 export type ActivityDefinitionOptions<In, Parsed> = ActivityOptions & {
-  /** Checks and parses the input before the code is called. */
+  /** Validates and parses the input before the code runs. */
   input?: Schema<In, Parsed>
-  /** How many calls may run, over all runtimes. */
+  /** Limits how many calls run, across all runtimes. */
   limit?: Limit<Parsed>
 }
 
 /**
- * A definition without its code, which is in another service, or made once its services are. It has
- * no version of its own: a start that names none takes the latest that runs.
+ * A definition without code: the code is in another service, or needs services that exist only later.
+ * A contract has no version: a start without a version takes the latest one that runs.
  */
 export interface Contract<In, Out, Context, Definition, Options> {
   /**
-   * The same definition with its code, and the options it runs with. They hold for every call that
-   * names no others, also where the caller knows the contract alone; but `tag`, `session`,
-   * `startTimeout` and `limit` say where and when a call may run, and are known to callers only in a
-   * runtime that registers what this returns.
+   * Returns this definition with its code and options. The options apply to every call that does not
+   * override them, even when the caller has only the contract. The exceptions are `tag`, `session`,
+   * `startTimeout` and `limit`, which decide where and when a call may run: they apply only to callers
+   * in a runtime that registers the implementation.
    */
   implement(run: (input: In, ctx: Context) => Out | Promise<Out>, options?: Options): Definition
 }
 
-/** A workflow with what the engine needs of it. */
+/** A workflow as the engine sees it. */
 export interface WorkflowDefinition extends Workflow<never, unknown> {
   readonly input: Schema<never, unknown> | undefined
   readonly output: Schema<never, unknown> | undefined
@@ -133,17 +141,17 @@ export interface WorkflowDefinition extends Workflow<never, unknown> {
   readonly run: ((input: never, ctx: WorkflowContext) => Promise<unknown>) | undefined
 }
 
-/** An activity with what the engine needs of it. */
+/** An activity as the engine sees it. */
 export interface ActivityDefinition extends Activity<never, unknown> {
   readonly input: Schema<never, unknown> | undefined
   readonly options: ResolvedActivityOptions
   readonly limit: ResolvedLimit | undefined
   readonly run: ((input: never, ctx: ActivityContext) => unknown) | undefined
-  /** The kind of store that its code runs in a transaction of, with `ctx.tx`; of a plain activity none. */
+  /** For a transaction, the kind of store whose transactions it runs in. */
   readonly transaction?: string
 }
 
-/** `ChildOptions`, checked and complete. */
+/** `ChildOptions`, validated and complete. */
 export interface ResolvedChildOptions {
   readonly id: string | undefined
   readonly version: string | undefined
@@ -151,7 +159,7 @@ export interface ResolvedChildOptions {
   readonly onParentClose: Exclude<OnParentClose, 'independent'>
 }
 
-/** Defines a workflow: the name alone is a contract; with code it can be registered and run. */
+/** Defines a workflow. A name alone is a contract; with code, a runtime can register and run it. */
 export function workflow<In, Out>(
   name: string,
 ): Workflow<In, Out> &
@@ -203,7 +211,7 @@ function defineWorkflow(
   }
 }
 
-/** Defines an activity: the name alone is a contract; with code it can be registered and run. */
+/** Defines an activity. A name alone is a contract; with code, a runtime can register and run it. */
 export function activity<In, Out>(
   name: string,
 ): Activity<In, Out> &
@@ -248,12 +256,12 @@ function defineActivity(
   }
 }
 
-/** What follows the name: the code, or options and the code. */
+/** Splits the arguments after the name: the code, or the options and the code. */
 function codeAndOptions(rest: readonly unknown[]): [run: unknown, options: unknown] {
   return rest.length >= 2 ? [rest[1], rest[0]] : [rest[0], undefined]
 }
 
-/** What was given for a child, checked. */
+/** Validates the options of a child. */
 export function childOptions(owner: string, given: ChildOptions | undefined): ResolvedChildOptions {
   const { timeout, ...options } = resolveOptions(owner, given, {
     id: option(checkId, undefined),
@@ -264,7 +272,7 @@ export function childOptions(owner: string, given: ChildOptions | undefined): Re
   return { ...options, timeoutMs: timeout }
 }
 
-/** Code that must be there: without it, a contract would stay one. */
+/** Without code, an implementation would still be a contract. */
 function requireCode(owner: string, code: unknown): unknown {
   if (typeof code === 'function') return code
   throw new TypeError(`${owner}: implement needs a function, got ${describe(code)}`)
@@ -272,5 +280,5 @@ function requireCode(owner: string, code: unknown): unknown {
 
 function checkCode(owner: string, code: unknown): unknown {
   if (code === undefined || typeof code === 'function') return code
-  throw new TypeError(`${owner}: its code must be a function, got ${describe(code)}`)
+  throw new TypeError(`${owner}: the code must be a function, got ${describe(code)}`)
 }

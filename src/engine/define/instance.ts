@@ -1,76 +1,77 @@
 import type { Duration } from '../../base/time/duration.ts'
 import type { Channel, Letter, RequestChannel, StateKey } from './channels.ts'
 
-/** The life cycle of an instance. */
+/** Where an instance is in its life. */
 export type Status =
   'scheduled' | 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled' | 'terminated'
 
-/** An instance as people see it. */
+/** A snapshot of an instance. */
 export interface InstanceInfo {
   readonly id: string
   readonly workflow: string
-  /** Empty while nobody has taken up an instance whose start named none: see `StartOptions`. */
+  /** Empty until a runtime takes up an instance that was started without a version. */
   readonly version: string
   /**
-   * `scheduled`: no runtime has taken it up yet. `suspended`: set aside, by somebody or because it
-   * cannot go on; `error` says why, `resume()` lets it go on.
+   * `scheduled`: no runtime has taken it up yet. `suspended`: by `suspend()`, or because it cannot
+   * continue; `error` has the reason, and `resume()` lets it continue.
    */
   readonly status: Status
-  /** What the workflow last gave to `ctx.progress`; `undefined` before that. */
+  /** The last value passed to `ctx.progress`; `undefined` before the first. */
   readonly progress: unknown
-  /** Executions count from 1. */
+  /** The number of its latest execution, from 1. */
   readonly execution: number
-  /** As given at the start. */
+  /** The labels given at the start. */
   readonly labels: Readonly<Record<string, string>>
-  /** The instance whose code started this one. */
+  /** The id of the parent, for a child. */
   readonly parentId?: string
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly finishedAt?: Date
   /**
-   * What it waits for, in words: activities and steps with their attempt, the last error, the next
-   * time, since when and where they run, or why nobody runs them; timers, messages, children.
+   * What the instance waits for, as text for people: timers, messages, children, activities and steps.
+   * For an activity or step it names the attempt, the last error, the time of the next attempt, since
+   * when and where it runs, or why no runtime runs it.
    */
   readonly waitingFor: readonly string[]
-  /** What it returned, once it is `completed`. */
+  /** The result, once it is `completed`. */
   readonly output?: unknown
   /** Why it failed, was cancelled or terminated, or is suspended. */
   readonly error?: { readonly name: string; readonly message: string }
 }
 
-/** How long to wait for something. */
+/** How long to wait. */
 export interface Wait {
-  /** Rejects with a `TimeoutError` after this. By default there is no limit. */
+  /** Rejects with a `TimeoutError` after this time. @default no limit */
   timeout?: Duration
-  /** Rejects with its reason when it aborts. */
+  /** Rejects with the signal's reason when it aborts. */
   signal?: AbortSignal
 }
 
-/** How a message is sent. */
+/** Options of `send` and `request`. */
 export interface SendOptions {
   /**
-   * Sent again under the same key, to the same instance, a message is dropped, also when the
-   * instance has ended since: for callers that cannot know whether their first try arrived.
+   * Makes a retry safe: a second message with the same key to the same instance is dropped, even when
+   * the instance has ended since.
    */
   dedupeKey?: string
 }
 
-/** One run of a workflow, by id. */
+/** A handle to one run of a workflow, by id. */
 export interface Instance<Out = unknown> {
   readonly id: string
   /**
-   * Waits for the end and returns the result. Rejects with what the workflow threw: a failure as
-   * itself, anything else as a `WorkflowError`; with a `CancelledError` when it was cancelled.
+   * Waits until the instance ends and returns its result. Rejects with the failure that the workflow
+   * threw, with a `WorkflowError` for any other error, or with a `CancelledError` when it was cancelled.
    */
   result(options?: Wait): Promise<Out>
   /**
-   * Puts a message into a channel; resolves when it is stored. An instance that is not there yet
-   * finds it when it starts; one that has ended, or a full channel, is an error.
+   * Sends a message to a channel. Resolves once it is stored. An instance that has not started yet
+   * receives it after its start. Throws when the instance has ended or the channel is full.
    */
   send<In>(channel: Channel<In, unknown>, data: NoInfer<In>, options?: SendOptions): Promise<void>
   /**
-   * Sends a message and waits for the answer; rejects with what the workflow rejected it with. When
-   * the wait is over the request stays: sent again under the same `dedupeKey`, it gets that answer.
+   * Sends a request and waits for the reply. Rejects with the error that the workflow rejects it with.
+   * A timeout does not withdraw the request: send it again with the same `dedupeKey` to get its reply.
    */
   request<I, R>(
     request: RequestChannel<I, R>,
@@ -78,76 +79,78 @@ export interface Instance<Out = unknown> {
     options?: Wait & SendOptions,
   ): Promise<R>
   /**
-   * Asks for the end: what the workflow waits for rejects with a `CancelledError`, and its clean-up
-   * runs. Resolves when that is stored, not when it has ended. Does nothing to one that has ended.
+   * Requests cancellation: what the workflow awaits rejects with a `CancelledError`, and its clean-up
+   * runs. Resolves once the request is stored, before the instance ends. Does nothing to an instance
+   * that has ended.
    */
   cancel(reason?: string): Promise<void>
-  /** Ends it at once, without clean-up. Does nothing to one that has ended. */
+  /** Ends the instance at once, without clean-up. Does nothing to an instance that has ended. */
   terminate(reason?: string): Promise<void>
-  /** Sets it aside, whoever runs it, until `resume()`. Messages go on waiting for it. */
+  /** Pauses the instance until `resume()`, in whatever process it runs. Messages wait for it. */
   suspend(reason?: string): Promise<void>
   /**
-   * Lets a suspended instance go on, after a fix or a pause. Does nothing to one that is not
-   * suspended; one that has ended is a `ConflictError`.
+   * Lets a suspended instance continue, for example after you fixed its code. Does nothing to an
+   * instance that is not suspended. Throws a `ConflictError` when it has ended.
    */
   resume(): Promise<void>
-  /** How it is doing; `undefined` when there is no such instance. */
+  /** Returns a snapshot; `undefined` when there is no such instance. */
   info(): Promise<InstanceInfo | undefined>
-  /** How it is doing now, and again at each change of status, progress or execution, to its end. */
+  /** Yields a snapshot now and at each change of status, progress or execution, until it ends. */
   watch(options?: { signal?: AbortSignal }): AsyncIterable<InstanceInfo>
-  /** A value that the workflow keeps, also after its end; `undefined` when it keeps none. */
+  /** Reads a value of the workflow's state, even after its end; `undefined` when it has none. */
   readState<T>(key: StateKey<T>): Promise<T | undefined>
   /**
-   * What happened in an execution, in order; by default in the latest. Errors in it are plain data:
-   * `name`, `message`, `stack`, `cause`, and what else they carry.
+   * Yields the events of an execution in order, by default of the latest. Errors are plain objects with
+   * `name`, `message`, `stack`, `cause` and their own properties.
    */
   history(options?: { execution?: number }): AsyncIterable<HistoryEvent>
   /**
-   * A new instance with the same past up to an event of the latest execution, which then goes on
-   * with the code of today: to repair what went wrong after that event, or to try a change.
+   * Creates an instance that shares the history of this one up to an event of its latest execution, and
+   * continues from there with today's code: to repair what went wrong after that event, or to try out a
+   * change.
    */
   fork(options: ForkOptions): Promise<Instance<Out>>
-  /** An execution as plain data: for a bug report, for a test of replay, for another store. */
+  /** Exports an execution as plain data: for a bug report, a replay test, or another store. */
   export(options?: ExportOptions): Promise<ExportedHistory>
 }
 
-/** Where a fork leaves the past. */
+/** Options of `fork`. */
 export interface ForkOptions {
-  /** The `seq` of the last event that both have in common. */
+  /** The `seq` of the last event that both instances share. */
   at: number
-  /** @default a new UUID, version 7 */
+  /** The id of the new instance. @default a new UUID, version 7 */
   id?: string
 }
 
-/** One thing that happened in an execution. */
+/** One event of an execution. */
 export interface HistoryEvent {
-  /** 1 for the first event of an execution. */
+  /** Its number within the execution, from 1. */
   readonly seq: number
   /** `started`, `activity`, `completed`, `timer`, `fired`, …, `ended`. */
   readonly type: string
-  /** When its turn ran, by the store's clock. */
+  /** The time of its turn, by the store's clock. */
   readonly at: Date
-  /** What there is to know about it, by its type. */
+  /** Its details, which depend on the type. */
   readonly data: unknown
 }
 
-/** What is exported, and what is left out of it. */
+/** Options of `export`. */
 export interface ExportOptions {
   /** @default the latest */
   execution?: number
   /**
-   * Called for each value (inputs, results, messages, state); what it returns stands in the export
-   * instead. A history whose values were changed still replays, if the code decides nothing by them.
+   * Replaces values (inputs, results, messages, state): the export contains what this returns for each.
+   * A redacted history still replays, as long as the code does not branch on the replaced values.
    */
   redact?: (value: unknown, at: { readonly seq: number; readonly type: string }) => unknown
 }
 
 /**
- * One execution of an instance as plain data. `JSON.stringify` keeps all of it, and
- * `client.import` takes what `JSON.parse` makes of that.
+ * One execution of an instance as plain data. It survives `JSON.stringify` and `JSON.parse`, and
+ * `client.import` accepts it.
  */
 export interface ExportedHistory {
-  /** The form it is written in. */
+  /** The version of the format. */
   readonly holdfast: 1
   readonly id: string
   readonly workflow: string
@@ -156,7 +159,7 @@ export interface ExportedHistory {
   readonly events: readonly HistoryEvent[]
 }
 
-/** How an instance is made from an export. */
+/** Options of `client.import`. */
 export interface ImportOptions {
   /** @default the id in the export */
   id?: string
@@ -164,28 +167,28 @@ export interface ImportOptions {
   labels?: Record<string, string>
 }
 
-/** How an instance is started. */
+/** Options of `start`. */
 export interface StartOptions {
-  /** What you call it; unique among all instances. @default a new UUID, version 7 */
+  /** The id of the instance, unique in the store. @default a new UUID, version 7 */
   id?: string
   /**
-   * When an instance of this workflow has the id: `return` that one (and log if the input differs),
-   * be refused with a `ConflictError`, or `restart`: end and remove it, and start anew. An id of
-   * another workflow is a `ConflictError` in any case.
+   * What to do when an instance of this workflow already has the id: `return` it (and log a warning if
+   * the input differs), throw an `error` (a `ConflictError`), or `restart` it: end and remove it, and
+   * start anew. If an instance of another workflow has the id, `start` always throws a `ConflictError`.
    *
    * @default 'return'
    */
   onConflict?: 'return' | 'error' | 'restart'
-  /** How long it waits before its first turn; until then its status is `scheduled`. */
+  /** Delays the first turn; until then the status is `scheduled`. @default no delay */
   delay?: Duration
   /**
-   * Exactly this version.
+   * Runs exactly this version.
    *
-   * @default the latest that the runtimes have when one of them first takes the instance up
+   * @default the latest that the runtimes have when one of them first takes up the instance
    */
   version?: string
-  /** For people and filters. */
+  /** Text that `info` shows, for people and for filters. @default none */
   labels?: Record<string, string>
-  /** A message that is there from the start: `message(channel, data)`. */
+  /** A message that the instance finds when it starts: `message(channel, data)`. */
   send?: Letter
 }

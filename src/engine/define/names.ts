@@ -1,27 +1,27 @@
 import { describe } from '../../base/describe.ts'
 
-// Control characters, and halves of pairs, which no database keeps.
+// Control characters separate the fields of history, and no database stores lone surrogates.
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const UNFIT = /[\x00-\x1f\p{Surrogate}]/u
+const UNSAFE = /[\x00-\x1f\p{Surrogate}]/u
 
-/** Whether text can stand between the separators of history, and in any database, as it is. */
+/** Whether text can be stored in history, and in any database, without escaping. */
 export function isPlainText(value: unknown): value is string {
-  return typeof value === 'string' && !UNFIT.test(value)
+  return typeof value === 'string' && !UNSAFE.test(value)
 }
 
-/** Names end up in history between separators, in logs and in messages. */
+/** Validates the name of a definition, which appears in history, logs and messages; returns it quoted. */
 export function checkName(kind: string, name: unknown): string {
   return `"${checkText(name, `${kind}: name`, 200)}"`
 }
 
-/** Ids are shown to people, stand in URLs and file names, and are compared as they are. */
+/** Validates an id. `what` begins the error message. */
 export function checkId(value: unknown, what: string): string {
   return checkText(value, what, 500)
 }
 
-function checkText(value: unknown, what: string, longest: number): string {
-  if (isPlainText(value) && value !== '' && value.length <= longest) return value
+function checkText(value: unknown, what: string, maxLength: number): string {
+  if (isPlainText(value) && value !== '' && value.length <= maxLength) return value
   throw new TypeError(
-    `${what} must be text of 1 to ${longest} characters without control characters, got ${describe(value)}`,
+    `${what} must be a string of 1 to ${maxLength} characters without control characters, got ${describe(value)}`,
   )
 }

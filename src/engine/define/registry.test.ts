@@ -115,11 +115,11 @@ describe('a registry', () => {
     expect(warnings).toEqual([
       [
         { workflow: 'hello' },
-        'open: two different definitions of workflow "hello 1.0.0": the later one is used',
+        'open: two different definitions of workflow "hello 1.0.0"; using the later one',
       ],
       [
         { activity: 'greet' },
-        'open: two different definitions of activity "greet": the later one is used',
+        'open: two different definitions of activity "greet"; using the later one',
       ],
     ])
   })
@@ -132,7 +132,7 @@ describe('a registry', () => {
     'one without code is refused: %j',
     (value) => {
       expect(() => registryOf(value as Registrable)).toThrow(
-        'open: register holds no workflow and no activity with code',
+        'open: register contains no workflow and no activity with code',
       )
     },
   )

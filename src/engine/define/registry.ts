@@ -8,38 +8,38 @@ import type {
 } from './definitions.ts'
 import { latestOf } from '../../base/versions.ts'
 
-/** What can be registered: a definition, a list, or a module that exports definitions. */
+/** What `register` accepts: a definition, a list, or a module that exports definitions. */
 export type Registrable =
   AnyWorkflow | AnyActivity | readonly Registrable[] | { readonly [name: string]: unknown }
 
-/** The code a runtime can run. */
+/** The workflows and activities that a runtime can run. */
 export interface Registry {
   readonly workflows: readonly WorkflowDefinition[]
-  /** The latest version of each workflow: what a start without a version means here. */
+  /** The latest version of each workflow, which a start without a version runs. */
   readonly latestWorkflows: readonly WorkflowDefinition[]
   /** The code of exactly this version. */
   workflow(name: WorkflowName): WorkflowDefinition | undefined
-  /** What to take when nobody asks for a version: a pre-release only where there is no release. */
+  /** The latest version of a workflow; a pre-release only when there is no release. */
   latest(name: string): WorkflowDefinition | undefined
   activity(name: string): ActivityDefinition | undefined
-  /** Every activity whose code is here. */
+  /** The names of all activities with code. */
   readonly activityNames: readonly string[]
-  /** Registers an activity that a registered workflow calls; one that is known stays. */
+  /** Registers an activity that a registered workflow calls, unless its name is already registered. */
   learn(activity: ActivityDefinition): void
 }
 
-/** Tells of definitions under one name that differ. */
+/** Warns about different definitions with the same name. */
 export type Warn = (data: object, message: string) => void
 
 /**
- * Collects definitions. Two different ones under one name and version are refused, as it would
- * depend on the order of imports which of them runs.
+ * Collects definitions. Throws when two different definitions have the same name and version, because
+ * the order of imports would decide which of them runs.
  *
- * With `warn`, the later one replaces the earlier, and `warn` is told. That is for development,
- * where a module that is loaded again defines the same things again.
+ * With `warn`, the later definition replaces the earlier one with a warning instead. That is for
+ * development, where reloading a module defines the same things again.
  *
- * `onOther` is told, once for each name, that a workflow calls another definition of an activity
- * than the one that was registered: whoever registered it may believe that it is what runs.
+ * Calls `onOther` once for each activity of which a workflow calls another definition than the
+ * registered one: the registered code does not run, which may surprise its author.
  */
 export function registryOf(
   registrable: Registrable,
@@ -53,7 +53,7 @@ export function registryOf(
     else put(activities, found.name, found, warn)
   }
   if (workflows.size === 0 && activities.size === 0) {
-    throw new TypeError('open: register holds no workflow and no activity with code')
+    throw new TypeError('open: register contains no workflow and no activity with code')
   }
   const registered = new Map(activities)
   const all = [...workflows.values()]
@@ -78,7 +78,7 @@ export function registryOf(
       registered.delete(name)
       onOther(
         { activity: name },
-        'a workflow calls another definition of this activity than the registered one, and runs what it calls; define it as a contract to choose its code where it is registered',
+        'a workflow calls a different definition of this activity than the registered one, which does not run; define the activity as a contract to choose its code by registration',
       )
     },
   }
@@ -95,12 +95,12 @@ function put<D extends { readonly kind: string; readonly name: string; readonly 
   warn: Warn | undefined,
 ): void {
   const known = into.get(key)
-  // A contract beside its implementation is the ordinary case.
+  // Registering a contract next to its implementation is normal.
   if (definition.run === undefined) return
   if (known !== undefined && known !== definition) {
     const problem = `two different definitions of ${definition.kind} "${key}"`
     if (warn === undefined) throw new TypeError(`open: ${problem}`)
-    warn({ [definition.kind]: definition.name }, `open: ${problem}: the later one is used`)
+    warn({ [definition.kind]: definition.name }, `open: ${problem}; using the later one`)
   }
   into.set(key, definition)
 }
@@ -114,7 +114,7 @@ function* definitionsIn(
   } else if (Array.isArray(value)) {
     for (const [i, item] of value.entries()) yield* definitionsIn(item, `${path}[${i}]`)
   } else if (typeof value === 'object' && value !== null) {
-    // A module: whatever else it exports is none of our business.
+    // A module may export anything else as well.
     yield* Object.values(value).filter(isDefinition)
   } else {
     throw new TypeError(

@@ -71,7 +71,7 @@ describe('a retry policy', () => {
     [{ backoff: 'fibonacci' }, "test: backoff must be one of 'exponential', 'linear'"],
     [{ delay: -1 }, 'test: delay must be'],
     [{ delay: 'soon' }, 'test: delay must be'],
-    [{ unless: [new Error('x')] }, 'test: unless[0] must be a class made by failure()'],
+    [{ unless: [new Error('x')] }, 'test: unless[0] must be a class created by failure()'],
     [{ maxAttempt: 3 }, 'test: unknown option "maxAttempt", did you mean "maxAttempts"?'],
   ])('%j is refused', (retry, message) => {
     expect(() => resolveRetry('test', retry)).toThrow(message)

@@ -3,33 +3,38 @@ import { type Duration, duration } from '../../base/time/duration.ts'
 import { brandOf, type Failure, isRetryable } from '../../base/errors.ts'
 import { flag, list, number, oneOf, resolveOptions } from '../../base/options.ts'
 
-/** A class made by `failure`, whatever its details. */
+/** A class created by `failure`, with any details. */
 type AnyFailureClass = new (...args: never) => Failure<unknown>
 
-/** How an activity that failed is tried again. */
+/** When and how often to retry a failed activity. */
 export interface Retry {
-  /** How often it is tried in all, the first time included. @default 3 */
+  /** The total number of attempts, including the first. @default 3 */
   maxAttempts?: number
-  /** How the delay grows: it doubles, grows by itself each time, stays, or there is none. @default 'exponential' */
+  /**
+   * How the delay grows: it doubles after each failure (`exponential`), grows by `delay` (`linear`),
+   * stays the same (`fixed`), or there is no delay (`none`).
+   *
+   * @default 'exponential'
+   */
   backoff?: 'exponential' | 'linear' | 'fixed' | 'none'
   /** The delay after the first failure. @default '1s' */
   delay?: Duration
-  /** No delay is longer than this. @default '1m' */
+  /** The longest delay. @default '1m' */
   maxDelay?: Duration
-  /** Shortens each delay by a random part of up to half, so that many do not come back at once. @default true */
+  /** Shortens each delay by a random amount of up to half, to spread out retries. @default true */
   jitter?: boolean
-  /** Failures that are final, whatever else is said. */
+  /** Failure classes that are never retried. */
   unless?: readonly AnyFailureClass[]
 }
 
-/** A `Retry` with every value known. */
+/** `Retry`, validated and complete. */
 export interface ResolvedRetry {
   readonly maxAttempts: number
   readonly backoff: 'exponential' | 'linear' | 'fixed' | 'none'
   readonly delayMs: number
   readonly maxDelayMs: number
   readonly jitter: boolean
-  /** Names of failures: a task is run where their classes may not be known. */
+  /** By name: a task may run in a process that does not have the failure classes. */
   readonly unless: readonly string[]
 }
 
@@ -42,13 +47,13 @@ const TABLE = {
   unless: list(failureClass),
 }
 
-/** Fills in and checks a retry policy; `owner` begins the error message. */
+/** Validates and completes a retry policy; `owner` begins the error message. */
 export function resolveRetry(owner: string, given?: Retry): ResolvedRetry {
   const { delay, maxDelay, ...rest } = resolveOptions(owner, given, TABLE)
   return { ...rest, delayMs: delay, maxDelayMs: maxDelay }
 }
 
-/** Milliseconds until the next attempt, or `undefined` when there is none. */
+/** Milliseconds until the next attempt; `undefined` for no further attempt. */
 export function retryDelayMs(
   retry: ResolvedRetry,
   attempt: number,
@@ -60,7 +65,7 @@ export function retryDelayMs(
   if (failure !== undefined && retry.unless.includes(failure)) return undefined
   const { delayMs } = retry
   const grown = {
-    // Bounded, because nothing times infinity is not a number.
+    // Bounded, because 0 times infinity is NaN.
     exponential: delayMs * 2 ** Math.min(attempt - 1, 64),
     linear: delayMs * attempt,
     fixed: delayMs,
@@ -73,5 +78,5 @@ export function retryDelayMs(
 function failureClass(value: unknown, what: string): string {
   const failure = typeof value === 'function' ? brandOf(value.prototype)?.name : undefined
   if (failure !== undefined) return failure
-  throw new TypeError(`${what} must be a class made by failure(), got ${describe(value)}`)
+  throw new TypeError(`${what} must be a class created by failure(), got ${describe(value)}`)
 }

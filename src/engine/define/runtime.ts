@@ -5,33 +5,33 @@ import type { Health } from '../../workers/worker.ts'
 import type { Client } from './client.ts'
 import type { Wait } from './instance.ts'
 
-/** A client that also runs things. */
+/** A client that also runs workflows and activities. */
 export interface Runtime extends Client {
   /**
-   * Resolves when nothing is due: nothing runs here, and the store has nothing for this runtime now.
-   * What sleeps, or waits for messages, does not count. For scripts, tests, and functions that are
-   * called once in a while and do what there is to do.
+   * Resolves when there is nothing to do now: nothing runs here, and the store has no work due for this
+   * runtime. Instances that sleep or wait for messages do not count. Useful in scripts, tests, and
+   * functions that a scheduler calls to work off what is due.
    */
   idle(options?: Wait): Promise<void>
-  /** How its loops are doing, and whether it hears of what other processes do. */
+  /** Reports the state of its background loops and of its connection for notifications. */
   health(): RuntimeHealth
   /**
-   * Stops in order: running activities may finish within `drain`, everything is given back so that
-   * another runtime goes on at once, and all connections end. With a database that does not answer
-   * it takes up to fifteen seconds more than `drain`, and rejects: nothing that was acknowledged is
-   * lost by that, and others go on when the lease has ended.
+   * Shuts down: lets running activities finish within `drain`, releases every instance so that other
+   * runtimes continue at once, and closes all connections. If the database does not answer, it takes up
+   * to fifteen seconds longer and rejects; nothing acknowledged is lost, and other runtimes take over
+   * when the lease expires.
    *
    * @default drain: '10s'
    */
   close(options?: { drain?: Duration }): Promise<void>
 }
 
-/** How the parts of a runtime are doing. */
+/** The state of a runtime's parts. */
 export interface RuntimeHealth {
-  /** Its loops. */
+  /** Its background loops. */
   readonly workers: readonly Health[]
-  /** How it hears of what other processes do. */
+  /** How notifications from other processes arrive. */
   readonly hints: NotifierHealth
-  /** Messages that nobody will receive, and that this runtime has removed so far. */
+  /** How many messages this runtime has removed because no instance will ever receive them. */
   readonly undelivered: UndeliveredMessages
 }

@@ -1,6 +1,6 @@
 import { describe } from '../../base/describe.ts'
 
-/** Any Standard Schema (Zod, Valibot, ArkType): callers pass `In`, code receives `Out`. */
+/** A Standard Schema, such as one of Zod, Valibot or ArkType. Callers pass `In`, code receives `Out`. */
 export interface Schema<In, Out = In> {
   readonly '~standard': {
     readonly version: 1
@@ -10,7 +10,7 @@ export interface Schema<In, Out = In> {
   }
 }
 
-/** What a Standard Schema's `validate` answers. */
+/** What `validate` of a Standard Schema returns. */
 type Answer =
   { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] }
 
@@ -19,14 +19,14 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Refuses what is not a schema; `what` begins the error message. */
+/** Throws a `TypeError` for anything but a schema; `what` begins the error message. */
 export function checkSchema(value: unknown, what: string): Schema<unknown> {
   const standard = (value as { '~standard'?: { validate?: unknown } } | null)?.['~standard']
   if (typeof standard?.validate === 'function') return value as Schema<unknown>
   throw new TypeError(`${what} must be a Standard Schema, got ${describe(value)}`)
 }
 
-/** Returns the parsed value; throws a `TypeError` that names each path that is wrong. */
+/** Returns the parsed value. Throws a `TypeError` that lists each invalid path. */
 export async function parse(
   schema: Schema<never, unknown> | undefined,
   value: unknown,
@@ -35,7 +35,7 @@ export async function parse(
   return schema === undefined ? value : parsedValue(await schema['~standard'].validate(value), what)
 }
 
-/** What a schema made of a value; throws the same `TypeError` as `parse`. */
+/** The parsed value in the result of `validate`. Throws the same `TypeError` as `parse`. */
 export function parsedValue(validated: unknown, what: string): unknown {
   const answer = validated as Answer
   if (answer.issues === undefined) return answer.value

@@ -30,8 +30,8 @@ describe('tags that a runtime serves', () => {
     ['gpu', `open: tags must be a list of tags, { only: [...] }, 'any' or 'none', got "gpu"`],
     [7, `open: tags must be a list of tags, { only: [...] }, 'any' or 'none', got 7`],
     [null, `open: tags must be a list of tags, { only: [...] }, 'any' or 'none', got null`],
-    [{ only: [] }, `open: tags: only must name at least one tag; for no activities, say 'none'`],
-    [{}, `open: tags: only must name at least one tag; for no activities, say 'none'`],
+    [{ only: [] }, `open: tags: only must have at least one tag; to run no activities, use 'none'`],
+    [{}, `open: tags: only must have at least one tag; to run no activities, use 'none'`],
     [{ onyl: ['gpu'] }, `open: tags: unknown option "onyl", did you mean "only"?`],
   ])('%j is refused', (given, message) => {
     expect(() => servedTags(given, 'open: tags')).toThrow(new TypeError(message))
@@ -41,7 +41,7 @@ describe('tags that a runtime serves', () => {
     'a tag in %j is refused, with its place',
     (given) => {
       expect(() => servedTags(given, 'open: tags')).toThrow(
-        /^open: tags(: only)?\[\d\] must be text of 1 to 500 characters/,
+        /^open: tags(: only)?\[\d\] must be a string of 1 to 500 characters/,
       )
     },
   )

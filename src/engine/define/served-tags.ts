@@ -3,10 +3,10 @@ import { list, resolveOptions } from '../../base/options.ts'
 import type { ServedTags } from '../../store/tasks.ts'
 import { checkId } from './names.ts'
 
-/** What a runtime serves that says nothing about it. */
+/** The default of `tags`: activities without a tag. */
 export const UNTAGGED: ServedTags = { untagged: true, tags: [] }
 
-/** Reads the option `tags` of a runtime. */
+/** Validates the option `tags` of `open`. */
 export function servedTags(value: unknown, what: string): ServedTags {
   if (value === 'any') return { untagged: true, tags: 'any' }
   if (value === 'none') return { untagged: false, tags: [] }
@@ -14,7 +14,9 @@ export function servedTags(value: unknown, what: string): ServedTags {
   if (typeof value === 'object' && value !== null) {
     const { only } = resolveOptions(what, value, { only: tagList })
     if (only.length > 0) return { untagged: false, tags: only }
-    throw new TypeError(`${what}: only must name at least one tag; for no activities, say 'none'`)
+    throw new TypeError(
+      `${what}: only must have at least one tag; to run no activities, use 'none'`,
+    )
   }
   throw new TypeError(
     `${what} must be a list of tags, { only: [...] }, 'any' or 'none', got ${describe(value)}`,
@@ -23,7 +25,7 @@ export function servedTags(value: unknown, what: string): ServedTags {
 
 const tagList = list(checkId)
 
-/** Whether activities with this tag are served; empty for none. */
+/** Whether activities with this tag run here; an empty tag means none. */
 export function serves({ untagged, tags }: ServedTags, tag: string): boolean {
   if (tag === '') return untagged
   return tags === 'any' || tags.includes(tag)

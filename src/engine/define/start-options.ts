@@ -6,10 +6,10 @@ import { channelOf, type Letter } from './channels.ts'
 import { checkId } from './names.ts'
 import { checkVersion } from '../../base/versions.ts'
 
-/** How many labels an instance can have; each is of 500 characters at most, as is its name. */
+/** The most labels of one instance. Names and values have at most 500 characters each. */
 const MAX_LABELS = 100
 
-/** The options of `StartOptions`. */
+/** The table of `StartOptions`, for `resolveOptions`. */
 export const START_OPTIONS = {
   id: option(checkId, undefined),
   onConflict: oneOf(['return', 'error', 'restart'], 'return'),
@@ -19,30 +19,30 @@ export const START_OPTIONS = {
   send: option(checkLetter, undefined),
 }
 
-/** `StartOptions`, checked and complete. */
+/** `StartOptions`, validated and complete. */
 export interface ResolvedStart {
   readonly id: string | undefined
   readonly onConflict: 'return' | 'error' | 'restart'
   /** In milliseconds. */
   readonly delay: number
   readonly version: string | undefined
-  /** As they are stored: a JSON object of texts. */
+  /** As stored: a JSON object with string values. */
   readonly labels: string
   readonly send: Letter | undefined
 }
 
-/** Labels as they are stored; `what` begins the error message. */
+/** Validates labels and returns them as stored; `what` begins the error message. */
 export function checkLabels(value: unknown, what: string): string {
   // Of a Map or an instance of a class nothing, or too much, would be kept.
   if (!isPlainObject(value)) {
-    throw new TypeError(`${what} must be an object of texts, got ${describe(value)}`)
+    throw new TypeError(`${what} must be an object with string values, got ${describe(value)}`)
   }
   const labels = Object.entries(value)
   if (labels.length > MAX_LABELS) {
-    throw new RangeError(`${what} must not be more than ${MAX_LABELS}, got ${labels.length}`)
+    throw new RangeError(`${what} must have at most ${MAX_LABELS} entries, got ${labels.length}`)
   }
   for (const [name, label] of labels) {
-    checkId(name, `${what}: each name`)
+    checkId(name, `${what}: name`)
     checkId(label, `${what}.${name}`)
   }
   return JSON.stringify(value)

@@ -32,7 +32,7 @@ describe('a transaction', () => {
     ['text', [{}, 'select 1'], 'got "select 1"'],
   ])('refuses %s in place of its code', (_, rest, got) => {
     expect(() => defineTransaction('sqlite', 'pay', rest)).toThrow(
-      `transaction "pay": its code must be a function, ${got}`,
+      `transaction "pay": the code must be a function, ${got}`,
     )
   })
 })
@@ -42,8 +42,8 @@ describe('the check of the store', () => {
     const definition = defineTransaction('postgres', 'pay', [code])
 
     expect(() => checkTransaction(definition, 'sqlite')).toThrow(
-      'transaction "pay" is made by transaction() of holdfast/postgres, but this store is of kind ' +
-        '"sqlite": define it with the one of holdfast/sqlite',
+      'transaction "pay" uses transaction() of holdfast/postgres, but the store is "sqlite": ' +
+        'use transaction() of holdfast/sqlite',
     )
   })
 

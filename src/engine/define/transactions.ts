@@ -1,17 +1,17 @@
-// Activities whose own SQL and whose result are committed together.
+// Activities whose SQL and result are committed in one transaction.
 
 import { describe } from '../../base/describe.ts'
 import type { ActivityContext } from './activity-context.ts'
 import { activity, type ActivityDefinition, type AnyActivity } from './definitions.ts'
 
-/** What the code of a transaction is given: `tx` is what its SQL goes through. */
+/** The second argument of a transaction: an activity's context, and the open transaction as `tx`. */
 export interface TransactionContext<Tx> extends ActivityContext {
   readonly tx: Tx
 }
 
 /**
- * Defines a transaction for stores of one kind. Each adapter's entry has a `transaction` of its own
- * around it, which knows the type of `tx`; `rest` is what that was given behind the name.
+ * Defines a transaction for stores of one kind. Each adapter exports its own `transaction`, which knows
+ * the type of `tx`; `rest` is what that received after the name.
  */
 export function defineTransaction(
   store: string,
@@ -21,7 +21,7 @@ export function defineTransaction(
   const [options, run] = rest.length >= 2 ? rest : [undefined, rest[0]]
   if (typeof run !== 'function') {
     throw new TypeError(
-      `transaction ${describe(name)}: its code must be a function, got ${describe(run)}`,
+      `transaction ${describe(name)}: the code must be a function, got ${describe(run)}`,
     )
   }
   const definition: AnyActivity = activity(name, options ?? {}, run as () => unknown)
@@ -29,8 +29,8 @@ export function defineTransaction(
 }
 
 /**
- * Refuses a transaction that can never succeed: its SQL is for another kind of store than the one in
- * use, or that one has none, for the reason given.
+ * Throws for a transaction that can never succeed: it is for another kind of store, or this store has no
+ * transactions, for the reason in `without`.
  */
 export function checkTransaction(
   definition: ActivityDefinition,
@@ -41,8 +41,8 @@ export function checkTransaction(
   if (transaction === undefined) return
   if (transaction !== store) {
     throw new TypeError(
-      `transaction "${name}" is made by transaction() of holdfast/${transaction}, but this store is ` +
-        `of kind "${store}": define it with the one of holdfast/${store}`,
+      `transaction "${name}" uses transaction() of holdfast/${transaction}, but the store is ` +
+        `"${store}": use transaction() of holdfast/${store}`,
     )
   }
   if (without !== undefined) throw new TypeError(`transaction "${name}" cannot run: ${without}`)

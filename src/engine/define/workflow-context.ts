@@ -14,91 +14,96 @@ import type {
 } from './definitions.ts'
 import type { ActivityContext } from './activity-context.ts'
 
-/** What workflow code waits for. Native `Promise` combinators work with it. */
+/** A promise whose result is recorded in history. Works with the native `Promise` combinators. */
 export interface DurablePromise<T> extends Promise<T> {
   /**
-   * Calls it off: the promise rejects with a `CancelledError`, an activity's signal aborts, a child
-   * is closed. Does nothing once it is settled.
+   * Cancels the operation: the promise rejects with a `CancelledError`, an activity's signal aborts, a
+   * child is closed. Does nothing once the promise is settled.
    */
   cancel(reason?: string): void
 }
 
-/** An instance that workflow code talks to. What it sends and reads there is part of its history. */
+/** Another instance, as workflow code sees it. What it sends and reads there is recorded in history. */
 export interface Remote {
   readonly id: string
-  /** Puts a message into a channel of that instance, as `instance.send` does. */
+  /** Sends a message to a channel of that instance, like `instance.send`. */
   send<In>(channel: Channel<In, unknown>, data: NoInfer<In>): DurablePromise<void>
-  /** A value that the other instance keeps, as of now. */
+  /** Reads the current value of a state key of that instance. */
   readState<T>(key: StateKey<T>): DurablePromise<T | undefined>
 }
 
-/** A child that runs: its result, and the instance itself. */
+/** A running child: a promise for its result, and the instance itself. */
 export interface Child<Out> extends DurablePromise<Out>, Remote {}
 
-/** A request that was received. Its sender waits until one of the two answers is given. */
+/** A request that the workflow received. Its sender waits until you call `reply` or `reject`. */
 export interface Asked<In, Reply> {
   readonly input: In
+  /** Resolves the sender's `request` with this value. */
   reply(value: Reply): void
-  /** The sender's `request` rejects with this error. */
+  /** Rejects the sender's `request` with this error. */
   reject(error: Error): void
 }
 
-/** What `receive` brings: of a channel its message, of a request the question to be answered. */
+/** What `ctx.receive` resolves to: the message of a channel, or the request to answer. */
 export type Received<C> =
   C extends Channel<never, unknown> ? OutputOf<C> : Asked<InputOf<C>, OutputOf<C>>
 
-/** Something to be waited for beside others. A function runs in a scope of its own. */
+/** One of several things to wait for. A function runs in its own scope. */
 export type Branch = DurablePromise<unknown> | ((ctx: WorkflowContext) => Promise<unknown>)
 
-/** What comes out of a branch. */
+/** What a branch resolves to. */
 export type ResultOf<B> = B extends (...args: never) => PromiseLike<infer T>
   ? T
   : B extends PromiseLike<infer T>
     ? T
     : never
 
-/** The branch that came first, by its key. */
+/** The first branch of `ctx.race` to settle, by its key. */
 export type Winner<B> = {
   [K in keyof B]: { readonly key: K; readonly value: ResultOf<B[K]> }
 }[keyof B]
 
-/** Values that an instance keeps by name: small, readable from outside, kept over continue-as-new. */
+/**
+ * Small values that an instance stores by key. Clients can read them, and `continueAsNew` keeps them.
+ */
 export interface State {
   get<T>(key: StateKey<T>): T | undefined
   set<T>(key: StateKey<T>, value: NoInfer<T>): void
   delete<T>(key: StateKey<T>): void
-  /** Deletes all of it. */
+  /** Deletes all values. */
   clear(): void
-  /** The names of all keys that have a value. */
+  /** Returns the names of all keys that have a value. */
   keys(): readonly string[]
-  /** Deletes what was last set longer ago than this; returns how many values that were. */
+  /** Deletes the values that were last set longer ago than this; returns how many it deleted. */
   prune(olderThan: Duration): number
 }
 
 /**
- * What the code of a workflow is given. `In` is the workflow's own input and only types
- * `continueAsNew`; helper functions take a plain `WorkflowContext`.
+ * The second argument of a workflow. `In` is the workflow's own input and only affects the type of
+ * `continueAsNew`; helper functions can take a plain `WorkflowContext`.
  */
 export interface WorkflowContext<In = never> {
+  /** Which instance runs, and what it runs. */
   readonly info: {
     readonly id: string
+    /** The number of this execution, from 1; `continueAsNew` starts the next one. */
     readonly execution: number
     readonly workflow: string
     readonly version: string
-    /** The instance whose code started this one. */
+    /** The id of the parent, for a child. */
     readonly parentId?: string
-    /** True while the past is being repeated after a restart. */
+    /** Whether the code is replaying recorded history, for example after a restart. */
     readonly replaying: boolean
   }
-  /** Aborts when the instance, or the scope that the code is in, is cancelled. */
+  /** Aborts when the instance, or the scope the code runs in, is cancelled. */
   readonly signal: AbortSignal
-  /** Silent while replaying; lines are written once their turn is recorded. */
+  /** Writes a line once its turn is committed; writes nothing during replay. */
   readonly log: Logger
-  /** What the instance keeps for itself and for others to read. */
+  /** Values that the instance stores, and that clients can read. */
   readonly state: State
   /**
-   * Calls an activity, or another workflow as a child of this one. Once its result is recorded it is
-   * never started again.
+   * Runs an activity, or another workflow as a child. Once its result is recorded, replay returns that
+   * result and never runs it again.
    */
   // One conditional signature: of two overloads the compiler reports the wrong one.
   run<D extends AnyActivity | AnyWorkflow>(
@@ -106,79 +111,86 @@ export interface WorkflowContext<In = never> {
     ...args: Args<InputOf<D>, D extends AnyActivity ? ActivityOptions : ChildOptions>
   ): D extends AnyActivity ? DurablePromise<OutputOf<D>> : Child<OutputOf<D>>
   /**
-   * Runs code with a side effect where it stands, and records its result, as of an activity. It always
-   * runs in the process of its workflow, so `tag` and `session` are no options of it.
+   * Runs inline code that has side effects, and records its result like that of an activity. A step
+   * always runs in the same process as its workflow, so it has no `tag` or `session`.
    */
   step<T>(
     name: string,
     run: (ctx: ActivityContext) => T | Promise<T>,
     options?: Omit<ActivityOptions, 'tag' | 'session'>,
   ): DurablePromise<T>
-  /** Starts an instance that goes its own way; waits until it is started, not for its result. */
+  /**
+   * Starts an independent instance, which is not a child. Resolves once it is started, without waiting
+   * for its result.
+   */
   start<I, O>(
     workflow: Workflow<I, O>,
     ...args: Args<NoInfer<I>, StartOptions>
   ): DurablePromise<Remote>
-  /** Another instance by id, whether it exists or not. */
+  /** Returns the instance with this id, without checking that it exists. */
   get(id: string): Remote
-  /** Waits, for seconds or for months, over any number of restarts. */
+  /** Waits for this long, even for months and across restarts. */
   sleep(duration: Duration): DurablePromise<void>
-  /** Waits until a moment; one in the past is over at once. */
+  /** Waits until this time. Resolves at once when it is in the past. */
   sleepUntil(when: Date): DurablePromise<void>
   /**
-   * Waits for the next message of a channel, or the next request. Messages are taken in the order
-   * they came; with a `timeout`, one that never came is `undefined`.
+   * Waits for the next message of a channel, or the next request. Messages arrive in the order they
+   * were sent. With a `timeout`, resolves to `undefined` when none arrives in time.
    */
   receive<C extends AnyInbound>(from: C): DurablePromise<Received<C>>
   receive<C extends AnyInbound>(
     from: C,
     options: { timeout: Duration },
   ): DurablePromise<Received<C> | undefined>
-  /** Waits for all branches; when one fails the others are cancelled. */
+  /** Waits for all branches. When one fails, cancels the others. */
   all<const B extends readonly Branch[] | Readonly<Record<string, Branch>>>(
     branches: B,
   ): DurablePromise<{ -readonly [K in keyof B]: ResultOf<B[K]> }>
-  /** Waits for the first branch to settle, and says which; the others are cancelled. */
+  /** Waits for the first branch to settle and returns its key and value; cancels the others. */
   race<const B extends Readonly<Record<string, Branch>>>(branches: B): DurablePromise<Winner<B>>
   /**
-   * Runs code for each item and returns the results in the order of the items; when one fails the
-   * others are cancelled. By default all run at once.
+   * Runs code for each item, by default for all at once, and returns the results in the order of the
+   * items. When one fails, cancels the others.
    */
   map<T, R>(
     items: readonly T[],
     run: (item: T, ctx: WorkflowContext, index: number) => Promise<R>,
     options?: { concurrency?: number },
   ): DurablePromise<R[]>
-  /** Runs code that is cancelled as one, when its time is over or when it is left behind. */
+  /**
+   * Runs code that is cancelled as a unit, by `cancel()` or after `timeout`. Whatever it leaves running
+   * when it returns is cancelled, too.
+   */
   scope<T>(
     run: (ctx: WorkflowContext) => Promise<T>,
     options?: { timeout?: Duration },
   ): DurablePromise<T>
-  /** Runs code that a cancellation does not reach: clean-up. */
+  /** Runs clean-up code that a cancellation does not interrupt. */
   uncancellable<T>(run: (ctx: WorkflowContext) => Promise<T>): DurablePromise<T>
   /**
-   * Runs code that notes how to undo what it did. When it fails or is cancelled, what was noted is
-   * run, the last first, out of reach of any cancellation.
+   * Runs code that registers how to undo its steps. When it fails or is cancelled, runs the registered
+   * functions, the last first; a cancellation does not interrupt them.
    */
   saga<T>(
     run: (undo: (compensate: () => Promise<unknown>) => void) => Promise<T>,
   ): DurablePromise<T>
   /**
-   * Ends this execution and begins the next one, with a new input and an empty history. State,
-   * progress and waiting messages stay. Without a `version`, the latest that is registered runs.
+   * Ends this execution and starts the next one with a new input and an empty history. Keeps the state,
+   * the progress and the messages that are waiting. Runs the latest registered version, unless you pass
+   * a `version`.
    */
   continueAsNew(...args: Args<In, { version?: string }>): Promise<never>
-  /** Says how far it is: one value, which watchers see once the turn is recorded. */
+  /** Reports progress: a single value, which `info` and `watch` show once the turn is committed. */
   progress(value: unknown): void
-  /** The time of this turn: the same when the past is repeated. */
+  /** The time of this turn. Replay returns the same time. */
   now(): Date
-  /** A number from 0 up to 1, without 1: the same when the past is repeated. */
+  /** A random number in [0, 1). Replay returns the same number. */
   random(): number
-  /** A UUID: the same when the past is repeated. */
+  /** A random UUID. Replay returns the same one. */
   uuid(): string
   /**
-   * Whether a change of the code holds here: true for an instance that reaches this place for the
-   * first time, false for one that passed it under the old code. Lets both live side by side.
+   * Tells old instances from new ones when you change a workflow: true for an instance that reaches
+   * this line for the first time, false for one that already passed it with the old code.
    */
   patched(change: string): boolean
 }

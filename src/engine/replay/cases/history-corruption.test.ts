@@ -191,8 +191,8 @@ describe('odd values', () => {
     }
     await play(code).turn(1)
 
-    expect(() => activity('', () => 1)).toThrow('name must be text of 1 to 200 characters')
-    expect((thrown as Error).message).toContain('name must be text of 1 to 200 characters')
+    expect(() => activity('', () => 1)).toThrow('name must be a string of 1 to 200 characters')
+    expect((thrown as Error).message).toContain('name must be a string of 1 to 200 characters')
   })
 
   test.each([
