@@ -219,9 +219,6 @@ create function about_to(p_runtime integer, p_iid bigint, p_epoch integer, p_doi
 create function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
   returns void;
 
-create function are_held(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_tokens bigint[] DEFAULT NULL::bigint[])
-  returns text;
-
 create function be_durable()
   returns void;
 
@@ -230,9 +227,6 @@ create function beat_tasks(p_runtime integer, p_iids bigint[], p_executions inte
 
 create function begin_transaction(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_idle_ms integer, p_turn integer DEFAULT NULL::integer, p_token bigint DEFAULT NULL::bigint, OUT xid text)
   returns text;
-
-create function bury_expired(p_clock bigint, p_self integer)
-  returns void;
 
 create function change_tasks(p_done bigint[], p_tasks text)
   returns void;
@@ -294,9 +288,6 @@ create function doctor_vacuum(p_long_ms bigint)
 create function drop_tasks(p_iids bigint[], p_executions integer[], p_commands integer[])
   returns void;
 
-create function early_is_full()
-  returns boolean;
-
 create function end_instances(p_clock bigint, p_done bigint[], p_iids bigint[], p_statuses smallint[], p_outputs text)
   returns void;
 
@@ -318,6 +309,9 @@ create function finish_tasks(p_runtime integer, p_iids bigint[], p_executions in
 create function finish_transaction(p_xid text, p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_payload text, p_turn integer DEFAULT NULL::integer, p_token bigint DEFAULT NULL::bigint, OUT verdict text)
   returns text;
 
+create function flags(p_iids bigint[], p_true bigint[])
+  returns text;
+
 create function free_forgotten_tasks()
   returns void;
 
@@ -327,17 +321,14 @@ create function free_runs(p_runtimes integer[], p_clock bigint, p_failed boolean
 create function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void;
 
+create function has_quarantined(p_runtime integer)
+  returns boolean;
+
 create function held_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[])
   returns TABLE(iid bigint, execution integer, command integer, id text, workflow text, activity text, input text, tag text, session text, options text, attempt integer, deaths smallint, beat text, token bigint);
 
-create function helped_activities(p_runtime integer, p_activities text[], p_clock bigint)
-  returns text[];
-
 create function hint_channel(p_to text)
   returns text;
-
-create function hold_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_sessions text[], p_clock bigint, OUT numbers bigint[], OUT iids bigint[], OUT executions integer[], OUT commands integer[])
-  returns record;
 
 create function holding(p_runtime integer)
   returns TABLE(iid bigint, execution integer, command integer, attempt integer);
@@ -357,17 +348,14 @@ create function insert_tasks(p_done bigint[], p_lists text[], p_held_by integer)
 create function instance_rows(p_iids bigint[])
   returns TABLE(place bigint, iid bigint, id text, name text, version text, execution integer, status smallint, held boolean, scheduled boolean, wake_at bigint, created_at bigint, updated_at bigint, finished_at bigint, output text, report text, parent_iid bigint, parent_id text, parent_execution integer, parent_command integer, on_close smallint, labels text, progress text, mail bigint);
 
-create function is_careful(p_runtime integer)
-  returns boolean;
-
 create function is_claimable(p_runtime integer, p_workflows integer[], p_clock bigint)
-  returns boolean;
-
-create function keep_absent(p_iids bigint[], p_clock bigint)
   returns boolean;
 
 create function keep_clock()
   returns void;
+
+create function keep_unstarted(p_iids bigint[], p_clock bigint)
+  returns boolean;
 
 create function last_turn(p_iid bigint, OUT execution integer, OUT turn integer, OUT at bigint, OUT next_event integer)
   returns record;
@@ -387,7 +375,7 @@ create function lock_owners(p_iids bigint[])
 create function lock_space()
   returns integer;
 
-create function may_be_careful(p_runtime integer)
+create function may_take_quarantined(p_runtime integer)
   returns boolean;
 
 create function may_transact(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_turn integer, p_token bigint)
@@ -414,6 +402,9 @@ create function own_mail(p_runtime integer)
 create function owned(p_runtime integer)
   returns TABLE(iid bigint, epoch integer, execution integer, turn integer, attempts integer, doing text);
 
+create function owned_task_flags(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_attempts integer[], p_tokens bigint[] DEFAULT NULL::bigint[])
+  returns text;
+
 create function park_mail(p_clock bigint)
   returns void;
 
@@ -438,13 +429,13 @@ create function read_state(p_ids text, p_keys text, p_count integer)
 create function ready_lanes(p_activities text[], p_tags text[], p_any_tag boolean, p_from bigint, p_most integer)
   returns TABLE(activity text, tag text, lane bigint, number bigint, deaths smallint, session text, limit_key text, concurrency integer, rate_count integer, rate_ms bigint);
 
+create function reclaim_dead(p_clock bigint, p_self integer)
+  returns void;
+
 create function register(p_lease_ms bigint, p_info text, p_names text, p_versions text, p_count integer, p_retentions bigint[] DEFAULT NULL::bigint[], p_serves text DEFAULT NULL::text, OUT runtime integer, OUT server text, OUT clock bigint, OUT workflows integer[])
   returns record;
 
 create function remove(p_ids text, p_count integer, OUT removed bigint)
-  returns bigint;
-
-create function remove_absent(p_clock bigint)
   returns bigint;
 
 create function remove_expired(p_since bigint, p_limit integer, OUT looked_at integer, OUT reached bigint)
@@ -454,6 +445,9 @@ create function remove_tasks(p_iids bigint[], p_executions integer[])
   returns void;
 
 create function remove_undelivered()
+  returns bigint;
+
+create function remove_unstarted(p_clock bigint)
   returns bigint;
 
 create function renew_lease(p_runtime integer, p_lease_ms bigint, OUT is_alive boolean, OUT clock bigint)
@@ -528,6 +522,9 @@ create function take_limit(p_limit_key text, p_concurrency integer, p_rate_count
 create function take_sessions(p_runtime integer, p_sessions text[], p_idle_ms bigint, p_clock bigint)
   returns text[];
 
+create function take_tasks(p_runtime integer, p_iids bigint[], p_executions integer[], p_commands integer[], p_sessions text[], p_clock bigint, OUT numbers bigint[], OUT iids bigint[], OUT executions integer[], OUT commands integer[])
+  returns record;
+
 create function task_lane(p_session text, p_limit_key text, p_deaths integer)
   returns bigint;
 
@@ -558,9 +555,6 @@ create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[]
 create function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
   returns void;
 
-create function truths(p_iids bigint[], p_true bigint[])
-  returns text;
-
 create function try_lock_name(p_table regclass, p_name text)
   returns boolean;
 
@@ -575,6 +569,9 @@ create function unpark_started()
 
 create function unregister(p_runtime integer)
   returns void;
+
+create function unstarted_is_full()
+  returns boolean;
 
 create function verify(p_runtime integer, p_iids bigint[], p_epochs integer[], p_executions integer[], p_turns integer[], OUT server text, OUT same text)
   returns record;

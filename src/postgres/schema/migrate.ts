@@ -6,6 +6,7 @@ import type { Session } from '../connect/connections.ts'
 import type { Statement } from '../connect/driver.ts'
 import { settingsSql } from './procedure-settings.ts'
 import { quoted } from '../connect/schema-name.ts'
+import { retireSql } from './retired-procedures.ts'
 import { FILES, readApplied, type SchemaFiles, schemaState } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
 import { strangersError } from './schema-conflicts.ts'
@@ -107,6 +108,7 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
   // In one text: there are many, and each would be a round trip.
   await session.query({ text: left.map(({ sql }) => sql).join('\n;\n') })
   await session.query({ text: settingsSql(files.procedures) })
+  await session.query({ text: retireSql(files.retired ?? []) })
   await session.query({
     text: `insert into holdfast_migrations (name, checksum, works_with, version)
       select *, $4 from unnest($1::text[], $2::text[], $3::text[])

@@ -2,6 +2,7 @@ import { option, resolveOptions } from '../../base/options.ts'
 import { NOTES } from './migrate.ts'
 import { settingsSql } from './procedure-settings.ts'
 import { checkSchemaName, quoted } from '../connect/schema-name.ts'
+import { retireSql } from './retired-procedures.ts'
 import { FILES, type SchemaFiles } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
 import { functionsOf, indexesOf, strangersSql, tablesOf } from './schema-conflicts.ts'
@@ -24,7 +25,10 @@ export function migrationSql(options?: {
 }
 
 /** The same, for files that tests give. */
-export function sqlFor(schema: string, { migrations, procedures, version }: SchemaFiles): string {
+export function sqlFor(
+  schema: string,
+  { migrations, procedures, retired = [], version }: SchemaFiles,
+): string {
   return [
     `-- Holdfast ${version}: brings the schema ${quoted(schema)} up to date.`,
     'begin;',
@@ -39,6 +43,7 @@ export function sqlFor(schema: string, { migrations, procedures, version }: Sche
     ...migrations.map((file) => once(file, version)),
     ...procedures.flatMap((file) => [ended(file.sql), noted(file, version)]),
     settingsSql(procedures),
+    retireSql(retired),
     'commit;',
     '',
   ].join('\n\n')

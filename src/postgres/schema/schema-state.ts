@@ -4,6 +4,7 @@ import { StoreError } from '../../store/store-error.ts'
 import type { Session } from '../connect/connections.ts'
 import { MIGRATIONS, PROCEDURES } from './sql.generated.ts'
 import { quoted } from '../connect/schema-name.ts'
+import { RETIRED } from './retired-procedures.ts'
 import type { SqlFile } from './sql-file.ts'
 
 // What a schema is to this version: behind, up to date, or ahead of it.
@@ -12,6 +13,8 @@ import type { SqlFile } from './sql-file.ts'
 export interface SchemaFiles {
   readonly migrations: readonly SqlFile[]
   readonly procedures: readonly SqlFile[]
+  /** Names of procedures that earlier versions had, and that are dropped. */
+  readonly retired?: readonly string[]
   /** The version of the package that they are from. */
   readonly version: string
 }
@@ -20,6 +23,7 @@ export interface SchemaFiles {
 export const FILES: SchemaFiles = {
   migrations: MIGRATIONS,
   procedures: PROCEDURES,
+  retired: RETIRED,
   version: VERSION,
 }
 

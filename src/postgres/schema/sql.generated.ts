@@ -670,56 +670,6 @@ $$;
 `,
   },
   {
-    name: 'procedures/are_held',
-    checksum: 'a733a06ed2024861',
-    sql: `-- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
-create or replace function are_held(
-  p_runtime integer,
-  p_iids bigint[],
-  p_executions integer[],
-  p_commands integer[],
-  p_attempts integer[],
-  -- Of the tasks that are meant; a null is not compared.
-  p_tokens bigint[] default null
-)
-  returns text
-  language plpgsql
-  stable
-  set enable_hashjoin to off
-  set enable_mergejoin to off
-as $$
-begin
-  return (
-    select coalesce(
-      string_agg(
-        case
-          when t.held_by = p_runtime
-            and t.attempts = g.attempt
-            and (g.token is null or t.token = g.token)
-            then 't'
-          else 'f'
-        end,
-        '' order by g.place
-      ),
-      ''
-    )
-    from unnest(p_iids, p_executions, p_commands, p_attempts, p_tokens) with ordinality
-      as g (iid, execution, command, attempt, token, place)
-    -- By the key alone: with more conditions, another index may be planned, and read through.
-    left join lateral (
-      select t.held_by, t.attempts, t.token
-      from tasks as t
-      where t.iid = g.iid
-        and t.execution = g.execution
-        and t.command = g.command
-      limit 1
-    ) as t on true
-  );
-end
-$$;
-`,
-  },
-  {
     name: 'procedures/be_durable',
     checksum: '8d77a3bcc21a81e2',
     settings: 'none',
@@ -742,7 +692,7 @@ $$;
   },
   {
     name: 'procedures/beat_tasks',
-    checksum: '539e7ae72332c725',
+    checksum: '134b7a7b2784b5f8',
     sql: `-- Records signs of life. One letter for each, t or f: whether the attempt is still wanted, and this
 -- runtime's.
 --
@@ -786,7 +736,7 @@ begin
   perform be_durable();
 
   if p_locals <> '' then
-    v_known := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
+    v_known := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
     v_strange := array(
       select g.place
       from unnest(p_iids, p_epochs) with ordinality as g (iid, epoch, place)
@@ -847,7 +797,7 @@ begin
     perform touch_sessions(p_runtime, v_sessions, v_clock);
   end if;
 
-  wanted := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
+  wanted := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
   if cardinality(v_strange) > 0 then
     wanted := (
       select string_agg(
@@ -899,59 +849,6 @@ begin
     p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt, p_turn, p_token
   ) then
     xid := pg_current_xact_id();
-  end if;
-end
-$$;
-`,
-  },
-  {
-    name: 'procedures/bury_expired',
-    checksum: '2b8280d4839c319e',
-    settings: 'any plan',
-    sql: `-- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
--- whose lease ended while the server was away could not renew it: that says nothing of the instances
--- and tasks it had, and does not count against them.
---
--- Settings: any plan.
-create or replace function bury_expired(p_clock bigint, p_self integer)
-  returns void
-  language plpgsql
-  volatile
-as $$
-declare
-  v_since bigint := server_since();
-  v_runtime integer;
-  v_was_cut_off boolean;
-  v_dead integer[] := '{}';
-  v_cut_off integer[] := '{}';
-begin
-  for v_runtime, v_was_cut_off in
-    select r.runtime, r.lease_until <= v_since
-    from runtimes as r
-    where r.state = 1
-      and r.lease_until <= p_clock
-      and r.runtime <> p_self
-    order by r.runtime
-    for update skip locked
-  loop
-    -- It is writing at this moment: then it lives, and we look again at the next tick.
-    if pg_try_advisory_xact_lock(lock_space(), v_runtime) then
-      if v_was_cut_off then
-        v_cut_off := v_cut_off || v_runtime;
-      else
-        v_dead := v_dead || v_runtime;
-      end if;
-    end if;
-  end loop;
-
-  if cardinality(v_dead || v_cut_off) > 0 then
-    update runtimes
-    set state = 2
-    where runtime = any (v_dead || v_cut_off);
-    perform free_runs(v_dead, p_clock, true);
-    perform free_runs(v_cut_off, p_clock, false);
-    perform free_tasks(v_dead, true);
-    perform free_tasks(v_cut_off, null);
   end if;
 end
 $$;
@@ -1082,7 +979,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '56a50aa7b9b7cebd',
+    checksum: '1e31724caec7f0df',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -1147,7 +1044,7 @@ begin
       limit 1
     ) as struggling
     limit 1
-  ) and may_be_careful(p_runtime) then
+  ) and may_take_quarantined(p_runtime) then
     -- What owners died with is due at once, and has no other way to be found than being due.
     v_careful := (
       select struggling.iid
@@ -1318,7 +1215,7 @@ $$;
   },
   {
     name: 'procedures/claim_tasks',
-    checksum: '551f4f0f0635b61d',
+    checksum: 'f56178be645cee56',
     sql: `-- Hands out up to p_limit tasks to a runtime, oldest first. Keys only; held_tasks() reads the rest
 -- (a large answer to a process that stopped reading would keep the rows locked).
 --
@@ -1396,7 +1293,7 @@ begin
 
     select t.*
     into v_taken
-    from hold_tasks(
+    from take_tasks(
       p_runtime, v_chosen.iids, v_chosen.executions, v_chosen.commands, v_sessions, v_clock
     ) as t;
     iids := iids || v_taken.iids;
@@ -2744,28 +2641,6 @@ $$;
 `,
   },
   {
-    name: 'procedures/early_is_full',
-    checksum: '1fe07fcc91547310',
-    settings: 'none',
-    sql: `-- Whether as many messages wait for instances that were never started as are kept in all:
--- MAX_UNSTARTED_IN_ALL, estimated by a sample. To count them, senders would have to lock one row.
---
--- Settings: its caller's.
-create or replace function early_is_full()
-  returns boolean
-  language plpgsql
-  volatile
-as $$
-begin
-  return (
-    select count(*) >= 980
-    from (select from inbox as m where m.early and m.id % 1021 = 0 limit 980) as sample
-  );
-end
-$$;
-`,
-  },
-  {
     name: 'procedures/end_instances',
     checksum: '936814c014b7f427',
     settings: 'none',
@@ -2879,7 +2754,7 @@ $$;
   },
   {
     name: 'procedures/find',
-    checksum: '4ffddc86f9118427',
+    checksum: 'b813f8a1b026623e',
     sql: `-- Instances by the caller's ids, as instance_rows() shows them.
 create or replace function find(p_ids text, p_count integer)
   returns table (
@@ -2914,14 +2789,7 @@ as $$
 begin
   return query
   select f.*
-  from instance_rows(
-    array(
-      select i.iid
-      from unnest(split_texts(p_ids, p_count)) with ordinality as g (id, place)
-      left join instances as i on i.id = g.id collate "C"
-      order by g.place
-    )
-  ) as f;
+  from instance_rows(iids_of(p_ids, p_count)) as f;
 end
 $$;
 `,
@@ -3172,10 +3040,35 @@ $$;
 `,
   },
   {
+    name: 'procedures/flags',
+    checksum: '2a6850206f78c94f',
+    settings: 'any plan',
+    sql: `-- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
+--
+-- Settings: any plan.
+create or replace function flags(p_iids bigint[], p_true bigint[])
+  returns text
+  language plpgsql
+  immutable
+as $$
+begin
+  return (
+    select coalesce(
+      string_agg(case when t.iid is null then 'f' else 't' end, '' order by g.place),
+      ''
+    )
+    from unnest(p_iids) with ordinality as g (iid, place)
+    left join unnest(p_true) as t (iid) on t.iid = g.iid
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/free_forgotten_tasks',
-    checksum: 'd6ed77df35717256',
+    checksum: 'c387acc6c3fafe75',
     sql: `-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went. They count
--- deaths as bury_expired() does.
+-- deaths as reclaim_dead() does.
 create or replace function free_forgotten_tasks()
   returns void
   language plpgsql
@@ -3303,6 +3196,36 @@ $$;
 `,
   },
   {
+    name: 'procedures/has_quarantined',
+    checksum: 'c55186a80d63a579',
+    sql: `-- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
+-- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
+create or replace function has_quarantined(p_runtime integer)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return coalesce(
+    (
+      select true
+      from tasks as t
+      where t.held_by = p_runtime
+        and t.deaths >= 2
+      limit 1
+    ),
+    (
+      select r.owner = p_runtime and r.attempts >= 2
+      from runs as r
+      where r.iid = (select t.careful from runtimes as t where t.runtime = p_runtime)
+    ),
+    false
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/held_tasks',
     checksum: 'af0c5a5093c9a978',
     sql: `-- Tasks that a runtime has been given, with all it needs to run them; oldest first.
@@ -3358,33 +3281,6 @@ $$;
 `,
   },
   {
-    name: 'procedures/helped_activities',
-    checksum: '81b19efd5f8d9f41',
-    settings: 'any plan',
-    sql: `-- Of these activities, those that another live runtime could run, which has nothing to do.
---
--- Settings: any plan.
-create or replace function helped_activities(p_runtime integer, p_activities text[], p_clock bigint)
-  returns text[]
-  language plpgsql
-  stable
-as $$
-begin
-  return array(
-    select distinct a.activity
-    from runtimes as r
-    cross join unnest(r.activities) as a (activity)
-    where r.state = 1
-      and r.lease_until > p_clock
-      and r.idle
-      and r.runtime <> p_runtime
-      and a.activity = any (p_activities)
-  );
-end
-$$;
-`,
-  },
-  {
     name: 'procedures/hint_channel',
     checksum: '888fc5e702ceee9e',
     settings: 'any plan',
@@ -3402,107 +3298,6 @@ begin
     || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 16)
     || '_'
     || p_to;
-end
-$$;
-`,
-  },
-  {
-    name: 'procedures/hold_tasks',
-    checksum: '2df0edeeeb4eebc3',
-    sql: `-- Has a runtime hold tasks, given by their keys; as far as they stand in line still, are not
--- locked by somebody else, and belong to no session but these. Those whose instance does not wait
--- for them any more are removed instead: they were locked when it ended, see drop_tasks().
---
--- Answers with the numbers of those that are settled by that, and with the keys of those held.
-create or replace function hold_tasks(
-  p_runtime integer,
-  p_iids bigint[],
-  p_executions integer[],
-  p_commands integer[],
-  p_sessions text[],
-  p_clock bigint,
-  out numbers bigint[],
-  out iids bigint[],
-  out executions integer[],
-  out commands integer[]
-)
-  language plpgsql
-  volatile
-  set enable_bitmapscan to off
-  set enable_hashjoin to off
-  set enable_mergejoin to off
-as $$
-#variable_conflict use_column
-declare
-  v_limit_keys text[];
-  v_rate_counts integer[];
-  v_rate_mss bigint[];
-begin
-  with locked as materialized (
-    select t.*
-    from unnest(p_iids, p_executions, p_commands) as g (iid, execution, command)
-    -- By the key alone: with more conditions, another index may be planned, and read through.
-    cross join lateral (
-      select
-        t.number, t.iid, t.execution, t.command, t.held_by, t.visible_at, t.lane, t.session
-      from tasks as t
-      where t.iid = g.iid
-        and t.execution = g.execution
-        and t.command = g.command
-      limit 1
-      for update skip locked
-    ) as t
-    where t.held_by is null
-      and t.visible_at is null
-      and t.lane is not null
-      and (t.session is null or t.session = any (p_sessions))
-  ),
-  judged as materialized (
-    select l.iid, l.execution, l.command, wanted.yes
-    from locked as l
-    left join lateral (
-      select true as yes
-      from instances as i
-      where i.iid = l.iid
-        and i.execution = l.execution
-        and i.status = 1
-      limit 1
-    ) as wanted on true
-  ),
-  unwanted as (
-    delete from tasks as t
-    using judged as j
-    where j.yes is null
-      and t.iid = j.iid
-      and t.execution = j.execution
-      and t.command = j.command
-  ),
-  taken as (
-    update tasks as t
-    set held_by = p_runtime,
-        held_since = p_clock,
-        attempts = t.attempts + 1
-    from judged as j
-    where j.yes
-      and t.iid = j.iid
-      and t.execution = j.execution
-      and t.command = j.command
-    returning
-      t.number, t.iid, t.execution, t.command, t.limit_key, t.rate_count, t.rate_ms
-  )
-  select
-    array(select l.number from locked as l),
-    array_agg(t.iid order by t.number), array_agg(t.execution order by t.number),
-    array_agg(t.command order by t.number),
-    array_agg(t.limit_key) filter (where t.rate_count is not null),
-    array_agg(t.rate_count) filter (where t.rate_count is not null),
-    array_agg(t.rate_ms) filter (where t.rate_count is not null)
-  into numbers, iids, executions, commands, v_limit_keys, v_rate_counts, v_rate_mss
-  from taken as t;
-
-  if v_limit_keys is not null then
-    perform spend_limits(v_limit_keys, v_rate_counts, v_rate_mss, p_clock);
-  end if;
 end
 $$;
 `,
@@ -4053,38 +3848,8 @@ $$;
 `,
   },
   {
-    name: 'procedures/is_careful',
-    checksum: '900156ae88f2c724',
-    sql: `-- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
--- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
-create or replace function is_careful(p_runtime integer)
-  returns boolean
-  language plpgsql
-  stable
-as $$
-begin
-  return coalesce(
-    (
-      select true
-      from tasks as t
-      where t.held_by = p_runtime
-        and t.deaths >= 2
-      limit 1
-    ),
-    (
-      select r.owner = p_runtime and r.attempts >= 2
-      from runs as r
-      where r.iid = (select t.careful from runtimes as t where t.runtime = p_runtime)
-    ),
-    false
-  );
-end
-$$;
-`,
-  },
-  {
     name: 'procedures/is_claimable',
-    checksum: 'db4c75cdf4046172',
+    checksum: '7349a8c2ef760c2c',
     sql: `-- Whether claim() would find anything of these workflows for a runtime.
 create or replace function is_claimable(
   p_runtime integer,
@@ -4115,7 +3880,7 @@ begin
       limit 1
     ),
     (
-      select not is_careful(p_runtime)
+      select not has_quarantined(p_runtime)
       from unnest(p_workflows) as w (workflow)
       cross join lateral (
         select r.iid
@@ -4151,13 +3916,47 @@ $$;
 `,
   },
   {
-    name: 'procedures/keep_absent',
-    checksum: '2e299cec00b2134e',
-    sql: `-- Of these instances, keeps those that were never started from being removed by remove_absent(),
+    name: 'procedures/keep_clock',
+    checksum: '45d913b040ce0f0e',
+    settings: 'none',
+    sql: `-- Notes where the server's clock and the store's are, so that the store's goes on from there when the
+-- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. It changes nothing
+-- about the time: now_ms() says the same before and after it.
+--
+-- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
+-- still in between would take what others noted meanwhile for a step back.
+--
+-- Settings: its caller's.
+create or replace function keep_clock()
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
+  v_wall bigint := wall_ms();
+begin
+  -- Somebody else has just been here, or is here now: nobody waits for that.
+  if v_wall - v_kept / 1000000 between 0 and 1000
+    or not pg_try_advisory_xact_lock(lock_space(), -1)
+  then
+    return;
+  end if;
+  v_kept := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
+  v_wall := wall_ms();
+  perform setval('clock_kept', v_wall * 1000000 + (clock_after(v_kept, v_wall) - v_wall + 9) / 10);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/keep_unstarted',
+    checksum: '4dfcaa0f1c100cdf',
+    sql: `-- Of these instances, keeps those that were never started from being removed by remove_unstarted(),
 -- until the end of the transaction: something is about to be sent to them. Waits for a removal under
 -- way, and for nothing else. False when one of them is gone or started, so that its id has to be looked
 -- up again. Who starts one meanwhile leaves a note for unpark_started().
-create or replace function keep_absent(p_iids bigint[], p_clock bigint)
+create or replace function keep_unstarted(p_iids bigint[], p_clock bigint)
   returns boolean
   language plpgsql
   volatile
@@ -4202,40 +4001,6 @@ begin
     where i.iid = any (v_absent)
       and i.status = 0
   );
-end
-$$;
-`,
-  },
-  {
-    name: 'procedures/keep_clock',
-    checksum: '45d913b040ce0f0e',
-    settings: 'none',
-    sql: `-- Notes where the server's clock and the store's are, so that the store's goes on from there when the
--- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. It changes nothing
--- about the time: now_ms() says the same before and after it.
---
--- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
--- still in between would take what others noted meanwhile for a step back.
---
--- Settings: its caller's.
-create or replace function keep_clock()
-  returns void
-  language plpgsql
-  volatile
-as $$
-declare
-  v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
-  v_wall bigint := wall_ms();
-begin
-  -- Somebody else has just been here, or is here now: nobody waits for that.
-  if v_wall - v_kept / 1000000 between 0 and 1000
-    or not pg_try_advisory_xact_lock(lock_space(), -1)
-  then
-    return;
-  end if;
-  v_kept := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
-  v_wall := wall_ms();
-  perform setval('clock_kept', v_wall * 1000000 + (clock_after(v_kept, v_wall) - v_wall + 9) / 10);
 end
 $$;
 `,
@@ -4514,15 +4279,15 @@ $$;
 `,
   },
   {
-    name: 'procedures/may_be_careful',
-    checksum: 'b96ef33cc7b2d66c',
+    name: 'procedures/may_take_quarantined',
+    checksum: '7ed14c2284d506f2',
     settings: 'any plan',
     sql: `-- Whether a runtime may be given something that runtimes died with, an instance or a task, until the
 -- end of this transaction. Both are asked for at the same time, on two connections: without the
 -- lock, each would be given what the other does not see yet, and both be blamed for the next death.
 --
 -- Settings: any plan.
-create or replace function may_be_careful(p_runtime integer)
+create or replace function may_take_quarantined(p_runtime integer)
   returns boolean
   language plpgsql
   volatile
@@ -4531,7 +4296,7 @@ begin
   -- The same number without the sign stands for the runtime being alive, see enter().
   perform pg_advisory_xact_lock(lock_space(), -p_runtime);
   -- A new statement, and so a new snapshot: it sees what the lock waited for.
-  return not is_careful(p_runtime);
+  return not has_quarantined(p_runtime);
 end
 $$;
 `,
@@ -4735,7 +4500,7 @@ $$;
   },
   {
     name: 'procedures/open_lanes',
-    checksum: '15d0c663fa98657c',
+    checksum: '017055c311172394',
     sql: `-- Of the lines in which tasks wait that a runtime serves, those that it may take tasks from, the
 -- oldest task first. \`most\` tells how many it may take, and is 0 of a line that is closed but opens
 -- by time alone, at \`opens_at\`. Limits are locked until the end of the transaction.
@@ -4806,7 +4571,7 @@ begin
     opens_at := null;
 
     if v_lane.deaths >= 2 then
-      v_may_be_careful := coalesce(v_may_be_careful, may_be_careful(p_runtime));
+      v_may_be_careful := coalesce(v_may_be_careful, may_take_quarantined(p_runtime));
       continue when not v_may_be_careful;
     end if;
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then
@@ -4921,6 +4686,56 @@ begin
   cross join lateral last_turn(r.iid) as last
   where r.owner = p_runtime
   order by r.iid;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/owned_task_flags',
+    checksum: '9c0d5a8d7796bad0',
+    sql: `-- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
+create or replace function owned_task_flags(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_attempts integer[],
+  -- Of the tasks that are meant; a null is not compared.
+  p_tokens bigint[] default null
+)
+  returns text
+  language plpgsql
+  stable
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  return (
+    select coalesce(
+      string_agg(
+        case
+          when t.held_by = p_runtime
+            and t.attempts = g.attempt
+            and (g.token is null or t.token = g.token)
+            then 't'
+          else 'f'
+        end,
+        '' order by g.place
+      ),
+      ''
+    )
+    from unnest(p_iids, p_executions, p_commands, p_attempts, p_tokens) with ordinality
+      as g (iid, execution, command, attempt, token, place)
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    left join lateral (
+      select t.held_by, t.attempts, t.token
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+    ) as t on true
+  );
 end
 $$;
 `,
@@ -5105,7 +4920,7 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '6b28679c168b7cff',
+    checksum: '25e92e0e2b86b6cd',
     settings: 'none',
     sql: `-- post() in general: any number, of any kind, to instances that run, have ended or are not there.
 --
@@ -5165,12 +4980,12 @@ begin
         and g.capacity is distinct from 0
     );
     if v_is_full is null and cardinality(v_early) > 0 then
-      v_is_full := early_is_full();
+      v_is_full := unstarted_is_full();
     end if;
     if v_is_full then
       v_early := '{}';
     end if;
-    exit when cardinality(v_early) = 0 and keep_absent(v_targets, p_clock);
+    exit when cardinality(v_early) = 0 and keep_unstarted(v_targets, p_clock);
     -- Then look again: in a new statement, which sees whoever was first. Whoever is still not there
     -- has a number that is taken: it was given out before a failover that lost the latest writes. One
     -- from the sequence may come out of a block that is just being reserved; who finds that one taken
@@ -5248,7 +5063,7 @@ begin
       v_unstarted[v_post.place] := v_post.unstarted;
     end if;
     if v_is_full is null and v_post.status = 0 then
-      v_is_full := early_is_full();
+      v_is_full := unstarted_is_full();
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
@@ -5621,6 +5436,59 @@ $$;
 `,
   },
   {
+    name: 'procedures/reclaim_dead',
+    checksum: '4a5f025f8e02fcce',
+    settings: 'any plan',
+    sql: `-- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
+-- whose lease ended while the server was away could not renew it: that says nothing of the instances
+-- and tasks it had, and does not count against them.
+--
+-- Settings: any plan.
+create or replace function reclaim_dead(p_clock bigint, p_self integer)
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_since bigint := server_since();
+  v_runtime integer;
+  v_was_cut_off boolean;
+  v_dead integer[] := '{}';
+  v_cut_off integer[] := '{}';
+begin
+  for v_runtime, v_was_cut_off in
+    select r.runtime, r.lease_until <= v_since
+    from runtimes as r
+    where r.state = 1
+      and r.lease_until <= p_clock
+      and r.runtime <> p_self
+    order by r.runtime
+    for update skip locked
+  loop
+    -- It is writing at this moment: then it lives, and we look again at the next tick.
+    if pg_try_advisory_xact_lock(lock_space(), v_runtime) then
+      if v_was_cut_off then
+        v_cut_off := v_cut_off || v_runtime;
+      else
+        v_dead := v_dead || v_runtime;
+      end if;
+    end if;
+  end loop;
+
+  if cardinality(v_dead || v_cut_off) > 0 then
+    update runtimes
+    set state = 2
+    where runtime = any (v_dead || v_cut_off);
+    perform free_runs(v_dead, p_clock, true);
+    perform free_runs(v_cut_off, p_clock, false);
+    perform free_tasks(v_dead, true);
+    perform free_tasks(v_cut_off, null);
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/register',
     checksum: '7e430c6aba92b20b',
     settings: 'any plan',
@@ -5713,85 +5581,6 @@ begin
   delete from posted where iid = any (v_iids);
   perform remove_tasks(v_iids, null);
   removed := cardinality(v_iids);
-end
-$$;
-`,
-  },
-  {
-    name: 'procedures/remove_absent',
-    checksum: 'eb566663efe454e5',
-    sql: `-- Removes instances that were never started, a week after the newest message for them, with all
--- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
--- rest goes with later ticks.
---
--- Never waits, and nobody but a sender to one that is just removed waits for it.
-create or replace function remove_absent(p_clock bigint)
-  returns bigint
-  language plpgsql
-  volatile
-  set enable_bitmapscan to off
-as $$
-declare
-  v_until bigint := p_clock - 604800000;
-  v_old bigint[];
-  v_iid bigint;
-  v_newest bigint;
-  v_messages bigint;
-  v_removed bigint := 0;
-begin
-  -- Somebody who is just sending has locked the row: see keep_absent().
-  v_old := array(
-    select a.iid
-    from absences as a
-    where a.at >= 0
-      and a.at < v_until
-    order by a.at
-    limit 500
-    for update skip locked
-  );
-  foreach v_iid in array v_old loop
-    -- In a new statement, which sees what those sent who had the lock before.
-    v_newest := (
-      select max(m.at)
-      from inbox as m
-      where m.iid = v_iid
-        and m.kind > 2
-    );
-    if v_newest >= v_until then
-      update absences
-      set at = v_newest
-      where iid = v_iid;
-      continue;
-    end if;
-
-    perform
-    from instances as i
-    where i.iid = v_iid
-      and i.status = 0
-    for update skip locked;
-    if found then
-      delete from instances
-      where iid = v_iid;
-      delete from posted
-      where iid = v_iid;
-      delete from inbox
-      where iid = v_iid;
-      get diagnostics v_messages = row_count;
-      v_removed := v_removed + v_messages;
-    else
-      -- Somebody is just starting it; or it was started or removed, and there is nothing to keep.
-      continue when (
-        select true
-        from instances as i
-        where i.iid = v_iid
-          and i.status = 0
-      );
-    end if;
-    delete from absences
-    where iid = v_iid;
-    exit when v_removed >= 10000;
-  end loop;
-  return v_removed;
 end
 $$;
 `,
@@ -5975,6 +5764,85 @@ begin
       and (select true from instances as i where i.iid = p.iid) is null;
   end if;
   return v_messages;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/remove_unstarted',
+    checksum: 'e662b352b38ef39f',
+    sql: `-- Removes instances that were never started, a week after the newest message for them, with all
+-- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
+-- rest goes with later ticks.
+--
+-- Never waits, and nobody but a sender to one that is just removed waits for it.
+create or replace function remove_unstarted(p_clock bigint)
+  returns bigint
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+as $$
+declare
+  v_until bigint := p_clock - 604800000;
+  v_old bigint[];
+  v_iid bigint;
+  v_newest bigint;
+  v_messages bigint;
+  v_removed bigint := 0;
+begin
+  -- Somebody who is just sending has locked the row: see keep_unstarted().
+  v_old := array(
+    select a.iid
+    from absences as a
+    where a.at >= 0
+      and a.at < v_until
+    order by a.at
+    limit 500
+    for update skip locked
+  );
+  foreach v_iid in array v_old loop
+    -- In a new statement, which sees what those sent who had the lock before.
+    v_newest := (
+      select max(m.at)
+      from inbox as m
+      where m.iid = v_iid
+        and m.kind > 2
+    );
+    if v_newest >= v_until then
+      update absences
+      set at = v_newest
+      where iid = v_iid;
+      continue;
+    end if;
+
+    perform
+    from instances as i
+    where i.iid = v_iid
+      and i.status = 0
+    for update skip locked;
+    if found then
+      delete from instances
+      where iid = v_iid;
+      delete from posted
+      where iid = v_iid;
+      delete from inbox
+      where iid = v_iid;
+      get diagnostics v_messages = row_count;
+      v_removed := v_removed + v_messages;
+    else
+      -- Somebody is just starting it; or it was started or removed, and there is nothing to keep.
+      continue when (
+        select true
+        from instances as i
+        where i.iid = v_iid
+          and i.status = 0
+      );
+    end if;
+    delete from absences
+    where iid = v_iid;
+    exit when v_removed >= 10000;
+  end loop;
+  return v_removed;
 end
 $$;
 `,
@@ -6739,7 +6607,7 @@ $$;
   },
   {
     name: 'procedures/suspend',
-    checksum: '5fd5516278f241f9',
+    checksum: '2ecd455709755d4d',
     sql: `-- Sets unfinished instances aside, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished.
 create or replace function suspend(
@@ -6784,7 +6652,7 @@ begin
   select array_agg(a.iid)
   into v_aside
   from aside as a;
-  suspended := truths(v_iids, v_aside);
+  suspended := flags(v_iids, v_aside);
 end
 $$;
 `,
@@ -6998,6 +6866,107 @@ begin
   set runtime = excluded.runtime,
       touched_at = excluded.touched_at;
   return v_sessions;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/take_tasks',
+    checksum: '472459aa85c49bb4',
+    sql: `-- Has a runtime hold tasks, given by their keys; as far as they stand in line still, are not
+-- locked by somebody else, and belong to no session but these. Those whose instance does not wait
+-- for them any more are removed instead: they were locked when it ended, see drop_tasks().
+--
+-- Answers with the numbers of those that are settled by that, and with the keys of those held.
+create or replace function take_tasks(
+  p_runtime integer,
+  p_iids bigint[],
+  p_executions integer[],
+  p_commands integer[],
+  p_sessions text[],
+  p_clock bigint,
+  out numbers bigint[],
+  out iids bigint[],
+  out executions integer[],
+  out commands integer[]
+)
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_limit_keys text[];
+  v_rate_counts integer[];
+  v_rate_mss bigint[];
+begin
+  with locked as materialized (
+    select t.*
+    from unnest(p_iids, p_executions, p_commands) as g (iid, execution, command)
+    -- By the key alone: with more conditions, another index may be planned, and read through.
+    cross join lateral (
+      select
+        t.number, t.iid, t.execution, t.command, t.held_by, t.visible_at, t.lane, t.session
+      from tasks as t
+      where t.iid = g.iid
+        and t.execution = g.execution
+        and t.command = g.command
+      limit 1
+      for update skip locked
+    ) as t
+    where t.held_by is null
+      and t.visible_at is null
+      and t.lane is not null
+      and (t.session is null or t.session = any (p_sessions))
+  ),
+  judged as materialized (
+    select l.iid, l.execution, l.command, wanted.yes
+    from locked as l
+    left join lateral (
+      select true as yes
+      from instances as i
+      where i.iid = l.iid
+        and i.execution = l.execution
+        and i.status = 1
+      limit 1
+    ) as wanted on true
+  ),
+  unwanted as (
+    delete from tasks as t
+    using judged as j
+    where j.yes is null
+      and t.iid = j.iid
+      and t.execution = j.execution
+      and t.command = j.command
+  ),
+  taken as (
+    update tasks as t
+    set held_by = p_runtime,
+        held_since = p_clock,
+        attempts = t.attempts + 1
+    from judged as j
+    where j.yes
+      and t.iid = j.iid
+      and t.execution = j.execution
+      and t.command = j.command
+    returning
+      t.number, t.iid, t.execution, t.command, t.limit_key, t.rate_count, t.rate_ms
+  )
+  select
+    array(select l.number from locked as l),
+    array_agg(t.iid order by t.number), array_agg(t.execution order by t.number),
+    array_agg(t.command order by t.number),
+    array_agg(t.limit_key) filter (where t.rate_count is not null),
+    array_agg(t.rate_count) filter (where t.rate_count is not null),
+    array_agg(t.rate_ms) filter (where t.rate_count is not null)
+  into numbers, iids, executions, commands, v_limit_keys, v_rate_counts, v_rate_mss
+  from taken as t;
+
+  if v_limit_keys is not null then
+    perform spend_limits(v_limit_keys, v_rate_counts, v_rate_mss, p_clock);
+  end if;
 end
 $$;
 `,
@@ -7334,7 +7303,7 @@ $$;
   },
   {
     name: 'procedures/terminate',
-    checksum: '0cb49fc44bf11d35',
+    checksum: 'ad0618f40a8c4530',
     sql: `-- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
 -- unfinished. And who should be told: instances that may have mail because of it, and whether any of
 -- those that ended had tasks.
@@ -7382,7 +7351,7 @@ begin
   select array_agg(e.iid)
   into v_ended
   from ended as e;
-  terminated := truths(v_iids, v_ended);
+  terminated := flags(v_iids, v_ended);
   mail := '{}';
   had_tasks := coalesce(
     (select true from runs as r where r.iid = any (v_ended) and r.has_tasks limit 1),
@@ -7418,7 +7387,7 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: '7412a808204c6de9',
+    checksum: 'c068a11c51bccbe2',
     settings: 'any plan',
     sql: `-- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
 -- not depend on how many instances wait: nothing is counted, and nothing read through.
@@ -7490,12 +7459,12 @@ begin
     return;
   end if;
   state := 'ok';
-  perform bury_expired(v_clock, p_runtime);
+  perform reclaim_dead(v_clock, p_runtime);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
   perform unpark_started();
   late_messages := remove_undelivered();
-  early_messages := remove_absent(v_clock);
+  early_messages := remove_unstarted(v_clock);
   perform park_mail(v_clock);
 
   mail := own_mail(p_runtime);
@@ -7517,7 +7486,7 @@ begin
     owned := (select count(*) from runs as r where r.owner = p_runtime);
   end if;
 
-  wanted := are_held(
+  wanted := owned_task_flags(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
   );
   -- Who serves no tag at all runs no tasks.
@@ -7529,7 +7498,20 @@ begin
       when (select true from ready_lanes(v_activities, v_tags, p_any_tag, 0, 1)) then v_clock
       else next_task_at(v_activities, v_tags, p_any_tag)
     end;
-    helped := array_to_string(helped_activities(p_runtime, v_activities, v_clock), e'\\x01');
+    -- Those that another live runtime, which has nothing to do, could run as well.
+    helped := array_to_string(
+      array(
+        select distinct a.activity
+        from runtimes as r
+        cross join unnest(r.activities) as a (activity)
+        where r.state = 1
+          and r.lease_until > v_clock
+          and r.idle
+          and r.runtime <> p_runtime
+          and a.activity = any (v_activities)
+      ),
+      e'\\x01'
+    );
   end if;
 
   -- Last, because renewing the lease waits for this row; and only where something has changed.
@@ -7568,31 +7550,6 @@ begin
   set touched_at = p_clock
   from own as o
   where s.session = o.session;
-end
-$$;
-`,
-  },
-  {
-    name: 'procedures/truths',
-    checksum: '3a429513b66ce7ca',
-    settings: 'any plan',
-    sql: `-- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
---
--- Settings: any plan.
-create or replace function truths(p_iids bigint[], p_true bigint[])
-  returns text
-  language plpgsql
-  immutable
-as $$
-begin
-  return (
-    select coalesce(
-      string_agg(case when t.iid is null then 'f' else 't' end, '' order by g.place),
-      ''
-    )
-    from unnest(p_iids) with ordinality as g (iid, place)
-    left join unnest(p_true) as t (iid) on t.iid = g.iid
-  );
 end
 $$;
 `,
@@ -7670,10 +7627,10 @@ $$;
   },
   {
     name: 'procedures/unpark_started',
-    checksum: '12820a54f68a034e',
+    checksum: '2a12403e9ca6de33',
     sql: `-- Unparks what was sent to an instance in the moment in which it was started, or removed. Its sender
 -- parked it, because it was not started yet, and committed when the start had looked. The start left a
--- note (a time of -1), and whoever is still sending has locked it: see keep_absent().
+-- note (a time of -1), and whoever is still sending has locked it: see keep_unstarted().
 create or replace function unpark_started()
   returns void
   language plpgsql
@@ -7727,6 +7684,28 @@ begin
     perform free_runs(array[p_runtime], now_ms(), false);
     perform free_tasks(array[p_runtime], false);
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/unstarted_is_full',
+    checksum: '9fb298a70383b278',
+    settings: 'none',
+    sql: `-- Whether as many messages wait for instances that were never started as are kept in all:
+-- MAX_UNSTARTED_IN_ALL, estimated by a sample. To count them, senders would have to lock one row.
+--
+-- Settings: its caller's.
+create or replace function unstarted_is_full()
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+begin
+  return (
+    select count(*) >= 980
+    from (select from inbox as m where m.early and m.id % 1021 = 0 limit 980) as sample
+  );
 end
 $$;
 `,

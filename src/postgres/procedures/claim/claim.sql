@@ -62,7 +62,7 @@ begin
       limit 1
     ) as struggling
     limit 1
-  ) and may_be_careful(p_runtime) then
+  ) and may_take_quarantined(p_runtime) then
     -- What owners died with is due at once, and has no other way to be found than being due.
     v_careful := (
       select struggling.iid

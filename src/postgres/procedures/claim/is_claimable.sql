@@ -28,7 +28,7 @@ begin
       limit 1
     ),
     (
-      select not is_careful(p_runtime)
+      select not has_quarantined(p_runtime)
       from unnest(p_workflows) as w (workflow)
       cross join lateral (
         select r.iid

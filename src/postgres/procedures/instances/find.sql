@@ -32,13 +32,6 @@ as $$
 begin
   return query
   select f.*
-  from instance_rows(
-    array(
-      select i.iid
-      from unnest(split_texts(p_ids, p_count)) with ordinality as g (id, place)
-      left join instances as i on i.id = g.id collate "C"
-      order by g.place
-    )
-  ) as f;
+  from instance_rows(iids_of(p_ids, p_count)) as f;
 end
 $$;

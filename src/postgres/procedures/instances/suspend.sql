@@ -42,6 +42,6 @@ begin
   select array_agg(a.iid)
   into v_aside
   from aside as a;
-  suspended := truths(v_iids, v_aside);
+  suspended := flags(v_iids, v_aside);
 end
 $$;

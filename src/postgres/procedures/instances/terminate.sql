@@ -45,7 +45,7 @@ begin
   select array_agg(e.iid)
   into v_ended
   from ended as e;
-  terminated := truths(v_iids, v_ended);
+  terminated := flags(v_iids, v_ended);
   mail := '{}';
   had_tasks := coalesce(
     (select true from runs as r where r.iid = any (v_ended) and r.has_tasks limit 1),

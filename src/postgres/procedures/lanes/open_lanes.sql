@@ -68,7 +68,7 @@ begin
     opens_at := null;
 
     if v_lane.deaths >= :QUARANTINE_DEATHS then
-      v_may_be_careful := coalesce(v_may_be_careful, may_be_careful(p_runtime));
+      v_may_be_careful := coalesce(v_may_be_careful, may_take_quarantined(p_runtime));
       continue when not v_may_be_careful;
     end if;
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then

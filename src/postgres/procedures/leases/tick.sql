@@ -68,12 +68,12 @@ begin
     return;
   end if;
   state := 'ok';
-  perform bury_expired(v_clock, p_runtime);
+  perform reclaim_dead(v_clock, p_runtime);
   perform free_forgotten_tasks();
   perform sweep(v_clock);
   perform unpark_started();
   late_messages := remove_undelivered();
-  early_messages := remove_absent(v_clock);
+  early_messages := remove_unstarted(v_clock);
   perform park_mail(v_clock);
 
   mail := own_mail(p_runtime);
@@ -95,7 +95,7 @@ begin
     owned := (select count(*) from runs as r where r.owner = p_runtime);
   end if;
 
-  wanted := are_held(
+  wanted := owned_task_flags(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
   );
   -- Who serves no tag at all runs no tasks.
@@ -107,7 +107,20 @@ begin
       when (select true from ready_lanes(v_activities, v_tags, p_any_tag, 0, 1)) then v_clock
       else next_task_at(v_activities, v_tags, p_any_tag)
     end;
-    helped := array_to_string(helped_activities(p_runtime, v_activities, v_clock), e'\x01');
+    -- Those that another live runtime, which has nothing to do, could run as well.
+    helped := array_to_string(
+      array(
+        select distinct a.activity
+        from runtimes as r
+        cross join unnest(r.activities) as a (activity)
+        where r.state = :RUNTIME.alive
+          and r.lease_until > v_clock
+          and r.idle
+          and r.runtime <> p_runtime
+          and a.activity = any (v_activities)
+      ),
+      e'\x01'
+    );
   end if;
 
   -- Last, because renewing the lease waits for this row; and only where something has changed.

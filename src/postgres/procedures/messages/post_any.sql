@@ -56,12 +56,12 @@ begin
         and g.capacity is distinct from 0
     );
     if v_is_full is null and cardinality(v_early) > 0 then
-      v_is_full := early_is_full();
+      v_is_full := unstarted_is_full();
     end if;
     if v_is_full then
       v_early := '{}';
     end if;
-    exit when cardinality(v_early) = 0 and keep_absent(v_targets, p_clock);
+    exit when cardinality(v_early) = 0 and keep_unstarted(v_targets, p_clock);
     -- Then look again: in a new statement, which sees whoever was first. Whoever is still not there
     -- has a number that is taken: it was given out before a failover that lost the latest writes. One
     -- from the sequence may come out of a block that is just being reserved; who finds that one taken
@@ -139,7 +139,7 @@ begin
       v_unstarted[v_post.place] := v_post.unstarted;
     end if;
     if v_is_full is null and v_post.status = :STATUS.absent then
-      v_is_full := early_is_full();
+      v_is_full := unstarted_is_full();
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = :KIND.message then :POST_VERDICT.full else :POST_VERDICT.unknown end;

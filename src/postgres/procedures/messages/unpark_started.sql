@@ -1,6 +1,6 @@
 -- Unparks what was sent to an instance in the moment in which it was started, or removed. Its sender
 -- parked it, because it was not started yet, and committed when the start had looked. The start left a
--- note (a time of -1), and whoever is still sending has locked it: see keep_absent().
+-- note (a time of -1), and whoever is still sending has locked it: see keep_unstarted().
 create or replace function unpark_started()
   returns void
   language plpgsql

@@ -46,7 +46,7 @@ test('without that lock, it would stay behind where nobody looks', async () => {
   await using opened = await openStore()
   const { expired, anew, runtime } = await expiredOne(opened)
   await opened.database.query(
-    `create or replace function keep_absent(p_iids bigint[], p_clock bigint) returns boolean
+    `create or replace function keep_unstarted(p_iids bigint[], p_clock bigint) returns boolean
     language plpgsql volatile set search_path from current
     as 'begin return true; end'`,
   )

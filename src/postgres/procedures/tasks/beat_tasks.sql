@@ -41,7 +41,7 @@ begin
   perform be_durable();
 
   if p_locals <> '' then
-    v_known := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
+    v_known := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
     v_strange := array(
       select g.place
       from unnest(p_iids, p_epochs) with ordinality as g (iid, epoch, place)
@@ -102,7 +102,7 @@ begin
     perform touch_sessions(p_runtime, v_sessions, v_clock);
   end if;
 
-  wanted := are_held(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
+  wanted := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
   if cardinality(v_strange) > 0 then
     wanted := (
       select string_agg(

@@ -75,7 +75,7 @@ begin
 
     select t.*
     into v_taken
-    from hold_tasks(
+    from take_tasks(
       p_runtime, v_chosen.iids, v_chosen.executions, v_chosen.commands, v_sessions, v_clock
     ) as t;
     iids := iids || v_taken.iids;

@@ -1,5 +1,5 @@
 -- Frees tasks of runtimes that are gone: those that were locked when their runtimes went. They count
--- deaths as bury_expired() does.
+-- deaths as reclaim_dead() does.
 create or replace function free_forgotten_tasks()
   returns void
   language plpgsql

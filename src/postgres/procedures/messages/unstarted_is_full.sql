@@ -2,7 +2,7 @@
 -- MAX_UNSTARTED_IN_ALL, estimated by a sample. To count them, senders would have to lock one row.
 --
 -- Settings: its caller's.
-create or replace function early_is_full()
+create or replace function unstarted_is_full()
   returns boolean
   language plpgsql
   volatile

@@ -1,6 +1,6 @@
 -- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
 -- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
-create or replace function is_careful(p_runtime integer)
+create or replace function has_quarantined(p_runtime integer)
   returns boolean
   language plpgsql
   stable

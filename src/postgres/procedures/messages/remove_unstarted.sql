@@ -3,7 +3,7 @@
 -- rest goes with later ticks.
 --
 -- Never waits, and nobody but a sender to one that is just removed waits for it.
-create or replace function remove_absent(p_clock bigint)
+create or replace function remove_unstarted(p_clock bigint)
   returns bigint
   language plpgsql
   volatile
@@ -17,7 +17,7 @@ declare
   v_messages bigint;
   v_removed bigint := 0;
 begin
-  -- Somebody who is just sending has locked the row: see keep_absent().
+  -- Somebody who is just sending has locked the row: see keep_unstarted().
   v_old := array(
     select a.iid
     from absences as a

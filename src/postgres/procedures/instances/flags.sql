@@ -1,7 +1,7 @@
 -- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
 --
 -- Settings: any plan.
-create or replace function truths(p_iids bigint[], p_true bigint[])
+create or replace function flags(p_iids bigint[], p_true bigint[])
   returns text
   language plpgsql
   immutable

@@ -3,7 +3,7 @@
 -- and tasks it had, and does not count against them.
 --
 -- Settings: any plan.
-create or replace function bury_expired(p_clock bigint, p_self integer)
+create or replace function reclaim_dead(p_clock bigint, p_self integer)
   returns void
   language plpgsql
   volatile

@@ -3,7 +3,7 @@
 -- for them any more are removed instead: they were locked when it ended, see drop_tasks().
 --
 -- Answers with the numbers of those that are settled by that, and with the keys of those held.
-create or replace function hold_tasks(
+create or replace function take_tasks(
   p_runtime integer,
   p_iids bigint[],
   p_executions integer[],

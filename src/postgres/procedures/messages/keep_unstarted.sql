@@ -1,8 +1,8 @@
--- Of these instances, keeps those that were never started from being removed by remove_absent(),
+-- Of these instances, keeps those that were never started from being removed by remove_unstarted(),
 -- until the end of the transaction: something is about to be sent to them. Waits for a removal under
 -- way, and for nothing else. False when one of them is gone or started, so that its id has to be looked
 -- up again. Who starts one meanwhile leaves a note for unpark_started().
-create or replace function keep_absent(p_iids bigint[], p_clock bigint)
+create or replace function keep_unstarted(p_iids bigint[], p_clock bigint)
   returns boolean
   language plpgsql
   volatile

@@ -1,5 +1,5 @@
 -- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
-create or replace function are_held(
+create or replace function owned_task_flags(
   p_runtime integer,
   p_iids bigint[],
   p_executions integer[],
