@@ -1,17 +1,21 @@
 import { describe, expect, test } from 'vitest'
 
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
-import { Alarms } from '../../src/engine/core/alarms.ts'
-import {
-  HintListener,
-  type HintListenerHost,
-} from '../../src/engine/runtime/discover/hint-listener.ts'
-import { StoreClock } from '../../src/engine/core/store-clock.ts'
-import { Ticker, type TickHost } from '../../src/engine/runtime/discover/ticker.ts'
+import type { WorkflowNumbers } from '../../src/engine/core/workflow-numbers.ts'
+import type { ActivityPool } from '../../src/engine/runtime/activities/activity-pool.ts'
+import type { Capacity } from '../../src/engine/runtime/capacity.ts'
+import { HintListener } from '../../src/engine/runtime/discover/hint-listener.ts'
+import type { Ownership } from '../../src/engine/runtime/discover/ownership.ts'
+import { Registration } from '../../src/engine/runtime/discover/registration.ts'
+import { Ticker } from '../../src/engine/runtime/discover/ticker.ts'
+import { WorkFinder } from '../../src/engine/runtime/discover/work-finder.ts'
+import type { InstanceScheduler } from '../../src/engine/runtime/schedule/instance-scheduler.ts'
+import { LiveInstances } from '../../src/engine/runtime/schedule/live-instances.ts'
 import { readPayload } from '../../src/postgres/notifier/payload.ts'
 import type { Hint, HintReceiver } from '../../src/store/hints.ts'
+import { SharedLoopHeartbeat } from '../../src/store/lease.ts'
 import type { TickAnswer } from '../../src/store/runtimes.ts'
-import { memoryLog } from '../support/workers.ts'
+import { partOf, testCore } from '../support/runtime-core.ts'
 
 // From the text of a notification, or the answer to a tick, to the moment at which a runtime goes
 // for work: the parts of a runtime that decide it, on a clock that is moved by hand.
@@ -36,67 +40,58 @@ const NOTHING: Extract<TickAnswer, { state: 'ok' }> = {
 
 function scene() {
   const clock = virtualClock()
-  const time = new StoreClock(clock)
-  time.saw(NOW)
-  const alarms = new Alarms(clock, time)
   /** The moments of store time at which it went for work, and what for. */
   const went: [what: string, at: number][] = []
-  const go = (what: string): void => void went.push([what, time.now()])
-  const due = { ring: () => go('claim') }
+  const go = (what: string): void => void went.push([what, core.time.now()])
   const state = { answer: NOTHING, fails: false }
-  const parts = {
-    clock,
-    log: memoryLog(),
-    runtimeNumber: () => 7,
-    workflowNumbers: () => [1],
-    taskInterest: () => null,
-    heldTasks: () => [],
-    freeInstances: () => 10,
-    owns: () => false,
-    claimAt: (at: number) => alarms.set(due, at),
-    tasksAt: (at: number) => alarms.set({ ring: () => go('tasks') }, at),
-  }
-  const ticker = new Ticker({
-    ...parts,
+  let listener!: HintReceiver
+  const core = testCore(clock, {
     store: {
-      renewLease: async () => ({ state: 'ok', clock: time.now() }),
+      renewLease: async () => ({ state: 'ok', clock: core.time.now() }),
       async tick() {
         if (state.fails) throw new Error('no connection')
         go('tick')
-        return { ...state.answer, clock: time.now() }
+        return { ...state.answer, clock: core.time.now() }
+      },
+      hints: {
+        tell() {},
+        listen(given: HintReceiver) {
+          listener = given
+          return {
+            hears: true,
+            health: () => ({ state: 'listening', interruptions: 0 }),
+            refresh() {},
+            async close() {},
+          }
+        },
       },
     },
-    leaseMs: 3 * TICK_MS,
-    pulse: { renewed() {}, isKept: false },
-    compare: async () => {},
-    unknownActivities: () => [],
-    isIdle: () => true,
-    helpedWith() {},
-    sawTime: (ms: number) => time.saw(ms),
-  } as unknown as TickHost)
-  let listener!: HintReceiver
-  const hearing = new HintListener(
-    {
-      ...parts,
-      look: (iids: readonly number[]) => go(`look for ${iids.join()}`),
-      claimWithRoom: parts.claimAt,
-      ask: async () => !(await ticker.ask()).work,
-      tick: () => ticker.wake(),
-    } as unknown as HintListenerHost,
-    {
-      tell() {},
-      listen(given) {
-        listener = given
-        return {
-          hears: true,
-          health: () => ({ state: 'listening', interruptions: 0 }),
-          refresh() {},
-          async close() {},
-        }
-      },
-    },
+  })
+  const { time, alarms } = core
+  time.saw(NOW)
+  const request = { leaseMs: 3 * TICK_MS, workflows: [], info: '' }
+  const numbers = partOf<WorkflowNumbers>({ registered: [1] })
+  const loop = { shared: new SharedLoopHeartbeat(), isKept: false, renewed() {} }
+  const registration = new Registration(core, loop, numbers, request)
+  const finder = new WorkFinder(
+    core,
+    registration,
+    partOf<Capacity>({ free: 10 }),
+    new LiveInstances(),
   )
-  hearing.open()
+  // What the loops are sent for, at the moment at which they are.
+  finder.claimer.wake = () => go('claim')
+  finder.mail.look = (iids) => go(`look for ${[...iids].join()}`)
+  const activities = partOf<ActivityPool>({
+    tasks: partOf<ActivityPool['tasks']>({ held: () => [], interest: null }),
+    slots: partOf<ActivityPool['slots']>({ idle: true }),
+    helpedWith() {},
+    tasksAt: (at) => alarms.set({ ring: () => go('tasks') }, at),
+  })
+  const ownership = partOf<Ownership>({ dropLostOfSome: async () => {} })
+  const scheduler = partOf<InstanceScheduler>({ unknownActivities: [] })
+  const ticker = new Ticker(core, registration, finder, ownership, scheduler, activities)
+  finder.hints.open(new HintListener(core, registration, finder, ticker, ownership, activities))
   /** A notification arrives. */
   const receive = (payload: string): void => listener.hear(readPayload(payload).hint as Hint)
   return { clock, time, went, state, ticker, receive }

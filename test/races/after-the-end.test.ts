@@ -100,7 +100,7 @@ async function lateMessage(tick: 'sweeps' | 'does not sweep') {
     later,
     undelivered: runtime.health().undelivered,
     warnings: log.lines
-      .filter(({ message }) => message === 'messages came after the end of their instance')
+      .filter(({ message }) => message === 'messages dropped: their instance had ended')
       .map(({ data }) => data),
   }
 }

@@ -30,6 +30,10 @@ import { guardGlobals } from './guard-globals.ts'
 import { IidPool } from '../core/iid-pool.ts'
 import { Registration } from './discover/registration.ts'
 import { WorkFinder } from './discover/work-finder.ts'
+import { HintListener } from './discover/hint-listener.ts'
+import { Ticker } from './discover/ticker.ts'
+import { Capacity } from './capacity.ts'
+import { LiveInstances } from './schedule/live-instances.ts'
 import { noteBefore, type NoteHost } from './schedule/note-before.ts'
 import { RemoteCommands } from './schedule/remote-commands.ts'
 import { Ownership } from './discover/ownership.ts'
@@ -88,14 +92,14 @@ export class EngineRuntime implements LocalRuntime {
   readonly #heartbeat: LoopHeartbeat
   readonly #time: StoreClock
   readonly #alarms: Alarms
-  readonly #numbers: WorkflowNumbers
   readonly #registration: Registration
   readonly #committer: Committer
   readonly #scheduler: InstanceScheduler
-  readonly #ownership: Ownership
   readonly #remoteCommands: RemoteCommands
   readonly #activityPool: ActivityPool
   readonly #finder: WorkFinder
+  readonly #ticker: Ticker
+  readonly #listener: HintListener
   readonly #starts: Starts
   #supervisor: Supervisor | undefined
   readonly #stopWatching: (() => void)[] = []
@@ -105,14 +109,20 @@ export class EngineRuntime implements LocalRuntime {
   private constructor(setup: RuntimeSetup) {
     const core = runtimeCore(setup, this.#closing.signal)
     const { store, clock, time, alarms, log, values, registry, random } = core
-    const { leaseMs } = setup
     const isClosing = (): boolean => core.closing.aborted
-    const freeInstances = (): number => this.#freeInstances()
-    const runtimeNumber = (): number => registration.identity.runtime
+    const freeInstances = (): number => capacity.free
+    const runtimeNumber = (): number => registration.number
     const heartbeat = new LoopHeartbeat(setup)
     const iids = new IidPool(store)
     const numbers = new WorkflowNumbers({ store, clock, isClosing })
-    const registration = this.#makeLife(setup)
+    const registration = new Registration(core, heartbeat, numbers, {
+      leaseMs: setup.leaseMs,
+      workflows: registrationOf(registry),
+      info: setup.info,
+      serves: { ...setup.tasks.served, activities: registry.activityNames },
+    })
+    // A renewal has the store notice, and its clock goes on.
+    time.onStepBack = () => registration.lease.request()
     const committer = new Committer({
       store,
       clock,
@@ -123,8 +133,13 @@ export class EngineRuntime implements LocalRuntime {
       isDead: (runtime) => registration.isDead(runtime),
       onServerChange: () => registration.onServerChange(),
     })
+    const instances = new LiveInstances()
+    const capacity = new Capacity(core, committer, instances, setup.maxInstances)
+    const finder = new WorkFinder(core, registration, capacity, instances)
+    const { hints, claimer } = finder
     const scheduler = new InstanceScheduler({
       store,
+      instances,
       failsForgotten: setup.failsForgotten,
       clock,
       time,
@@ -149,31 +164,29 @@ export class EngineRuntime implements LocalRuntime {
         version === undefined ? registry.latest(name) : registry.workflow({ name, version }),
       workflowNumber: (definition) => numbers.of(definition),
       foreignNumber: (name, version) => numbers.ask(name, version),
-      crowded: () => freeInstances() < setup.maxInstances / 2,
-      look: (instances) => this.#finder.look(instances),
-      changed: (iid) => this.#finder.hearing.changed(iid),
-      ended: (iid) => this.#finder.hearing.ended(iid),
+      crowded: () => capacity.isCrowded,
+      look: (some) => finder.look(some),
+      changed: (iid) => hints.changed(iid),
+      ended: (iid) => hints.ended(iid),
       replied: (to) => to.forEach((address) => this.replied.tell(address)),
       handOver: (deliveries) => void this.#handOver(deliveries),
-      claimAt: (at) => this.#finder.claimAt(at),
-      left: (iid) => this.#finder.claimer.left(iid),
+      claimAt: (at) => claimer.claimAt(at),
+      left: (iid) => claimer.left(iid),
       aboutTo: (instance, doing) => noteBefore(notes, instance, doing),
-      dropped: () => this.#finder.claimer.doubt(),
+      dropped: () => claimer.doubt(),
       quarantineOver: () => this.#quarantineOver(),
       tasksMade: (tasks) => {
         this.#activityPool.tasks.wake()
-        this.#finder.hearing.tellTasks(tasks)
+        hints.tellTasks(tasks)
       },
       tasksDropped: (keys) => {
         this.#activityPool.tasks.abort(keys)
-        this.tell({ kind: 'dropped', tasks: keys })
+        hints.tell({ kind: 'dropped', tasks: keys })
       },
     })
     const { eviction } = scheduler
-    const reconcile = (): void => this.#finder.claimer.reconcile()
+    const reconcile = (): void => claimer.reconcile()
     const notes: NoteHost = { store, log, eviction, runtimeNumber, reconcile }
-    const isDead = (runtime: number): boolean => registration.isDead(runtime)
-    const ownership = new Ownership({ store, registry, scheduler, isDead })
     const completed = (instance: LiveInstance, command: number, value: string): void =>
       scheduler.arrive(instance, [{ event: { type: 'completed', command, value } }])
     const failed = (instance: LiveInstance, command: number, error: string): void =>
@@ -192,7 +205,7 @@ export class EngineRuntime implements LocalRuntime {
       recall: (instance) => eviction.recall(instance),
       gaveUp: (instance) => scheduler.gaveUp(instance),
       startedChild: (instance, command, child) => scheduler.startedChild(instance, command, child),
-      hint: (targets) => this.hint(targets),
+      hint: (targets) => finder.hint(targets),
       rollBacks: () => registration.rollBacks,
     })
     const activityPool = new ActivityPool(
@@ -205,13 +218,14 @@ export class EngineRuntime implements LocalRuntime {
         values,
         random,
         heartbeat: heartbeat.shared,
+        closing: core.closing,
         registry,
         client: () => this.#client!,
         runtimeNumber,
-        foundTasks: (count) => this.#finder.hearing.found(count),
-        mayStart: () => this.#finder.ticker.leaseHolds(),
+        foundTasks: (count) => hints.found(count),
+        mayStart: () => registration.lease.untilHeld(),
         onDead: (runtime) => registration.onDead(runtime),
-        hint: (targets) => this.hint(targets),
+        hint: (targets) => finder.hint(targets),
         completed,
         failed,
         retry: (...told) => scheduler.retryAfter(...told),
@@ -223,25 +237,7 @@ export class EngineRuntime implements LocalRuntime {
       setup.tasks,
       setup.maxActivities,
     )
-    this.#finder = new WorkFinder({
-      store,
-      clock,
-      log,
-      leaseMs,
-      heartbeat,
-      time,
-      alarms,
-      registration,
-      numbers,
-      scheduler,
-      ownership,
-      activityPool,
-      freeInstances,
-      isClosing,
-    })
-    // A renewal has the store notice, and its clock goes on.
-    time.onStepBack = () => this.#finder.ticker.renew()
-    this.#starts = new Starts({
+    const starts = new Starts({
       isKilled: setup.onHang === 'kill',
       store,
       clock,
@@ -255,20 +251,29 @@ export class EngineRuntime implements LocalRuntime {
       scheduler,
       freeInstances,
       isClosing,
-      claimAt: (at) => this.#finder.claimAt(at),
-      tell: (news) => this.tell(news),
+      claimAt: (at) => claimer.claimAt(at),
+      tell: (news) => hints.tell(news),
     })
+    const { tasks } = activityPool
+    const services = { registration, scheduler, committer, starts, iids, tasks, claimer }
+    const ownership = new Ownership(core, services)
+    const ticker = new Ticker(core, registration, finder, ownership, scheduler, activityPool)
+    const listener = new HintListener(core, registration, finder, ticker, ownership, activityPool)
+    finder.reportTo(ownership, scheduler)
+    registration.reportTo(ownership, listener)
     this.#setup = setup
     this.#heartbeat = heartbeat
     this.#time = time
     this.#alarms = alarms
     this.iids = iids
-    this.#numbers = numbers
     this.#registration = registration
     this.#committer = committer
     this.#scheduler = scheduler
-    this.#ownership = ownership
     this.#activityPool = activityPool
+    this.#finder = finder
+    this.#ticker = ticker
+    this.#listener = listener
+    this.#starts = starts
   }
 
   /** Registers with the store and begins to work. */
@@ -289,7 +294,9 @@ export class EngineRuntime implements LocalRuntime {
       [
         runtime.#committer.work(),
         runtime.#scheduler.turnLoop.work(),
-        ...runtime.#finder.workers(),
+        runtime.#finder.claimer.work(),
+        runtime.#ticker.work(),
+        runtime.#finder.mail.work(),
         ...runtime.#activityPool.workers(),
         ...remover(
           setup,
@@ -298,7 +305,7 @@ export class EngineRuntime implements LocalRuntime {
       ],
       { log: setup.log, clock: setup.clock },
     )
-    runtime.#finder.open()
+    runtime.#listener.open()
     return runtime
   }
 
@@ -342,11 +349,11 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   tell(news: News): void {
-    this.#finder.hearing.tell(news)
+    this.#finder.hints.tell(news)
   }
 
   get news(): ChangesElsewhere {
-    return this.#finder.hearing.news
+    return this.#finder.hints.news
   }
 
   /**
@@ -372,7 +379,7 @@ export class EngineRuntime implements LocalRuntime {
       // What it had is anybody's now.
       this.tell({ kind: 'freed' })
     } finally {
-      await this.#finder.hearing.close()
+      await this.#finder.hints.close()
     }
   }
 
@@ -380,8 +387,8 @@ export class EngineRuntime implements LocalRuntime {
   health(): RuntimeHealth {
     return {
       workers: this.#supervisor?.health() ?? [],
-      hints: this.#finder.hearing.health(),
-      undelivered: this.#finder.ticker.undelivered,
+      hints: this.#finder.hints.health(),
+      undelivered: this.#ticker.undelivered,
     }
   }
 
@@ -404,58 +411,9 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   async #hasNothingDue(): Promise<boolean> {
-    const due = await this.#finder.ticker.ask()
+    const due = await this.#ticker.ask()
     if (due.work) return false
     return !due.tasks || (await this.#activityPool.tasks.findsNothing())
-  }
-
-  #freeInstances(): number {
-    if (this.#closing.signal.aborted || this.#committer.crowded || this.#scheduler.instances.heavy)
-      return 0
-    return this.#setup.maxInstances - this.#scheduler.instances.owned
-  }
-
-  #makeLife({ store, clock, log, leaseMs, registry, info, tasks }: RuntimeSetup): Registration {
-    return new Registration({
-      store,
-      clock,
-      log,
-      request: {
-        leaseMs,
-        workflows: registrationOf(registry),
-        info,
-        serves: { ...tasks.served, activities: registry.activityNames },
-      },
-      registered: (registered, askedMs, askedDateMs) => {
-        this.#time.saw(registered.clock, askedMs)
-        this.#finder.ticker.renewedAt(askedMs, askedDateMs)
-        this.#heartbeat.shared.runtime = registered.runtime
-        this.#numbers.learn(registry, registered.workflows)
-      },
-      takenOver: () => {
-        this.#scheduler.eviction.recallRecorded('another runtime has taken over')
-        this.#committer.forgetTurns()
-        this.#scheduler.instances.forgetReleased()
-        this.#activityPool.tasks.lost('another runtime has taken over')
-      },
-      rollBack: () => {
-        this.#scheduler.eviction.rollBackAll('the database may have lost its latest turns')
-        this.#committer.forgetAll()
-        this.#starts.forgetChildren()
-        this.#scheduler.instances.forgetReleased()
-        this.#activityPool.tasks.lost('the database may have lost it')
-        this.iids.forget()
-      },
-      owned: () => this.#scheduler.instances.owned,
-      goOn: () => this.#finder.goOn(),
-      dropUnknown: (runtime) => this.#ownership.dropUnknown(runtime),
-      serverChanged: () => {
-        // A server that lost its tail may hand out the same numbers again.
-        this.iids.forget()
-        this.#finder.claimer.reconcile()
-      },
-      isClosing: () => this.#closing.signal.aborted,
-    })
   }
 
   /** What somebody died with comes one at a time, instances and tasks alike: the next may come. */

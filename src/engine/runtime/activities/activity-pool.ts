@@ -39,6 +39,7 @@ export interface ActivityPoolHost {
   readonly values: Values
   readonly random: () => number
   readonly heartbeat: SharedLoopHeartbeat
+  readonly closing: AbortSignal
   readonly registry: Registry
   client(): Client
   runtimeNumber(): number
@@ -146,7 +147,7 @@ export class ActivityPool {
 
   /** There are tasks to be had at this moment of store time. */
   tasksAt(at: number): void {
-    this.#host.alarms.set(this.#alarm, at)
+    if (!this.#host.closing.aborted) this.#host.alarms.set(this.#alarm, at)
   }
 
   /** Another runtime is idle that could run these. */

@@ -193,6 +193,21 @@ export class TaskRunner {
     this.#settled.notifyOne()
   }
 
+  /**
+   * Another process says that nobody waits for these any more: stops those of which the store says
+   * so, too, and answers how many.
+   */
+  async abortUnwanted(keys: readonly TaskKey[]): Promise<number> {
+    const named = new Set(keys.map(nameOf))
+    const asked = this.held().filter((key) => named.has(nameOf(key)))
+    if (asked.length === 0) return 0
+    const runtime = this.#host.runtimeNumber()
+    const held = new Set((await this.#host.store.holding(runtime)).map(attemptName))
+    const unwanted = asked.filter((key) => !held.has(attemptName(key)))
+    this.abort(unwanted)
+    return unwanted.length
+  }
+
   /** This runtime holds nothing any more: what still runs may only tell that it completed. */
   lost(reason: string): void {
     for (const { call, runtime } of this.#held.values()) {
@@ -415,4 +430,8 @@ function keysOf({ id, workflow, execution, activity, attempt }: HeldTask): objec
 
 function nameOf({ iid, execution, command }: TaskKey): string {
   return `${iid} ${execution} ${command}`
+}
+
+function attemptName(key: TaskKey & { readonly attempt: number }): string {
+  return `${nameOf(key)} ${key.attempt}`
 }

@@ -1,10 +1,29 @@
 import { expect, test } from 'vitest'
 
+import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
-import { Alarms } from '../../core/alarms.ts'
-import { Claimer, type ClaimHost } from './claimer.ts'
-import { StoreClock } from '../../core/store-clock.ts'
+import type { Capacity } from '../capacity.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { LiveInstances } from '../schedule/live-instances.ts'
+import { Claimer, type ClaimTaker } from './claimer.ts'
+import type { HintExchange } from './hint-exchange.ts'
+import type { Registration } from './registration.ts'
+
+const NOTHING_TAKEN: ClaimTaker = { resting: () => [], dropLost() {}, async takeOn() {} }
+
+/** A claimer of a runtime that owns nothing. */
+function claimerOn(core: RuntimeCore, owned = new Set<number>()): Claimer {
+  const claimer = new Claimer(
+    core,
+    partOf<Registration>({ number: 1, workflows: [1] }),
+    partOf<Capacity>({ free: 10 }),
+    { get: (iid: number) => (owned.has(iid) ? {} : undefined) } as LiveInstances,
+    partOf<HintExchange>({ found() {} }),
+  )
+  claimer.reportTo(NOTHING_TAKEN, { look() {} })
+  return claimer
+}
 
 /** A claimer whose runtime owns nothing, on a store that says when it was asked what is owned. */
 function scene() {
@@ -24,26 +43,12 @@ function scene() {
       return []
     },
   }
-  const claimer = new Claimer({
-    store,
-    clock,
-    log,
-    runtimeNumber: () => 1,
-    workflowNumbers: () => [1],
-    freeInstances: () => 10,
-    owns: () => false,
-    held: () => [],
-    dropLost() {},
-    sawTime() {},
-    async onDead() {},
-    async takeOn() {},
-    claimIn() {},
-  } as unknown as ClaimHost)
+  const claimer = claimerOn(testCore(clock, { log, store }))
   /** As the ticks of a runtime do. */
   const beats = async (seconds: number): Promise<void> => {
     for (let n = 0; n < seconds; n++) {
       await clock.advance(1_000)
-      claimer.beat()
+      claimer.tick()
       await clock.advance(0)
     }
   }
@@ -94,10 +99,6 @@ test('claims go on where what is owned cannot be read', async () => {
 
 test('what is due later by a clock that was set back is not asked for again and again', async () => {
   const clock = virtualClock()
-  const time = new StoreClock(clock)
-  const alarms = new Alarms(clock, time)
-  // Set back by less than a step, or by an answer that nobody has heard yet: here it seems to be due.
-  time.saw(10_000)
   let claims = 0
   const store = {
     async claim() {
@@ -105,17 +106,10 @@ test('what is due later by a clock that was set back is not asked for again and 
       return { state: 'ok', clock: 9_500, claims: [], passed: [], nextDue: 9_700 }
     },
   }
-  const due = { ring: () => claimer.wake() }
-  const claimer: Claimer = new Claimer({
-    store,
-    clock,
-    log: memoryLog(),
-    runtimeNumber: () => 1,
-    workflowNumbers: () => [1],
-    freeInstances: () => 10,
-    sawTime: (ms: number, askedMs: number) => time.saw(ms, askedMs),
-    claimIn: (ms: number) => alarms.set(due, time.now() + ms),
-  } as unknown as ClaimHost)
+  const core = testCore(clock, { store })
+  // Set back by less than a step, or by an answer that has not arrived yet: here it seems to be due.
+  core.time.saw(10_000)
+  const claimer = claimerOn(core)
   const worker = claimer.work()
 
   claimer.wake()
@@ -124,36 +118,33 @@ test('what is due later by a clock that was set back is not asked for again and 
   expect(claims).toBeGreaterThan(1)
   expect(claims).toBeLessThan(10)
   await worker.stop()
-  alarms.clear()
+  core.alarms.clear()
 })
 
-test('a hint for an instance that is just being claimed and read has its mail read again', async () => {
+test('a hint for an instance that is being claimed and read has its mail read again', async () => {
   const clock = virtualClock()
   const owned = new Set<number>()
   const read: number[] = []
   const hinted: (readonly number[])[] = []
   const claims = [[{ iid: 7 }], []]
-  const claimer = new Claimer({
-    store: {
-      async claim(request: { hinted: readonly number[] }) {
-        hinted.push(request.hinted)
-        return { state: 'ok', clock: 0, claims: claims.shift() ?? [], passed: [], nextDue: null }
+  const store = {
+    async claim(request: { hinted: readonly number[] }) {
+      hinted.push(request.hinted)
+      return { state: 'ok', clock: 0, claims: claims.shift() ?? [], passed: [], nextDue: null }
+    },
+  }
+  const claimer: Claimer = claimerOn(testCore(clock, { store }), owned)
+  claimer.reportTo(
+    {
+      ...NOTHING_TAKEN,
+      async takeOn(_, taken) {
+        // The message came after this one was read, and before it is known here.
+        if (taken.length > 0) claimer.hint([7, 8])
+        for (const { iid } of taken) owned.add(iid)
       },
     },
-    clock,
-    log: memoryLog(),
-    runtimeNumber: () => 1,
-    workflowNumbers: () => [1],
-    freeInstances: () => 10,
-    owns: (iid: number) => owned.has(iid),
-    sawTime() {},
-    async takeOn(_: number, taken: readonly { iid: number }[]) {
-      // The message came after this one was read, and before it is known here.
-      if (taken.length > 0) claimer.hint([7, 8])
-      for (const { iid } of taken) owned.add(iid)
-    },
-    readMail: (iids: readonly number[]) => read.push(...iids),
-  } as unknown as ClaimHost)
+    { look: (iids) => void read.push(...iids) },
+  )
   await using _ = claimer.work()
 
   claimer.wake()

@@ -5,7 +5,8 @@ import { CREDIT_MS, HintGate, MAX_CREDIT, type WorkHint } from './hint-gate.ts'
 function scene() {
   const clock = virtualClock()
   const followed: WorkHint[] = []
-  const gate = new HintGate(clock, (hint) => void followed.push(hint))
+  const gate = new HintGate(clock)
+  gate.open({ follow: (hint) => void followed.push(hint) })
   const work = (...iids: number[]): void => gate.hear({ kind: 'work', iids, at: 0 })
   const spend = (): void => {
     for (let i = 0; i < MAX_CREDIT; i++) work(0)
@@ -14,7 +15,7 @@ function scene() {
   return { clock, followed, gate, work, spend }
 }
 
-test('hints go through at once while there is credit', () => {
+test('hints pass at once while there is credit', () => {
   const { followed, work } = scene()
 
   for (let i = 1; i <= MAX_CREDIT; i++) work(i)
@@ -22,7 +23,7 @@ test('hints go through at once while there is credit', () => {
   expect(followed).toHaveLength(MAX_CREDIT)
 })
 
-test('however many hints come in vain, so many looks follow from them', async () => {
+test('however many hints turn out to be wrong, only so many pass', async () => {
   const { clock, followed, work } = scene()
 
   for (let ms = 0; ms < 10_000; ms++) {
@@ -33,7 +34,7 @@ test('however many hints come in vain, so many looks follow from them', async ()
   expect(followed.length).toBeLessThanOrEqual(MAX_CREDIT + 10_000 / CREDIT_MS + 1)
 })
 
-test('hints that tell the truth are never held up', () => {
+test('hints that are true are never delayed', () => {
   const { followed, gate, work } = scene()
 
   for (let i = 1; i <= 10_000; i++) {
@@ -44,7 +45,7 @@ test('hints that tell the truth are never held up', () => {
   expect(followed).toHaveLength(10_000)
 })
 
-test('what was gathered goes through as one of each kind, and nothing is lost', async () => {
+test('gathered hints pass as one of each kind, and nothing is lost', async () => {
   const { clock, followed, gate, work, spend } = scene()
   spend()
 
@@ -71,7 +72,7 @@ test('what was gathered goes through as one of each kind, and nothing is lost', 
   ])
 })
 
-test('what is found lets the next ones through at once', () => {
+test('work that is found lets the next hints pass at once', () => {
   const { followed, gate, work, spend } = scene()
   spend()
   work(1)
@@ -81,7 +82,7 @@ test('what is found lets the next ones through at once', () => {
   expect(followed).toEqual([{ kind: 'work', iids: [1], at: 0 }])
 })
 
-test('too many instances become a look everywhere', async () => {
+test('too many instances become one query for everything', async () => {
   const { clock, followed, work, spend } = scene()
   spend()
 
@@ -92,7 +93,7 @@ test('too many instances become a look everywhere', async () => {
   expect(JSON.stringify(followed).length).toBeLessThan(100_000)
 })
 
-test('closed, it follows nothing up and leaves no timer', async () => {
+test('a closed gate lets nothing pass and leaves no timer', async () => {
   const { clock, followed, gate, work, spend } = scene()
   spend()
   work(1)

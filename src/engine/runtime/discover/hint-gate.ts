@@ -1,57 +1,65 @@
-// What hints may cost. Anybody who may connect to a database can send notifications there, so a
-// hint is no proof of anything, and however many come, only so many looks may follow from them.
+// Bounds what hints may cost. Anybody who may connect to the database can send notifications there,
+// so a hint proves nothing, and however many come, only so many queries may follow from them.
 //
-//   G1. A hint goes through at once while there is credit. Each takes one, and each look that found
-//       something gives back what it found: hints that tell the truth are never held up.
-//   G2. Without credit, hints are gathered into one of each kind, which goes through with the next
-//       credit: found work brings one, and so does time. None is lost.
-//   G3. What is gathered is bounded: too many instances become a look everywhere.
+//   - A hint passes at once while there is credit. Each costs one credit, and each query that finds
+//     work gives back as many as it found: hints that are true are never delayed.
+//   - Without credit, hints are gathered into one of each kind, which passes with the next credit:
+//     found work brings credit, and so does time. None is lost.
+//   - What is gathered is bounded: too many instances become one query for everything.
 
 import type { Clock, Timer } from '../../../base/time/clock.ts'
 import type { Hint } from '../../../store/hints.ts'
 import type { TaskKey } from '../../../store/tasks.ts'
 
-/** How many hints in vain are followed up at once. */
+/** How many hints that turn out to be wrong are followed at once. */
 export const MAX_CREDIT = 100
 /** How long it takes to regain one. */
 export const CREDIT_MS = 50
 const MAX_GATHERED = 5_000
 
-/** Hints that lead to a look. */
+/** Hints that lead to a query. */
 export type WorkHint = Extract<Hint, { kind: 'work' | 'tasks' | 'dropped' | 'recalled' }>
 
-/** Lets hints through, as often as they are worth it. */
+/** Where hints go that pass the gate. */
+export interface GateFollower {
+  follow(hint: WorkHint): void
+}
+
+/** Lets hints pass as often as following them finds work. */
 export class HintGate {
   readonly #clock: Clock
-  readonly #follow: (hint: WorkHint) => void
+  #follower: GateFollower | undefined
   #credit = MAX_CREDIT
   #countedMs: number
   #timer: Timer | undefined
   #gathered: Gathered | undefined
 
-  /** `follow` looks at what a hint says. */
-  constructor(clock: Clock, follow: (hint: WorkHint) => void) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#follow = follow
     this.#countedMs = clock.now()
   }
 
-  /** Follows a hint up, now or soon. */
+  /** Lets hints pass to this one from now on. */
+  open(follower: GateFollower): void {
+    this.#follower = follower
+  }
+
+  /** Lets a hint pass, now or soon. */
   hear(hint: WorkHint): void {
-    if (this.#gathered === undefined && this.#take()) return this.#follow(hint)
+    if (this.#gathered === undefined && this.#take()) return this.#follower?.follow(hint)
     this.#gathered ??= new Gathered()
     this.#gathered.add(hint)
     this.#timer ??= this.#clock.after(CREDIT_MS, () => this.#release())
   }
 
-  /** A look found so much to do. */
+  /** A query found so much to do. */
   found(count: number): void {
     if (count <= 0) return
     this.#credit = Math.min(MAX_CREDIT, this.#credit + count)
     if (this.#gathered !== undefined) this.#release()
   }
 
-  /** What is gathered is followed up by nobody. */
+  /** What is gathered passes no more. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -78,7 +86,7 @@ export class HintGate {
       return
     }
     this.#gathered = undefined
-    for (const hint of gathered.hints()) this.#follow(hint)
+    for (const hint of gathered.hints()) this.#follower?.follow(hint)
   }
 }
 
@@ -106,7 +114,7 @@ class Gathered {
         for (const name of hint.activities) this.#activities.add(name)
         break
       case 'dropped':
-        // Those beyond are found by the tick.
+        // The tick finds the others.
         if (this.#dropped.length < MAX_GATHERED) this.#dropped = this.#dropped.concat(hint.tasks)
         break
       case 'recalled':

@@ -2,9 +2,21 @@ import { describe, expect, test } from 'vitest'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { Hint, HintReceiver, News, Teller } from '../../../store/hints.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
+import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { Alarms } from '../../core/alarms.ts'
-import { HintListener } from './hint-listener.ts'
 import { StoreClock } from '../../core/store-clock.ts'
+import type { ActivityPool } from '../activities/activity-pool.ts'
+import type { TaskRunner } from '../activities/task-runner.ts'
+import type { Capacity } from '../capacity.ts'
+import type { LiveInstances } from '../schedule/live-instances.ts'
+import type { Claimer } from './claimer.ts'
+import { HintExchange } from './hint-exchange.ts'
+import { HintListener } from './hint-listener.ts'
+import type { MailReader } from './mail-reader.ts'
+import type { Ownership } from './ownership.ts'
+import type { Registration } from './registration.ts'
+import type { Ticker } from './ticker.ts'
+import type { WorkFinder } from './work-finder.ts'
 
 /** A runtime that notes what it is asked to do, and hints that note what is told. */
 function scene() {
@@ -20,33 +32,10 @@ function scene() {
       void asked.push(`${what} ${JSON.stringify(given)}`)
   const check = (what: string) => async (given: unknown) =>
     asked.push(`${what} ${JSON.stringify(given)}`)
-  const hearing = new HintListener(
-    {
-      clock,
-      log,
-      runtimeNumber: () => 7,
-      workflowNumbers: () => state.workflows,
-      taskInterest: () => ({ activities: ['ship'], served: { untagged: true, tags: [] } }),
-      heldTasks: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
-      freeInstances: () => state.free,
-      owns: (iid) => state.owned.has(iid),
-      look: note('look'),
-      claimWithRoom: note('claimWithRoom'),
-      claimAt: note('claimAt'),
-      tasksAt: note('tasksAt'),
-      abortUnwanted: check('abortUnwanted'),
-      dropChanged: check('dropChanged'),
-      async ask() {
-        asked.push('ask')
-        await new Promise<void>((done) => clock.after(10, done))
-        if (state.fails) throw new Error('no connection')
-        return !state.hasWork
-      },
-      tick: () => void asked.push('tick'),
-    },
-    {
-      tell: (news, teller) => void told.push([news, teller]),
-      listen(given) {
+  const store = {
+    hints: {
+      tell: (news: News, teller: Teller) => void told.push([news, teller]),
+      listen(given: HintReceiver) {
         listener = given
         return {
           hears: true,
@@ -56,17 +45,62 @@ function scene() {
         }
       },
     },
+  }
+  const core = testCore(clock, { log, store })
+  const registration = partOf<Registration>({
+    number: 7,
+    get workflows() {
+      return state.workflows
+    },
+  })
+  const capacity = {
+    get free() {
+      return state.free
+    },
+  } as Capacity
+  const owns = (iid: number): boolean => state.owned.has(iid)
+  const instances = { get: (iid: number) => (owns(iid) ? {} : undefined) } as LiveInstances
+  const hints = new HintExchange(core, registration, capacity, instances)
+  const finder = partOf<WorkFinder>({
+    hints,
+    capacity,
+    owns,
+    mail: partOf<MailReader>({ look: note('look') }),
+    claimer: partOf<Claimer>({ claimAt: note('claimAt'), wake: () => void asked.push('claim') }),
+  })
+  const ticker = partOf<Ticker>({
+    async ask() {
+      asked.push('ask')
+      await new Promise<void>((done) => clock.after(10, done))
+      if (state.fails) throw new Error('no connection')
+      return { work: state.hasWork, tasks: false }
+    },
+    wake: () => void asked.push('tick'),
+  })
+  const tasks = partOf<TaskRunner>({
+    interest: { activities: ['ship'], served: { untagged: true, tags: [] } },
+    held: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
+    abortUnwanted: check('abortUnwanted'),
+  })
+  const hearing = new HintListener(
+    core,
+    registration,
+    finder,
+    ticker,
+    partOf<Ownership>({ dropChanged: check('dropChanged') }),
+    partOf<ActivityPool>({ tasks, tasksAt: note('tasksAt') }),
   )
   hearing.open()
+  asked.length = 0
   const hear = (hint: Hint): void => listener.hear(hint)
-  return { clock, log, asked, told, state, hearing, hear, listener }
+  return { clock, log, asked, told, state, hints, hear, listener }
 }
 
 describe('what is heard', () => {
   test.each<[Hint, string[]]>([
     [{ kind: 'work', iids: [1, 2], at: 0 }, ['look [1,2]']],
     [{ kind: 'work', iids: [2], at: 5_000 }, ['claimAt 5000']],
-    [{ kind: 'work', iids: [], at: 5_000 }, ['claimWithRoom 5000']],
+    [{ kind: 'work', iids: [], at: 5_000 }, ['claimAt 5000']],
     [{ kind: 'work', iids: [], at: 0 }, ['ask']],
     [{ kind: 'tasks', activities: ['mail', 'ship'], at: 0 }, ['tasksAt 0']],
     [{ kind: 'tasks', activities: ['mail'], at: 0 }, []],
@@ -87,16 +121,6 @@ describe('what is heard', () => {
     expect(asked).toEqual(expected)
   })
 
-  test('without workflows, only work of instances that are here is looked at', () => {
-    const { state, asked, hear } = scene()
-    state.workflows = []
-
-    for (let iid = 2; iid <= 1_000; iid++) hear({ kind: 'work', iids: [iid], at: 0 })
-    hear({ kind: 'work', iids: [1, 2], at: 0 })
-
-    expect(asked).toEqual(['look [1,2]'])
-  })
-
   test('however often everything has to be looked at, it is asked for one at a time', async () => {
     const { clock, asked, hear } = scene()
 
@@ -115,7 +139,17 @@ describe('what is heard', () => {
     hear({ kind: 'work', iids: [], at: 0 })
 
     expect(asked).toEqual(['ask', 'tick', 'ask'])
-    expect(log.at('debug')).toEqual(['the store could not be asked'])
+    expect(log.at('debug')).toEqual(['could not ask the store for work; retrying'])
+  })
+
+  test('without workflows, only work of instances that are owned here is followed', () => {
+    const { state, asked, hear } = scene()
+    state.workflows = []
+
+    for (let iid = 2; iid <= 1_000; iid++) hear({ kind: 'work', iids: [iid], at: 0 })
+    hear({ kind: 'work', iids: [1, 2], at: 0 })
+
+    expect(asked).toEqual(['look [1,2]'])
   })
 
   test('a look says whether there was anything', async () => {
@@ -156,13 +190,14 @@ describe('without room', () => {
   })
 
   test('what is owned here, and what everybody was asked, is passed on to nobody', () => {
-    const { told, state, hear } = scene()
+    const { told, asked, state, hear } = scene()
     state.free = 0
 
     hear({ kind: 'work', iids: [1], at: 0 })
     hear({ kind: 'work', iids: [], at: 0 })
     hear({ kind: 'work', iids: [], at: 5 })
 
+    expect(asked).toEqual(['look [1]', 'ask', 'claim'])
     expect(told).toEqual([])
   })
 })
@@ -171,16 +206,16 @@ describe('what is told', () => {
   const TELLER = { runtime: 7, hasRoom: true }
 
   test('mail of instances that are not here', () => {
-    const { told, hearing } = scene()
+    const { told, hints } = scene()
 
-    hearing.tellMail([1, 2])
-    hearing.tellMail([1])
+    hints.tellMail([1, 2])
+    hints.tellMail([1])
 
     expect(told).toEqual([[{ kind: 'mail', iids: [2] }, TELLER]])
   })
 
   test('tasks, and whether a tag or a session decides who can run them', () => {
-    const { told, hearing } = scene()
+    const { told, hints } = scene()
     const task = {
       command: 1,
       activity: 'ship',
@@ -194,7 +229,7 @@ describe('what is told', () => {
       limit: null,
     }
 
-    hearing.tellTasks([task, { ...task, tag: 'gpu' }, { ...task, session: 's' }])
+    hints.tellTasks([task, { ...task, tag: 'gpu' }, { ...task, session: 's' }])
 
     expect(told).toEqual([
       [
@@ -212,13 +247,13 @@ describe('what is told', () => {
   })
 
   test('changes, to those who wait elsewhere, and here by a call', () => {
-    const { told, hearing, hear } = scene()
+    const { told, hints, hear } = scene()
     const here: number[] = []
-    hearing.news.wait(1, () => void here.push(1))
+    hints.news.wait(1, () => void here.push(1))
     hear({ kind: 'waiting', iids: [1], to: 'them' })
 
-    hearing.changed(1)
-    hearing.changed(2)
+    hints.changed(1)
+    hints.changed(2)
 
     expect(told).toEqual([[{ kind: 'changed', to: 'them', iids: [1] }, TELLER]])
     expect(here).toEqual([1])

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest'
 
-import { memoryLog } from '../../../../test/support/workers.ts'
+import { testCopy } from '../../../../test/support/executions.ts'
+import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { Loaded } from '../../../store/claims.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import { KnownRows } from '../../instance/known-rows.ts'
-import { type MailHost, MailReader } from './mail-reader.ts'
+import type { LiveInstances } from '../schedule/live-instances.ts'
+import type { Claimer } from './claimer.ts'
+import type { HintExchange } from './hint-exchange.ts'
+import { MailReader } from './mail-reader.ts'
 
 /** Reads the mail of instance 1 while `current` takes the place of `asked`; answers who gets it. */
 async function recipientOf(
@@ -15,20 +19,23 @@ async function recipientOf(
   const clock = virtualClock()
   let instance: LiveInstance | undefined = asked
   let recipient: LiveInstance | undefined
-  const host: MailHost = {
-    clock,
-    log: memoryLog(),
-    instance: () => instance,
+  const store = {
     async load() {
       instance = current
       return [{ iid: 1 } as Loaded]
     },
+  }
+  const reader = new MailReader(
+    testCore(clock, { store }),
+    partOf<LiveInstances>({ get: () => instance }),
+    partOf<Claimer>({ hint() {} }),
+    partOf<HintExchange>({ found() {} }),
+  )
+  reader.reportTo({
     deliver(to) {
       recipient = to
     },
-    claim: () => {},
-  }
-  const reader = new MailReader(host)
+  })
   await using _ = reader.work()
   reader.look([1])
   await clock.advance(1)
@@ -36,17 +43,17 @@ async function recipientOf(
 }
 
 function copyWith(known: KnownRows): LiveInstance {
-  return { iid: 1, turn: 1, known } as LiveInstance
+  return { ...testCopy('i'), turn: 1, known }
 }
 
-test('mail that was read for one execution goes to the next, which has begun meanwhile', async () => {
+test('mail that was read for one execution goes to the next one if that has begun meanwhile', async () => {
   const known = new KnownRows()
   const [asked, next] = [copyWith(known), copyWith(known)]
 
   expect(await recipientOf(asked, next)).toBe(next)
 })
 
-test('it goes to no copy that was claimed anew, which may know rows that this has not seen', async () => {
+test('mail does not go to an instance that was claimed again and may know other rows', async () => {
   const [asked, other] = [copyWith(new KnownRows()), copyWith(new KnownRows())]
 
   expect(await recipientOf(asked, other)).toBe(asked)

@@ -1,97 +1,101 @@
-// Compares the copies in memory with what the store says this runtime owns. A copy that the store
-// gave to somebody else, or never heard of, is of no use: whatever it sends is refused.
+// What this runtime owns, in memory and in the store. Takes on what was claimed, and drops cached
+// instances that the store gave to another runtime or never had: it would reject whatever they write.
 
 import type { Claim, Loaded, Standing } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
-import type { Registry } from '../../define/registry.ts'
+import type { IidPool } from '../../core/iid-pool.ts'
+import type { TaskRunner } from '../activities/task-runner.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { Committer } from '../schedule/committer.ts'
 import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
+import type { Starts } from '../schedule/starts.ts'
+import type { Claimer, ClaimTaker } from './claimer.ts'
+import type { OwnershipLosses, Registration } from './registration.ts'
 
 // Until it is known how large they are, a few at a time are read.
 const FIRST_LOADS = 8
 const MAX_LOADS = 64
 // More than this in one answer is too much.
 const MAX_LOAD_BYTES = 8 << 20
+// Enough for all that a process usually owns, and a few milliseconds of the database's time.
+const MAX_COMPARED = 1_000
 
-/** What this needs of its runtime. */
-export interface OwnershipHost {
-  readonly store: WorkflowStore
-  readonly registry: Registry
-  readonly scheduler: InstanceScheduler
-  isDead(runtime: number): boolean
-}
-
-// Enough for all that a process usually has, and a few milliseconds of the database's time.
-const MOST_COMPARED = 1_000
-
-/** What a comparison with another server found. */
-export interface Compared {
+/** What a comparison with a server that changed has found. */
+export interface Comparison {
   readonly server: string
-  /** How many copies there were. */
+  /** How many instances were compared. */
   readonly instances: number
   readonly lost: ReadonlySet<Iid>
 }
 
-/** Takes on what was claimed, and drops what is owned no longer. */
-export class Ownership {
-  readonly #host: OwnershipHost
-  #heldBefore: ReadonlyMap<Iid, Pick<Standing, 'epoch' | 'turn'>> = new Map()
-  #nextQuiet = 0
+/** The services whose state is lost together with the instances of this runtime. */
+export interface OwningServices {
+  readonly registration: Registration
+  readonly scheduler: InstanceScheduler
+  readonly committer: Committer
+  readonly starts: Starts
+  readonly iids: IidPool
+  readonly tasks: TaskRunner
+  readonly claimer: Claimer
+}
 
+/** Takes on what was claimed, and drops what is no longer owned. */
+export class Ownership implements ClaimTaker, OwnershipLosses {
+  readonly #core: RuntimeCore
+  readonly #services: OwningServices
+  #quietBefore: ReadonlyMap<Iid, Pick<Standing, 'epoch' | 'turn'>> = new Map()
+  #nextQuiet = 0
   /** How many instances are read at once. */
   #loads = FIRST_LOADS
 
-  constructor(host: OwnershipHost) {
-    this.#host = host
+  constructor(core: RuntimeCore, services: OwningServices) {
+    this.#core = core
+    this.#services = services
   }
 
-  /** The copies that are recorded and not being changed at this moment. */
-  held(): readonly Standing[] {
-    const { instances } = this.#host.scheduler
+  /** The instances that are stored and not being changed at this moment. */
+  resting(): readonly Standing[] {
+    const { instances } = this.#services.scheduler
     return instances.standings().filter(({ iid }) => instances.get(iid)?.state === 'resting')
   }
 
   /** Drops those of them that are not among what the store says is owned. */
-  dropLost(held: readonly Standing[], owned: readonly Claim[]): void {
-    const { scheduler } = this.#host
+  dropLost(resting: readonly Standing[], owned: readonly Claim[]): void {
     const epochs = new Map(owned.map(({ iid, epoch }) => [iid, epoch]))
-    for (const { iid, epoch } of held) {
-      const instance = scheduler.instances.get(iid)
-      if (instance === undefined || instance.epoch !== epoch || epochs.get(iid) === epoch) continue
-      // One that is being committed is told by the answer.
-      if (instance.state === 'resting') scheduler.eviction.recall(instance)
-    }
+    for (const { iid, epoch } of resting) if (epochs.get(iid) !== epoch) this.#recall(iid, epoch)
   }
 
   /**
-   * Drops copies that are owned no longer, of those to which nothing has happened since it was last
-   * asked: the others find out by what they write. Of very many, some at a time.
+   * Drops instances that are no longer owned, of those to which nothing has happened since the last
+   * comparison: the others find out by what they write. Of very many, some at a time.
    */
-  async dropLostOfSome(runtime: number): Promise<void> {
-    const { store, scheduler } = this.#host
-    const held = this.held()
-    const before = this.#heldBefore
-    this.#heldBefore = new Map(held.map(({ iid, epoch, turn }) => [iid, { epoch, turn }]))
-    const quiet = held.filter(({ iid, epoch, turn }) => {
+  async dropLostOfSome(): Promise<void> {
+    const resting = this.resting()
+    const before = this.#quietBefore
+    this.#quietBefore = new Map(resting.map(({ iid, epoch, turn }) => [iid, { epoch, turn }]))
+    const quiet = resting.filter(({ iid, epoch, turn }) => {
       const known = before.get(iid)
       return known?.epoch === epoch && known.turn === turn
     })
     if (quiet.length === 0) return
     const from = this.#nextQuiet < quiet.length ? this.#nextQuiet : 0
-    const some = quiet.slice(from, from + MOST_COMPARED)
+    const some = quiet.slice(from, from + MAX_COMPARED)
     this.#nextQuiet = from + some.length
-    const { same } = await store.verify(runtime, some)
-    for (const [i, { iid, epoch }] of some.entries()) {
-      const instance = scheduler.instances.get(iid)
-      if (same[i] || instance?.epoch !== epoch) continue
-      // One that is being committed is told by the answer.
-      if (instance.state === 'resting') scheduler.eviction.recall(instance)
-    }
+    const { same } = await this.#verify(some)
+    for (const [i, { iid, epoch }] of some.entries()) if (!same[i]) this.#recall(iid, epoch)
   }
 
-  /** Goes on with what that runtime owns, unless it was declared dead meanwhile. */
+  /** One that is being committed learns it from the verdict. */
+  #recall(iid: Iid, epoch: number): void {
+    const { instances, eviction } = this.#services.scheduler
+    const instance = instances.get(iid)
+    if (instance?.epoch === epoch && instance.state === 'resting') eviction.recall(instance)
+  }
+
+  /** Resumes what that runtime owns, unless it was declared dead meanwhile. */
   async takeOn(runtime: number, claims: readonly Claim[]): Promise<void> {
-    const { store, registry, scheduler } = this.#host
+    const { store, registry } = this.#core
+    const { registration, scheduler } = this.#services
     for (let next = 0; next < claims.length;) {
       const some = claims.slice(next, next + this.#loads)
       next += some.length
@@ -99,7 +103,7 @@ export class Ownership {
       const loaded = await store.load(
         wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
       )
-      if (this.#host.isDead(runtime)) return
+      if (registration.isDead(runtime)) return
       this.#loads = loadsAfter(this.#loads, loaded)
       const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
       for (const { claim, kept } of wanted) {
@@ -110,56 +114,80 @@ export class Ownership {
     }
   }
 
-  /** The lease had ended, and nobody took over: somebody may have changed an instance all the same. */
-  async dropTaken(runtime: number): Promise<void> {
-    const { store, scheduler } = this.#host
-    const standings = scheduler.instances.standings()
-    if (standings.length === 0) return
-    const { same } = await store.verify(runtime, standings)
-    for (const [i, { iid, epoch }] of standings.entries()) {
-      const instance = scheduler.instances.get(iid)
-      if (!same[i] && instance?.epoch === epoch)
-        scheduler.eviction.drop(instance, 'it was taken away')
-    }
-  }
-
   /**
-   * Somebody says that these were changed from outside: drops those of which the store says so, too,
-   * and answers how many. One that is being committed is told by the answer to that.
+   * Another process says that these were changed from outside: drops those of which the store says
+   * so, too, and answers how many. One that is being committed learns it from the verdict.
    */
-  async dropChanged(runtime: number, iids: readonly Iid[]): Promise<number> {
-    const { store, scheduler } = this.#host
+  async dropChanged(iids: readonly Iid[]): Promise<number> {
+    const { instances, eviction } = this.#services.scheduler
     const standings = iids.flatMap((iid) => {
-      const instance = scheduler.instances.get(iid)
+      const instance = instances.get(iid)
       if (instance === undefined || instance.turn === 0) return []
       const { epoch, execution, turn } = instance
       return [{ iid, epoch, execution, turn }]
     })
     if (standings.length === 0) return 0
-    const { same } = await store.verify(runtime, standings)
+    const { same } = await this.#verify(standings)
     let dropped = 0
     for (const [i, { iid, epoch }] of standings.entries()) {
-      const instance = scheduler.instances.get(iid)
+      const instance = instances.get(iid)
       if (same[i] || instance?.epoch !== epoch || instance.state === 'committing') continue
-      scheduler.eviction.recall(instance)
+      eviction.recall(instance)
       dropped++
     }
     return dropped
   }
 
-  /** Drops what a server that restarted, or took the place of another, does not have. */
-  async dropUnknown(runtime: number): Promise<Compared> {
-    const { store, scheduler } = this.#host
-    const standings = scheduler.instances.standings()
-    const { server, same } = await store.verify(runtime, standings)
+  takenOver(): void {
+    const { scheduler, committer, tasks } = this.#services
+    scheduler.eviction.recallRecorded('another runtime has taken over')
+    committer.forgetTurns()
+    scheduler.instances.forgetReleased()
+    tasks.lost('another runtime has taken over')
+  }
+
+  rolledBack(): number {
+    const { scheduler, committer, starts, tasks, iids } = this.#services
+    const { owned } = scheduler.instances
+    scheduler.eviction.rollBackAll('the database may have lost its latest turns')
+    committer.forgetAll()
+    starts.forgetChildren()
+    scheduler.instances.forgetReleased()
+    tasks.lost('the database may have lost it')
+    iids.forget()
+    return owned
+  }
+
+  async leaseLapsed(): Promise<void> {
+    const { instances, eviction } = this.#services.scheduler
+    const standings = instances.standings()
+    if (standings.length === 0) return
+    const { same } = await this.#verify(standings)
+    for (const [i, { iid, epoch }] of standings.entries()) {
+      const instance = instances.get(iid)
+      if (!same[i] && instance?.epoch === epoch) eviction.drop(instance, 'it was taken over')
+    }
+  }
+
+  async serverChanged(): Promise<Comparison> {
+    const { scheduler, iids, claimer } = this.#services
+    const { instances, eviction } = scheduler
+    const standings = instances.standings()
+    const { server, same } = await this.#verify(standings)
     const lost = new Set(standings.filter((_, i) => !same[i]).map(({ iid }) => iid))
     for (const iid of lost) {
-      const instance = scheduler.instances.get(iid)
-      if (instance !== undefined)
-        scheduler.eviction.drop(instance, 'the database lost its latest turns')
+      const instance = instances.get(iid)
+      if (instance !== undefined) eviction.drop(instance, 'the database lost its latest turns')
     }
-    scheduler.instances.forgetReleased()
+    instances.forgetReleased()
+    // A server that lost its latest writes may hand out the same numbers again.
+    iids.forget()
+    claimer.reconcile()
     return { server, instances: standings.length, lost }
+  }
+
+  #verify(standings: readonly Standing[]) {
+    return this.#core.store.verify(this.#services.registration.number, standings)
   }
 }
 

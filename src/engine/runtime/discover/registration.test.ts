@@ -1,55 +1,54 @@
 import { expect, test, vi } from 'vitest'
-import { systemClock } from '../../../base/time/clock.ts'
-import { silentLog } from '../../../base/log.ts'
+
+import { testCore } from '../../../../test/support/runtime-core.ts'
+import { type Clock, systemClock } from '../../../base/time/clock.ts'
+import { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { WorkflowStore } from '../../../store/workflow-store.ts'
-import { Registration, type RegistrationHost } from './registration.ts'
+import { WorkflowNumbers } from '../../core/workflow-numbers.ts'
+import { Registration } from './registration.ts'
 
-/** A life over a store that gives out the numbers 1, 2, 3; what happens to it is written down. */
-function alife() {
+/** A registration with a store that gives out the numbers 1, 2, 3; what happens is written down. */
+function openRegistration(clock: Clock = systemClock()) {
   const did: string[] = []
   let last = 0
   const store = {
-    register: vi.fn<WorkflowStore['register']>(async () => ({
-      runtime: ++last,
-      server: 'a',
-      clock: 0,
-      workflows: [],
-    })),
+    register: vi.fn<WorkflowStore['register']>(async () => {
+      did.push(`registered ${++last}`)
+      return { runtime: last, server: 'a', clock: 0, workflows: [] }
+    }),
     unregister: vi.fn<WorkflowStore['unregister']>(async () => {}),
   }
-  const registration = new Registration({
-    store,
-    clock: systemClock(),
-    log: silentLog,
-    request: { leaseMs: 1_000, workflows: [], info: '' },
-    registered: ({ runtime }) => void did.push(`registered ${runtime}`),
+  const core = testCore(clock, { store })
+  const loop = { shared: new SharedLoopHeartbeat(), isKept: false, renewed() {} }
+  const numbers = new WorkflowNumbers({ ...core, isClosing: () => false })
+  const request = { leaseMs: 1_000, workflows: [], info: '' }
+  const registration = new Registration(core, loop, numbers, request)
+  const losses = {
     takenOver: () => void did.push('taken over'),
-    rollBack: () => void did.push('set back'),
-    owned: () => 0,
-    goOn: () => void did.push('goes on'),
-    dropUnknown: async () => ({ server: 'b', instances: 2, lost: new Set([7]) }),
-    serverChanged: () => void did.push('server changed'),
-    isClosing: () => false,
-  })
-  return { registration, store, did }
+    rolledBack: () => did.push('rolled back'),
+    leaseLapsed: async () => void did.push('lapsed'),
+    serverChanged: async () => ({ server: 'b', instances: 2, lost: new Set([7]) }),
+  }
+  registration.reportTo(losses, { lookAgain: () => void did.push('looks again') })
+  return { registration, store, shared: loop.shared, did }
 }
 
-test('a death that several loops are told of is seen to once, and all of them wait for it', async () => {
-  const { registration, did } = alife()
+test('several loops that learn of the same death wait for one re-registration', async () => {
+  const { registration, shared, did } = openRegistration()
   await registration.register()
 
   await Promise.all([registration.onDead(1), registration.onDead(1)])
   await registration.onDead(1)
 
-  expect(did).toEqual(['registered 1', 'taken over', 'registered 2', 'goes on'])
-  expect(registration.identity.runtime).toBe(2)
+  expect(did).toEqual(['registered 1', 'taken over', 'registered 2', 'looks again'])
+  expect([registration.number, shared.runtime]).toEqual([2, 2])
   expect(registration.isDead(1)).toBe(true)
   expect(registration.isDead(2)).toBe(false)
 })
 
-test('one that was ended on purpose does not come back', async () => {
-  const { registration, store, did } = alife()
+test('a runtime that was closed on purpose does not come back', async () => {
+  const { registration, store, did } = openRegistration()
   await registration.register()
 
   await registration.unregister(1_000)
@@ -59,60 +58,56 @@ test('one that was ended on purpose does not come back', async () => {
   expect(did).toEqual(['registered 1'])
 })
 
-test('one that is ended does not wait for a store that does not answer', async () => {
-  const { registration, store } = alife()
+test('unregistering does not wait for a store that does not answer', async () => {
+  const { registration, store } = openRegistration()
   await registration.register()
   store.unregister.mockReturnValueOnce(new Promise(() => {}))
 
   await expect(registration.unregister(1)).rejects.toMatchObject({
     code: 'connection_lost',
-    message: expect.stringContaining('may go on only when its lease has ended'),
+    message: expect.stringContaining('take over when the lease has expired'),
   })
 })
 
-test('one that is set back is dead at once, and frees what it had when the store answers', async () => {
-  const { registration, store, did } = alife()
+test('after a failover it is dead at once, and frees what it owned when the store answers', async () => {
+  const { registration, store, did } = openRegistration()
   await registration.register()
   store.register.mockRejectedValueOnce(new StoreError('connection_lost', 'register', 'cut'))
 
   registration.rollBack()
   registration.rollBack()
   expect(registration.isDead(1)).toBe(true)
-  await vi.waitUntil(() => did.includes('goes on'))
+  await vi.waitUntil(() => did.includes('looks again'))
 
-  expect(did).toEqual(['registered 1', 'set back', 'registered 2', 'goes on'])
+  expect(did).toEqual(['registered 1', 'rolled back', 'registered 2', 'looks again'])
   expect(store.unregister).toHaveBeenCalledExactlyOnceWith(1)
   expect(registration.rollBacks).toBe(1)
 })
 
-test('another server is named from then on, and what it lacks is told', async () => {
-  const { registration, did } = alife()
+test('a server that changed has its name noted, and what it lacks is answered', async () => {
+  const { registration, did } = openRegistration()
   await registration.register()
 
   const lost = await registration.onServerChange()
 
   expect([...lost]).toEqual([7])
   expect(registration.identity).toEqual({ runtime: 1, server: 'b' })
-  expect(did).toEqual(['registered 1', 'server changed'])
+  expect(did).toEqual(['registered 1'])
 })
 
 test('its lease counts from when it was asked for, by the calendar as well', async () => {
-  const clock = systemClock()
   let dateMs = 1_000
-  const registered = vi.fn<RegistrationHost['registered']>()
-  const registration = new Registration({
-    clock: { ...clock, now: () => 5, date: () => new Date(dateMs) },
-    store: {
-      async register() {
-        // The machine is suspended while the answer is on its way.
-        dateMs += 600_000
-        return { runtime: 1, server: 'a', clock: 0, workflows: [] }
-      },
-    },
-    registered,
-  } as unknown as RegistrationHost)
+  const clock = { ...systemClock(), now: () => 5, date: () => new Date(dateMs) }
+  const { registration, store } = openRegistration(clock)
+  const renewed = vi.spyOn(registration.lease, 'renewed')
+  store.register.mockImplementationOnce(async () => {
+    // The machine is suspended while the answer is on its way.
+    dateMs += 600_000
+    return { runtime: 1, server: 'a', clock: 0, workflows: [] }
+  })
 
   await registration.register()
 
-  expect(registered.mock.calls[0]!.slice(1)).toEqual([5, 1_000])
+  expect(renewed).toHaveBeenCalledExactlyOnceWith(5, 1_000)
+  expect(registration.lease.isHeld).toBe(false)
 })

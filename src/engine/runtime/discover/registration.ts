@@ -1,155 +1,201 @@
-// The life of a runtime: the number under which the store knows it, and how it goes on when that
-// number is over.
+// Who a runtime is: the number under which the store knows it, its lease, and how it re-registers
+// when that number is over.
 //
-//   L1. A number that was declared dead is never used again, and what was done under it is somebody
-//       else's: the copies are dropped before there is a new number.
-//   L2. Several loops may be told of the same death. One of them sees to it, the others wait.
-//   L3. One that was ended on purpose does not come back.
+//   - A number that was declared dead is never used again. What was done under it belongs to other
+//     runtimes: cached instances are dropped before there is a new number.
+//   - Several loops may learn of the same death. The first one handles it, the others wait.
+//   - A runtime that was closed on purpose does not come back.
 
-import type { Clock } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
 import type { Iid } from '../../../store/instances.ts'
-import type { Registered, RegisterRequest } from '../../../store/runtimes.ts'
+import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import type { RegisterRequest } from '../../../store/runtimes.ts'
 import { StoreError } from '../../../store/store-error.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { untilAnswered } from '../../core/resend.ts'
+import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
+import type { RuntimeCore } from '../core.ts'
 import type { Identity } from '../schedule/committer.ts'
-import type { Compared } from './ownership.ts'
+import { Lease } from './lease.ts'
+import type { LoopHeartbeat } from './loop-heartbeat.ts'
+import type { Comparison } from './ownership.ts'
 
-/** What the life of a runtime means for its parts. */
-export interface RegistrationHost {
-  readonly store: Pick<WorkflowStore, 'register' | 'unregister'>
-  readonly clock: Clock
-  readonly log: Logger
-  readonly request: RegisterRequest
-  /** It is known under a new number; it was asked for at this time of the clock, and of the calendar. */
-  registered(registered: Registered, askedMs: number, askedDateMs: number): void
-  /** What it had is another runtime's. */
+/** What a runtime owns, and how it loses that with its registration. */
+export interface OwnershipLosses {
+  /** Another runtime has taken over: everything that is stored belongs to others. */
   takenOver(): void
-  /** What it had, the store may not have any more. */
-  rollBack(): void
-  /** How many instances it has. */
-  owned(): number
-  /** Others reach it under its new number, and it looks for whatever there is. */
-  goOn(): void
-  /** Drops the copies that the store does not have like that. */
-  dropUnknown(runtime: number): Promise<Compared>
-  /** The server may hand out numbers again that it gave before. */
-  serverChanged(): void
-  isClosing(): boolean
+  /** The database may have lost the latest writes. Answers how many instances were owned. */
+  rolledBack(): number
+  /** The lease had expired, but nobody took over: others may have changed instances all the same. */
+  leaseLapsed(): Promise<void>
+  /** The server restarted or was replaced: drops instances that it does not have as they are here. */
+  serverChanged(): Promise<Comparison>
 }
 
-/** Who a runtime is, from its registration to its end. */
+/** Looks for work again, under a new number. */
+export interface WorkLookout {
+  lookAgain(): void
+}
+
+/** The identity of a runtime, from its registration to its end. */
 export class Registration {
-  readonly #host: RegistrationHost
+  readonly lease: Lease
+  readonly #core: RuntimeCore
+  readonly #shared: SharedLoopHeartbeat
+  readonly #numbers: WorkflowNumbers
+  readonly #request: RegisterRequest
+  #losses!: OwnershipLosses
+  #lookout!: WorkLookout
   #identity: Identity = { runtime: 0, server: '' }
-  /** It is dead by its own wish. */
+  /** It was closed on purpose. */
   #isOver = false
   #dead = 0
   #rollBacks = 0
-  #rebirth: Promise<void> | undefined
+  #returning: Promise<void> | undefined
 
-  constructor(host: RegistrationHost) {
-    this.#host = host
+  constructor(
+    core: RuntimeCore,
+    loop: Pick<LoopHeartbeat, 'shared' | 'renewed' | 'isKept'>,
+    numbers: WorkflowNumbers,
+    request: RegisterRequest,
+  ) {
+    this.lease = new Lease(core.clock, loop, request.leaseMs)
+    this.#core = core
+    this.#shared = loop.shared
+    this.#numbers = numbers
+    this.#request = request
+  }
+
+  /** Closes the circle: those depend on the registration, and have to follow its changes. */
+  reportTo(losses: OwnershipLosses, lookout: WorkLookout): void {
+    this.#losses = losses
+    this.#lookout = lookout
   }
 
   get identity(): Identity {
     return this.#identity
   }
 
-  /** How often it was set back. */
+  /** The number under which the store knows this runtime at present. */
+  get number(): number {
+    return this.#identity.runtime
+  }
+
+  /** The numbers of the workflows that are registered here. */
+  get workflows(): readonly number[] {
+    return this.#numbers.registered
+  }
+
+  /** How often the database may have lost the latest writes. */
   get rollBacks(): number {
     return this.#rollBacks
   }
 
   async register(): Promise<void> {
-    const { store, clock, request } = this.#host
+    const { store, clock, time, registry } = this.#core
     const askedMs = clock.now()
     const askedDateMs = clock.date().getTime()
-    const registered = await store.register(request)
+    const registered = await store.register(this.#request)
     this.#identity = { runtime: registered.runtime, server: registered.server }
-    this.#host.registered(registered, askedMs, askedDateMs)
+    time.saw(registered.clock, askedMs)
+    this.lease.renewed(askedMs, askedDateMs)
+    this.#shared.runtime = registered.runtime
+    this.#numbers.learn(registry, registered.workflows)
+  }
+
+  /** Renews the lease. False when this runtime was declared dead: it has a new number then. */
+  async renewLease(): Promise<boolean> {
+    const { store, clock, time } = this.#core
+    const askedMs = clock.now()
+    const askedDateMs = clock.date().getTime()
+    const runtime = this.number
+    const answer = await store.renewLease(runtime, this.lease.ms)
+    this.lease.answered()
+    time.saw(answer.clock, askedMs)
+    if (answer.state === 'dead') {
+      await this.onDead(runtime)
+      return false
+    }
+    // Other runtimes may have suspended instances and taken them over while this process was frozen.
+    if (!this.lease.isHeld) await this.#losses.leaseLapsed()
+    this.lease.renewed(askedMs, askedDateMs)
+    return true
   }
 
   /**
-   * Ends it, and frees all it has. Throws when the store does not answer within that time: then others
-   * go on when the lease has ended.
+   * Ends it, and frees everything it owns. Throws when the store does not answer within that time:
+   * then other runtimes take over when the lease has expired.
    */
   async unregister(withinMs: number): Promise<void> {
-    const { store, clock } = this.#host
+    const { store, clock } = this.#core
     this.#isOver = true
     await new Promise<void>((resolve, reject) => {
       const timer = clock.after(withinMs, () => reject(noAnswer(withinMs)))
       store
-        .unregister(this.#identity.runtime)
+        .unregister(this.number)
         .then(resolve, reject)
         .finally(() => timer.cancel())
     })
   }
 
-  /** Whether what was done under this number may be somebody else's. */
+  /** Whether what was done under this number may belong to another runtime. */
   isDead(runtime: number): boolean {
-    return runtime === this.#dead || runtime !== this.#identity.runtime
+    return runtime === this.#dead || runtime !== this.number
   }
 
   /** It was declared dead under that number: resolves when it has another one. */
   async onDead(runtime: number): Promise<void> {
-    if (runtime !== this.#identity.runtime || this.#isOver) return
-    await (this.#rebirth ??= this.#startOver().finally(() => (this.#rebirth = undefined)))
+    if (runtime !== this.number || this.#isOver) return
+    await (this.#returning ??= this.#startOver().finally(() => (this.#returning = undefined)))
   }
 
   async #startOver(): Promise<void> {
-    const { log } = this.#host
-    this.#dead = this.#identity.runtime
-    log.error(
+    this.#dead = this.number
+    this.#core.log.error(
       { runtime: this.#dead },
-      'this runtime was declared dead because its lease ended; it continues under a new number',
+      'runtime declared dead because its lease expired; re-registering under a new number',
     )
-    this.#host.takenOver()
+    this.#losses.takenOver()
     await this.register()
-    this.#host.goOn()
+    this.#lookout.lookAgain()
   }
 
   /**
-   * Another server has taken the place of the one before, and may have lost its latest writes. Its
-   * epochs then begin again where they were, so no write under the old number may reach it: what it
-   * would be judged by can be the same. All is forgotten at once, and read from the new server.
+   * Another server has replaced the one before, and may lack its latest writes. Its epochs then begin
+   * again where they were, so no write under the old number may reach it: it could not tell it from a
+   * valid one. Everything is dropped at once, and read from the new server.
    */
   rollBack(): void {
-    const { log } = this.#host
-    const old = this.#identity.runtime
-    if (this.#host.isClosing() || old === this.#dead) return
-    log.warn(
-      { runtime: old, instances: this.#host.owned() },
-      'the database server is another one, which may have lost the latest writes; this runtime ' +
-        'forgets its copies and continues under a new number',
-    )
+    const { log, closing } = this.#core
+    const old = this.number
+    if (closing.aborted || old === this.#dead) return
     this.#dead = old
     this.#rollBacks++
-    this.#host.rollBack()
-    this.#rebirth ??= this.#comeBack(old)
-      .catch((err: unknown) => log.error({ err }, 'this runtime could not come back'))
-      .finally(() => (this.#rebirth = undefined))
+    const instances = this.#losses.rolledBack()
+    log.warn(
+      { runtime: old, instances },
+      'database failover detected; dropped cached instances, re-registering under a new number',
+    )
+    this.#returning ??= this.#comeBack(old)
+      .catch((err: unknown) => log.error({ err }, 'runtime could not re-register'))
+      .finally(() => (this.#returning = undefined))
   }
 
   async #comeBack(old: number): Promise<void> {
-    const { store, clock } = this.#host
-    const isClosing = (): boolean => this.#host.isClosing()
+    const { store, clock, closing } = this.#core
+    const isClosing = (): boolean => closing.aborted
     await untilAnswered(clock, isClosing, () => this.register())
-    // What it had is anybody's now, rather than after its lease.
+    // Frees what it owned now, rather than when the lease expires.
     await untilAnswered(clock, isClosing, () => store.unregister(old))
-    this.#host.goOn()
+    this.#lookout.lookAgain()
   }
 
-  /** The server is another one, or restarted: answers which instances it does not have as they were. */
+  /** The server restarted or was replaced: answers which instances it does not have as they were. */
   async onServerChange(): Promise<ReadonlySet<Iid>> {
-    const { server, instances, lost } = await this.#host.dropUnknown(this.#identity.runtime)
-    this.#host.log.warn(
+    const { server, instances, lost } = await this.#losses.serverChanged()
+    this.#core.log.warn(
       { instances, lost: lost.size },
-      'the database server restarted or is another one; copies in memory were compared with it',
+      'database server restarted or replaced; cached instances were compared with it',
     )
     this.#identity = { ...this.#identity, server }
-    this.#host.serverChanged()
     return lost
   }
 }
@@ -158,6 +204,6 @@ function noAnswer(withinMs: number): StoreError {
   return new StoreError(
     'connection_lost',
     'unregister',
-    `no answer within ${Math.round(withinMs)} ms; what this runtime had may go on only when its lease has ended`,
+    `no answer within ${Math.round(withinMs)} ms; other runtimes take over when the lease has expired`,
   )
 }

@@ -1,77 +1,73 @@
 import { expect, test } from 'vitest'
 
-import { memoryLog } from '../../../../test/support/workers.ts'
+import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
+import { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import type { TickAnswer } from '../../../store/runtimes.ts'
-import { Ticker, type TickHost } from './ticker.ts'
+import { WorkflowNumbers } from '../../core/workflow-numbers.ts'
+import type { ActivityPool } from '../activities/activity-pool.ts'
+import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
+import type { Claimer } from './claimer.ts'
+import type { Ownership } from './ownership.ts'
+import { Registration } from './registration.ts'
+import { Ticker } from './ticker.ts'
+import type { WorkFinder } from './work-finder.ts'
 
-/** What is needed to know whether a lease holds. */
-function hostOn(clock: Clock, heartbeat = { isKept: false, renewed() {} }): TickHost {
-  return { clock, leaseMs: 2_000, heartbeat } as unknown as TickHost
+/** What a store answers to a tick when there is nothing to do. */
+const NOTHING_TO_DO: Extract<TickAnswer, { state: 'ok' }> = {
+  state: 'ok',
+  clock: 0,
+  server: '',
+  mail: [],
+  claimable: false,
+  nextDue: null,
+  nextTask: null,
+  stranded: [],
+  wanted: [],
+  helped: [],
+  undelivered: { late: 0, early: 0 },
 }
 
-test('the answer to a tick from before a freeze lets nothing start', async () => {
-  const clock = virtualClock()
-  const ticker = new Ticker(hostOn(clock))
-  await clock.advance(5_000)
-  let mayStart = false
-  const waiting = ticker.leaseHolds()!.then(() => (mayStart = true))
+/** The ticker of a runtime that owns nothing, with a lease of two seconds. */
+function openTicker(clock: Clock, store: object) {
+  const core = testCore(clock, { store: { tick: async () => NOTHING_TO_DO, ...store } })
+  const loop = { shared: new SharedLoopHeartbeat(), isKept: false, renewed() {} }
+  const numbers = new WorkflowNumbers({ ...core, isClosing: () => false })
+  const request = { leaseMs: 2_000, workflows: [], info: '' }
+  const registration = new Registration(core, loop, numbers, request)
+  let lapses = 0
+  const losses = {
+    takenOver() {},
+    rolledBack: () => 0,
+    leaseLapsed: async () => void lapses++,
+    serverChanged: () => Promise.reject(new Error('it did not')),
+  }
+  registration.reportTo(losses, { lookAgain() {} })
+  const ticker = new Ticker(
+    core,
+    registration,
+    partOf<WorkFinder>({ claimer: partOf<Claimer>({ tick() {} }) }),
+    partOf<Ownership>({ dropLostOfSome: async () => {} }),
+    partOf<InstanceScheduler>({ unknownActivities: [] }),
+    partOf<ActivityPool>({
+      tasks: partOf<ActivityPool['tasks']>({ held: () => [], interest: null }),
+      slots: partOf<ActivityPool['slots']>({ idle: true }),
+      helpedWith() {},
+    }),
+  )
+  return { ticker, lease: registration.lease, log: core.log, lapses: () => lapses }
+}
 
-  ticker.renewedAt(10, clock.date().getTime() - clock.now() + 10)
-  await clock.advance(1)
-  expect(mayStart).toBe(false)
-
-  ticker.renewedAt(clock.now(), clock.date().getTime())
-  await waiting
-  expect(ticker.leaseHolds()).toBeUndefined()
-})
-
-test('a lease that a thread renewed holds, however long the loop stood still', async () => {
-  const clock = virtualClock()
-  const heartbeat = { isKept: true, renewed() {} }
-  const ticker = new Ticker(hostOn(clock, heartbeat))
-  await clock.advance(5_000)
-
-  expect(ticker.leaseHolds()).toBeUndefined()
-  heartbeat.isKept = false
-  expect(ticker.leaseHolds()).toBeDefined()
-})
-
-test.each([
-  ['while the machine was suspended', 3_600_000],
-  ['when it was set forward', 60_000],
-  ['when it was set back', -3_600_000],
-])('a calendar that went its own way %s lets nothing start before a renewal', async (_, byMs) => {
-  const clock = virtualClock()
-  let aheadMs = 0
-  const dated = { ...clock, date: () => new Date(clock.date().getTime() + aheadMs) }
-  // The thread's clock stood still as well.
-  const ticker = new Ticker(hostOn(dated, { isKept: true, renewed() {} }))
-  await clock.advance(500)
-  expect(ticker.leaseHolds()).toBeUndefined()
-  aheadMs = byMs
-
-  let mayStart = false
-  const waiting = ticker.leaseHolds()!.then(() => (mayStart = true))
-  await clock.advance(1)
-  expect(mayStart).toBe(false)
-  ticker.renewedAt(clock.now(), dated.date().getTime())
-  await waiting
-
-  expect(ticker.leaseHolds()).toBeUndefined()
-})
-
-test('messages that nobody will receive are counted over all ticks, and told of', async () => {
-  const clock = virtualClock()
-  const log = memoryLog()
+test('messages that no instance will receive are counted over all ticks, and logged', async () => {
   const counts = [
     { late: 2, early: 0 },
     { late: 0, early: 0 },
     { late: 1, early: 7 },
   ]
-  const store = { tick: async () => ({ ...NOTHING_TO_DO, undelivered: counts.shift() }) }
-  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), log, store } as unknown as TickHost)
+  const { ticker, log } = openTicker(virtualClock(), {
+    tick: async () => ({ ...NOTHING_TO_DO, undelivered: counts.shift() }),
+  })
 
   while (counts.length > 0) await ticker.ask()
 
@@ -83,54 +79,24 @@ test('messages that nobody will receive are counted over all ticks, and told of'
   ])
 })
 
-const LATE = 'messages came after the end of their instance'
+const LATE = 'messages dropped: their instance had ended'
 const EARLY = 'messages expired: their instance was never started'
 
-/** What a store answers to a tick, but for what it removed. */
-const NOTHING_TO_DO: Omit<Extract<TickAnswer, { state: 'ok' }>, 'undelivered'> = {
-  state: 'ok',
-  clock: 0,
-  server: '',
-  mail: [],
-  claimable: false,
-  nextDue: null,
-  nextTask: null,
-  stranded: [],
-  wanted: [],
-  helped: [],
-}
-
-/** A runtime that has nothing. */
-function idleHost(): Partial<TickHost> {
-  return {
-    runtimeNumber: () => 1,
-    workflowNumbers: () => [],
-    taskInterest: () => null,
-    unknownActivities: () => [],
-    heldTasks: () => [],
-    isIdle: () => true,
-    helpedWith() {},
-    sawTime() {},
-    compare: async () => {},
-  }
-}
-
-test('a lease is renewed by itself, also while every tick fails', async () => {
+test('a lease is renewed by itself, even while every tick fails', async () => {
   const clock = virtualClock()
   const renewed: number[] = []
-  const store = {
+  const { ticker, lease } = openTicker(clock, {
     async renewLease() {
       renewed.push(clock.now())
       return { state: 'ok', clock: 0 }
     },
     tick: () => Promise.reject(new Error('canceling statement due to statement timeout')),
-  }
-  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), store } as unknown as TickHost)
+  })
 
   for (let n = 0; n < 12; n++) {
     await clock.advance(500)
     await expect(ticker.ask()).rejects.toThrow('timeout')
-    expect(ticker.leaseHolds()).toBeUndefined()
+    expect(lease.isHeld).toBe(true)
   }
 
   expect(renewed.length).toBeGreaterThan(10)
@@ -139,14 +105,12 @@ test('a lease is renewed by itself, also while every tick fails', async () => {
 test('ticks that come early renew nothing', async () => {
   const clock = virtualClock()
   let renewals = 0
-  const store = {
+  const { ticker } = openTicker(clock, {
     async renewLease() {
       renewals++
       return { state: 'ok', clock: 0 }
     },
-    tick: async () => ({ ...NOTHING_TO_DO, undelivered: { late: 0, early: 0 } }),
-  }
-  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), store } as unknown as TickHost)
+  })
 
   for (let n = 0; n < 10; n++) await ticker.ask()
   expect(renewals).toBe(0)
@@ -156,21 +120,35 @@ test('ticks that come early renew nothing', async () => {
   expect(renewals).toBe(1)
 })
 
-test('a step of the clock has the lease renewed at once, and once', async () => {
+test('a lease that is wanted is renewed at once by the loop', async () => {
   const clock = virtualClock()
   let renewals = 0
+  const { ticker, lease } = openTicker(clock, {
+    async renewLease() {
+      renewals++
+      return { state: 'ok', clock: 0 }
+    },
+  })
+  await using _ = ticker.work()
+
+  lease.request()
+  await clock.advance(1)
+
+  expect(renewals).toBe(1)
+})
+
+test('a step of the clock has the lease renewed at once, and once', async () => {
+  let renewals = 0
   let fails = true
-  const store = {
+  const { ticker, lease } = openTicker(virtualClock(), {
     async renewLease() {
       renewals++
       if (fails) throw new Error('no connection')
       return { state: 'ok', clock: 0 }
     },
-    tick: async () => ({ ...NOTHING_TO_DO, undelivered: { late: 0, early: 0 } }),
-  }
-  const ticker = new Ticker({ ...idleHost(), ...hostOn(clock), store } as unknown as TickHost)
+  })
 
-  ticker.renew()
+  lease.request()
   await expect(ticker.ask()).rejects.toThrow('no connection')
   fails = false
   for (let n = 0; n < 10; n++) await ticker.ask()
@@ -182,25 +160,21 @@ test('a lease does not hold by an answer that came before the machine was suspen
   const clock = virtualClock()
   let aheadMs = 0
   const dated = { ...clock, date: () => new Date(clock.date().getTime() + aheadMs) }
-  let lapses = 0
   const suspended = [600_000, 0]
-  const store = {
+  const { ticker, lease, lapses } = openTicker(dated, {
     async renewLease() {
       // Neither the process's clock nor that of the thread sees it.
       aheadMs += suspended.shift()!
       return { state: 'ok', clock: 0 }
     },
-    tick: async () => ({ ...NOTHING_TO_DO, undelivered: { late: 0, early: 0 } }),
-  }
-  const host = { ...idleHost(), ...hostOn(dated), store, onLapse: async () => void lapses++ }
-  const ticker = new Ticker(host as unknown as TickHost)
+  })
   await clock.advance(1_000)
 
   await ticker.ask()
-  expect(ticker.leaseHolds()).toBeDefined()
-  expect(lapses).toBe(1)
+  expect(lease.isHeld).toBe(false)
+  expect(lapses()).toBe(1)
 
   await ticker.ask()
-  expect(ticker.leaseHolds()).toBeUndefined()
-  expect(lapses).toBe(2)
+  expect(lease.isHeld).toBe(true)
+  expect(lapses()).toBe(2)
 })

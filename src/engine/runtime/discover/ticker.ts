@@ -1,150 +1,73 @@
-import type { Clock } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
 import { notify } from '../../../base/sync/notify.ts'
-import type { Iid } from '../../../store/instances.ts'
 import type { UndeliveredMessages } from '../../../store/runtimes.ts'
-import type { TaskInterest, TaskKey } from '../../../store/tasks.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { type Directive, idle } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
-import type { LoopHeartbeat } from './loop-heartbeat.ts'
+import type { ActivityPool } from '../activities/activity-pool.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
+import type { Ownership } from './ownership.ts'
+import type { Registration } from './registration.ts'
+import type { WorkFinder } from './work-finder.ts'
 
 const TICK_MS = 10_000
-// Further apart than this, the calendar and the process's clock have not seen the same time pass.
-const MAX_DISAGREEMENT_MS = 1_000
-
-/** What the ticker needs of its runtime. */
-export interface TickHost {
-  readonly store: WorkflowStore
-  readonly clock: Clock
-  readonly log: Logger
-  readonly leaseMs: number
-  readonly heartbeat: Pick<LoopHeartbeat, 'renewed' | 'isKept'>
-  runtimeNumber(): number
-  workflowNumbers(): readonly number[]
-  /** What it runs of the store's tasks. */
-  taskInterest(): TaskInterest | null
-  /** Activities that its workflows call and that it has no code for. */
-  unknownActivities(): readonly string[]
-  /** Instances that wait for activities whose code may turn out to be here. */
-  stranded(iids: readonly Iid[]): void
-  heldTasks(): readonly (TaskKey & { readonly attempt: number })[]
-  /** Whether it has room for more, and little to do. */
-  isIdle(): boolean
-  /** These attempts are not wanted any more, or are somebody else's. */
-  lostTasks(keys: readonly (TaskKey & { readonly attempt: number })[]): void
-  /** There are tasks to be had, now or at a moment of store time. */
-  tasksAt(at: number): void
-  /** Another runtime is idle that could run these activities. */
-  helpedWith(activities: readonly string[]): void
-  /** An answer carried the store's time; it was asked for at `askedMs` of the process's clock. */
-  sawTime(ms: number, askedMs: number): void
-  onDead(runtime: number): Promise<void>
-  /** The lease had ended, and nobody took over: drops copies that are not owned any more. */
-  onLapse(): Promise<void>
-  /** Instances that are owned have messages. */
-  readMail(iids: readonly Iid[]): void
-  /** There is work to be claimed, now or at a moment of store time. */
-  claimAt(at: number): void
-  /** Once for each renewal: compares what is owned here with what the store says. */
-  compare(): Promise<void>
-}
 
 /** What a tick found for this runtime. */
 export interface Due {
-  /** Messages, or instances to be claimed. */
+  /** Messages, or instances to claim. */
   readonly work: boolean
-  /** Tasks, which limits and sessions may hold back all the same. */
+  /** Tasks, which limits and sessions may defer all the same. */
   readonly tasks: boolean
 }
 
-/** What somebody who has to begin anew may find. */
+/** What a runtime that has to start over may find. */
 const EVERYTHING: Due = { work: true, tasks: true }
 
-/** Renews the lease and asks what any lost hint would have told. */
+/** Renews the lease, and asks the store for everything that a lost hint would have said. */
 export class Ticker {
-  readonly #host: TickHost
+  readonly #core: RuntimeCore
+  readonly #registration: Registration
+  readonly #finder: WorkFinder
+  readonly #ownership: Ownership
+  readonly #scheduler: InstanceScheduler
+  readonly #activities: ActivityPool
   readonly #wake = notify()
-  readonly #renewed = notify()
-  #renewedMs: number
-  /** What the calendar showed then. */
-  #renewedDateMs: number
   readonly #everyMs: number
-  #mustRenew = false
   #undelivered: UndeliveredMessages = { late: 0, early: 0 }
 
-  constructor(host: TickHost) {
-    this.#host = host
-    this.#renewedMs = host.clock.now()
-    this.#renewedDateMs = host.clock.date().getTime()
-    this.#everyMs = Math.max(1, Math.min(TICK_MS, host.leaseMs / 3))
+  constructor(
+    core: RuntimeCore,
+    registration: Registration,
+    finder: WorkFinder,
+    ownership: Ownership,
+    scheduler: InstanceScheduler,
+    activities: ActivityPool,
+  ) {
+    this.#core = core
+    this.#registration = registration
+    this.#finder = finder
+    this.#ownership = ownership
+    this.#scheduler = scheduler
+    this.#activities = activities
+    this.#everyMs = Math.max(1, Math.min(TICK_MS, registration.lease.ms / 3))
   }
 
-  /** Messages that its ticks have removed so far, because nobody will receive them. */
+  /** Messages that its ticks have removed so far, because no instance will receive them. */
   get undelivered(): UndeliveredMessages {
     return this.#undelivered
   }
 
-  /** Ticks now instead of at the next beat. */
+  /** Ticks now instead of at the next time. */
   wake(): void {
     this.#wake.notifyOne()
   }
 
-  /** Renews the lease now, however short ago that was done: the store notes its clock with it. */
-  renew(): void {
-    this.#mustRenew = true
-    this.wake()
-  }
-
-  /**
-   * The lease was taken or renewed by a call that began at `ms` of the process's clock, when the
-   * calendar showed `dateMs`. It is not reckoned from what it shows now: the machine may have been
-   * suspended while the answer was on its way.
-   */
-  renewedAt(ms: number, dateMs: number): void {
-    const { clock, heartbeat } = this.#host
-    this.#renewedMs = ms
-    this.#renewedDateMs = dateMs
-    heartbeat.renewed(clock.now() - ms)
-    this.#renewed.notifyAll()
-  }
-
-  /** Undefined while the lease certainly holds; otherwise resolves when it does again. */
-  leaseHolds(): Promise<void> | undefined {
-    return this.#holds() ? undefined : this.#untilItHolds()
-  }
-
-  #holds(): boolean {
-    const { clock, leaseMs, heartbeat } = this.#host
-    if (this.#mayHaveBeenSuspended()) return false
-    return clock.now() - this.#renewedMs <= leaseMs || heartbeat.isKept
-  }
-
-  /**
-   * The process's clock stands still while its machine is suspended, and so does that of the thread.
-   * The calendar goes on. Where the two disagree, somebody may also have set the calendar; nobody can
-   * tell, so the store is asked.
-   */
-  #mayHaveBeenSuspended(): boolean {
-    const { clock, leaseMs } = this.#host
-    const passedMs = clock.now() - this.#renewedMs
-    const shownMs = clock.date().getTime() - this.#renewedDateMs
-    return Math.abs(shownMs - passedMs) > Math.min(MAX_DISAGREEMENT_MS, leaseMs / 10)
-  }
-
-  async #untilItHolds(): Promise<void> {
-    // The answer to a tick from before the process was frozen renews nothing.
-    do {
-      this.wake()
-      await this.#renewed.wait()
-    } while (!this.#holds())
-  }
-
   work(): Worker {
-    const { clock, log, leaseMs } = this.#host
-    const every = this.#everyMs
-    const backoff = { initial: 100, max: Math.max(100, Math.min(2_000, leaseMs / 4)) }
-    return worker('ticks', { wakeOn: [this.#wake], every, clock, log, backoff }, () => this.#pass())
+    const { clock, log } = this.#core
+    const { lease } = this.#registration
+    const wakeOn = [this.#wake, lease.wanted]
+    const backoff = { initial: 100, max: Math.max(100, Math.min(2_000, lease.ms / 4)) }
+    const options = { wakeOn, every: this.#everyMs, clock, log, backoff }
+    return worker('ticks', options, () => this.#pass())
   }
 
   async #pass(): Promise<Directive> {
@@ -152,67 +75,52 @@ export class Ticker {
     return idle()
   }
 
-  /** Renews the lease if it is time to, takes up what there is to do, and answers what that is. */
+  /** Renews the lease if it is time to, goes for what there is to do, and answers what that is. */
   async ask(): Promise<Due> {
-    const host = this.#host
-    const isTime = host.clock.now() - this.#renewedMs >= this.#everyMs / 2
-    const renews = isTime || this.#mustRenew || !this.#holds()
+    const { store, clock, time, closing } = this.#core
+    const { claimer, mail } = this.#finder
+    const { tasks, slots } = this.#activities
+    const renews = this.#registration.lease.isDue(this.#everyMs / 2)
     // By itself, and first: whatever becomes of the rest, the lease is renewed.
-    if (renews && !(await this.#renew())) return EVERYTHING
-    const begunMs = host.clock.now()
-    const runtime = host.runtimeNumber()
-    const held = host.heldTasks()
-    const answer = await host.store.tick({
+    if (renews && !(await this.#registration.renewLease())) return EVERYTHING
+    const askedMs = clock.now()
+    const runtime = this.#registration.number
+    const held = tasks.held()
+    const answer = await store.tick({
       runtime,
-      workflows: host.workflowNumbers(),
-      tasks: host.taskInterest(),
-      unknown: host.unknownActivities(),
+      workflows: this.#registration.workflows,
+      tasks: tasks.interest,
+      unknown: this.#scheduler.unknownActivities,
       held,
-      idle: host.isIdle(),
+      idle: !closing.aborted && slots.idle,
     })
-    host.sawTime(answer.clock, begunMs)
+    time.saw(answer.clock, askedMs)
     if (answer.state === 'dead') {
-      await host.onDead(runtime)
+      await this.#registration.onDead(runtime)
       return EVERYTHING
     }
-    if (answer.mail.length > 0) host.readMail(answer.mail)
-    if (answer.claimable) host.claimAt(answer.clock)
-    else if (answer.nextDue !== null) host.claimAt(answer.nextDue)
-    const lost = held.filter((_, i) => !answer.wanted[i])
-    if (lost.length > 0) host.lostTasks(lost)
-    if (answer.nextTask !== null) host.tasksAt(answer.nextTask)
-    host.helpedWith(answer.helped)
-    if (answer.stranded.length > 0) host.stranded(answer.stranded)
+    if (answer.mail.length > 0) mail.look(answer.mail)
+    if (answer.claimable) claimer.claimAt(answer.clock)
+    else if (answer.nextDue !== null) claimer.claimAt(answer.nextDue)
+    const unwanted = held.filter((_, i) => !answer.wanted[i])
+    if (unwanted.length > 0) tasks.abort(unwanted)
+    if (answer.nextTask !== null) this.#activities.tasksAt(answer.nextTask)
+    this.#activities.helpedWith(answer.helped)
+    if (answer.stranded.length > 0) claimer.hint(answer.stranded)
     this.#count(answer.undelivered)
-    if (renews) await host.compare()
+    if (renews) {
+      claimer.tick()
+      await this.#ownership.dropLostOfSome()
+    }
     return {
       work: answer.mail.length > 0 || answer.claimable,
       tasks: answer.nextTask !== null && answer.nextTask <= answer.clock,
     }
   }
 
-  /** Whether this runtime is alive, and has its lease. */
-  async #renew(): Promise<boolean> {
-    const host = this.#host
-    const begunMs = host.clock.now()
-    const begunDateMs = host.clock.date().getTime()
-    const runtime = host.runtimeNumber()
-    const { state, clock } = await host.store.renewLease(runtime, host.leaseMs)
-    this.#mustRenew = false
-    host.sawTime(clock, begunMs)
-    if (state === 'dead') {
-      await host.onDead(runtime)
-      return false
-    }
-    // Others may have set instances aside and taken them over while this process stood still.
-    if (!this.#holds()) await host.onLapse()
-    this.renewedAt(begunMs, begunDateMs)
-    return true
-  }
-
   #count({ late, early }: UndeliveredMessages): void {
-    const { log } = this.#host
-    if (late > 0) log.warn({ messages: late }, 'messages came after the end of their instance')
+    const { log } = this.#core
+    if (late > 0) log.warn({ messages: late }, 'messages dropped: their instance had ended')
     if (early > 0)
       log.warn({ messages: early }, 'messages expired: their instance was never started')
     this.#undelivered = {

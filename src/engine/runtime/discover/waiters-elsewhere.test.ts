@@ -6,7 +6,8 @@ import { WaitersElsewhere } from './waiters-elsewhere.ts'
 function scene() {
   const clock = virtualClock()
   const told: News[] = []
-  return { clock, told, waiters: new WaitersElsewhere(clock, (news) => told.push(news)) }
+  const waiters = new WaitersElsewhere({ clock, tell: (news) => void told.push(news) })
+  return { clock, told, waiters }
 }
 
 const changed = (to: string, ...iids: number[]): News => ({ kind: 'changed', to, iids })

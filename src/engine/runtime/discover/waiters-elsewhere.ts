@@ -1,10 +1,10 @@
-// Who waits in other processes for changes of which instances.
+// Which other processes wait for changes of which instances.
 //
-//   R1. Who waits says so every half a minute, so what was said is remembered a little longer than that,
-//       for three to four shares of a quarter of a minute; the oldest share goes as a whole.
-//   R2. The end of an instance is its last change: who waited for it is forgotten with it.
-//   R3. What is remembered is bounded, whoever says how much: the oldest goes first. Whoever is
-//       forgotten looks by itself, a little later.
+//   - A process that waits says so every 30 s, so it is remembered a little longer than that: for
+//     three to four shares of 15 s. The oldest share is dropped as a whole.
+//   - The end of an instance is its last change: those that waited for it are forgotten.
+//   - What is remembered is bounded: the oldest goes first. A process that was forgotten finds the
+//     change by polling, a little later.
 
 import type { Clock } from '../../../base/time/clock.ts'
 import { Recent } from './recent.ts'
@@ -16,52 +16,58 @@ const SHARES = 4
 const MAX_IN_SHARE = 50_000
 // More than this for one instance would make each of its changes a storm.
 const MAX_LISTENERS = 1_000
-// Who says that it waits may have looked just before something changed.
+// A process that begins to wait may have looked just before something changed.
 const JUST_NOW_MS = 1_000
 
-/** Those who wait for an instance: mostly one. */
+/** Addresses of the processes that wait for an instance: mostly one. */
 type Listeners = string | Set<string>
 
-/** Who has said within some time that it waits, and how many pairs of instance and listener that is. */
+/** Which processes began to wait within some time, and how many pairs of instance and process. */
 interface Share {
   readonly listeners: Map<Iid, Listeners>
   pairs: number
 }
 
-/** Who waits in other processes for changes of which instances. */
+/** Sends to other processes. */
+export interface NewsSender {
+  readonly clock: Clock
+  tell(news: News): void
+}
+
+/** Remembers which other processes wait for changes of which instances, and tells them. */
 export class WaitersElsewhere {
   readonly #clock: Clock
-  readonly #tell: (news: News) => void
+  readonly #sender: NewsSender
   /** The newest share first. */
   #shares: Share[] = [newShare()]
   #begunMs: number
   readonly #changed: Recent<Iid, true>
 
-  constructor(clock: Clock, tell: (news: News) => void) {
-    this.#clock = clock
-    this.#tell = tell
-    this.#begunMs = clock.now()
-    this.#changed = new Recent(clock, JUST_NOW_MS)
+  constructor(sender: NewsSender) {
+    this.#clock = sender.clock
+    this.#sender = sender
+    this.#begunMs = this.#clock.now()
+    this.#changed = new Recent(this.#clock, JUST_NOW_MS)
   }
 
-  /** How many pairs of instance and listener are remembered, each for every share that it is in. */
+  /** How many pairs of instance and process are remembered, each for every share that it is in. */
   get size(): number {
     return this.#shares.reduce((sum, { pairs }) => sum + pairs, 0)
   }
 
-  /** Those at `to` want to be told of changes of these. */
+  /** Those at `to` wait for changes of these. */
   wait(to: string, iids: readonly Iid[]): void {
     this.#turn()
     for (const iid of iids) this.#add(iid, to)
     const late = iids.filter((iid) => this.#changed.get(iid) !== undefined)
-    if (late.length > 0) this.#tell({ kind: 'changed', to, iids: late })
+    if (late.length > 0) this.#sender.tell({ kind: 'changed', to, iids: late })
   }
 
-  /** Something of this instance has changed that others may wait for. */
+  /** Something of this instance has changed that other processes may wait for. */
   changed(iid: Iid): void {
     this.#turn()
     this.#changed.set(iid, true)
-    for (const to of this.#listeners(iid)) this.#tell({ kind: 'changed', to, iids: [iid] })
+    for (const to of this.#listeners(iid)) this.#sender.tell({ kind: 'changed', to, iids: [iid] })
   }
 
   /** This instance has ended. */

@@ -22,7 +22,7 @@ import { codeCaller } from './call-code.ts'
 import { CommandRunner } from './command-runner.ts'
 import type { Committer } from './committer.ts'
 import { type ContinueHost, nextLiveInstance } from './next-execution.ts'
-import { LiveInstances } from './live-instances.ts'
+import type { LiveInstances } from './live-instances.ts'
 import {
   type Arrival,
   childrenLeft,
@@ -59,6 +59,7 @@ export interface SchedulerSetup extends ContinueHost, OthersHost, EvictionHost {
   readonly heartbeat: SharedLoopHeartbeat
   readonly log: Logger
   readonly committer: Committer
+  readonly instances: LiveInstances
   readonly context: ContextHost
   readonly store: Pick<WorkflowStore, 'history' | 'whereabouts'>
   /** Whether a forgotten `await` fails the workflow. */
@@ -79,7 +80,7 @@ export interface SchedulerSetup extends ContinueHost, OthersHost, EvictionHost {
 
 /** Leads the copies of one runtime. */
 export class InstanceScheduler {
-  readonly instances = new LiveInstances()
+  readonly instances: LiveInstances
   readonly endings = new Endings()
   readonly eviction: Eviction
   readonly turnLoop: TurnLoop
@@ -97,6 +98,7 @@ export class InstanceScheduler {
     const closing = (): boolean => this.#closing
     const recorded: CommitWriterHost['recorded'] = (...told) => this.#recorded(...told)
     this.#setup = setup
+    this.instances = setup.instances
     const commands = new CommandRunner({
       ...setup,
       serves: (tag) => setup.context.serves(tag),

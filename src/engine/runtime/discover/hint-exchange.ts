@@ -1,0 +1,173 @@
+// Hints to and from other processes.
+//
+//   - Outgoing: what this runtime did that others may be waiting for. Sending never fails, and
+//     nothing waits for it.
+//   - Incoming: what concerns this runtime goes to the hint listener, as often as the gate allows.
+//     Who waits where for changes of which instances is kept here.
+
+import type { Clock } from '../../../base/time/clock.ts'
+import type {
+  NotifierHealth,
+  Hint,
+  HintInterest,
+  HintStore,
+  Listening,
+  News,
+} from '../../../store/hints.ts'
+import type { Iid } from '../../../store/instances.ts'
+import type { NewTask } from '../../../store/tasks.ts'
+import { RemoteNews, type RemoteNewsHost } from '../../core/remote-changes.ts'
+import type { Capacity } from '../capacity.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { LiveInstances } from '../schedule/live-instances.ts'
+import { HintGate, type WorkHint } from './hint-gate.ts'
+import type { Registration } from './registration.ts'
+import { WaitersElsewhere } from './waiters-elsewhere.ts'
+
+// How often a runtime without free slots asks all others to look for work.
+const OVERFLOW_MS = 500
+
+/** What follows from hints in this runtime. */
+export interface HintFollower {
+  /** Asked again at each use: a runtime that was declared dead has another number. */
+  interest(): HintInterest
+  /** Whether a hint is about anything here, as far as can be said without asking the store. */
+  concerns(hint: WorkHint): boolean
+  /** Asks the store whether it is as the hint says, and goes for the work. */
+  follow(hint: WorkHint): void
+  /** Anything may have happened unheard: asks the store. Answers whether there was anything to do. */
+  look(): Promise<boolean>
+}
+
+/** Sends and receives hints for one runtime. */
+export class HintExchange implements RemoteNewsHost {
+  readonly clock: Clock
+  /** Who waits in this process for changes of instances that other processes own. */
+  readonly news: RemoteNews
+  readonly #core: RuntimeCore
+  readonly #registration: Registration
+  readonly #capacity: Capacity
+  readonly #instances: LiveInstances
+  /** `undefined` for a store without hints: then nothing is sent, and nothing received. */
+  readonly #hints: HintStore | undefined
+  readonly #elsewhere: WaitersElsewhere
+  readonly #gate: HintGate
+  #listening: Listening | undefined
+  #overflowMs = -Infinity
+
+  constructor(
+    core: RuntimeCore,
+    registration: Registration,
+    capacity: Capacity,
+    instances: LiveInstances,
+  ) {
+    this.clock = core.clock
+    this.#core = core
+    this.#registration = registration
+    this.#capacity = capacity
+    this.#instances = instances
+    this.#hints = core.store.hints
+    this.news = new RemoteNews(this)
+    this.#elsewhere = new WaitersElsewhere(this)
+    this.#gate = new HintGate(core.clock)
+  }
+
+  /** Begins to listen. */
+  open(follower: HintFollower): void {
+    const { clock, log } = this.#core
+    this.#gate.open(follower)
+    this.#listening = this.#hints?.listen({
+      clock,
+      log,
+      interest: () => follower.interest(),
+      hear: (hint) => this.#hear(hint, follower),
+      look: () => {
+        if (this.hears()) this.news.heardAgain()
+        return follower.look()
+      },
+    })
+  }
+
+  /** The runtime has another number: others reach it under that. */
+  refresh(): void {
+    this.#listening?.refresh()
+  }
+
+  /** Whether hints are received at present. */
+  hears(): boolean {
+    return this.#listening?.hears === true
+  }
+
+  health(): NotifierHealth {
+    return this.#listening?.health() ?? { state: 'off', interruptions: 0 }
+  }
+
+  async close(): Promise<void> {
+    this.news.close()
+    this.#gate.close()
+    await this.#listening?.close()
+  }
+
+  #hear(hint: Hint, follower: HintFollower): void {
+    this.news.hear(hint)
+    switch (hint.kind) {
+      case 'work':
+      case 'tasks':
+      case 'dropped':
+      case 'recalled':
+        if (follower.concerns(hint)) this.#gate.hear(hint)
+        return
+      case 'waiting':
+        return this.#elsewhere.wait(hint.to, hint.iids)
+      case 'changed':
+      case 'joined':
+    }
+  }
+
+  /** What a hint may have led to brought so much: further hints are worth following. */
+  found(count: number): void {
+    this.#gate.found(count)
+  }
+
+  /** Sends to other processes. */
+  tell(news: News): void {
+    const hasRoom = this.#capacity.free > 0
+    this.#hints?.tell(news, { runtime: this.#registration.number, hasRoom })
+  }
+
+  /** There is mail for these: for the owners of those that are not owned here. */
+  tellMail(iids: readonly Iid[]): void {
+    const others = iids.filter((iid) => this.#instances.get(iid) === undefined)
+    if (others.length > 0) this.tell({ kind: 'mail', iids: others })
+  }
+
+  /** There are new tasks. */
+  tellTasks(tasks: readonly NewTask[]): void {
+    const activities = tasks.map(({ activity, tag, session }) => ({
+      activity,
+      count: 1,
+      pinned: tag !== '' || session !== '',
+    }))
+    this.tell({ kind: 'tasks', activities })
+  }
+
+  /** There is work for which this runtime has no free slot. */
+  tellOverflow(): void {
+    const nowMs = this.clock.now()
+    if (nowMs - this.#overflowMs < OVERFLOW_MS) return
+    this.#overflowMs = nowMs
+    this.tell({ kind: 'overflow' })
+  }
+
+  /** Something of this instance has changed that others may wait for. */
+  changed(iid: Iid): void {
+    this.news.changed(iid)
+    if (this.#hints !== undefined) this.#elsewhere.changed(iid)
+  }
+
+  /** This instance has ended, which is its last change. */
+  ended(iid: Iid): void {
+    this.news.changed(iid)
+    if (this.#hints !== undefined) this.#elsewhere.ended(iid)
+  }
+}
