@@ -1,3 +1,4 @@
+import { countWithin } from '../base/sync/count-within.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type {
   BatchAnswer,
@@ -10,13 +11,7 @@ import type {
 import type { StoreError } from '../store/store-error.ts'
 import { Halves } from './halves.ts'
 import type { Meter } from './meter.ts'
-import {
-  MOST_ENTRIES,
-  MOST_ITEMS,
-  type PushEntry,
-  PushLine,
-  type StoredGroup,
-} from './push-line.ts'
+import { MAX_ENTRIES, MAX_ITEMS, type PushEntry, PushLine, type StoredGroup } from './push-line.ts'
 import type { Push } from './push-options.ts'
 import type { Durability } from './queue.ts'
 import type { Asked, Takers } from './takers.ts'
@@ -32,7 +27,9 @@ import type { Asked, Takers } from './takers.ts'
 //   G4. A batch is as durable as the most that anybody in it asks for.
 
 /** With two, the store works on one while this side makes and answers the other. */
-const MOST_IN_FLIGHT = 2
+const MAX_IN_FLIGHT = 2
+
+const CHANGES = [{ max: MAX_ITEMS, of: ({ changes }: ChangeEntry) => changes.length }]
 
 // Losing one of these leaves a message in the queue that is there anyway, as losing a delivery does.
 const HARMLESS_TO_LOSE: ReadonlySet<ChangeKind> = new Set(['nack', 'release', 'extend'])
@@ -165,7 +162,7 @@ export class GroupCommit<D> {
 
   #flush(): void {
     this.#isScheduled = false
-    while (this.#inFlight < MOST_IN_FLIGHT && this.#hasWork()) void this.#send()
+    while (this.#inFlight < MAX_IN_FLIGHT && this.#hasWork()) void this.#send()
     if (this.#inFlight === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
@@ -219,12 +216,8 @@ export class GroupCommit<D> {
   }
 
   #nextChanges(most: number): ChangeEntry[] {
-    const mostEntries = Math.min(MOST_ENTRIES, most)
-    let [count, items] = [0, 0]
-    while (count < mostEntries && items < MOST_ITEMS) {
-      items += this.#changes[count++]!.changes.length
-    }
-    return this.#changes.splice(0, count)
+    const mostEntries = Math.min(MAX_ENTRIES, most)
+    return this.#changes.splice(0, countWithin(this.#changes, mostEntries, CHANGES))
   }
 
   #answer(answer: BatchAnswer, sent: Sent<D>): void {

@@ -21,7 +21,7 @@ export interface QueueCodec<T> {
 }
 
 /** SQLite would take more, but each message passes through memory several times. */
-const MOST_LENGTH = 256 * 1024 * 1024
+const MAX_LENGTH = 256 * 1024 * 1024
 
 const TEXT_VERSION = 0
 
@@ -75,8 +75,6 @@ export function fromPayload<T>(codec: QueueCodec<T>, { data, format }: Payload):
 
 function checked(payload: Payload): Payload {
   const { length } = payload.data
-  if (length <= MOST_LENGTH) return payload
-  throw new RangeError(
-    `queue push: a message must not be longer than ${MOST_LENGTH}, got ${length}`,
-  )
+  if (length <= MAX_LENGTH) return payload
+  throw new RangeError(`queue push: a message must not be longer than ${MAX_LENGTH}, got ${length}`)
 }

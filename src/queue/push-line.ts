@@ -1,3 +1,4 @@
+import { countWithin } from '../base/sync/count-within.ts'
 import type { BatchAnswer, PushGroup, QueueCounts } from '../store/queue-store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { QueueError } from './queue-error.ts'
@@ -12,9 +13,9 @@ import { QueueError } from './queue-error.ts'
  * Bounds on one batch: the event loop must not be held up by what it makes or answers. Who waits for
  * an answer of his own costs more than one more message of a list.
  */
-export const MOST_ENTRIES = 512
-export const MOST_ITEMS = 1_024
-const MOST_LENGTH = 4 * 1024 * 1024
+export const MAX_ENTRIES = 512
+export const MAX_ITEMS = 1_024
+const LENGTH = { max: 4 * 1024 * 1024, of: (entry: PushEntry) => entry.length }
 
 const NO_DISK =
   'the disk is nearly full, and what is left is needed to take messages out; make room, or take some'
@@ -99,16 +100,9 @@ export class PushLine {
   /** Takes out up to so many for the next batch; `answer` or `fail` has to follow. */
   next(most: number): readonly PushEntry[] {
     if (!this.isReady) return []
-    const mostEntries = Math.min(MOST_ENTRIES, most)
-    const mostItems = Math.min(MOST_ITEMS, this.#room())
-    let [count, items, length] = [0, 0, 0]
-    for (const entry of this.#entries) {
-      items += entry.items
-      length += entry.length
-      if (count > 0 && (items > mostItems || length > MOST_LENGTH)) break
-      if (++count >= mostEntries) break
-    }
-    const next = this.#entries.splice(0, count)
+    const mostEntries = Math.min(MAX_ENTRIES, most)
+    const items = { max: Math.min(MAX_ITEMS, this.#room()), of: (entry: PushEntry) => entry.items }
+    const next = this.#entries.splice(0, countWithin(this.#entries, mostEntries, [items, LENGTH]))
     if (this.#entries.length === 0) this.#isFull = false
     this.#underWay++
     return next

@@ -24,7 +24,7 @@ export interface Asked<D> {
 }
 
 /** The most that is taken with one batch, and for one taker: it is all answered at once. */
-export const MOST_AT_ONCE = 1_000
+export const MAX_AT_ONCE = 1_000
 
 const NOBODY = { most: 0, takes: [], fresh: [] }
 
@@ -60,7 +60,7 @@ export class Takers<D> {
     isPrefetching = false,
   ): Promise<readonly D[]> {
     // Also keeps the sum of all who wait exact.
-    const most = Math.min(wanted, MOST_AT_ONCE)
+    const most = Math.min(wanted, MAX_AT_ONCE)
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       const leave = this.#leave
@@ -97,7 +97,7 @@ export class Takers<D> {
   /** What the next batch is to ask the store for, up to so many. */
   ask(wanted: number): Asked<D> {
     if (!this.isHungry) return NOBODY
-    const most = Math.min(this.#wanted - this.#expected, wanted, MOST_AT_ONCE)
+    const most = Math.min(this.#wanted - this.#expected, wanted, MAX_AT_ONCE)
     const fresh = this.#unasked
     const takes = this.#prefetching === 0 ? [{ most, isAhead: false }] : this.#sharesOf(most)
     this.#unasked = []

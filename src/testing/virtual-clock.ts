@@ -26,7 +26,7 @@ export interface VirtualClock extends Clock {
 }
 
 const DAY_MS = 86_400_000
-const MOST_PER_INSTANT = 10_000
+const MAX_PER_INSTANT = 10_000
 const DEFAULT_START = new Date('2030-01-01T00:00:00Z')
 
 // As it is now: a test that replaces timers later, as `vi.useFakeTimers()` does, must not stop us.
@@ -57,9 +57,9 @@ export function virtualClock(options: { start?: Date } = {}): VirtualClock {
     if (at > nowMs) rounds = 0
     nowMs = at
     // Timers set earlier do not count: any number of them may fall due together.
-    if (key.setAtMs === nowMs && ++rounds > MOST_PER_INSTANT) {
+    if (key.setAtMs === nowMs && ++rounds > MAX_PER_INSTANT) {
       throw new Error(
-        `virtual clock: ${MOST_PER_INSTANT} timers were set at ${nowMs} ms for that instant and time stands still; something loops without waiting`,
+        `virtual clock: ${MAX_PER_INSTANT} timers were set at ${nowMs} ms for that instant and time stands still; something loops without waiting`,
       )
     }
     timers.pop()

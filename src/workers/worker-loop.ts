@@ -46,7 +46,7 @@ const YIELD_AFTER_PASSES = 100
 // The share of a stop's time in which passes may finish undisturbed.
 const UNDISTURBED = 0.8
 // How deep an abort may be wrapped by those who passed it on. Causes may go in a circle.
-const MOST_CAUSES = 10
+const MAX_CAUSES = 10
 
 const NO_PERMIT: Disposable = { [Symbol.dispose]() {} }
 
@@ -311,7 +311,7 @@ export class WorkerLoop implements Worker {
     const reasons: unknown[] = [this.#stopping.reason, this.#abort.reason]
     try {
       let at = error
-      for (let depth = 0; depth < MOST_CAUSES && at !== undefined; depth++) {
+      for (let depth = 0; depth < MAX_CAUSES && at !== undefined; depth++) {
         if (reasons.includes(at)) return true
         at = (at as Error | null)?.cause
       }

@@ -1,3 +1,5 @@
+import { type Bound, countWithin } from './count-within.ts'
+
 /** How much goes into one batch. */
 export interface BatchLimits<T> {
   /** How many items at the most. @default 500 */
@@ -28,17 +30,21 @@ interface Waiting<T, R> {
  */
 export class Batcher<T, R> {
   readonly #run: (items: readonly T[]) => Promise<readonly (R | typeof AGAIN)[]>
-  readonly #limits: BatchLimits<T>
+  readonly #maxItems: number
+  readonly #bounds: readonly Bound<Waiting<T, R>>[]
+  readonly #splitsOn: (error: unknown) => boolean
   #waiting: Waiting<T, R>[] = []
   #running = false
 
   /** `run` answers one result for each item, in order. A batch that fails, fails all its calls. */
   constructor(
     run: (items: readonly T[]) => Promise<readonly (R | typeof AGAIN)[]>,
-    limits: BatchLimits<T> = {},
+    { maxItems = 500, maxBytes = Infinity, bytesOf, splitsOn }: BatchLimits<T> = {},
   ) {
     this.#run = run
-    this.#limits = limits
+    this.#maxItems = maxItems
+    this.#bounds = bytesOf ? [{ max: maxBytes, of: ({ item }) => bytesOf(item) }] : []
+    this.#splitsOn = splitsOn ?? (() => false)
   }
 
   call(item: T): Promise<R> {
@@ -54,7 +60,7 @@ export class Batcher<T, R> {
 
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const count = countWithin(this.#waiting, this.#limits, ({ item }) => item)
+      const count = countWithin(this.#waiting, this.#maxItems, this.#bounds)
       const left = await this.#runBatch(this.#waiting.splice(0, count))
       if (left.length > 0) this.#waiting = [...left, ...this.#waiting]
     }
@@ -72,7 +78,7 @@ export class Batcher<T, R> {
         return false
       })
     } catch (error) {
-      if (batch.length > 1 && this.#limits.splitsOn?.(error) === true) {
+      if (batch.length > 1 && this.#splitsOn(error)) {
         const middle = batch.length >> 1
         const left = await this.#runBatch(batch.slice(0, middle))
         const rest = batch.slice(middle)
@@ -83,20 +89,4 @@ export class Batcher<T, R> {
       return []
     }
   }
-}
-
-/** How many from the first one on fit into a batch: at least one. */
-export function countWithin<E, T>(
-  entries: readonly E[],
-  { maxItems = 500, maxBytes = Infinity, bytesOf }: BatchLimits<T>,
-  itemOf: (entry: E) => T,
-): number {
-  const most = Math.min(entries.length, maxItems)
-  if (bytesOf === undefined) return most
-  let bytes = 0
-  for (let count = 0; count < most; count++) {
-    bytes += bytesOf(itemOf(entries[count]!))
-    if (bytes > maxBytes) return Math.max(count, 1)
-  }
-  return most
 }

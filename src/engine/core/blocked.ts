@@ -9,6 +9,7 @@
 
 import { backoffMs, resolveBackoff } from '../../base/time/backoff.ts'
 import type { Clock, Timer } from '../../base/time/clock.ts'
+import { type Bound, countWithin } from '../../base/sync/count-within.ts'
 import type { Logger } from '../../base/log.ts'
 import { type Abortable, onAbort } from '../../base/sync/on-abort.ts'
 
@@ -63,7 +64,7 @@ interface Line<Item, Answer> {
 /** Sends what another transaction blocks again and again, until it goes through. */
 export class Blocked<Item, Answer> {
   readonly #host: BlockedHost<Item, Answer>
-  readonly #maxBytes: number
+  readonly #bounds: readonly Bound<Entry<Item, Answer>>[]
   readonly #lines = new Map<string, Line<Item, Answer>>()
   #underWay = new Set<Entry<Item, Answer>>()
   #timer: Timer | undefined
@@ -73,7 +74,7 @@ export class Blocked<Item, Answer> {
 
   constructor(host: BlockedHost<Item, Answer>, maxBytes: number) {
     this.#host = host
-    this.#maxBytes = maxBytes
+    this.#bounds = [{ max: maxBytes / MAX_IDS, of: ({ item }) => host.bytesOf(item) }]
   }
 
   /** How many items wait. */
@@ -195,14 +196,7 @@ export class Blocked<Item, Answer> {
   }
 
   #headOf({ entries }: Line<Item, Answer>): readonly Entry<Item, Answer>[] {
-    let count = 0
-    let bytes = 0
-    const maxBytes = this.#maxBytes / MAX_IDS
-    while (count < entries.length && count < MAX_PER_ID && bytes < maxBytes) {
-      bytes += this.#host.bytesOf(entries[count]!.item)
-      count++
-    }
-    return entries.slice(0, count)
+    return entries.slice(0, countWithin(entries, MAX_PER_ID, this.#bounds))
   }
 
   #answered(entry: Entry<Item, Answer>, answer: Answer): void {

@@ -1,3 +1,4 @@
+import { countWithin } from '../../base/sync/count-within.ts'
 import type { Happened, QueueRecord } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { verified } from './checksum.ts'
@@ -51,7 +52,9 @@ export interface Leaving {
 export const LARGE = 2_000
 
 /** So much data that is kept apart is read at once: it passes through memory several times. */
-const MOST_LARGE = 8 * 1024 * 1024
+const READ_AT_ONCE = [
+  { max: 8 * 1024 * 1024, of: ({ large }: Pick<MessageRow, 'large'>) => large ?? 0 },
+]
 
 /** One transaction on one queue. */
 export interface Scope {
@@ -94,9 +97,7 @@ function largeData(tx: Transaction, id: number): unknown {
 
 /** How many of the first rows can be read at once; one of them always can. */
 export function countWithinLimit(rows: readonly Pick<MessageRow, 'large'>[]): number {
-  let length = 0
-  const tooMany = rows.findIndex(({ large }, i) => (length += large ?? 0) > MOST_LARGE && i > 0)
-  return tooMany < 0 ? rows.length : tooMany
+  return countWithin(rows, rows.length, READ_AT_ONCE)
 }
 
 /** Takes out a message if the receipt is of its latest delivery; answers whether it did. */

@@ -144,7 +144,7 @@ describe('results of tasks', () => {
     add(4)
     await clock.advance(0)
 
-    expect(sent().map(({ commands }) => commands)).toEqual([[1, 2], [3], [4]])
+    expect(sent().map(({ commands }) => commands)).toEqual([[1], [2], [3], [4]])
   })
 
   test.each([1, 2, 3, 4, 5])(

@@ -1,3 +1,4 @@
+import { countWithin } from '../../../base/sync/count-within.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import { notify } from '../../../base/sync/notify.ts'
@@ -6,8 +7,8 @@ import type { TaskKey, TaskResult, TaskStore, TaskVerdict } from '../../../store
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
 
-const MOST_AT_ONCE = 500
-const MOST_BYTES = 1 << 20
+const MAX_AT_ONCE = 500
+const BOUNDS = [{ max: 1 << 20, of: ({ result }: Waiting) => sizeOf(result) }]
 
 /** What results need of their runtime. */
 export interface ResultHost {
@@ -73,13 +74,9 @@ export class TaskResults {
   #next(): readonly Waiting[] {
     // One that was declared dead since may still have results to tell, under its old number.
     const runtime = this.#waiting[0]?.runtime
-    let bytes = 0
-    const end = this.#waiting.findIndex((one, i) => {
-      const isFull = i === MOST_AT_ONCE || bytes >= MOST_BYTES
-      bytes += sizeOf(one.result)
-      return isFull || one.runtime !== runtime
-    })
-    return this.#waiting.slice(0, end < 0 ? undefined : end)
+    const end = this.#waiting.findIndex((one) => one.runtime !== runtime)
+    const most = end < 0 ? MAX_AT_ONCE : Math.min(end, MAX_AT_ONCE)
+    return this.#waiting.slice(0, countWithin(this.#waiting, most, BOUNDS))
   }
 
   /** Sends those that are first in line. One that cannot be stored must not keep the others back. */

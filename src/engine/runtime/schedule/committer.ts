@@ -6,7 +6,7 @@
 //   G4. What the store did not try, since others of the batch were locked, goes with the next batch.
 //   G5. A batch that the store rejects is halved until the bad item is alone; the others go through.
 
-import { countWithin } from '../../../base/sync/batcher.ts'
+import { countWithin } from '../../../base/sync/count-within.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import { type Notify, notify } from '../../../base/sync/notify.ts'
@@ -50,7 +50,7 @@ export interface CommitHost {
 }
 
 const MOST_ITEMS = 500
-const LIMITS = { maxItems: MOST_ITEMS, maxBytes: MAX_CALL_BYTES, bytesOf }
+const BOUNDS = [{ max: MAX_CALL_BYTES, of: bytesOf }]
 // How many batches one pass of the loop sends at the most.
 const MOST_BATCHES = 100
 // Fewer are not worth a batch of their own while more are about to come.
@@ -167,7 +167,7 @@ export class Committer {
   }
 
   #take(): readonly Entry[] {
-    const count = countWithin(this.#queue, LIMITS, (entry) => entry)
+    const count = countWithin(this.#queue, MOST_ITEMS, BOUNDS)
     if (count === this.#queue.length) {
       const all = this.#queue
       this.#queue = []
