@@ -979,7 +979,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '1e31724caec7f0df',
+    checksum: '51b33387eb04bf3a',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
 -- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
 -- load() reads the rest (a large answer to a process that stopped reading would keep the rows
@@ -1079,13 +1079,12 @@ begin
         select r.iid
         from runs as r
         where r.iid = h.iid
-          and r.owner is null
-          and not r.held
+          and r.owner is null and not r.held
           and r.attempts < 2
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
-            or (r.epoch > 0 or r.wake_at is null) and (
+            or r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null) and (
               select true
               from inbox as i
               where i.iid = r.iid
@@ -1158,11 +1157,8 @@ begin
         select r.iid
         from runs as r
         where r.iid = m.iid
-          and r.owner is null
-          and not r.held
+          and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
           and r.attempts < 2
-          -- What was never run waits for its time, whatever is sent to it meanwhile.
-          and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
           and r.iid <> all (v_found)
         limit 1
@@ -3849,7 +3845,7 @@ $$;
   },
   {
     name: 'procedures/is_claimable',
-    checksum: '7349a8c2ef760c2c',
+    checksum: 'ea18442c54854b64',
     sql: `-- Whether claim() would find anything of these workflows for a runtime.
 create or replace function is_claimable(
   p_runtime integer,
@@ -3900,10 +3896,8 @@ begin
         select
         from runs as r
         where r.iid = m.iid
-          and r.owner is null
-          and not r.held
+          and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
           and r.attempts < 2
-          and (r.epoch > 0 or r.wake_at is null)
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned
@@ -4742,7 +4736,7 @@ $$;
   },
   {
     name: 'procedures/park_mail',
-    checksum: '151a72770c415f9d',
+    checksum: 'db2fabfb0286694c',
     sql: `-- Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
 -- it again and again. What can be claimed becomes due instead, and due instances are found by their
 -- workflow. What cannot be claimed (suspended, waiting for its first turn, never started) has its mail
@@ -4801,9 +4795,7 @@ begin
       update runs as r
       set wake_at = p_clock
       where r.iid = any (v_runs)
-        and not r.held
-        -- What was never run waits for its time, whatever is sent to it meanwhile.
-        and (r.epoch > 0 or r.wake_at is null)
+        and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
         and (r.wake_at is null or r.wake_at > p_clock)
       returning r.iid
     )
@@ -6504,7 +6496,7 @@ $$;
   },
   {
     name: 'procedures/stranded',
-    checksum: '6e86b5dbe980eb9b',
+    checksum: '2f11ab7f44baf5d6',
     sql: `-- Unowned instances of these workflows that wait for activities other than those named, a few of
 -- them. A runtime knows the activities that it was given, and those that its workflows have called
 -- so far; what waits for any other may be in its code all the same.
@@ -6591,8 +6583,7 @@ begin
         select
         from runs as r
         where r.iid = waiting.iid
-          and r.owner is null
-          and not r.held
+          and r.owner is null and not r.held
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned

@@ -1,3 +1,4 @@
+import { QUARANTINED, WAKEABLE } from '../../store/claimable.ts'
 import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
@@ -13,7 +14,7 @@ export interface Candidate {
   readonly since: number
 }
 
-const OWNS = `select 1 from runs where owner = ? and attempts >= ${QUARANTINE_DEATHS} limit 1`
+const OWNS = `select 1 from runs as r where owner = ? and ${QUARANTINED} limit 1`
 
 /** Whether a runtime owns one of these that got no further yet. */
 export function ownsCareful(tx: Transaction, runtime: number): boolean {
@@ -34,26 +35,24 @@ export function mayTakeCareful(tx: Transaction, runtime: number): boolean {
 
 /** Whether there is one that nobody owns, due or not. */
 export function hasCareful(tx: Transaction): boolean {
-  const sql = `select 1 from runs where owner is null and attempts >= ${QUARANTINE_DEATHS} limit 1`
+  const sql = `select 1 from runs as r where owner is null and ${QUARANTINED} limit 1`
   return tx.sql(sql).get() !== undefined
 }
 
 const DUE = `
 select iid, workflow, wake_at as since
-from runs
-where owner is null and workflow = ? and wake_at <= ? and attempts >= ${QUARANTINE_DEATHS}
+from runs as r
+where owner is null and workflow = ? and wake_at <= ? and ${QUARANTINED}
 order by wake_at
 limit 1`
 
 const MAIL = `
-select inbox.iid as iid, runs.workflow as workflow, min(inbox.at) as since
-from inbox cross join runs on runs.iid = inbox.iid
+select inbox.iid as iid, r.workflow as workflow, min(inbox.at) as since
+from inbox cross join runs as r on r.iid = inbox.iid
 where inbox.parked = 0
-  and runs.attempts >= ${QUARANTINE_DEATHS}
-  and runs.owner is null
-  and runs.held = 0
-  and (runs.epoch > 0 or runs.wake_at is null)
-  and runs.workflow in (select value from json_each(?))
+  and ${WAKEABLE}
+  and ${QUARANTINED}
+  and r.workflow in (select value from json_each(?))
 group by inbox.iid
 order by since
 limit 1`

@@ -1,3 +1,4 @@
+import { ORDINARY, UNOWNED, WAKEABLE } from '../../store/claimable.ts'
 import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Claim, ClaimAnswer, ClaimRequest } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
@@ -12,22 +13,20 @@ import { isAlive } from './runtimes.ts'
 
 const DUE = `
 select iid, workflow, wake_at as since
-from runs
-where workflow = ? and wake_at <= ? and attempts < ${QUARANTINE_DEATHS}
+from runs as r
+where workflow = ? and wake_at <= ? and ${ORDINARY}
 order by wake_at
 limit ?`
 
 // A cross join is done in the order written: there are few messages to look at, and may be a million
-// runs. What was never run waits for its time, whatever is sent to it meanwhile.
+// runs.
 const MAIL = `
-select inbox.iid as iid, runs.workflow as workflow, min(inbox.at) as since
-from inbox cross join runs on runs.iid = inbox.iid
+select inbox.iid as iid, r.workflow as workflow, min(inbox.at) as since
+from inbox cross join runs as r on r.iid = inbox.iid
 where inbox.parked = 0
-  and runs.attempts < ${QUARANTINE_DEATHS}
-  and runs.owner is null
-  and runs.held = 0
-  and (runs.epoch > 0 or runs.wake_at is null)
-  and runs.workflow in (select value from json_each(?))
+  and ${WAKEABLE}
+  and ${ORDINARY}
+  and r.workflow in (select value from json_each(?))
 group by inbox.iid
 order by since
 limit ?`
@@ -67,7 +66,7 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
 }
 
 const NEXT = `
-select min(wake_at) as at from runs where workflow = ? and attempts < ${QUARANTINE_DEATHS}`
+select min(wake_at) as at from runs as r where workflow = ? and ${ORDINARY}`
 
 function nextDue(tx: Transaction, workflows: readonly number[]): number | null {
   const moments = workflows.flatMap((workflow) => {
@@ -96,23 +95,27 @@ function waiting(
     .toSorted((a, b) => (a[0]?.since ?? Infinity) - (b[0]?.since ?? Infinity))
 }
 
-interface FreeRun {
+interface UnownedRun {
   readonly workflow: number
-  readonly epoch: number
-  readonly wakeAt: number | null
   readonly attempts: number
+  readonly isDue: number
+  readonly isWakeable: number
 }
 
-const FREE_RUN = `
-select workflow, epoch, wake_at as wakeAt, attempts
-from runs
-where iid = ? and owner is null and held = 0`
+const UNOWNED_RUN = `
+select workflow, attempts, coalesce(wake_at <= ?, 0) as isDue, ${WAKEABLE} as isWakeable
+from runs as r
+where iid = ? and ${UNOWNED}`
 
-function claimable(tx: Transaction, iid: Iid, workflows: readonly number[]): FreeRun | undefined {
-  const run = tx.sql(FREE_RUN).get(iid) as FreeRun | undefined
+function claimable(
+  tx: Transaction,
+  iid: Iid,
+  workflows: readonly number[],
+): UnownedRun | undefined {
+  const run = tx.sql(UNOWNED_RUN).get(tx.now, iid) as UnownedRun | undefined
   if (run === undefined || !workflows.includes(run.workflow)) return undefined
-  if (run.wakeAt !== null && run.wakeAt <= tx.now) return run
-  if (run.epoch === 0 && run.wakeAt !== null) return undefined
+  if (run.isDue === 1) return run
+  if (run.isWakeable === 0) return undefined
   const mail = tx.sql('select 1 from inbox where iid = ? and parked = 0 limit 1').get(iid)
   // A task of it may wait for code that is known to who runs it: see `stranded`.
   const waits = mail ?? tx.sql('select 1 from tasks where iid = ? and held_by is null').get(iid)

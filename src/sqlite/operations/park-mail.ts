@@ -1,3 +1,4 @@
+import { WAKEABLE } from '../../store/claimable.ts'
 import { MAX_MAIL_PARKED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
@@ -9,13 +10,9 @@ from inbox cross join runs on runs.iid = inbox.iid
 where inbox.parked = 0 and runs.owner is null
 limit ?`
 
-// What was never run waits for its time, whatever is sent to it meanwhile.
 const MAKE_DUE = `
-update runs set wake_at = ?
-where iid = ?
-  and held = 0
-  and (epoch > 0 or wake_at is null)
-  and (wake_at is null or wake_at > ?)`
+update runs as r set wake_at = ?
+where iid = ? and ${WAKEABLE} and (wake_at is null or wake_at > ?)`
 
 /**
  * Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at

@@ -1,3 +1,4 @@
+import { UNOWNED } from '../../store/claimable.ts'
 import { MAX_STRANDED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
@@ -22,17 +23,16 @@ from (${[READY, CAREFUL, DELAYED, SILENT].map(nextOf).join(' union all ')})`
 const iidsOf = (which: string): string => `select iid from tasks where activity = ? and ${which}`
 
 // A cross join is done in the order written: from the few tasks to the runs.
-const UNOWNED = `
+const WAITS_UNOWNED = `
 select distinct waiting.iid as iid
 from (
   ${[READY, CAREFUL, `${DELAYED} and visible_at <= ?`, `${SILENT} and beat_until <= ?`]
     .map(iidsOf)
     .join(' union all ')}
 ) as waiting
-cross join runs on runs.iid = waiting.iid
-where runs.owner is null
-  and runs.held = 0
-  and runs.workflow in (select value from json_each(?))
+cross join runs as r on r.iid = waiting.iid
+where ${UNOWNED}
+  and r.workflow in (select value from json_each(?))
 limit ${MAX_STRANDED}`
 
 /** Unowned instances of these workflows that wait for activities other than those named; a few. */
@@ -54,7 +54,7 @@ export function stranded(
     if (known.has(activity)) continue
     const ours = JSON.stringify(workflows)
     const given = [activity, activity, activity, tx.now, activity, tx.now, ours]
-    const rows = tx.sql(UNOWNED).all(...given) as { iid: Iid }[]
+    const rows = tx.sql(WAITS_UNOWNED).all(...given) as { iid: Iid }[]
     for (const { iid } of rows) found.push(iid)
   }
   return found

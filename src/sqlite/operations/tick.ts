@@ -1,4 +1,4 @@
-import { QUARANTINE_DEATHS } from '../../store/constants.ts'
+import { ORDINARY, QUARANTINED, WAKEABLE } from '../../store/claimable.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { TickAnswer, TickRequest } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
@@ -78,18 +78,15 @@ function buryOthers(tx: Transaction, self: number): void {
 // A cross join is done in the order written: there are few messages, and may be a million runs.
 const UNOWNED_MAIL = `
 select 1
-from inbox cross join runs on runs.iid = inbox.iid
+from inbox cross join runs as r on r.iid = inbox.iid
 where inbox.parked = 0
-  and (runs.attempts < ${QUARANTINE_DEATHS} or ?)
-  and runs.owner is null
-  and runs.held = 0
-  and (runs.epoch > 0 or runs.wake_at is null)
-  and runs.workflow in (select value from json_each(?))
+  and ${WAKEABLE}
+  and (${ORDINARY} or ?)
+  and r.workflow in (select value from json_each(?))
 limit 1`
 
-const ORDINARY = `from runs where workflow = ? and attempts < ${QUARANTINE_DEATHS}` as const
-const CAREFUL =
-  `from runs where owner is null and workflow = ? and attempts >= ${QUARANTINE_DEATHS}` as const
+const ORDINARY_RUNS = `from runs as r where workflow = ? and ${ORDINARY}`
+const QUARANTINED_RUNS = `from runs as r where owner is null and workflow = ? and ${QUARANTINED}`
 
 /** Whether something of these workflows can be claimed now, and when the next one falls due. */
 export function outlook(
@@ -98,7 +95,7 @@ export function outlook(
   workflows: readonly number[],
 ): { claimable: boolean; nextDue: number | null } {
   let [isDue, nextDue] = [false, Infinity]
-  const lookAt = (runs: typeof ORDINARY | typeof CAREFUL, mayTake: boolean): void => {
+  const lookAt = (runs: string, mayTake: boolean): void => {
     for (const workflow of workflows) {
       const first = earliest(tx, `${runs} and wake_at is not null`, workflow)
       if (first > tx.now) nextDue = Math.min(nextDue, first)
@@ -107,8 +104,8 @@ export function outlook(
     }
   }
   const careful = mayTakeCareful(tx, runtime)
-  lookAt(ORDINARY, true)
-  if (hasCareful(tx)) lookAt(CAREFUL, careful)
+  lookAt(ORDINARY_RUNS, true)
+  if (hasCareful(tx)) lookAt(QUARANTINED_RUNS, careful)
   const mail = tx.sql(UNOWNED_MAIL).get(careful ? 1 : 0, JSON.stringify(workflows))
   return {
     claimable: isDue || mail !== undefined,

@@ -58,7 +58,7 @@ begin
       from runs as r
       where r.workflow = w.workflow
         and r.wake_at <= v_clock
-        and r.attempts >= :QUARANTINE_DEATHS
+        and :QUARANTINED
       limit 1
     ) as struggling
     limit 1
@@ -72,7 +72,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= v_clock
-          and r.attempts >= :QUARANTINE_DEATHS
+          and :QUARANTINED
         order by r.wake_at
         limit 1
         for update skip locked
@@ -97,13 +97,12 @@ begin
         select r.iid
         from runs as r
         where r.iid = h.iid
-          and r.owner is null
-          and not r.held
-          and r.attempts < :QUARANTINE_DEATHS
+          and :UNOWNED
+          and :ORDINARY
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
-            or (r.epoch > 0 or r.wake_at is null) and (
+            or :WAKEABLE and (
               select true
               from inbox as i
               where i.iid = r.iid
@@ -143,7 +142,7 @@ begin
           from runs as r
           where r.workflow = p.workflow
             and r.wake_at <= v_clock
-            and r.attempts < :QUARANTINE_DEATHS
+            and :ORDINARY
           order by r.wake_at
           limit 1
         ) as oldest
@@ -154,7 +153,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= v_clock
-          and r.attempts < :QUARANTINE_DEATHS
+          and :ORDINARY
           and r.iid <> all (v_found)
         order by r.wake_at
         limit v_share
@@ -176,11 +175,8 @@ begin
         select r.iid
         from runs as r
         where r.iid = m.iid
-          and r.owner is null
-          and not r.held
-          and r.attempts < :QUARANTINE_DEATHS
-          -- What was never run waits for its time, whatever is sent to it meanwhile.
-          and (r.epoch > 0 or r.wake_at is null)
+          and :WAKEABLE
+          and :ORDINARY
           and r.workflow = any (p_workflows)
           and r.iid <> all (v_found)
         limit 1

@@ -15,7 +15,7 @@ begin
       limit 1
     ),
     (
-      select r.owner = p_runtime and r.attempts >= :QUARANTINE_DEATHS
+      select r.owner = p_runtime and :QUARANTINED
       from runs as r
       where r.iid = (select t.careful from runtimes as t where t.runtime = p_runtime)
     ),

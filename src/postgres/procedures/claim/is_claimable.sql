@@ -22,7 +22,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= p_clock
-          and r.attempts < :QUARANTINE_DEATHS
+          and :ORDINARY
         limit 1
       ) as due
       limit 1
@@ -35,7 +35,7 @@ begin
         from runs as r
         where r.workflow = w.workflow
           and r.wake_at <= p_clock
-          and r.attempts >= :QUARANTINE_DEATHS
+          and :QUARANTINED
         limit 1
       ) as struggling
       limit 1
@@ -48,10 +48,8 @@ begin
         select
         from runs as r
         where r.iid = m.iid
-          and r.owner is null
-          and not r.held
-          and r.attempts < :QUARANTINE_DEATHS
-          and (r.epoch > 0 or r.wake_at is null)
+          and :WAKEABLE
+          and :ORDINARY
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned

@@ -84,8 +84,7 @@ begin
         select
         from runs as r
         where r.iid = waiting.iid
-          and r.owner is null
-          and not r.held
+          and :UNOWNED
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned

@@ -86,7 +86,7 @@ begin
       from runs as r
       where r.workflow = w.workflow
         and r.wake_at > v_clock
-        and r.attempts < :QUARANTINE_DEATHS
+        and :ORDINARY
       order by r.wake_at
       limit 1
     ) as next

@@ -56,9 +56,7 @@ begin
       update runs as r
       set wake_at = p_clock
       where r.iid = any (v_runs)
-        and not r.held
-        -- What was never run waits for its time, whatever is sent to it meanwhile.
-        and (r.epoch > 0 or r.wake_at is null)
+        and :WAKEABLE
         and (r.wake_at is null or r.wake_at > p_clock)
       returning r.iid
     )

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 import { PROCEDURES } from '../../src/postgres/schema/sql.generated.ts'
 import * as numbers from '../../src/postgres/wire/numbers.ts'
+import * as conditions from '../../src/store/claimable.ts'
 import * as constants from '../../src/store/constants.ts'
 
 // A rule that both databases go by is written once: these tests find a second copy.
@@ -29,6 +30,25 @@ test.each(SHARED)('%s is used by both databases', (name) => {
   expect(SQLITE_FILES.some(({ code }) => new RegExp(`\\b${name}\\b`).test(code))).toBe(true)
 })
 
+describe('what can be claimed', () => {
+  test.each(Object.keys(conditions))('%s is read by both databases', (name) => {
+    expect(PROCEDURE_FILES.some(({ code }) => new RegExp(`:${name}\\b`).test(code))).toBe(true)
+    expect(SQLITE_FILES.some(({ code }) => code.includes(`\${${name}}`))).toBe(true)
+  })
+
+  test.each(Object.entries(conditions))('%s is the same text in both', (_, condition) => {
+    expect(PROCEDURES.some(({ sql }) => sql.includes(condition))).toBe(true)
+  })
+
+  test('is written out nowhere else', () => {
+    const copies = [...PROCEDURE_FILES, ...SQLITE_FILES].filter(({ code }) =>
+      /epoch > 0\s+or|owner is null\s+and (?:not )?\w*\.?held/.test(code),
+    )
+
+    expect(copies.map(({ file }) => file)).toEqual([])
+  })
+})
+
 test('the embedded procedures contain no placeholder', () => {
   const left = PROCEDURES.filter(({ sql }) => /(?<![:\w]):[A-Z]/.test(sql))
 
@@ -36,9 +56,9 @@ test('the embedded procedures contain no placeholder', () => {
 })
 
 test('the embedded procedures contain the values', () => {
-  const claim = PROCEDURES.find(({ name }) => name.endsWith('/claim'))!
+  const lane = PROCEDURES.find(({ name }) => name.endsWith('/task_lane'))!
 
-  expect(claim.sql).toContain(`attempts < ${constants.QUARANTINE_DEATHS}`)
+  expect(lane.sql).toContain(`p_deaths < ${constants.QUARANTINE_DEATHS}`)
   expect(PROCEDURES.some(({ sql }) => sql.includes(`'${numbers.VERDICT.untried}'`))).toBe(true)
 })
 
