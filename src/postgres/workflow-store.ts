@@ -6,7 +6,7 @@ import {
   toInstances,
   toLoaded,
   toTickAnswer,
-  toTruths,
+  toFlags,
   toTurn,
   toValues,
   toVerdicts,
@@ -31,7 +31,7 @@ import { postgresTaskStore } from './operations/task-store.ts'
 import { attemptLists, interestValues } from './wire/task-values.ts'
 import { transactorOf } from './transactions/transactor.ts'
 import { waitForServer } from './connect/wait-for-server.ts'
-import { text, whole, wholes } from './connect/rows.ts'
+import { text, int, ints } from './connect/rows.ts'
 import { joinTexts, listOf } from './wire/lists.ts'
 import { withinTransaction } from './transactions/within.ts'
 
@@ -98,10 +98,10 @@ export function postgresWorkflowStore(
       ])
       expiry.startOver()
       return {
-        runtime: whole(row!, 'runtime'),
+        runtime: int(row!, 'runtime'),
         server: text(row!, 'server'),
-        clock: whole(row!, 'clock'),
-        workflows: wholes(row!, 'workflows'),
+        clock: int(row!, 'clock'),
+        workflows: ints(row!, 'workflows'),
       }
     },
 
@@ -121,17 +121,17 @@ export function postgresWorkflowStore(
 
     async now() {
       const [row] = await call('now_ms', [])
-      return whole(row!, 'now_ms')
+      return int(row!, 'now_ms')
     },
 
     async reserve(count) {
       const [row] = await call('reserve', [count])
-      return whole(row!, 'first')
+      return int(row!, 'first')
     },
 
     async workflowNumbers(workflows) {
       const [row] = await call('workflow_numbers', nameValues('workflowNumbers', workflows))
-      return wholes(row!, 'numbers')
+      return ints(row!, 'numbers')
     },
 
     start: (items, options) => startInstances(call, items, options),
@@ -181,7 +181,7 @@ export function postgresWorkflowStore(
     async renewLease(runtime, leaseMs) {
       const [row] = await call('renew_lease', [runtime, leaseMs])
       const isAlive = text(row!, 'is_alive') === 't'
-      return { state: isAlive ? 'ok' : 'dead', clock: whole(row!, 'clock') }
+      return { state: isAlive ? 'ok' : 'dead', clock: int(row!, 'clock') }
     },
 
     async tick({ runtime, workflows, tasks, unknown, held, idle }) {
@@ -207,17 +207,17 @@ export function postgresWorkflowStore(
         listOf(copies.map(({ execution }) => execution)),
         listOf(copies.map(({ turn }) => turn)),
       ])
-      return { server: text(row!, 'server'), same: toTruths(text(row!, 'same')) }
+      return { server: text(row!, 'server'), same: toFlags(text(row!, 'same')) }
     },
 
     async suspend(ids, report) {
       const [row] = await call('suspend', [joinTexts('suspend', ids), ids.length, report])
-      return toTruths(text(row!, 'suspended'))
+      return toFlags(text(row!, 'suspended'))
     },
 
     async resume(ids) {
       const [row] = await call('resume', [joinTexts('resume', ids), ids.length])
-      return whole(row!, 'resumed')
+      return int(row!, 'resumed')
     },
 
     async terminate(terminations) {
@@ -237,15 +237,15 @@ export function postgresWorkflowStore(
         terminations.length,
       ])
       return {
-        ended: toTruths(text(row!, 'terminated')),
-        mail: wholes(row!, 'mail'),
+        ended: toFlags(text(row!, 'terminated')),
+        mail: ints(row!, 'mail'),
         hadTasks: text(row!, 'had_tasks') === 't',
       }
     },
 
     async remove(ids) {
       const [row] = await call('remove', [joinTexts('remove', ids), ids.length])
-      return whole(row!, 'removed')
+      return int(row!, 'removed')
     },
 
     removeExpired: () => expiry.remove(),

@@ -405,14 +405,14 @@ test.each(['client', 'runtime'] as const)('a %s that waits is told by name', asy
   await using scene = openScene(() => postgres({ url, schema }))
   const runtime = await scene.open(reader)
   const [waitedFor, other] = [await runtime.start(reader), await runtime.start(reader)]
-  const ear = await database.connect()
+  const connection = await database.connect()
   const heard: { channel: string; hint: Record<string, unknown> }[] = []
-  ear.on('notification', ({ channel: from, payload }) => {
+  connection.on('notification', ({ channel: from, payload }) => {
     heard.push({ channel: from, hint: JSON.parse(payload!) as Record<string, unknown> })
   })
   const listen = async (to: unknown): Promise<void> => {
     const [row] = await database.query<{ name: string }>('select hint_channel($1) as name', [to])
-    await ear.query(`listen "${row!.name}"`)
+    await connection.query(`listen "${row!.name}"`)
   }
   const of = (kind: string): Record<string, unknown>[] =>
     heard.flatMap(({ hint }) => (hint['kind'] === kind ? [hint] : []))

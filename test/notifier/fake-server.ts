@@ -1,14 +1,17 @@
 // A server that only hands on notifications, for tests of those who send and hear them.
 
 import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
-import { type EarHost, type OpenEar } from '../../src/postgres/notifier/listen-connection.ts'
+import {
+  type ListenHost,
+  type OpenListenConnection,
+} from '../../src/postgres/notifier/listen-connection.ts'
 import { Notifier, type Server } from '../../src/postgres/notifier/notifier.ts'
 import type { Hint, HintReceiver, Listening } from '../../src/store/hints.ts'
 import { memoryLog, type MemoryLog } from '../support/workers.ts'
 
 /** What can be done to it, and what was done through it. */
 export interface FakeServer extends Server {
-  readonly openEar: OpenEar
+  readonly openConnection: OpenListenConnection
   /** Every LISTEN, UNLISTEN and look, in order. */
   readonly journal: string[]
   /** How often somebody tried to connect. */
@@ -31,7 +34,7 @@ export interface FakeServer extends Server {
 
 /** Makes one. */
 export function fakeServer(): FakeServer {
-  const ears = new Set<{ host: EarHost; channels: Set<string> }>()
+  const listenConnections = new Set<{ host: ListenHost; channels: Set<string> }>()
   const server: FakeServer = {
     journal: [],
     connects: 0,
@@ -39,23 +42,23 @@ export function fakeServer(): FakeServer {
     swallows: false,
     silent: false,
     letters: 0,
-    strand: () => ears.clear(),
-    async openEar(host) {
+    strand: () => listenConnections.clear(),
+    async openConnection(host) {
       server.connects++
       if (server.down) throw new Error('connection refused')
-      const ear = { host, channels: new Set<string>() }
-      ears.add(ear)
+      const connection = { host, channels: new Set<string>() }
+      listenConnections.add(connection)
       return {
         async listen(channel) {
           if (server.silent) await new Promise(() => {})
           server.journal.push(`listen ${channel}`)
-          ear.channels.add(channel)
+          connection.channels.add(channel)
         },
         async unlisten(channel) {
           server.journal.push(`unlisten ${channel}`)
-          ear.channels.delete(channel)
+          connection.channels.delete(channel)
         },
-        close: () => void ears.delete(ear),
+        close: () => void listenConnections.delete(connection),
       }
     },
     channelOf: async (to) => `test ${to}`,
@@ -67,14 +70,14 @@ export function fakeServer(): FakeServer {
     notify(to, payload) {
       const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
       if (server.swallows) return
-      for (const { host, channels } of ears) {
+      for (const { host, channels } of listenConnections) {
         const channel = `test ${to}`
         if (channels.has(channel)) host.heard(channel, text)
       }
     },
     cut() {
-      const cut = [...ears]
-      ears.clear()
+      const cut = [...listenConnections]
+      listenConnections.clear()
       for (const { host } of cut) host.lost(new Error('cut'))
     },
   }
@@ -109,7 +112,7 @@ export function stage(): Stage {
   const clock = virtualClock()
   const log = memoryLog()
   const server = fakeServer()
-  const notifier = new Notifier({ clock, log, openEar: server.openEar })
+  const notifier = new Notifier({ clock, log, openConnection: server.openConnection })
   return {
     clock,
     log,

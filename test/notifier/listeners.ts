@@ -60,9 +60,9 @@ export async function listenOn(
 export async function storeWithHints(
   source: PostgresSource,
   schema: string,
-  ears: PostgresSource = source,
+  listenTo: PostgresSource = source,
 ): Promise<WorkflowStore> {
-  const store = postgresWorkflowStore({ source, schema }, new SharedNotifier(ears))
+  const store = postgresWorkflowStore({ source, schema }, new SharedNotifier(listenTo))
   await store.open()
   return store
 }

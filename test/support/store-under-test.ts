@@ -122,7 +122,7 @@ export async function openPostgres({
       )
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(listening.map((ear) => ear.close()))
+      await Promise.all(listening.map((connection) => connection.close()))
       await Promise.all(stores.map((open) => open.close()))
       await reused[Symbol.asyncDispose]()
     },

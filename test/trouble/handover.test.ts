@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { makePool, ownConnections } from '../../src/postgres/connect/connections.ts'
 import type { PgPool } from '../../src/postgres/connect/driver.ts'
-import { earsFrom } from '../../src/postgres/notifier/listen-connection.ts'
+import { listenConnectionsFrom } from '../../src/postgres/notifier/listen-connection.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 
 /** A message of the server: its letter, its length, and what it says. */
@@ -97,7 +97,10 @@ test('a connection for hints that is cut while it is handed over is lost, no mor
   await using server = await cuttingServer()
   const pool = await makePool(server.url, 1)
 
-  const opened = earsFrom(pool, { isOurs: true, isForListening: false })({ heard() {}, lost() {} })
+  const opened = listenConnectionsFrom(pool, { isOurs: true, isForListening: false })({
+    heard() {},
+    lost() {},
+  })
 
   await expect(opened).rejects.toThrow('onnection')
   await pool.end()
@@ -125,7 +128,10 @@ test('so is one for hints', async () => {
   const time = hurry()
   const pool = await makePool(server.url, 1)
 
-  const opened = earsFrom(pool, { isOurs: true, isForListening: false })({ heard() {}, lost() {} })
+  const opened = listenConnectionsFrom(pool, { isOurs: true, isForListening: false })({
+    heard() {},
+    lost() {},
+  })
   const failed = opened.catch((error: unknown) => error)
   await server.wasAsked
   time.pass(10_000)

@@ -7,7 +7,7 @@
 import { harmless, type Metrics } from '../../base/metrics.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Behind, Connections } from './connections.ts'
-import { type Row, wholes } from './rows.ts'
+import { type Row, ints } from './rows.ts'
 
 /** The sink of a store, which harms nobody (M2). */
 export function harmlessSink(given: Metrics): Metrics {
@@ -119,5 +119,5 @@ function lettersIn(...columns: readonly string[]): Count {
 
 /** Answers that are lists of numbers. */
 function numbersIn(column: string): Count {
-  return ([row]) => (row === undefined ? 0 : wholes(row, column).length)
+  return ([row]) => (row === undefined ? 0 : ints(row, column).length)
 }

@@ -90,13 +90,13 @@ export function settingsOf(
   }
   if (pool !== undefined && notify === 'auto' && listenUrl === undefined) checkRoom(owner, pool)
   const source = pool === undefined ? { url } : { pool }
-  const ears: ListenSource =
+  const listenConnections: ListenSource =
     listenUrl === undefined ? source : { url: listenUrl, isForListening: true }
   return {
     source,
     schema,
     metrics: metrics && harmlessSink(metrics),
-    listenTo: notify === 'off' ? undefined : ears,
+    listenTo: notify === 'off' ? undefined : listenConnections,
   }
 }
 

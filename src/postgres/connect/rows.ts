@@ -19,12 +19,12 @@ export function text(row: Row, column: string): string {
 }
 
 /** The number in a column that always has one. */
-export function whole(row: Row, column: string): number {
+export function int(row: Row, column: string): number {
   return Number(text(row, column))
 }
 
 /** The number in a column, or `null`. */
-export function wholeOrNull(row: Row, column: string): number | null {
+export function intOrNull(row: Row, column: string): number | null {
   const value = row[column]
   return value === null || value === undefined ? null : Number(value)
 }
@@ -35,14 +35,14 @@ export function splitTexts(row: Row, column: string): string[] {
 }
 
 /** The numbers of an array in a column; none when the column is empty. */
-export function wholes(row: Row, column: string): number[] {
+export function ints(row: Row, column: string): number[] {
   const value = row[column]
   if (value === null || value === undefined || value === '{}') return []
   return value.slice(1, -1).split(',').map(Number)
 }
 
 /** As `wholes`, where entries may have no value. */
-export function wholesOrNull(row: Row, column: string): (number | null)[] {
+export function intsOrNull(row: Row, column: string): (number | null)[] {
   const value = row[column]
   if (value === null || value === undefined || value === '{}') return []
   return value

@@ -4,13 +4,13 @@ import { notify } from '../../base/sync/notify.ts'
 import { answered, type Connections, makePool } from '../connect/connections.ts'
 import { storeError } from '../connect/errors.ts'
 import type { Finding } from './finding.ts'
-import { earsFrom, type OpenEar } from '../notifier/listen-connection.ts'
+import { listenConnectionsFrom, type OpenListenConnection } from '../notifier/listen-connection.ts'
 import type { ListenSource } from '../connect/options.ts'
 
 const ARRIVES_WITHIN_MS = 3_000
 
 /** Whether a notification that is sent reaches this process. */
-export async function checkHearing(
+export async function checkNotifications(
   connections: Connections,
   listenTo: ListenSource | undefined,
   isStandby: boolean,
@@ -54,27 +54,30 @@ export async function checkHearing(
 async function hears(connections: Connections, listenTo: ListenSource): Promise<boolean> {
   const own = 'pool' in listenTo ? undefined : await makePool(listenTo.url, 1)
   const { isForListening = false } = listenTo
-  const openEar =
+  const openConnection =
     'pool' in listenTo
-      ? earsFrom(listenTo.pool, { isOurs: false, isForListening })
-      : earsFrom(own!, { isOurs: true, isForListening })
+      ? listenConnectionsFrom(listenTo.pool, { isOurs: false, isForListening })
+      : listenConnectionsFrom(own!, { isOurs: true, isForListening })
   try {
-    return await arrives(connections, openEar)
+    return await arrives(connections, openConnection)
   } finally {
     await own?.end()
   }
 }
 
-async function arrives(connections: Connections, openEar: OpenEar): Promise<boolean> {
+async function arrives(
+  connections: Connections,
+  openConnection: OpenListenConnection,
+): Promise<boolean> {
   const channel = `holdfast_doctor_${randomBytes(8).toString('hex')}`
   const heard = notify()
-  const ear = await openEar({
+  const connection = await openConnection({
     heard: (through) => through === channel && heard.notifyOne(),
     // What is lost does not arrive.
     lost: () => {},
   })
   try {
-    await ear.listen(channel)
+    await connection.listen(channel)
     const sent = connections.query('doctor', 'other', {
       text: 'select pg_notify($1, $2)',
       values: [channel, ''],
@@ -87,6 +90,6 @@ async function arrives(connections: Connections, openEar: OpenEar): Promise<bool
       () => false,
     )
   } finally {
-    ear.close()
+    connection.close()
   }
 }

@@ -2,13 +2,13 @@ import { systemClock } from '../../base/time/clock.ts'
 import { type Duration, duration } from '../../base/time/duration.ts'
 import { resolveOptions } from '../../base/options.ts'
 import { type Connections, connectionsFor, type Session } from '../connect/connections.ts'
-import { checkHearing } from './check-notifications.ts'
+import { checkNotifications } from './check-notifications.ts'
 import type { Finding } from './finding.ts'
 import { POSTGRES_OPTIONS, type PostgresOptions, settingsOf } from '../connect/options.ts'
 import { quoted } from '../connect/schema-name.ts'
 import { type AppliedFile, FILES, readApplied, schemaState } from '../schema/schema-state.ts'
 import { checkSettings } from '../connect/server-settings.ts'
-import { strangersError } from '../schema/schema-conflicts.ts'
+import { schemaConflictError } from '../schema/schema-conflicts.ts'
 
 /** Which database `doctor` looks at: the same options as for `postgres`. */
 export interface DoctorOptions extends PostgresOptions {
@@ -41,7 +41,7 @@ export async function doctor(options: DoctorOptions = {}): Promise<readonly Find
     const findings = await connections.session('doctor', (session) =>
       examine(session, schema, longMs),
     )
-    findings.push(await checkHearing(connections, listenTo, await isStandby(connections)))
+    findings.push(await checkNotifications(connections, listenTo, await isStandby(connections)))
     return findings.toSorted((a, b) => WORST_FIRST.indexOf(a.level) - WORST_FIRST.indexOf(b.level))
   } finally {
     await connections.close()
@@ -115,10 +115,10 @@ async function checkMigrations(session: Session, schema: string): Promise<Findin
         const detail = `schema "${schema}" is that of version ${FILES.version}`
         return { level: 'ok', what, detail, fix: '' }
       }
-      const strangers = await strangersError(session, schema, missing, applied.length === 0)
-      if (strangers !== undefined) {
+      const conflict = await schemaConflictError(session, schema, missing, applied.length === 0)
+      if (conflict !== undefined) {
         const fix = 'use another schema'
-        return { level: 'error', what, detail: strangers.message, fix }
+        return { level: 'error', what, detail: conflict.message, fix }
       }
       return {
         level: 'error',

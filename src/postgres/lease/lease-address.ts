@@ -44,7 +44,7 @@ export function addressOf(source: PostgresSettings['source']): LeaseAddress {
   const address = ADDRESS.flatMap((name): [string, unknown][] => {
     const value = options[name]
     if (value === undefined || (name === 'password' && password !== undefined)) return []
-    return [[name, name === 'ssl' ? wholeSsl(value) : value]]
+    return [[name, name === 'ssl' ? sslWithKey(value) : value]]
   })
   for (const [name, value] of address) {
     try {
@@ -61,7 +61,7 @@ function passwordFunction(password: unknown): PasswordFunction | undefined {
 }
 
 // `pg` hides the key from those who list properties, as sending does.
-function wholeSsl(ssl: unknown): unknown {
+function sslWithKey(ssl: unknown): unknown {
   if (typeof ssl !== 'object' || ssl === null) return ssl
   const { key } = ssl as { key?: unknown }
   return key === undefined ? ssl : { ...ssl, key }

@@ -1,7 +1,7 @@
 // The side of `lease-thread.ts` that runs in the thread.
 import { parentPort, workerData } from 'node:worker_threads'
 import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../../store/lease-watch.ts'
-import { toInstances, toTruths } from '../wire/answers.ts'
+import { toInstances, toFlags } from '../wire/answers.ts'
 import { callerOf } from '../wire/call.ts'
 import { isLocked, startInstances } from '../operations/commit.ts'
 import { ownConnections } from '../connect/connections.ts'
@@ -78,7 +78,7 @@ const store: LeaseStore = {
     for (;;) {
       try {
         const [row] = await call('suspend', values)
-        return toTruths(text(row!, 'suspended'))
+        return toFlags(text(row!, 'suspended'))
       } catch (error) {
         if (!isLocked(error) || performance.now() >= untilMs) throw error
       }

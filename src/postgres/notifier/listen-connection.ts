@@ -4,14 +4,14 @@ import { quoted } from '../connect/schema-name.ts'
 import { firstStatement, isDirect } from '../connect/session.ts'
 
 /** Is told what comes through an ear. */
-export interface EarHost {
+export interface ListenHost {
   heard(channel: string, payload: string): void
   /** The connection is gone; nothing more will be heard through it. Called once. */
   lost(error: Error): void
 }
 
 /** A connection that hears notifications. Its methods reject when it is gone. */
-export interface Ear {
+export interface ListenConnection {
   listen(channel: string): Promise<void>
   unlisten(channel: string): Promise<void>
   /** Ends it. `lost` is not called any more. */
@@ -19,7 +19,7 @@ export interface Ear {
 }
 
 /** Opens an ear. */
-export type OpenEar = (host: EarHost) => Promise<Ear>
+export type OpenListenConnection = (host: ListenHost) => Promise<ListenConnection>
 
 /** What a connection says besides answers. */
 interface ListeningClient extends PgClient {
@@ -34,7 +34,7 @@ interface Notification {
 }
 
 /** Which connections ears are made of. */
-export interface EarOptions {
+export interface ListenConnectionOptions {
   /** Whether they are ours, and set up as such. */
   readonly isOurs: boolean
   /**
@@ -45,7 +45,11 @@ export interface EarOptions {
 }
 
 /** Hears nothing: what to listen through is a session that is not ours alone, see `session.ts`. */
-const DEAF: Ear = { listen: async () => {}, unlisten: async () => {}, close() {} }
+const NOT_LISTENING: ListenConnection = {
+  listen: async () => {},
+  unlisten: async () => {},
+  close() {},
+}
 
 /** How many connections of a pool are kept for ears. */
 const kept = new WeakMap<PgPool, number>()
@@ -68,7 +72,10 @@ function keepOne(pool: PgPool, isOurs: boolean): () => void {
 }
 
 /** Ears that take a connection of a pool and keep it: LISTEN belongs to one session. */
-export function earsFrom(pool: PgPool, { isOurs, isForListening }: EarOptions): OpenEar {
+export function listenConnectionsFrom(
+  pool: PgPool,
+  { isOurs, isForListening }: ListenConnectionOptions,
+): OpenListenConnection {
   return async (host) => {
     const leave = keepOne(pool, isOurs)
     const client = (await pool.connect().catch((error: unknown) => {
@@ -102,7 +109,7 @@ export function earsFrom(pool: PgPool, { isOurs, isForListening }: EarOptions): 
       const answer = await answered('listen', first, CONNECT_TIMEOUT_MS)
       if (!isForListening && !isDirect(answer)) {
         end()
-        return DEAF
+        return NOT_LISTENING
       }
     } catch (error) {
       end()

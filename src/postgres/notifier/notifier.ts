@@ -20,13 +20,13 @@ import { onAbort, unlessAborted } from '../../base/sync/on-abort.ts'
 import type { NotifierHealth, HintReceiver, Listening } from '../../store/hints.ts'
 import { type Directive, sleep as restFor } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
-import type { Ear, OpenEar } from './listen-connection.ts'
+import type { ListenConnection, OpenListenConnection } from './listen-connection.ts'
 import { EVERYBODY, type Letter, lettersFor, readPayload, trialLetter } from './payload.ts'
-import { UnheardLooks } from './unheard-looks.ts'
+import { FallbackPolls } from './fallback-polls.ts'
 
 /** What the notifier works with. */
 export interface NotifierSetup {
-  readonly openEar: OpenEar
+  readonly openConnection: OpenListenConnection
   readonly clock: Clock
   readonly log: Logger
 }
@@ -62,7 +62,7 @@ export class Notifier {
   readonly #places = new Set<Place>()
   readonly #wake = notify()
   readonly #worker: Worker
-  #ear: Ear | undefined
+  #connection: ListenConnection | undefined
   /** Channels that are listened to, by recipient. */
   readonly #followed = new Map<string, string>()
   #state: Exclude<NotifierHealth['state'], 'off'> = 'connecting'
@@ -70,16 +70,16 @@ export class Notifier {
   #lastError: string | undefined
   /** Under way, or lost on the way. */
   #trial: { readonly token: string; readonly sentMs: number; readonly place: Place } | undefined
-  readonly #looks: UnheardLooks
+  readonly #looks: FallbackPolls
   /** When a trial arrived. */
   #heardMs = 0
-  #saidDeaf = false
+  #loggedDeaf = false
   readonly #closing = new AbortController()
 
   constructor(setup: NotifierSetup) {
     const { clock, log } = setup
     this.#setup = setup
-    this.#looks = new UnheardLooks({ clock, look: () => this.#lookAll() })
+    this.#looks = new FallbackPolls({ clock, look: () => this.#lookAll() })
     this.#worker = worker(
       'notifier',
       { wakeOn: [this.#wake], clock, log, backoff: BACKOFF },
@@ -136,7 +136,7 @@ export class Notifier {
     this.#closing.abort(new Error('the notifier was closed'))
     this.#looks.end()
     await this.#worker.stop()
-    this.#ear?.close()
+    this.#connection?.close()
   }
 
   async #pass(stopping: AbortSignal): Promise<Directive> {
@@ -150,19 +150,19 @@ export class Notifier {
   }
 
   async #listen(): Promise<Directive> {
-    const ear = (this.#ear ??= await this.#open())
-    await this.#follow(ear)
+    const connection = (this.#connection ??= await this.#open())
+    await this.#follow(connection)
     await this.#check()
     return this.#tellToLook()
   }
 
-  async #open(): Promise<Ear> {
-    let ear: Ear | undefined
-    const opened = await this.#setup.openEar({
+  async #open(): Promise<ListenConnection> {
+    let connection: ListenConnection | undefined
+    const opened = await this.#setup.openConnection({
       heard: (channel, payload) => this.#guarded(() => this.#receive(channel, payload)),
       lost: (error) => {
         // One that was given up before is nobody's loss.
-        if (ear === undefined || ear !== this.#ear) return
+        if (connection === undefined || connection !== this.#connection) return
         this.#drop(error)
         this.#wake.notifyOne()
       },
@@ -171,20 +171,20 @@ export class Notifier {
       opened.close()
       throw this.#closing.signal.reason as Error
     }
-    ear = opened
+    connection = opened
     this.#trial = undefined
     return opened
   }
 
   /** The connection is of no use any more. */
   #drop(error: unknown): void {
-    if (this.#ear !== undefined) {
+    if (this.#connection !== undefined) {
       this.#interruptions++
       this.#setup.log.warn({ err: error }, 'the connection for hints is lost; it is opened again')
     }
     this.#lastError = error instanceof Error ? error.message : String(error)
-    this.#ear?.close()
-    this.#ear = undefined
+    this.#connection?.close()
+    this.#connection = undefined
     this.#followed.clear()
     if (this.#state !== 'closed') {
       this.#state = 'connecting'
@@ -194,7 +194,7 @@ export class Notifier {
   }
 
   /** Listens to what somebody wants to hear, and to nothing else. */
-  async #follow(ear: Ear): Promise<void> {
+  async #follow(connection: ListenConnection): Promise<void> {
     const wanted = new Map<string, Place>()
     for (const place of this.#places) {
       for (const to of recipientsOf(place)) wanted.set(to, place)
@@ -203,12 +203,12 @@ export class Notifier {
       if (this.#followed.has(to) || !this.#places.has(place)) continue
       const channel = await this.#through(place, (server) => server.channelOf(to))
       if (channel === undefined) continue
-      await this.#answered(ear.listen(channel))
+      await this.#answered(connection.listen(channel))
       this.#followed.set(to, channel)
     }
     for (const [to, channel] of this.#followed) {
       if (wanted.has(to)) continue
-      await this.#answered(ear.unlisten(channel))
+      await this.#answered(connection.unlisten(channel))
       this.#followed.delete(to)
     }
   }
@@ -242,7 +242,7 @@ export class Notifier {
     // Another connection may hear again.
     if (hears) throw new Error(UNHEARD)
     if (ageMs >= NEXT_TRIAL_MS) await this.#try()
-    else this.#becomeDeaf()
+    else this.#noteDeaf()
   }
 
   async #try(): Promise<void> {
@@ -253,11 +253,11 @@ export class Notifier {
     await this.#through(place, (server) => server.send([trialLetter(place.id, token)]))
   }
 
-  #becomeDeaf(): void {
+  #noteDeaf(): void {
     this.#state = 'deaf'
     this.#lastError = UNHEARD
-    if (this.#saidDeaf) return
-    this.#saidDeaf = true
+    if (this.#loggedDeaf) return
+    this.#loggedDeaf = true
     this.#setup.log.warn(
       {},
       'notifications do not arrive here: is there a pooler such as PgBouncer, in transaction mode? ' +

@@ -6,7 +6,7 @@ import type { TaskKey } from '../../store/tasks.ts'
 import type { Hint, News } from '../../store/hints.ts'
 
 // The server takes less than 8000 bytes.
-const MOST_BYTES = 7_000
+const MAX_BYTES = 7_000
 
 /** A hint to everybody, or to one listener. */
 export interface Letter {
@@ -73,7 +73,7 @@ function keyNumbers({ iid, execution, command }: TaskKey): number[] {
 /** Lists that are short enough to be sent; what belongs together in threes stays together. */
 function portions(numbers: readonly number[]): number[][] {
   // A number and its comma take 17 bytes at the most.
-  const most = Math.floor(MOST_BYTES / 17 / 3) * 3
+  const most = Math.floor(MAX_BYTES / 17 / 3) * 3
   const lists: number[][] = []
   for (let at = 0; at < numbers.length; at += most) lists.push(numbers.slice(at, at + most))
   return lists
@@ -101,7 +101,7 @@ function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefi
   switch (kind) {
     case 'work': {
       const iids = numbersOf(given['iids'])
-      return iids && { kind, iids, at: isWhole(at) ? at : 0 }
+      return iids && { kind, iids, at: isNatural(at) ? at : 0 }
     }
     case 'tasks': {
       const activities = given['activities']
@@ -141,11 +141,11 @@ function keysOf(numbers: readonly number[]): TaskKey[] {
 }
 
 function numbersOf(value: unknown): readonly Iid[] | undefined {
-  return Array.isArray(value) && value.every(isWhole) ? value : undefined
+  return Array.isArray(value) && value.every(isNatural) ? value : undefined
 }
 
 /** Another one would make the server refuse what it is asked for. */
-function isWhole(value: unknown): value is number {
+function isNatural(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 

@@ -2,7 +2,7 @@ import type { HintReceiver, Listening } from '../../store/hints.ts'
 import { answered, CLOSE_TIMEOUT_MS, makePool } from '../connect/connections.ts'
 import type { PgPool } from '../connect/driver.ts'
 import type { ListenSource } from '../connect/options.ts'
-import { earsFrom, type OpenEar } from './listen-connection.ts'
+import { listenConnectionsFrom, type OpenListenConnection } from './listen-connection.ts'
 import { Notifier, type Server } from './notifier.ts'
 
 /** A notifier, and how it is ended with its connections. */
@@ -60,8 +60,8 @@ export class SharedNotifier {
   }
 
   #start({ clock, log }: HintReceiver): Running {
-    const { openEar, end } = ears(this.#source)
-    const notifier = new Notifier({ clock, log, openEar })
+    const { openConnection, end } = listenConnections(this.#source)
+    const notifier = new Notifier({ clock, log, openConnection })
     return {
       notifier,
       end: async () => {
@@ -73,19 +73,22 @@ export class SharedNotifier {
 }
 
 /** How connections for hints are opened, and what is to be ended after the last. */
-function ears(source: ListenSource): { openEar: OpenEar; end: () => Promise<void> } {
+function listenConnections(source: ListenSource): {
+  openConnection: OpenListenConnection
+  end: () => Promise<void>
+} {
   const { isForListening = false } = source
   if ('pool' in source) {
     return {
-      openEar: earsFrom(source.pool, { isOurs: false, isForListening }),
+      openConnection: listenConnectionsFrom(source.pool, { isOurs: false, isForListening }),
       end: async () => {},
     }
   }
   let made: Promise<PgPool> | undefined
   return {
-    openEar: async (host) => {
+    openConnection: async (host) => {
       made ??= makePool(source.url, 1, { applicationName: 'holdfast hints' })
-      return earsFrom(await made, { isOurs: true, isForListening })(host)
+      return listenConnectionsFrom(await made, { isOurs: true, isForListening })(host)
     },
     // One that is being opened on a network that swallows everything is not waited for.
     end: async () => {

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../base/time/clock.ts'
 import type { Call } from '../wire/call.ts'
-import { whole } from '../connect/rows.ts'
+import { int } from '../connect/rows.ts'
 
 const AT_ONCE = 1_000
 // An end is noted with the time at which its commit began, and can be seen when that is over.
@@ -33,9 +33,9 @@ export class Expiry {
   async remove(): Promise<boolean> {
     if (this.#clock.now() - this.#begunMs > START_OVER_MS) this.startOver()
     const [row] = await this.#call('remove_expired', [this.#since, AT_ONCE])
-    const lookedAt = whole(row!, 'looked_at')
+    const lookedAt = int(row!, 'looked_at')
     const isMore = lookedAt === AT_ONCE
-    if (lookedAt > 0) this.#since = whole(row!, 'reached') - (isMore ? 0 : OVERLAP_MS)
+    if (lookedAt > 0) this.#since = int(row!, 'reached') - (isMore ? 0 : OVERLAP_MS)
     return isMore
   }
 }

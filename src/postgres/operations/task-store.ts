@@ -1,9 +1,9 @@
 import type { TaskStore } from '../../store/tasks.ts'
-import { toTruths } from '../wire/answers.ts'
+import { toFlags } from '../wire/answers.ts'
 import type { Call } from '../wire/call.ts'
 import { toHeldTask, toTaskKeys, toTaskVerdicts } from '../wire/task-answers.ts'
 import { beatLists, interestValues, keyLists, resultLists } from '../wire/task-values.ts'
-import { text, whole, wholeOrNull } from '../connect/rows.ts'
+import { text, int, intOrNull } from '../connect/rows.ts'
 
 /** Tasks in PostgreSQL: a part of the workflow store. */
 export function postgresTaskStore(call: Call): TaskStore {
@@ -22,9 +22,9 @@ export function postgresTaskStore(call: Call): TaskStore {
       const tasks = keys.length === 0 ? [] : await call('held_tasks', [runtime, ...keyLists(keys)])
       return {
         state: text(row!, 'state') === 'dead' ? 'dead' : 'ok',
-        clock: whole(row!, 'clock'),
+        clock: int(row!, 'clock'),
         tasks: tasks.map(toHeldTask),
-        nextDue: wholeOrNull(row!, 'next_due'),
+        nextDue: intOrNull(row!, 'next_due'),
       }
     },
 
@@ -35,16 +35,16 @@ export function postgresTaskStore(call: Call): TaskStore {
 
     async holding(runtime) {
       return (await call('holding', [runtime])).map((row) => ({
-        iid: whole(row, 'iid'),
-        execution: whole(row, 'execution'),
-        command: whole(row, 'command'),
-        attempt: whole(row, 'attempt'),
+        iid: int(row, 'iid'),
+        execution: int(row, 'execution'),
+        command: int(row, 'command'),
+        attempt: int(row, 'attempt'),
       }))
     },
 
     async beat(runtime, beats) {
       const [row] = await call('beat_tasks', [runtime, ...beatLists(beats)])
-      return toTruths(text(row!, 'wanted'))
+      return toFlags(text(row!, 'wanted'))
     },
   }
 }

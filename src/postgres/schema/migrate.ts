@@ -9,7 +9,7 @@ import { quoted } from '../connect/schema-name.ts'
 import { retireSql } from './retired-procedures.ts'
 import { FILES, readApplied, type SchemaFiles, schemaState } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
-import { strangersError } from './schema-conflicts.ts'
+import { schemaConflictError } from './schema-conflicts.ts'
 
 // Brings a schema up to date.
 //
@@ -102,8 +102,8 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
   // Read again: what the lock waited for has been done.
   const { left, isNew } = await missing(session, schema, files)
   if (left.length === 0) return
-  const strangers = await strangersError(session, schema, left, isNew)
-  if (strangers !== undefined) throw strangers
+  const conflict = await schemaConflictError(session, schema, left, isNew)
+  if (conflict !== undefined) throw conflict
   await session.query({ text: NOTES })
   // In one text: there are many, and each would be a round trip.
   await session.query({ text: left.map(({ sql }) => sql).join('\n;\n') })

@@ -5,7 +5,7 @@ import { checkSchemaName, quoted } from '../connect/schema-name.ts'
 import { retireSql } from './retired-procedures.ts'
 import { FILES, type SchemaFiles } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
-import { functionsOf, indexesOf, strangersSql, tablesOf } from './schema-conflicts.ts'
+import { functionsOf, indexesOf, schemaConflictsSql, tablesOf } from './schema-conflicts.ts'
 
 /**
  * The SQL that creates a schema, or brings it up to date, for those who let nobody but themselves
@@ -39,7 +39,7 @@ export function sqlFor(
     `set local search_path to ${quoted(schema)}, pg_temp;`,
     NOTES,
     refusal(migrations, version),
-    strangersRefusal(schema, [...migrations, ...procedures]),
+    conflictRefusal(schema, [...migrations, ...procedures]),
     ...migrations.map((file) => once(file, version)),
     ...procedures.flatMap((file) => [ended(file.sql), noted(file, version)]),
     settingsSql(procedures),
@@ -82,13 +82,13 @@ end`)
 }
 
 /** Stops when the schema is new to us, and holds what is somebody else's under names of ours. */
-function strangersRefusal(schema: string, files: readonly SqlFile[]): string {
+function conflictRefusal(schema: string, files: readonly SqlFile[]): string {
   const list = (names: readonly string[]): string =>
     `array[${names.map((name) => literal(name)).join(', ')}]::text[]`
   return block(`
 declare
   v_strangers text := (
-    ${strangersSql(literal(schema), list([...tablesOf(files), ...indexesOf(files)]), list(functionsOf(files)))}
+    ${schemaConflictsSql(literal(schema), list([...tablesOf(files), ...indexesOf(files)]), list(functionsOf(files)))}
   );
 begin
   if v_strangers is not null and not exists (select from holdfast_migrations) then

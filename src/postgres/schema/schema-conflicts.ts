@@ -9,14 +9,14 @@ import type { Session } from '../connect/connections.ts'
 import type { SqlFile } from './sql-file.ts'
 
 /** The error for a schema in which others have names that these files need; `undefined` when none is. */
-export async function strangersError(
+export async function schemaConflictError(
   session: Session,
   schema: string,
   missing: readonly SqlFile[],
   isNew: boolean,
 ): Promise<StoreError | undefined> {
   const { rows } = await session.query({
-    text: strangersSql('$1', '$2::text[]', '$3::text[]'),
+    text: schemaConflictsSql('$1', '$2::text[]', '$3::text[]'),
     // What has been here before knows which functions and indexes are its own, and may replace them.
     values: [
       schema,
@@ -35,7 +35,7 @@ export async function strangersError(
 }
 
 /** What is in the way, as one text; null when nothing is. Its arguments are expressions of SQL. */
-export function strangersSql(schema: string, tables: string, functions: string): string {
+export function schemaConflictsSql(schema: string, tables: string, functions: string): string {
   return `select string_agg(what, ', ' order by what) as found
 from (
   select case c.relkind

@@ -27,7 +27,7 @@ export interface Transactor {
 }
 
 // Code may take its time, and must not keep ticks and claims from their connections.
-const MOST_AT_ONCE = 4
+const MAX_AT_ONCE = 4
 // Whoever stops in the middle holds locks in tables of the user.
 const IDLE_LIMIT_MS = 60_000
 
@@ -42,7 +42,7 @@ export function transactorOf(
 ): Transactor {
   const { schema } = settings
   const connections = connectionsFor(settings, watch)
-  const slots = semaphore(MOST_AT_ONCE)
+  const slots = semaphore(MAX_AT_ONCE)
   return {
     async transact(work) {
       const slot = await slots.acquire()
@@ -60,7 +60,7 @@ export function transactorOf(
       const closed = connections.close()
       // Code that does not end must not hold up whoever closes the store. It is never committed once
       // its runtime is gone.
-      if (slots.free === MOST_AT_ONCE) await closed
+      if (slots.free === MAX_AT_ONCE) await closed
       else closed.catch(() => {})
     },
   }
@@ -106,7 +106,7 @@ async function run(session: Session, { schema, idleLimitMs, work }: Place): Prom
   ])
   if (begun === null) return REFUSED
 
-  using parting = lastWords(session)
+  using parting = closingReason(session)
   const queries = new TransactQueries(session)
   const blame = (error: unknown): End => {
     if (isAborted(error)) return { thrown: wentOn(queries.firstError ?? error) }
@@ -142,7 +142,7 @@ const ABORTED = '25P02'
  * Why the server ends the connection, if it says so. When nothing is under way it tells the connection
  * itself, and the next statement only finds that it is gone.
  */
-function lastWords(session: Session): Disposable & { of(error: unknown): unknown } {
+function closingReason(session: Session): Disposable & { of(error: unknown): unknown } {
   // What is on loan is a connection of the driver.
   const client = session as PgClient
   let told: unknown

@@ -7,15 +7,7 @@ import { StoreError } from '../../store/store-error.ts'
 import type { OpenTask } from '../../store/tasks.ts'
 import type { Whereabouts } from '../../store/whereabouts.ts'
 import { KINDS, ON_CLOSES, POST_VERDICTS, STATUSES, VERDICTS } from './numbers.ts'
-import {
-  splitTexts,
-  text,
-  whole,
-  wholeOrNull,
-  wholes,
-  wholesOrNull,
-  type Row,
-} from '../connect/rows.ts'
+import { splitTexts, text, int, intOrNull, ints, intsOrNull, type Row } from '../connect/rows.ts'
 
 // Rows of the server turned into what the port speaks of.
 
@@ -25,13 +17,13 @@ export function toVerdicts(letters: string | null | undefined): Verdict[] {
 }
 
 /** One letter per item. */
-export function toTruths(letters: string): boolean[] {
+export function toFlags(letters: string): boolean[] {
   return Array.from(letters, (letter) => letter === 't')
 }
 
 /** What `commit_batch` answers. */
 export function toCommitAnswer(row: Row): CommitAnswer {
-  const clock = whole(row, 'clock')
+  const clock = int(row, 'clock')
   const state = text(row, 'state')
   if (state === 'dead') return { state, clock }
   if (state === 'verify') return { state, clock, server: text(row, 'server') }
@@ -41,15 +33,15 @@ export function toCommitAnswer(row: Row): CommitAnswer {
 
 /** What `claim` answers. */
 export function toClaimAnswer(row: Row): ClaimAnswer {
-  const epochs = wholes(row, 'epochs')
-  const executions = wholes(row, 'executions')
-  const turns = wholes(row, 'turns')
-  const attempts = wholes(row, 'attempts')
+  const epochs = ints(row, 'epochs')
+  const executions = ints(row, 'executions')
+  const turns = ints(row, 'turns')
+  const attempts = ints(row, 'attempts')
   const doings = splitTexts(row, 'doings')
   return {
     state: text(row, 'state') === 'dead' ? 'dead' : 'ok',
-    clock: whole(row, 'clock'),
-    claims: wholes(row, 'iids').map((iid, i) => ({
+    clock: int(row, 'clock'),
+    claims: ints(row, 'iids').map((iid, i) => ({
       iid,
       epoch: epochs[i]!,
       execution: executions[i]!,
@@ -57,46 +49,46 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
       attempts: attempts[i]!,
       doing: doings[i]!,
     })),
-    passed: wholes(row, 'passed'),
-    nextDue: wholeOrNull(row, 'next_due'),
+    passed: ints(row, 'passed'),
+    nextDue: intOrNull(row, 'next_due'),
   }
 }
 
 /** A row of `owned`. */
 export function toClaim(row: Row): Claim {
   return {
-    iid: whole(row, 'iid'),
-    epoch: whole(row, 'epoch'),
-    execution: whole(row, 'execution'),
-    turn: whole(row, 'turn'),
-    attempts: whole(row, 'attempts'),
+    iid: int(row, 'iid'),
+    epoch: int(row, 'epoch'),
+    execution: int(row, 'execution'),
+    turn: int(row, 'turn'),
+    attempts: int(row, 'attempts'),
     doing: text(row, 'doing'),
   }
 }
 
 /** What `tick` answers. */
 export function toTickAnswer(row: Row): TickAnswer {
-  const clock = whole(row, 'clock')
+  const clock = int(row, 'clock')
   if (text(row, 'state') === 'dead') return { state: 'dead', clock }
   return {
     state: 'ok',
     clock,
     server: text(row, 'server'),
-    mail: wholes(row, 'mail'),
+    mail: ints(row, 'mail'),
     claimable: text(row, 'claimable') === 't',
-    nextDue: wholeOrNull(row, 'next_due'),
-    nextTask: wholeOrNull(row, 'next_task'),
-    stranded: row['stranded'] === null ? [] : wholes(row, 'stranded'),
-    wanted: toTruths(text(row, 'wanted')),
+    nextDue: intOrNull(row, 'next_due'),
+    nextTask: intOrNull(row, 'next_task'),
+    stranded: row['stranded'] === null ? [] : ints(row, 'stranded'),
+    wanted: toFlags(text(row, 'wanted')),
     helped: row['helped'] === '' ? [] : splitTexts(row, 'helped'),
-    undelivered: { late: whole(row, 'late_messages'), early: whole(row, 'early_messages') },
+    undelivered: { late: int(row, 'late_messages'), early: int(row, 'early_messages') },
   }
 }
 
 /** What `post` answers. */
 export function toPostAnswers(row: Row): PostAnswer[] {
-  const iids = wholes(row, 'iids')
-  const owners = wholesOrNull(row, 'owners')
+  const iids = ints(row, 'iids')
+  const owners = intsOrNull(row, 'owners')
   return Array.from(text(row, 'verdicts'), (letter, i) => ({
     verdict: POST_VERDICTS.get(letter)!,
     iid: iids[i]!,
@@ -115,8 +107,8 @@ interface Loading extends Loaded {
 export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
   const loaded = new Map<number, Loading>()
   for (const row of rows) {
-    const iid = whole(row, 'iid')
-    const execution = whole(row, 'execution')
+    const iid = int(row, 'iid')
+    const execution = int(row, 'execution')
     const part = text(row, 'part')
     switch (part) {
       case 'instance':
@@ -133,11 +125,11 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
         break
       case 'parent':
         loaded.get(iid)!.parent = {
-          iid: whole(row, 'number'),
+          iid: int(row, 'number'),
           id: text(row, 'text'),
           execution,
-          command: whole(row, 'first'),
-          onClose: known(ON_CLOSES, whole(row, 'count')),
+          command: int(row, 'first'),
+          onClose: known(ON_CLOSES, int(row, 'count')),
         }
         break
       case 'turn':
@@ -145,10 +137,10 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
         break
       case 'mail':
         loaded.get(iid)!.inbox.push({
-          id: whole(row, 'number'),
-          kind: kindOf(whole(row, 'count')),
+          id: int(row, 'number'),
+          kind: kindOf(int(row, 'count')),
           execution,
-          command: whole(row, 'first'),
+          command: int(row, 'first'),
           name: text(row, 'name'),
           replyTo: text(row, 'reply_to'),
           payload: row['text'] ?? null,
@@ -157,8 +149,8 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
         break
       case 'task':
         loaded.get(iid)!.tasks.push({
-          command: whole(row, 'number'),
-          attempts: whole(row, 'count'),
+          command: int(row, 'number'),
+          attempts: int(row, 'count'),
           held: text(row, 'parked') === 't',
         })
         break
@@ -172,11 +164,11 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
 /** A turn of `load` and `turns_of`. */
 export function toTurn(row: Row): TurnRow {
   return {
-    execution: whole(row, 'execution'),
-    turn: whole(row, 'number'),
-    at: whole(row, 'at'),
-    first: whole(row, 'first'),
-    count: whole(row, 'count'),
+    execution: int(row, 'execution'),
+    turn: int(row, 'number'),
+    at: int(row, 'at'),
+    first: int(row, 'first'),
+    count: int(row, 'count'),
     events: text(row, 'text'),
   }
 }
@@ -197,52 +189,52 @@ export function toWhereabouts(row: Row): Whereabouts {
 /** Rows of `read_state` and `replies_to`, each at its place among `count`. */
 export function toValues(rows: readonly Row[], count: number): (string | undefined)[] {
   const values: (string | undefined)[] = Array.from({ length: count })
-  for (const row of rows) values[whole(row, 'place') - 1] = text(row, 'value')
+  for (const row of rows) values[int(row, 'place') - 1] = text(row, 'value')
   return values
 }
 
 /** Rows of `find` and `instance_rows`, each at its place among `count`. */
 export function toInstances(rows: readonly Row[], count: number): (InstanceRow | undefined)[] {
   const instances: (InstanceRow | undefined)[] = Array.from({ length: count })
-  for (const row of rows) instances[whole(row, 'place') - 1] = toInstance(row)
+  for (const row of rows) instances[int(row, 'place') - 1] = toInstance(row)
   return instances
 }
 
 function toInstance(row: Row): InstanceRow {
   return {
-    iid: whole(row, 'iid'),
+    iid: int(row, 'iid'),
     id: text(row, 'id'),
     workflow: { name: text(row, 'name'), version: text(row, 'version') },
-    execution: whole(row, 'execution'),
+    execution: int(row, 'execution'),
     status: statusOf(row),
-    wakeAt: wholeOrNull(row, 'wake_at'),
-    createdAt: whole(row, 'created_at'),
-    updatedAt: whole(row, 'updated_at'),
-    finishedAt: wholeOrNull(row, 'finished_at'),
+    wakeAt: intOrNull(row, 'wake_at'),
+    createdAt: int(row, 'created_at'),
+    updatedAt: int(row, 'updated_at'),
+    finishedAt: intOrNull(row, 'finished_at'),
     output: row['output'] ?? null,
     report: row['report'] ?? null,
     parent: parentOf(row),
     labels: text(row, 'labels'),
     progress: row['progress'] ?? null,
-    mail: whole(row, 'mail'),
+    mail: int(row, 'mail'),
   }
 }
 
 function statusOf(row: Row): InstanceRow['status'] {
   if (text(row, 'held') === 't') return 'suspended'
   if (text(row, 'scheduled') === 't') return 'scheduled'
-  return known(STATUSES, whole(row, 'status'))
+  return known(STATUSES, int(row, 'status'))
 }
 
 function parentOf(row: Row): ParentLink | null {
-  const iid = wholeOrNull(row, 'parent_iid')
+  const iid = intOrNull(row, 'parent_iid')
   if (iid === null) return null
   return {
     iid,
     id: text(row, 'parent_id'),
-    execution: whole(row, 'parent_execution'),
-    command: whole(row, 'parent_command'),
-    onClose: known(ON_CLOSES, whole(row, 'on_close')),
+    execution: int(row, 'parent_execution'),
+    command: int(row, 'parent_command'),
+    onClose: known(ON_CLOSES, int(row, 'on_close')),
   }
 }
 

@@ -5,20 +5,20 @@ const SOONEST_LOOK_MS = 250
 const LATEST_LOOK_MS = 5_000
 
 /** What this needs. */
-export interface LooksHost {
+export interface PollHost {
   readonly clock: Clock
   /** Has everybody look who listens; answers whether anybody found something to do. */
   look(): Promise<boolean>
 }
 
 /** Looks that stand in for hints while none are heard, whatever the reason. */
-export class UnheardLooks {
-  readonly #host: LooksHost
+export class FallbackPolls {
+  readonly #host: PollHost
   #timer: Timer | undefined
   #everyMs = SOONEST_LOOK_MS
   #isOn = false
 
-  constructor(host: LooksHost) {
+  constructor(host: PollHost) {
     this.#host = host
   }
 
