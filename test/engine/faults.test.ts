@@ -15,7 +15,7 @@ type Method = keyof WorkflowStore
 
 /** A store in memory whose calls go through `around` first. */
 function faultyStore(
-  around: (method: Method, args: readonly unknown[], call: () => Promise<unknown>) => unknown,
+  observation: (method: Method, args: readonly unknown[], call: () => Promise<unknown>) => unknown,
 ): Store {
   const inner = sqlite({ path: ':memory:' }) as StoreHandle
   const wrap = (store: WorkflowStore): WorkflowStore =>
@@ -26,7 +26,7 @@ function faultyStore(
         if (name === 'keepLease') return undefined
         if (typeof member !== 'function') return member
         return (...args: unknown[]) =>
-          around(name as Method, args, () => member.apply(target, args) as Promise<unknown>)
+          observation(name as Method, args, () => member.apply(target, args) as Promise<unknown>)
       },
     })
   const handle: StoreHandle = {

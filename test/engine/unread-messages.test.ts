@@ -79,13 +79,13 @@ async function receiveAll(ctx: WorkflowContext): Promise<void> {
 /** The store of a space, whose `load` is called by `around`. */
 function loadingBy(
   { store }: Space,
-  around: (load: () => ReturnType<WorkflowStore['load']>) => ReturnType<WorkflowStore['load']>,
+  observation: (load: () => ReturnType<WorkflowStore['load']>) => ReturnType<WorkflowStore['load']>,
 ): Store {
   const handle: StoreHandle = {
     kind: store.kind,
     [OPEN_WORKFLOW_STORE]() {
       const inner = (store as StoreHandle)[OPEN_WORKFLOW_STORE]()
-      return withMethods(inner, { load: (wanted) => around(() => inner.load(wanted)) })
+      return withMethods(inner, { load: (wanted) => observation(() => inner.load(wanted)) })
     },
   }
   return handle

@@ -10,8 +10,8 @@ import { Blocked } from '../core/blocked.ts'
 import { momentAfter } from '../core/moments.ts'
 import { NotFoundError } from '../core/errors.ts'
 import { IidPool } from '../core/iid-pool.ts'
-import { ClientHearing } from './client-hearing.ts'
-import type { ChangesElsewhere, ClientSetup } from '../core/local-runtime.ts'
+import { ClientListener } from './client-listener.ts'
+import type { ChangeFeed, ClientSetup } from '../core/local-runtime.ts'
 import { Posts } from '../core/posts.ts'
 import { Waits } from './waits.ts'
 
@@ -40,14 +40,14 @@ export class ClientCore implements Past {
   readonly #finds: Batcher<string, InstanceRow | undefined>
   readonly #replies: Batcher<string, string | undefined>
   readonly #numbers = new Map<string, Promise<number>>()
-  readonly #hearing: ClientHearing | undefined
+  readonly #listener: ClientListener | undefined
   #opened: Promise<void> | undefined
 
   constructor(setup: ClientSetup) {
     const { store, clock, log, runtime } = setup
     this.setup = setup
     this.waits = new Waits(clock)
-    this.#hearing = runtime ? undefined : new ClientHearing({ clock, log, hints: store.hints })
+    this.#listener = runtime ? undefined : new ClientListener({ clock, log, hints: store.hints })
     this.iids = runtime?.iids ?? new IidPool(store)
     this.posts = new Posts({ store, clock, log, runtime, tell: (news) => this.tell(news) })
     this.newId = uuidMaker(() => setup.clock.date().getTime())
@@ -91,19 +91,19 @@ export class ClientCore implements Past {
   }
 
   /** Changes of instances that other processes have. */
-  get elsewhere(): ChangesElsewhere {
-    return this.#hearing ?? this.setup.runtime!.news
+  get changes(): ChangeFeed {
+    return this.#listener ?? this.setup.runtime!.changes
   }
 
   /** Tells other processes what was done here. */
   tell(news: News): void {
-    if (this.#hearing !== undefined) this.#hearing.tell(news)
+    if (this.#listener !== undefined) this.#listener.tell(news)
     else this.setup.runtime!.tell(news)
   }
 
   /** An instance was changed from outside, by this client: whoever waits for it looks. */
   changed(iid: Iid): void {
-    this.elsewhere.changed(iid)
+    this.changes.changed(iid)
     this.tell({ kind: 'recalled', iids: [iid] })
   }
 
@@ -113,7 +113,7 @@ export class ClientCore implements Past {
     const closed = new StoreError('closed', 'client', 'the client was closed')
     this.#blocked.close(closed)
     this.posts.close(closed)
-    await this.#hearing?.close()
+    await this.#listener?.close()
     await this.setup.store.close()
   }
 

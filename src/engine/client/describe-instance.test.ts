@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { values } from '../../../test/support/executions.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import type { Whereabouts } from '../../store/whereabouts.ts'
-import { describeInstance, type Onlooker } from './describe-instance.ts'
+import { describeInstance, type InstanceObservation } from './describe-instance.ts'
 
 const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
   iid: 1,
@@ -25,11 +25,11 @@ const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
 })
 
 const whereabouts: Whereabouts = { owner: null, tasks: [], runtimes: [] }
-const onlooker: Onlooker = { values, now: 5_000, place: 'has code', whereabouts }
+const observation: InstanceObservation = { values, now: 5_000, place: 'has code', whereabouts }
 
 describe('info', () => {
   test('a running instance has no end and no error', () => {
-    expect(describeInstance(row(), { history: [], inbox: [] }, onlooker)).toEqual({
+    expect(describeInstance(row(), { history: [], inbox: [] }, observation)).toEqual({
       id: 'o-1',
       workflow: 'order',
       version: '1.2.0',
@@ -51,7 +51,7 @@ describe('info', () => {
       describeInstance(
         row({ parent, progress, labels: '{"team":"a"}', execution: 4 }),
         undefined,
-        onlooker,
+        observation,
       ),
     ).toMatchObject({
       parentId: 'p',
@@ -65,7 +65,7 @@ describe('info', () => {
     const output = values.encodeError(new RangeError('why'))
 
     expect(
-      describeInstance(row({ status, output, finishedAt: 3_000 }), undefined, onlooker),
+      describeInstance(row({ status, output, finishedAt: 3_000 }), undefined, observation),
     ).toMatchObject({
       status,
       finishedAt: new Date(3_000),
@@ -77,14 +77,14 @@ describe('info', () => {
     const report = values.encodeError(new RangeError('why'))
 
     expect(
-      describeInstance(row({ status: 'suspended', report }), undefined, onlooker),
+      describeInstance(row({ status: 'suspended', report }), undefined, observation),
     ).toMatchObject({ status: 'suspended', error: { name: 'RangeError', message: 'why' } })
   })
 
   test('a result is no error', () => {
     const done = row({ status: 'completed', output: '1', finishedAt: 3_000 })
 
-    const info = describeInstance(done, undefined, onlooker)
+    const info = describeInstance(done, undefined, observation)
 
     expect(info).not.toHaveProperty('error')
     expect(info.output).toBe(1)
@@ -93,7 +93,7 @@ describe('info', () => {
   test('one that is to start later says when', () => {
     const later = row({ status: 'scheduled', wakeAt: 86_400_000 })
 
-    expect(describeInstance(later, { history: [], inbox: [] }, onlooker).waitingFor).toEqual([
+    expect(describeInstance(later, { history: [], inbox: [] }, observation).waitingFor).toEqual([
       'its start at 1970-01-02T00:00:00.000Z',
     ])
   })
@@ -111,8 +111,8 @@ describe('info', () => {
       parked: false,
     } as const
 
-    const histories = describeInstance(row(), { history: [turn], inbox: [] }, onlooker)
-    const inboxes = describeInstance(row(), { history: [], inbox: [cancel] }, onlooker)
+    const histories = describeInstance(row(), { history: [turn], inbox: [] }, observation)
+    const inboxes = describeInstance(row(), { history: [], inbox: [cancel] }, observation)
 
     expect(histories).toMatchObject({
       status: 'running',
@@ -124,7 +124,7 @@ describe('info', () => {
   })
 
   test('one that is due where its code is missing says so', () => {
-    const here: Onlooker = { ...onlooker, place: 'lacks code' }
+    const here: InstanceObservation = { ...observation, place: 'lacks code' }
     const missing = [
       'a runtime that registers workflow "order" 1.2.0 (no live runtime does, this one neither)',
     ]
@@ -135,9 +135,9 @@ describe('info', () => {
     // Not due yet, owned by somebody who has the code, or in a process that has it.
     expect(waits(5_001)).toEqual([])
     expect(waits(null)).toEqual([])
-    expect(waits(5_000, onlooker)).toEqual([])
+    expect(waits(5_000, observation)).toEqual([])
     // A client runs nothing: it is no news that it lacks the code.
-    const client: Onlooker = { ...onlooker, place: 'runs nothing' }
+    const client: InstanceObservation = { ...observation, place: 'runs nothing' }
     expect(waits(5_000, client)).toEqual([
       'a runtime that registers workflow "order" 1.2.0 (no live runtime does)',
     ])

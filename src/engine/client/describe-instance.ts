@@ -1,11 +1,11 @@
 import type { Loaded } from '../../store/claims.ts'
 import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
 import type { InstanceInfo, Status } from '../define/instance.ts'
-import type { Around } from './activity-words.ts'
+import type { Observation } from './describe-activity.ts'
 import { waitingFor } from './waiting-for.ts'
 
 /** What an instance is described with. */
-export interface Onlooker extends Around {
+export interface InstanceObservation extends Observation {
   readonly place: Place
 }
 
@@ -16,12 +16,12 @@ export type Place = 'has code' | 'lacks code' | 'runs nothing'
 export function describeInstance(
   row: InstanceRow,
   loaded: Pick<Loaded, 'history' | 'inbox'> | undefined,
-  onlooker: Onlooker,
+  observation: InstanceObservation,
 ): InstanceInfo {
-  const { values } = onlooker
+  const { values } = observation
   const failed = row.status === 'completed' ? null : (row.output ?? row.report)
   const error = failed === null ? undefined : values.error(failed)
-  const runtime = awaitedRuntime(row, onlooker)
+  const runtime = awaitedRuntime(row, observation)
   return {
     id: row.id,
     workflow: row.workflow.name,
@@ -36,8 +36,8 @@ export function describeInstance(
     ...(row.finishedAt !== null && { finishedAt: new Date(row.finishedAt) }),
     waitingFor: [
       ...(runtime === undefined ? [] : [runtime]),
-      ...(row.status === 'scheduled' ? startOf(row, onlooker) : []),
-      ...(isUnfinished(row) && loaded !== undefined ? openWaits(loaded, onlooker) : []),
+      ...(row.status === 'scheduled' ? startOf(row, observation) : []),
+      ...(isUnfinished(row) && loaded !== undefined ? openWaits(loaded, observation) : []),
     ],
     ...(row.status === 'completed' && row.output !== null && { output: values.value(row.output) }),
     ...(error && { error: { name: error.name, message: error.message } }),
@@ -45,9 +45,12 @@ export function describeInstance(
 }
 
 /** What it waits for; nobody knows when this version cannot read what there is of it. */
-function openWaits(loaded: Pick<Loaded, 'history' | 'inbox'>, around: Around): readonly string[] {
+function openWaits(
+  loaded: Pick<Loaded, 'history' | 'inbox'>,
+  observation: Observation,
+): readonly string[] {
   try {
-    return waitingFor(loaded, around)
+    return waitingFor(loaded, observation)
   } catch (error) {
     return [
       `a runtime that can read it (${error instanceof Error ? error.message : String(error)})`,
@@ -56,7 +59,7 @@ function openWaits(loaded: Pick<Loaded, 'history' | 'inbox'>, around: Around): r
 }
 
 /** When it begins, if that is for later. */
-function startOf({ wakeAt }: InstanceRow, { now }: Onlooker): readonly string[] {
+function startOf({ wakeAt }: InstanceRow, { now }: InstanceObservation): readonly string[] {
   return wakeAt !== null && wakeAt > now ? [`its start at ${new Date(wakeAt).toISOString()}`] : []
 }
 
@@ -67,7 +70,7 @@ function isUnfinished({ status }: InstanceRow): boolean {
 /** The runtime that an instance waits for that is due, unless this process can take it up itself. */
 function awaitedRuntime(
   row: InstanceRow,
-  { now, place, whereabouts }: Onlooker,
+  { now, place, whereabouts }: InstanceObservation,
 ): string | undefined {
   const { wakeAt, workflow } = row
   // Whoever takes it up clears its time.

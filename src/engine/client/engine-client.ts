@@ -18,8 +18,8 @@ import type {
 import { result } from './result.ts'
 import { START_OPTIONS } from '../define/start-options.ts'
 import { start } from './starter.ts'
-import { WAIT_OPTIONS } from './wait.ts'
-import { forCaller } from './waits.ts'
+import { WAIT_OPTIONS } from './poll.ts'
+import { quietWhenClosed } from './waits.ts'
 
 const RUN_OPTIONS = { ...START_OPTIONS, ...WAIT_OPTIONS }
 
@@ -45,7 +45,7 @@ export class EngineClient implements Client {
 
   run<I, O>(workflow: Workflow<I, O>, ...args: Args<NoInfer<I>, StartOptions & Wait>): Promise<O> {
     const [input, given] = args
-    return forCaller(this.#run(workflow, input, given)) as Promise<O>
+    return quietWhenClosed(this.#run(workflow, input, given)) as Promise<O>
   }
 
   async #run(workflow: unknown, input: unknown, given: unknown): Promise<unknown> {

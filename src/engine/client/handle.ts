@@ -9,7 +9,7 @@ import type { Instance } from '../define/instance.ts'
 import { request } from './requests.ts'
 import { resultOf } from './result.ts'
 import { send } from './send.ts'
-import { forCaller } from './waits.ts'
+import { quietWhenClosed } from './waits.ts'
 import { watch } from './watch.ts'
 
 /** An instance by id; `iid` and `workflow` where the caller knows them. */
@@ -21,10 +21,10 @@ export function handle(
 ): Instance {
   return {
     id,
-    result: (given) => forCaller(resultOf(core, { id, iid, workflow }, given)),
+    result: (given) => quietWhenClosed(resultOf(core, { id, iid, workflow }, given)),
     send: (channel, data, options) => send(core, id, channel, data, options),
     request: <R>(channel: unknown, input: unknown, options: Parameters<Instance['request']>[2]) =>
-      forCaller(request(core, id, channel, input, options) as Promise<R>),
+      quietWhenClosed(request(core, id, channel, input, options) as Promise<R>),
     cancel: (reason) => cancel(core, id, reason),
     terminate: (reason) => terminate(core, id, reason),
     suspend: (reason) => suspend(core, id, reason),

@@ -18,7 +18,7 @@ import type {
   HistoryEvent,
   ImportOptions,
 } from '../define/instance.ts'
-import { cutBehind, type Moment, momentsOf, stateAfter, turnsOf } from './past.ts'
+import { cutAfter, type Moment, momentsOf, stateAfter, turnsOf } from './past.ts'
 import { resend } from '../core/resend.ts'
 import { checkLabels } from '../define/start-options.ts'
 import type { Found } from './starter.ts'
@@ -87,7 +87,7 @@ export async function fork(core: ClientCore, id: string, given: ForkOptions): Pr
     workflow: row.workflow,
     labels: row.labels,
     execution: row.execution,
-    moments: cutBehind(moments, at, core.setup.clock.date().getTime()),
+    moments: cutAfter(moments, at, core.setup.clock.date().getTime()),
   })
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { type Event, readEvents } from '../../store/history.ts'
-import { cutBehind, momentsOf, stateAfter, turnsOf } from './past.ts'
+import { cutAfter, momentsOf, stateAfter, turnsOf } from './past.ts'
 
 const started = (state = ''): Event => ({
   type: 'started',
@@ -70,9 +70,9 @@ test('a past that is cut behind an input says so, for the code to go on from the
     { type: 'completed', command: 1, value: '1' },
     { type: 'step', command: 2, name: 't' },
   )
-  const kept = (count: number) => cutBehind(moments, count, 7).map(({ event }) => event.type)
+  const kept = (count: number) => cutAfter(moments, count, 7).map(({ event }) => event.type)
 
   expect(kept(3)).toEqual(['started', 'step', 'forked', 'completed'])
-  expect(cutBehind(moments, 3, 7).map((moment) => moment.at)).toEqual([1, 1, 7, 7])
+  expect(cutAfter(moments, 3, 7).map((moment) => moment.at)).toEqual([1, 1, 7, 7])
   expect(kept(4)).toEqual(['started', 'step', 'completed', 'step'])
 })

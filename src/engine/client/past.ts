@@ -38,7 +38,7 @@ export function turnsOf(execution: number, moments: readonly Moment[]): TurnRow[
 }
 
 /** The past up to an event. What an input at its end leads to has not happened there yet. */
-export function cutBehind(moments: readonly Moment[], count: number, now: number): Moment[] {
+export function cutAfter(moments: readonly Moment[], count: number, now: number): Moment[] {
   const kept = moments.slice(0, count)
   const last = kept.at(-1)
   if (last !== undefined && INPUTS.has(last.event.type)) {

@@ -8,9 +8,9 @@ import { stillLocked } from '../core/posts.ts'
 import { decodeReply, replyAddress } from '../core/replies.ts'
 import { type ClientCore, hasEnded, removedInstance } from './client-core.ts'
 import type { SendOptions, Wait } from '../define/instance.ts'
-import { Standstill } from './standstill.ts'
+import { WaitExplainer } from './wait-explainer.ts'
 import { full, gone, keyIn, type Message, post, SEND_OPTIONS } from './send.ts'
-import { lookUntil, WAIT_OPTIONS } from './wait.ts'
+import { pollUntil, WAIT_OPTIONS } from './poll.ts'
 
 /** Sends a request and waits for its answer. */
 export async function request(
@@ -35,8 +35,8 @@ export async function request(
     // Sent again under its key, a request leads to where the first one is answered.
     replyTo: dedupeKey === '' ? core.newId() : keyIn(name, dedupeKey),
   }
-  const standstill = new Standstill(core, id)
-  const stopLooking = standstill.lookWithin(wait)
+  const explainer = new WaitExplainer(core, id)
+  const stopLooking = explainer.watchDuring(wait)
   const waited = core.waits.within(
     `request "${name}": the answer of instance "${id}"`,
     wait,
@@ -47,7 +47,7 @@ export async function request(
         case 'sent':
         case 'duplicate': {
           const address = replyAddress(iid, message.replyTo)
-          return answer(core, { id, iid, name, address }, signal)
+          return awaitReply(core, { id, iid, name, address }, signal)
         }
         case 'full':
           throw await full(core, 'request', id, message)
@@ -62,49 +62,49 @@ export async function request(
   )
   const reply = await waited
     .catch((error: unknown) => {
-      throw standstill.explain(error)
+      throw explainer.explain(error)
     })
     .finally(stopLooking)
   return decodeReply(reply, values)
 }
 
 /** A request that was sent. */
-interface Asked {
+interface SentRequest {
   readonly id: string
   readonly iid: Iid
   readonly name: string
   readonly address: string
 }
 
-async function answer(core: ClientCore, asked: Asked, signal: Abortable): Promise<string> {
+async function awaitReply(core: ClientCore, sent: SentRequest, signal: Abortable): Promise<string> {
   const { clock, runtime } = core.setup
-  const news = new PermitNotify()
-  const told = (): void => news.notifyOne()
+  const wakeUp = new PermitNotify()
+  const wake = (): void => wakeUp.notifyOne()
   const stops = [
-    runtime?.endings.wait(asked.iid, told),
-    runtime?.replied?.wait(asked.address, told),
+    runtime?.endings.subscribe(sent.iid, wake),
+    runtime?.replied?.subscribe(sent.address, wake),
   ]
-  let stopElsewhere: (() => void) | undefined
+  let stopRemote: (() => void) | undefined
   const look = (): Promise<string | undefined> => {
     // Said before the look, so that no answer is missed between the two.
-    if (runtime?.owns(asked.iid) !== true) {
-      stopElsewhere ??= core.elsewhere.wait(asked.iid, told)
+    if (runtime?.owns(sent.iid) !== true) {
+      stopRemote ??= core.changes.subscribe(sent.iid, wake)
     }
-    return lookForReply(core, asked)
+    return findReply(core, sent)
   }
-  const isHintedAt = (): boolean => core.elsewhere.areTold
+  const isHinted = (): boolean => core.changes.isLive
   try {
-    return await lookUntil(clock, { look, news, isHintedAt }, signal)
+    return await pollUntil(clock, { look, wakeUp, isHinted }, signal)
   } finally {
-    for (const stop of [...stops, stopElsewhere]) stop?.()
+    for (const stop of [...stops, stopRemote]) stop?.()
   }
 }
 
-async function lookForReply(core: ClientCore, asked: Asked): Promise<string | undefined> {
-  const { id, name, address } = asked
+async function findReply(core: ClientCore, sent: SentRequest): Promise<string | undefined> {
+  const { id, name, address } = sent
   const reply = await core.reply(address)
   if (reply !== undefined) return reply
-  const row = await core.look(asked)
+  const row = await core.look(sent)
   if (row !== undefined && !hasEnded(row)) return undefined
   // It may have answered between the two looks, and then ended.
   const last = await core.reply(address)

@@ -5,12 +5,12 @@ import type { Ending, Iid } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 import { ConflictError } from '../core/errors.ts'
 import { type ClientCore, hasEnded, removedInstance } from './client-core.ts'
-import { Standstill } from './standstill.ts'
+import { WaitExplainer } from './wait-explainer.ts'
 import type { Wait } from '../define/instance.ts'
-import { lookUntil, type ResolvedWait, WAIT_OPTIONS } from './wait.ts'
+import { pollUntil, type ResolvedWait, WAIT_OPTIONS } from './poll.ts'
 
 /** The instance whose result is waited for. */
-interface Sought {
+interface Target {
   readonly id: string
   /** Where the caller knows it. */
   readonly iid?: Iid | undefined
@@ -31,22 +31,22 @@ interface Found {
  */
 export async function result(
   core: ClientCore,
-  sought: Sought,
+  target: Target,
   wait: ResolvedWait,
 ): Promise<unknown> {
   const { values } = core.setup
-  const { id, workflow } = sought
-  const standstill = new Standstill(core, id)
+  const { id, workflow } = target
+  const explainer = new WaitExplainer(core, id)
   const find = async (limit: Limit): Promise<Ending> => {
-    const iid = sought.iid ?? (await numberOf(core, id, workflow))
-    return ending(core, { id, iid }, standstill, limit)
+    const iid = target.iid ?? (await numberOf(core, id, workflow))
+    return ending(core, { id, iid }, explainer, limit)
   }
-  const stopLooking = standstill.lookWithin(wait)
+  const stopLooking = explainer.watchDuring(wait)
   let end: Ending
   try {
     end = await core.waits.within(`result: instance "${id}"`, wait, find)
   } catch (error) {
-    throw standstill.explain(error)
+    throw explainer.explain(error)
   } finally {
     stopLooking()
   }
@@ -57,10 +57,10 @@ export async function result(
 /** The same, with options as the caller gives them. */
 export async function resultOf(
   core: ClientCore,
-  sought: Sought,
+  target: Target,
   given: Wait | undefined,
 ): Promise<unknown> {
-  return result(core, sought, resolveOptions('result', given, WAIT_OPTIONS))
+  return result(core, target, resolveOptions('result', given, WAIT_OPTIONS))
 }
 
 /** The number of an instance; refuses one of another workflow than the caller takes it for. */
@@ -81,45 +81,45 @@ async function numberOf(
 
 async function ending(
   core: ClientCore,
-  sought: Found,
-  standstill: Standstill,
+  target: Found,
+  explainer: WaitExplainer,
   limit: Limit,
 ): Promise<Ending> {
   const { clock, runtime } = core.setup
-  const { iid } = sought
-  const news = new PermitNotify()
+  const { iid } = target
+  const wakeUp = new PermitNotify()
   let ended: Ending | undefined
   const isHere = (): boolean => runtime?.owns(iid) === true
-  const stop = runtime?.endings.wait(iid, (end) => {
+  const stop = runtime?.endings.subscribe(iid, (end) => {
     ended ??= end
-    news.notifyOne()
+    wakeUp.notifyOne()
   })
-  let stopElsewhere: (() => void) | undefined
+  let stopRemote: (() => void) | undefined
   // What runs here tells when it ends, or leaves. Otherwise somebody has to look: once it is known
   // elsewhere that somebody waits, so that no end is missed between the two.
   const look = async (): Promise<Ending | undefined> => {
     if (ended !== undefined || isHere()) return ended
-    stopElsewhere ??= core.elsewhere.wait(iid, () => news.notifyOne())
-    return lookForEnd(core, sought, standstill)
+    stopRemote ??= core.changes.subscribe(iid, () => wakeUp.notifyOne())
+    return findEnd(core, target, explainer)
   }
-  const isHintedAt = (): boolean => core.elsewhere.areTold
+  const isHinted = (): boolean => core.changes.isLive
   try {
-    return await lookUntil(clock, { look, news, isToldOf: isHere, isHintedAt }, limit)
+    return await pollUntil(clock, { look, wakeUp, isNotified: isHere, isHinted }, limit)
   } finally {
     stop?.()
-    stopElsewhere?.()
+    stopRemote?.()
   }
 }
 
 /** The end of an instance as the store has it. */
-async function lookForEnd(
+async function findEnd(
   core: ClientCore,
-  sought: Found,
-  standstill: Standstill,
+  target: Found,
+  explainer: WaitExplainer,
 ): Promise<Ending | undefined> {
-  const row = await core.look(sought)
-  if (row === undefined) throw removedInstance('result', standstill.id)
-  standstill.saw(row)
+  const row = await core.look(target)
+  if (row === undefined) throw removedInstance('result', explainer.id)
+  explainer.saw(row)
   const { status, output } = row
   if (!hasEnded(row) || output === null) return undefined
   return { status: status as Ending['status'], output }

@@ -5,8 +5,8 @@ import type { ClientSetup, LocalRuntime } from '../core/local-runtime.ts'
 import type { Runtime, RuntimeHealth } from '../define/runtime.ts'
 import { EngineClient } from './engine-client.ts'
 import type { Wait } from '../define/instance.ts'
-import { WAIT_OPTIONS } from './wait.ts'
-import { forCaller } from './waits.ts'
+import { WAIT_OPTIONS } from './poll.ts'
+import { quietWhenClosed } from './waits.ts'
 
 /** What a client needs of its own process's runtime to wait for it and to close it. */
 export interface RunningRuntime extends LocalRuntime {
@@ -28,7 +28,7 @@ export class RuntimeClient extends EngineClient implements Runtime {
   }
 
   idle(options?: Wait): Promise<void> {
-    return forCaller(this.#idle(options))
+    return quietWhenClosed(this.#idle(options))
   }
 
   async #idle(options: Wait | undefined): Promise<void> {

@@ -4,7 +4,7 @@ import { completed, failed, fired, values } from '../../../test/support/executio
 import type { TurnRow } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
 import type { InboxRow } from '../../store/inbox.ts'
-import type { Around } from './activity-words.ts'
+import type { Observation } from './describe-activity.ts'
 import { waitingFor } from './waiting-for.ts'
 
 const STARTED: Event = {
@@ -27,14 +27,14 @@ const turn = (...events: Event[]): TurnRow => ({
 })
 
 const owner = { runtime: 7, info: 'host 12 0.1.0' }
-const around: Around = {
+const observation: Observation = {
   values,
   now: 1_000,
   whereabouts: { owner, tasks: [], runtimes: [] },
 }
 
 const waits = (...history: TurnRow[]): readonly string[] =>
-  waitingFor({ history, inbox: [] }, around)
+  waitingFor({ history, inbox: [] }, observation)
 
 const cancel: InboxRow = {
   id: 1,
@@ -128,7 +128,7 @@ test('what was received or called off is not waited for', () => {
 test('a cancellation is named before and after the code has seen it', () => {
   const sleeping = turn(STARTED, { type: 'timer', command: 1, fireAt: 0 })
 
-  expect(waitingFor({ history: [sleeping], inbox: [cancel] }, around)).toEqual([
+  expect(waitingFor({ history: [sleeping], inbox: [cancel] }, observation)).toEqual([
     'its cancellation (cancelled: too late)',
     'timer until 1970-01-01T00:00:00.000Z',
   ])
@@ -147,7 +147,7 @@ test('a cancellation is named before and after the code has seen it', () => {
   ])
 })
 
-test.each<[string, Partial<Around>, string]>([
+test.each<[string, Partial<Observation>, string]>([
   ['it waits for its next attempt', { now: 400 }, 'attempt 2 at 1970-01-01T00:00:00.500Z'],
   [
     'nobody owns the instance',
@@ -162,7 +162,7 @@ test.each<[string, Partial<Around>, string]>([
 ])('of a step it is told that %s', (_, more, words) => {
   const history = [turn(STARTED, { type: 'step', command: 3, name: 's' }, attempt(1))]
 
-  expect(waitingFor({ history, inbox: [] }, { ...around, ...more })).toEqual([
+  expect(waitingFor({ history, inbox: [] }, { ...observation, ...more })).toEqual([
     `step "s": ${words}; attempt 1 failed with RangeError: no`,
   ])
 })
@@ -178,7 +178,7 @@ const task = {
 const runtime = { ...owner, registers: false, activities: [] }
 const untagged = { untagged: true, tags: [], activities: [] }
 
-test.each<[string, Partial<Around['whereabouts']>, string]>([
+test.each<[string, Partial<Observation['whereabouts']>, string]>([
   [
     'who runs it, and since when',
     { tasks: [{ ...task, holder: { runtime: 9, info: 'gpu-1 34 0.1.0' }, heldSince: 700 }] },
@@ -209,7 +209,7 @@ test.each<[string, Partial<Around['whereabouts']>, string]>([
   const history = [turn(STARTED, { ...event, tag: 'gpu', session: 's' })]
   const whereabouts = { owner: null, tasks: [task], runtimes: [], ...more }
 
-  expect(waitingFor({ history, inbox: [] }, { ...around, whereabouts })).toEqual([
+  expect(waitingFor({ history, inbox: [] }, { ...observation, whereabouts })).toEqual([
     `activity "a" (tag "gpu" and session "s"): ${words}`,
   ])
 })

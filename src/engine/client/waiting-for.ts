@@ -1,12 +1,12 @@
 import type { Loaded } from '../../store/claims.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
 import { readEvents } from '../../store/history.ts'
-import { activityWords, type Around, type CallState } from './activity-words.ts'
+import { describeActivity, type Observation, type CallState } from './describe-activity.ts'
 
 /** What an instance waits for, in words, from its history and inbox. Nothing is run for it. */
 export function waitingFor(
   { history, inbox }: Pick<Loaded, 'history' | 'inbox'>,
-  around: Around,
+  observation: Observation,
 ): readonly string[] {
   const open = new Map<number, Waits>()
   const cancellation: string[] = []
@@ -20,7 +20,7 @@ export function waitingFor(
   if (asked !== undefined && cancellation.length === 0) {
     cancellation.push(`its cancellation${because({ reason: asked.payload! })}`)
   }
-  return [...cancellation, ...[...open.values()].map((waits) => inWords(waits, around))]
+  return [...cancellation, ...[...open.values()].map((waits) => describeWait(waits, observation))]
 }
 
 /** An open command, and what has become of it so far. */
@@ -65,13 +65,13 @@ function note(open: Map<number, Waits>, event: Event, at: number): void {
   }
 }
 
-function inWords(waits: Waits, around: Around): string {
+function describeWait(waits: Waits, observation: Observation): string {
   const { event: command } = waits
   switch (command.type) {
     case 'activity':
-      return `activity "${command.name}"${routeOf(command)}${activityWords(command, waits, around)}`
+      return `activity "${command.name}"${routeOf(command)}${describeActivity(command, waits, observation)}`
     case 'step':
-      return `step "${command.name}"${activityWords(command, waits, around)}`
+      return `step "${command.name}"${describeActivity(command, waits, observation)}`
     case 'timer':
       return `timer until ${timeOf(command.fireAt)}`
     case 'child':

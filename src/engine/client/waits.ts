@@ -10,7 +10,7 @@ import type { Clock } from '../../base/time/clock.ts'
 import { TimeoutError } from '../../base/errors.ts'
 import { onAbort } from '../../base/sync/on-abort.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { ResolvedWait } from './wait.ts'
+import type { ResolvedWait } from './poll.ts'
 
 /** What a client waits for. */
 export class Waits {
@@ -68,7 +68,7 @@ export class Waits {
 }
 
 /** The promise that a caller gets for something that is waited for: see W2. */
-export function forCaller<T>(call: Promise<T>): Promise<T> {
+export function quietWhenClosed<T>(call: Promise<T>): Promise<T> {
   const promise = new Promise<T>((resolve, reject) => {
     call.then(resolve, (error: unknown) => {
       if (error instanceof StoreError && error.code === 'closed') promise.catch(() => {})

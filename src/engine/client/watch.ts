@@ -6,8 +6,8 @@ import type { InstanceRow } from '../../store/instances.ts'
 import { type ClientCore, hasEnded } from './client-core.ts'
 import { infoOf } from './info.ts'
 import type { InstanceInfo } from '../define/instance.ts'
-import { lookUntil, WAIT_OPTIONS } from './wait.ts'
-import { forCaller } from './waits.ts'
+import { pollUntil, WAIT_OPTIONS } from './poll.ts'
+import { quietWhenClosed } from './waits.ts'
 
 /** How an instance is doing, now and at each change, until it ends or the caller has seen enough. */
 export function watch(
@@ -22,7 +22,7 @@ export function watch(
       const stop = new AbortController()
       const changes = changesOf(core, id, signal, stop)
       return {
-        next: () => forCaller(changes.next()),
+        next: () => quietWhenClosed(changes.next()),
         async return() {
           stop.abort(STOPPED)
           await changes.return(undefined)
@@ -46,23 +46,23 @@ async function* changesOf(
   const wait = { timeout: undefined, signal: stop.signal }
   const within = <T>(run: (limit: Limit) => Promise<T>): Promise<T> =>
     core.waits.within(`watch: instance "${id}"`, wait, run)
-  const news = new PermitNotify()
-  const told = (): void => news.notifyOne()
+  const wakeUp = new PermitNotify()
+  const wake = (): void => wakeUp.notifyOne()
   const stops = [signal && onAbort(signal, () => stop.abort(signal.reason))]
   try {
     let seen = await within(() => core.existing('watch', id))
     const { iid } = seen
-    stops.push(runtime?.endings.wait(iid, told), core.elsewhere.wait(iid, told))
+    stops.push(runtime?.endings.subscribe(iid, wake), core.changes.subscribe(iid, wake))
     // Wrapped, because a deleted instance is found, too: as nothing.
     const look = async (): Promise<{ row: InstanceRow | undefined } | undefined> => {
       const row = await core.look(seen)
       return row !== undefined && isSame(row, seen) ? undefined : { row }
     }
-    const isHintedAt = (): boolean => core.elsewhere.areTold
+    const isHinted = (): boolean => core.changes.isLive
     while (true) {
       yield await within(() => infoOf(core, seen))
       if (hasEnded(seen)) return
-      const { row } = await within((limit) => lookUntil(clock, { look, news, isHintedAt }, limit))
+      const { row } = await within((limit) => pollUntil(clock, { look, wakeUp, isHinted }, limit))
       if (row === undefined) return
       seen = row
     }

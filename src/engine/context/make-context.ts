@@ -18,7 +18,7 @@ import { type ContextHost, Frame } from './frame.ts'
 import { guardedSignal } from './guarded-signal.ts'
 import { runChild, startInstance } from './instances.ts'
 import { receive, remote } from './messages.ts'
-import { LATEST_MS } from '../core/moments.ts'
+import { MAX_DATE_MS } from '../core/moments.ts'
 import { makeStructure, runTimed, type Structure } from './structure.ts'
 import type { WorkflowContext } from '../define/workflow-context.ts'
 
@@ -106,7 +106,7 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
     get: (id: string) => remote(frame, scope, id),
     sleep(duration: Duration) {
       const fireAt = run.at + Math.ceil(durationMs(duration, 'ctx.sleep: duration'))
-      if (fireAt > LATEST_MS) {
+      if (fireAt > MAX_DATE_MS) {
         throw new RangeError(`ctx.sleep: no calendar reaches that far, got ${describe(duration)}`)
       }
       return timer(fireAt)

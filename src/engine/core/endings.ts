@@ -1,22 +1,22 @@
 import type { Ending, Iid } from '../../store/instances.ts'
 
 /** Who waits in this process for news of what. */
-export class Waiters<Key, News> {
-  readonly #waiting = new Map<Key, Set<(news: News) => void>>()
+export class Waiters<Key, Value> {
+  readonly #waiting = new Map<Key, Set<(value: Value) => void>>()
 
   /** Waits for news. Call the result to stop. */
-  wait(key: Key, told: (news: News) => void): () => void {
+  subscribe(key: Key, listener: (value: Value) => void): () => void {
     const all = this.#waiting.get(key) ?? new Set()
-    all.add(told)
+    all.add(listener)
     this.#waiting.set(key, all)
     return () => {
-      if (all.delete(told) && all.size === 0) this.#waiting.delete(key)
+      if (all.delete(listener) && all.size === 0) this.#waiting.delete(key)
     }
   }
 
   /** Tells those who wait. */
-  tell(key: Key, news: News): void {
-    for (const told of this.#waiting.get(key) ?? []) told(news)
+  tell(key: Key, value: Value): void {
+    for (const listener of this.#waiting.get(key) ?? []) listener(value)
   }
 }
 

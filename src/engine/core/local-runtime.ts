@@ -39,7 +39,7 @@ export interface LocalRuntime {
   /** Numbers for new instances. */
   readonly iids: IidPool
   /** Who waits in this process for which answer. */
-  readonly replied?: { wait(to: string, told: () => void): () => void }
+  readonly replied?: { subscribe(to: string, listener: () => void): () => void }
   /** The store's clock, as far as it is known. */
   storeNow(): number
   /** Something may have become claimable. */
@@ -51,7 +51,7 @@ export interface LocalRuntime {
   /** Tells other processes. */
   tell(news: News): void
   /** Who waits in this process for changes of instances that are not here. */
-  readonly news: ChangesElsewhere
+  readonly changes: ChangeFeed
 }
 
 /** An attempt of this process. */
@@ -62,11 +62,11 @@ export interface LocalAttempt {
 }
 
 /** Changes of instances that other processes have. */
-export interface ChangesElsewhere {
+export interface ChangeFeed {
   /** Whether they are told of, so that looking often would be in vain. */
-  readonly areTold: boolean
+  readonly isLive: boolean
   /** Waits for changes of an instance, each of them. Call the result to stop. */
-  wait(iid: Iid, told: () => void): () => void
+  subscribe(iid: Iid, listener: () => void): () => void
   /** This process has changed it: those who wait here are told. */
   changed(iid: Iid): void
 }

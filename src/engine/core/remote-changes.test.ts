@@ -1,29 +1,33 @@
 import { expect, test } from 'vitest'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { News } from '../../store/hints.ts'
-import { RemoteNews } from './remote-changes.ts'
+import { RemoteChanges } from './remote-changes.ts'
 
 function scene() {
   const clock = virtualClock()
-  const told: News[] = []
-  const state = { hears: true }
-  const news = new RemoteNews({ clock, tell: (one) => told.push(one), hears: () => state.hears })
+  const listener: News[] = []
+  const state = { isListening: true }
+  const news = new RemoteChanges({
+    clock,
+    tell: (one) => listener.push(one),
+    isListening: () => state.isListening,
+  })
   const waits: number[] = []
-  const wait = (iid: number): (() => void) => news.wait(iid, () => void waits.push(iid))
-  return { clock, told, state, news, waits, wait }
+  const wait = (iid: number): (() => void) => news.subscribe(iid, () => void waits.push(iid))
+  return { clock, listener, state, news, waits, wait }
 }
 
 const waiting = (...iids: number[]): News => ({ kind: 'waiting', iids })
 
 test('those who wait are announced together, each instance once', async () => {
-  const { clock, told, wait } = scene()
+  const { clock, listener, wait } = scene()
 
   wait(1)
   wait(2)
   wait(1)
   await clock.advance(0)
 
-  expect(told).toEqual([waiting(1, 2)])
+  expect(listener).toEqual([waiting(1, 2)])
 })
 
 test('a change wakes those who wait for it, each time, until they stop', async () => {
@@ -42,43 +46,43 @@ test('a change wakes those who wait for it, each time, until they stop', async (
 })
 
 test('it is said again while somebody waits, and to whoever joins', async () => {
-  const { clock, told, news, wait } = scene()
+  const { clock, listener, news, wait } = scene()
   const stop = wait(1)
 
   await clock.advance('65s')
-  expect(told).toEqual([waiting(1), waiting(1), waiting(1)])
+  expect(listener).toEqual([waiting(1), waiting(1), waiting(1)])
   news.hear({ kind: 'joined' })
   await clock.advance(0)
-  expect(told).toHaveLength(4)
+  expect(listener).toHaveLength(4)
   stop()
   await clock.advance('10m')
 
-  expect(told).toHaveLength(4)
+  expect(listener).toHaveLength(4)
   expect(clock.pending).toBe(0)
 })
 
 test('who could not hear the answer says nothing, until it can: then it also looks', async () => {
-  const { clock, told, state, news, waits, wait } = scene()
-  state.hears = false
+  const { clock, listener, state, news, waits, wait } = scene()
+  state.isListening = false
   wait(1)
   await clock.advance('1m')
-  expect(told).toEqual([])
+  expect(listener).toEqual([])
 
-  state.hears = true
-  news.heardAgain()
+  state.isListening = true
+  news.resumed()
   await clock.advance(0)
 
-  expect(told).toEqual([waiting(1)])
+  expect(listener).toEqual([waiting(1)])
   expect(waits).toEqual([1])
 })
 
 test('who has left in the same moment is not announced', async () => {
-  const { clock, told, wait } = scene()
+  const { clock, listener, wait } = scene()
 
   wait(1)()
   await clock.advance(0)
 
-  expect(told).toEqual([])
+  expect(listener).toEqual([])
 })
 
 test('when anything may have changed all look, the more of them the more seldom', async () => {
@@ -136,7 +140,7 @@ test('a change of what was quiet for a while is told at once', async () => {
 })
 
 test('however many join, or say so, who waits is announced once a second', async () => {
-  const { clock, told, news, wait } = scene()
+  const { clock, listener, news, wait } = scene()
   wait(1)
   await clock.advance(0)
 
@@ -145,7 +149,7 @@ test('however many join, or say so, who waits is announced once a second', async
     await clock.advance(1)
   }
 
-  expect(told.length).toBeLessThan(13)
+  expect(listener.length).toBeLessThan(13)
 })
 
 test('who has left keeps no timer', async () => {

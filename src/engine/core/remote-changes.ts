@@ -17,86 +17,86 @@ const SOONEST_LOOK_MS = 5
 const LOOKS_PER_MS = 10
 // An instance that is said to change again and again is looked at with longer and longer pauses, until
 // it is quiet for a while.
-const LATEST_LOOK_MS = 100
+const MAX_POLL_MS = 100
 const QUIET_MS = 1_000
 // Those who join at the same time are told at once who waits.
 const JOIN_MS = 1_000
 
 /** What this needs. */
-export interface RemoteNewsHost {
+export interface RemoteChangesHost {
   readonly clock: Clock
   tell(news: News): void
   /** Whether hints are heard at present. */
-  hears(): boolean
+  isListening(): boolean
 }
 
 /** An instance whose changes are waited for. */
-interface Awaited {
-  readonly waiters: Set<() => void>
+interface WatchedInstance {
+  readonly listeners: Set<() => void>
   readonly hints: Throttle
   pauseMs: number
 }
 
 /** Who waits in this process for changes of which instances. */
-export class RemoteNews {
-  readonly #host: RemoteNewsHost
-  readonly #waiting = new Map<Iid, Awaited>()
+export class RemoteChanges {
+  readonly #host: RemoteChangesHost
+  readonly #waiting = new Map<Iid, WatchedInstance>()
   readonly #unannounced = new Set<Iid>()
   readonly #looks: Throttle
   readonly #joins: Throttle
   #renewal: Timer | undefined
 
-  constructor(host: RemoteNewsHost) {
+  constructor(host: RemoteChangesHost) {
     this.#host = host
-    this.#looks = new Throttle(host.clock, () => this.#tell([...this.#waiting.keys()]))
+    this.#looks = new Throttle(host.clock, () => this.#notify([...this.#waiting.keys()]))
     this.#joins = new Throttle(host.clock, () => this.#announce(this.#waiting.keys()))
   }
 
   /** Whether changes are told of, so that looking often would be in vain. */
-  get areTold(): boolean {
-    return this.#host.hears()
+  get isLive(): boolean {
+    return this.#host.isListening()
   }
 
   /** Waits for changes of an instance, each of them. Call the result to stop. */
-  wait(iid: Iid, told: () => void): () => void {
-    let awaited = this.#waiting.get(iid)
-    if (awaited === undefined) {
-      awaited = this.#await(iid)
+  subscribe(iid: Iid, listener: () => void): () => void {
+    let watched = this.#waiting.get(iid)
+    if (watched === undefined) {
+      watched = this.#watch(iid)
       this.#announce([iid])
     }
-    const { waiters, hints } = awaited
-    waiters.add(told)
+    const { listeners, hints } = watched
+    listeners.add(listener)
     return () => {
-      if (!waiters.delete(told) || waiters.size > 0) return
+      if (!listeners.delete(listener) || listeners.size > 0) return
       hints.cancel()
       this.#waiting.delete(iid)
       if (this.#waiting.size === 0) this.close()
     }
   }
 
-  #await(iid: Iid): Awaited {
+  #watch(iid: Iid): WatchedInstance {
     const hints = new Throttle(this.#host.clock, () => {
-      awaited.pauseMs = Math.min(Math.max(2 * awaited.pauseMs, SOONEST_LOOK_MS), LATEST_LOOK_MS)
-      this.#tell([iid])
+      watched.pauseMs = Math.min(Math.max(2 * watched.pauseMs, SOONEST_LOOK_MS), MAX_POLL_MS)
+      this.#notify([iid])
     })
-    const awaited: Awaited = { waiters: new Set(), hints, pauseMs: 0 }
-    this.#waiting.set(iid, awaited)
-    return awaited
+    const watched: WatchedInstance = { listeners: new Set(), hints, pauseMs: 0 }
+    this.#waiting.set(iid, watched)
+    return watched
   }
 
   /** An instance of this process has changed. */
   changed(iid: Iid): void {
-    this.#tell([iid])
+    this.#notify([iid])
   }
 
   /** Follows up what was heard. */
   hear(hint: Hint): void {
     switch (hint.kind) {
       case 'changed':
-        if (hint.iids.length === 0) return this.#tellAllSoon()
-        return this.#tellSoon(hint.iids)
+        if (hint.iids.length === 0) return this.#notifyAllSoon()
+        return this.#notifySoon(hint.iids)
       case 'recalled':
-        return this.#tellSoon(hint.iids)
+        return this.#notifySoon(hint.iids)
       case 'joined':
         if (this.#waiting.size > 0) this.#joins.request(JOIN_MS)
         return
@@ -108,9 +108,9 @@ export class RemoteNews {
   }
 
   /** Hints are heard from now on, and were not before. */
-  heardAgain(): void {
+  resumed(): void {
     this.#announce(this.#waiting.keys())
-    this.#tell([...this.#waiting.keys()])
+    this.#notify([...this.#waiting.keys()])
   }
 
   /** Nothing is announced any more. */
@@ -132,7 +132,7 @@ export class RemoteNews {
       const announced = [...this.#unannounced].filter((iid) => this.#waiting.has(iid))
       this.#unannounced.clear()
       // Otherwise all are announced as soon as the answer would be heard.
-      if (announced.length === 0 || !this.#host.hears()) return
+      if (announced.length === 0 || !this.#host.isListening()) return
       this.#host.tell({ kind: 'waiting', iids: announced })
       this.#renewal ??= this.#host.clock.after(RENEW_MS, () => {
         this.#renewal = undefined
@@ -141,23 +141,23 @@ export class RemoteNews {
     })
   }
 
-  #tell(iids: readonly Iid[]): void {
+  #notify(iids: readonly Iid[]): void {
     for (const iid of iids) {
-      for (const told of this.#waiting.get(iid)?.waiters ?? []) told()
+      for (const listener of this.#waiting.get(iid)?.listeners ?? []) listener()
     }
   }
 
   /** Somebody says that these have changed. */
-  #tellSoon(iids: readonly Iid[]): void {
+  #notifySoon(iids: readonly Iid[]): void {
     for (const iid of iids) {
-      const awaited = this.#waiting.get(iid)
-      if (awaited === undefined) continue
-      if (awaited.hints.agoMs > QUIET_MS) awaited.pauseMs = 0
-      awaited.hints.request(awaited.pauseMs)
+      const watched = this.#waiting.get(iid)
+      if (watched === undefined) continue
+      if (watched.hints.agoMs > QUIET_MS) watched.pauseMs = 0
+      watched.hints.request(watched.pauseMs)
     }
   }
 
-  #tellAllSoon(): void {
+  #notifyAllSoon(): void {
     if (this.#waiting.size === 0) return
     this.#looks.request(SOONEST_LOOK_MS + this.#waiting.size / LOOKS_PER_MS)
   }

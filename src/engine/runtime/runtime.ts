@@ -11,7 +11,7 @@ import type { OnHang } from '../../store/lease.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
-import type { ChangesElsewhere, Hint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
+import type { ChangeFeed, Hint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
 import { resend } from '../core/resend.ts'
 import type { WorkflowLimits } from '../context/frame.ts'
 import type { Client } from '../define/client.ts'
@@ -352,7 +352,7 @@ export class EngineRuntime implements LocalRuntime {
     this.#finder.hints.tell(news)
   }
 
-  get news(): ChangesElsewhere {
+  get changes(): ChangeFeed {
     return this.#finder.hints.news
   }
 

@@ -16,7 +16,7 @@ import type {
 } from '../../../store/hints.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { NewTask } from '../../../store/tasks.ts'
-import { RemoteNews, type RemoteNewsHost } from '../../core/remote-changes.ts'
+import { RemoteChanges, type RemoteChangesHost } from '../../core/remote-changes.ts'
 import type { Capacity } from '../capacity.ts'
 import type { RuntimeCore } from '../core.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
@@ -40,10 +40,10 @@ export interface HintFollower {
 }
 
 /** Sends and receives hints for one runtime. */
-export class HintExchange implements RemoteNewsHost {
+export class HintExchange implements RemoteChangesHost {
   readonly clock: Clock
   /** Who waits in this process for changes of instances that other processes own. */
-  readonly news: RemoteNews
+  readonly news: RemoteChanges
   readonly #core: RuntimeCore
   readonly #registration: Registration
   readonly #capacity: Capacity
@@ -67,7 +67,7 @@ export class HintExchange implements RemoteNewsHost {
     this.#capacity = capacity
     this.#instances = instances
     this.#hints = core.store.hints
-    this.news = new RemoteNews(this)
+    this.news = new RemoteChanges(this)
     this.#elsewhere = new WaitersElsewhere(this)
     this.#gate = new HintGate(core.clock)
   }
@@ -82,7 +82,7 @@ export class HintExchange implements RemoteNewsHost {
       interest: () => follower.interest(),
       hear: (hint) => this.#hear(hint, follower),
       look: () => {
-        if (this.hears()) this.news.heardAgain()
+        if (this.isListening()) this.news.resumed()
         return follower.look()
       },
     })
@@ -94,7 +94,7 @@ export class HintExchange implements RemoteNewsHost {
   }
 
   /** Whether hints are received at present. */
-  hears(): boolean {
+  isListening(): boolean {
     return this.#listening?.hears === true
   }
 

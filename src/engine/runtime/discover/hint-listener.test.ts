@@ -249,7 +249,7 @@ describe('what is told', () => {
   test('changes, to those who wait elsewhere, and here by a call', () => {
     const { told, hints, hear } = scene()
     const here: number[] = []
-    hints.news.wait(1, () => void here.push(1))
+    hints.news.subscribe(1, () => void here.push(1))
     hear({ kind: 'waiting', iids: [1], to: 'them' })
 
     hints.changed(1)

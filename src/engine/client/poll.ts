@@ -21,47 +21,47 @@ export interface ResolvedWait {
 }
 
 // The first look comes soon, later ones at longer and longer intervals.
-const FIRST_LOOK_MS = 10
-const LATEST_LOOK_MS = 1_000
+const MIN_POLL_MS = 10
+const MAX_POLL_MS = 1_000
 // The same where hints are heard: looks only make up for lost ones.
-const FIRST_HINTED_LOOK_MS = 1_000
-const LATEST_HINTED_LOOK_MS = 10_000
+const MIN_HINTED_POLL_MS = 1_000
+const MAX_HINTED_POLL_MS = 10_000
 // Looks that are rare anyway come in step.
 const STEP_FROM_MS = 1_000
 const STEP_MS = 1_000
 
 /** Something to look for. */
-export interface Search<T> {
+export interface Poll<T> {
   /** `undefined` when it is not there yet. */
   look(): Promise<T | undefined>
   /** Notified when a look may be worth while. */
-  readonly news: PermitNotify
+  readonly wakeUp: PermitNotify
   /** Whether `news` is sure to come, so that looking would be in vain. */
-  isToldOf?(): boolean
+  isNotified?(): boolean
   /** Whether `news` comes as a rule, so that a look now and then will do. */
-  isHintedAt?(): boolean
+  isHinted?(): boolean
 }
 
 /** Looks until there is something; rejects with the reason of the signal when that comes first. */
-export async function lookUntil<T>(
+export async function pollUntil<T>(
   clock: Clock,
-  search: Search<T>,
+  poll: Poll<T>,
   signal: Abortable | undefined,
 ): Promise<T> {
-  const { news } = search
-  for (let delayMs = FIRST_LOOK_MS; ; delayMs *= 2) {
+  const { wakeUp } = poll
+  for (let delayMs = MIN_POLL_MS; ; delayMs *= 2) {
     signal?.throwIfAborted()
     // Asked before the look: what leaves this process meanwhile says so.
-    const isTold = search.isToldOf?.() === true
-    const found = await search.look().catch(nothingYet)
+    const isSure = poll.isNotified?.() === true
+    const found = await poll.look().catch(undefinedIfUnanswered)
     if (found !== undefined) return found
-    if (news.takePermit()) continue
+    if (wakeUp.takePermit()) continue
     delayMs =
-      search.isHintedAt?.() === true
-        ? Math.min(Math.max(delayMs, FIRST_HINTED_LOOK_MS), LATEST_HINTED_LOOK_MS)
-        : Math.min(delayMs, LATEST_LOOK_MS)
-    const restMs = isTold ? undefined : inStep(clock.now(), delayMs)
-    await restUntil(new Rest(clock, [news], restMs), signal)
+      poll.isHinted?.() === true
+        ? Math.min(Math.max(delayMs, MIN_HINTED_POLL_MS), MAX_HINTED_POLL_MS)
+        : Math.min(delayMs, MAX_POLL_MS)
+    const restMs = isSure ? undefined : inStep(clock.now(), delayMs)
+    await restUntil(new Rest(clock, [wakeUp], restMs), signal)
   }
 }
 
@@ -75,7 +75,7 @@ function inStep(nowMs: number, delayMs: number): number {
 }
 
 /** A store that does not answer right now says nothing about what is looked for. */
-function nothingYet(error: unknown): undefined {
+function undefinedIfUnanswered(error: unknown): undefined {
   if (error instanceof StoreError && error.retryable) return undefined
   throw error
 }

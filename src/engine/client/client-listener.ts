@@ -2,12 +2,12 @@ import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { HintStore, Listening, News } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
-import { RemoteNews } from '../core/remote-changes.ts'
+import { RemoteChanges } from '../core/remote-changes.ts'
 
 const CLIENT = { runtime: 0, hasRoom: false }
 
 /** What this needs of its client. */
-export interface ClientHearingHost {
+export interface ClientListenerHost {
   readonly clock: Clock
   readonly log: Logger
   readonly hints: HintStore | undefined
@@ -17,33 +17,33 @@ export interface ClientHearingHost {
  * Hears and tells for a client that runs nothing. It listens from its first wait on: who only sends
  * needs no connection for hints.
  */
-export class ClientHearing {
-  readonly #host: ClientHearingHost
-  readonly #news: RemoteNews
+export class ClientListener {
+  readonly #host: ClientListenerHost
+  readonly #changes: RemoteChanges
   #listening: Listening | undefined
   #closed = false
 
-  constructor(host: ClientHearingHost) {
+  constructor(host: ClientListenerHost) {
     this.#host = host
-    this.#news = new RemoteNews({
+    this.#changes = new RemoteChanges({
       clock: host.clock,
       tell: (news) => this.tell(news),
-      hears: () => this.#listening?.hears === true,
+      isListening: () => this.#listening?.hears === true,
     })
   }
 
-  get areTold(): boolean {
-    return this.#news.areTold
+  get isLive(): boolean {
+    return this.#changes.isLive
   }
 
-  wait(iid: Iid, told: () => void): () => void {
+  subscribe(iid: Iid, listener: () => void): () => void {
     // A wait that was on its way when the client was closed must not open a connection again.
     if (!this.#closed) this.#listening ??= this.#listen()
-    return this.#news.wait(iid, told)
+    return this.#changes.subscribe(iid, listener)
   }
 
   changed(iid: Iid): void {
-    this.#news.changed(iid)
+    this.#changes.changed(iid)
   }
 
   tell(news: News): void {
@@ -52,7 +52,7 @@ export class ClientHearing {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#news.close()
+    this.#changes.close()
     await this.#listening?.close()
     this.#listening = undefined
   }
@@ -63,10 +63,10 @@ export class ClientHearing {
       clock,
       log,
       interest: () => ({ runtime: 0, workflows: [], tasks: null, held: [] }),
-      hear: (hint) => this.#news.hear(hint),
+      hear: (hint) => this.#changes.hear(hint),
       look: async () => {
         // Who waits looks by itself while nothing is heard.
-        if (this.#news.areTold) this.#news.heardAgain()
+        if (this.#changes.isLive) this.#changes.resumed()
         return false
       },
     })

@@ -2,14 +2,14 @@ import { TimeoutError } from '../../base/errors.ts'
 import type { InstanceRow } from '../../store/instances.ts'
 import type { ClientCore } from './client-core.ts'
 import { info } from './info.ts'
-import type { ResolvedWait } from './wait.ts'
+import type { ResolvedWait } from './poll.ts'
 
 // When these parts of the time are over, somebody looks what it is that is waited for. Not at its
 // end: an answer of the store that stays out must not delay the error.
 const LOOKS = [0.25, 0.75]
 
 /** Why an instance that somebody waits for does not move, for the error of who waited too long. */
-export class Standstill {
+export class WaitExplainer {
   readonly id: string
   readonly #core: ClientCore
   #words: string | undefined
@@ -21,7 +21,7 @@ export class Standstill {
   }
 
   /** Looks what the instance waits for while the time passes. Call the result to stop. */
-  lookWithin({ timeout }: ResolvedWait): () => void {
+  watchDuring({ timeout }: ResolvedWait): () => void {
     if (timeout === undefined) return () => {}
     const { clock } = this.#core.setup
     const timers = LOOKS.map((part) => clock.after(timeout * part, () => void this.#look()))

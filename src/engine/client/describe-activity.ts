@@ -12,7 +12,7 @@ import type { Values } from '../core/values.ts'
 export type CalledEvent = Extract<CommandEvent, { type: 'activity' | 'step' }>
 
 /** What an onlooker knows about those who work on an instance. */
-export interface Around {
+export interface Observation {
   readonly values: Values
   /** The store's time, as far as it is known. */
   readonly now: number
@@ -30,31 +30,40 @@ export interface CallState {
 }
 
 /** What is to be said about it, behind its name. */
-export function activityWords(event: CalledEvent, state: CallState, around: Around): string {
-  const { whereabouts } = around
+export function describeActivity(
+  event: CalledEvent,
+  state: CallState,
+  observation: Observation,
+): string {
+  const { whereabouts } = observation
   const task = whereabouts.tasks.find(({ command }) => command === event.command)
-  if (task !== undefined) return taskWords(event, task, around)
-  return localWords(event.command, state, around)
+  if (task !== undefined) return describeTask(event, task, observation)
+  return describeLocalAttempt(event.command, state, observation)
 }
 
-function taskWords(event: CalledEvent, task: TaskPlace, around: Around): string {
+function describeTask(event: CalledEvent, task: TaskPlace, observation: Observation): string {
   const { attempts, holder, heldSince, visibleAt, error } = task
   if (holder !== null) {
-    const failure = attempts > 1 ? failureWords(attempts - 1, error, around) : ''
-    return `: attempt ${attempts}, ${runningWords(heldSince, holder)}${failure}`
+    const failure = attempts > 1 ? describeFailure(attempts - 1, error, observation) : ''
+    return `: attempt ${attempts}, ${describeRunning(heldSince, holder)}${failure}`
   }
   const next = attempts + 1
-  const failure = failureWords(attempts, error, around)
-  if (visibleAt !== null && visibleAt > around.now) {
+  const failure = describeFailure(attempts, error, observation)
+  if (visibleAt !== null && visibleAt > observation.now) {
     return `: attempt ${next} at ${timeOf(visibleAt)}${failure}`
   }
-  return `: attempt ${next}, waiting for a runtime${missingWords(event, around)}${failure}`
+  return `: attempt ${next}, waiting for a runtime${describeMissing(event, observation)}${failure}`
 }
 
-function localWords(command: number, { givenAt, failed }: CallState, around: Around): string {
-  const { now, whereabouts } = around
-  const failure = failed === undefined ? '' : failureWords(failed.attempt, failed.error, around)
-  const local = around.attemptAt?.(command)
+function describeLocalAttempt(
+  command: number,
+  { givenAt, failed }: CallState,
+  observation: Observation,
+): string {
+  const { now, whereabouts } = observation
+  const failure =
+    failed === undefined ? '' : describeFailure(failed.attempt, failed.error, observation)
+  const local = observation.attemptAt?.(command)
   const attempt = Math.max(local?.attempt ?? 1, (failed?.attempt ?? 0) + 1)
   if (local === undefined && failed !== undefined && failed.retryAt > now) {
     return `: attempt ${attempt} at ${timeOf(failed.retryAt)}${failure}`
@@ -67,10 +76,10 @@ function localWords(command: number, { givenAt, failed }: CallState, around: Aro
     return `: attempt ${attempt}, waiting for a free slot ${placeOf(owner)}${failure}`
   }
   const since = Math.max(givenAt, failed?.retryAt ?? 0)
-  return `: attempt ${attempt}, ${runningWords(since, owner)}${failure}`
+  return `: attempt ${attempt}, ${describeRunning(since, owner)}${failure}`
 }
 
-function runningWords(since: number | null, place: RuntimePlace): string {
+function describeRunning(since: number | null, place: RuntimePlace): string {
   return `running${since === null ? '' : ` since ${timeOf(since)}`} ${placeOf(place)}`
 }
 
@@ -80,14 +89,14 @@ function placeOf({ runtime, info }: RuntimePlace): string {
   return `on ${host} (pid ${pid}, runtime ${runtime})`
 }
 
-function failureWords(attempt: number, error: string | null, { values }: Around): string {
+function describeFailure(attempt: number, error: string | null, { values }: Observation): string {
   if (attempt === 0 || error === null) return ''
   const { name, message } = errorToData(values.error(error))
   return `; attempt ${attempt} failed with ${name}: ${message}`
 }
 
 /** Why no live runtime takes a task, if that can be told. */
-function missingWords(event: CalledEvent, { whereabouts }: Around): string {
+function describeMissing(event: CalledEvent, { whereabouts }: Observation): string {
   if (event.type === 'step') return ''
   const { name, tag } = event
   const able = whereabouts.runtimes.filter((one) => one.serves === null || serves(one.serves, tag))
