@@ -14,7 +14,7 @@ const NO_DELAY = { min: 0, active: 0, step: 0 } as const
 /** What a worker costs: per pass, per wake-up, and when it does nothing. */
 export async function benchWorkers({ smoke }: { smoke: boolean }): Promise<Row[]> {
   // First, while nothing else has filled the heap or still uses the CPU.
-  const resting = await idleWorkers(smoke ? 500 : 10_000, smoke ? 20 : 2_000)
+  const waiting = await idleWorkers(smoke ? 500 : 10_000, smoke ? 20 : 2_000)
   const loop = await proceedLoop(smoke ? 1 : 25, smoke ? 20 : 1_000)
   const wakes = await wakeToRun(smoke ? 200 : 50_000)
   const rounds = smoke ? 1 : 7
@@ -22,7 +22,7 @@ export async function benchWorkers({ smoke }: { smoke: boolean }): Promise<Row[]
   return [
     ...loop,
     ...wakes,
-    ...resting,
+    ...waiting,
     {
       what: 'notify_wakeup: an idle worker, woken again and again',
       value: await passRate(rounds, passes, notifyWakeup),

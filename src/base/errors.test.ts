@@ -108,8 +108,8 @@ describe('failure', () => {
   })
 
   test.each([
-    ['', 'failure: name must be a string that is not empty, got ""'],
-    [undefined, 'failure: name must be a string that is not empty, got undefined'],
+    ['', 'failure: name must be a non-empty string, got ""'],
+    [undefined, 'failure: name must be a non-empty string, got undefined'],
     ['TypeError', 'failure: name must not be that of an existing class, got "TypeError"'],
     ['TimeoutError', 'failure: name must not be that of an existing class, got "TimeoutError"'],
   ])('the name %o is refused', (name, message) => {

@@ -102,7 +102,7 @@ export function failure<Details = undefined>(
   options: { retryable?: boolean } = {},
 ): FailureClass<Details> {
   if (typeof name !== 'string' || name === '') {
-    throw new TypeError(`failure: name must be a string that is not empty, got ${describe(name)}`)
+    throw new TypeError(`failure: name must be a non-empty string, got ${describe(name)}`)
   }
   if (BUILT_IN.has(name) || ownClasses.has(name) || REGISTERED_ELSEWHERE.has(name)) {
     throw new TypeError(`failure: name must not be that of an existing class, got "${name}"`)

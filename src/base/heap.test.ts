@@ -112,7 +112,7 @@ test('a cleared heap is empty and can be used again', () => {
 test('a key cannot stand at NaN', () => {
   const heap = new Heap<string>()
 
-  expect(() => heap.set('a', NaN)).toThrow(new RangeError('heap: a key cannot stand at NaN'))
+  expect(() => heap.set('a', NaN)).toThrow(new RangeError('heap: priority must not be NaN'))
   expect(heap.size).toBe(0)
 })
 

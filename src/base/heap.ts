@@ -42,7 +42,7 @@ export class Heap<K> {
 
   /** Adds a key, or moves it to another number. */
   set(key: K, at: number): void {
-    if (Number.isNaN(at)) throw new RangeError('heap: a key cannot stand at NaN')
+    if (Number.isNaN(at)) throw new RangeError('heap: priority must not be NaN')
     const held = this.#index.get(key)
     const i = held ?? this.#keys.length
     this.#put(i, key, at, this.#next++)

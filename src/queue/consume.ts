@@ -5,7 +5,7 @@ import { PermitNotify } from '../base/sync/notify.ts'
 import { onAbort } from '../base/sync/on-abort.ts'
 import { number, option, resolveOptions } from '../base/options.ts'
 import { isRetryableStoreError, StoreError } from '../store/store-error.ts'
-import { Rest } from '../workers/rest.ts'
+import { WakeWait } from '../workers/wake-wait.ts'
 import type { OwnDelivery } from './delivery.ts'
 import type { ConsumeOptions } from './queue.ts'
 import type { QueueCore, QueueSetup } from './queue-core.ts'
@@ -37,13 +37,13 @@ export function consume<T>(
   })
   return {
     [Symbol.asyncIterator]: () =>
-      deliveriesOf(setup, new OutAndAbout(setup, concurrency), 1 + prefetch, signal),
+      deliveriesOf(setup, new OpenDeliveries(setup, concurrency), 1 + prefetch, signal),
   }
 }
 
 async function* deliveriesOf<T>(
   setup: ConsumeSetup<T>,
-  out: OutAndAbout<T>,
+  out: OpenDeliveries<T>,
   most: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<OwnDelivery<T>, undefined> {
@@ -51,7 +51,7 @@ async function* deliveriesOf<T>(
   let ahead: readonly OwnDelivery<T>[] = []
   try {
     for (;;) {
-      await out.untilThereIsRoom(signal)
+      await out.waitForRoom(signal)
       ahead = ahead.filter(({ leaseUntil }) => leaseUntil > clock.now())
       if (ahead.length === 0) ahead = await takeSome(setup, most, signal)
       signal?.throwIfAborted()
@@ -94,14 +94,14 @@ async function pause(
   ms: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const resting = new Rest(clock, notifies, ms)
-  const stopListening = signal && onAbort(signal, () => resting.stop())
-  await resting.ended
+  const waiting = new WakeWait(clock, notifies, ms)
+  const stopListening = signal && onAbort(signal, () => waiting.stop())
+  await waiting.ended
   stopListening?.()
 }
 
 /** The deliveries of one loop that nobody has settled and whose leases last. */
-class OutAndAbout<T> {
+class OpenDeliveries<T> {
   readonly #setup: ConsumeSetup<T>
   readonly #most: number
   readonly #deliveries = new Set<OwnDelivery<T>>()
@@ -121,14 +121,14 @@ class OutAndAbout<T> {
     })
   }
 
-  async untilThereIsRoom(signal: AbortSignal | undefined): Promise<void> {
+  async waitForRoom(signal: AbortSignal | undefined): Promise<void> {
     const { core, clock } = this.#setup
     while (this.#deliveries.size >= this.#most) {
       signal?.throwIfAborted()
       core.checkOpen('consume')
       const ends = [...this.#deliveries].map(({ leaseUntil }) => leaseUntil)
       const leftMs = Math.min(...ends) - clock.now()
-      if (leftMs <= 0) this.#forgetTheLost()
+      if (leftMs <= 0) this.#dropExpired()
       else if (!this.#settled.takePermit()) {
         // The store's news come when the queue is closed, too.
         await pause(clock, [this.#settled, core.news], leftMs, signal)
@@ -136,7 +136,7 @@ class OutAndAbout<T> {
     }
   }
 
-  #forgetTheLost(): void {
+  #dropExpired(): void {
     for (const delivery of this.#deliveries) {
       if (delivery.leaseUntil <= this.#setup.clock.now()) this.#deliveries.delete(delivery)
     }

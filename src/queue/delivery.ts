@@ -11,7 +11,7 @@ export interface Settler<T> {
   ack(deliveries: readonly OwnDelivery<T>[]): Promise<void>
   nack(delivery: OwnDelivery<T>, delayMs: number | undefined, reason: string): Promise<void>
   extend(delivery: OwnDelivery<T>, ms: number): Promise<void>
-  setAside(delivery: OwnDelivery<T>, reason: string): Promise<void>
+  makeDeadLetter(delivery: OwnDelivery<T>, reason: string): Promise<void>
 }
 
 /** A message in somebody's hands. */
@@ -117,8 +117,8 @@ export class OwnDelivery<T> implements Delivery<T> {
   }
 
   /** Makes it a dead letter, whatever attempts it has left. */
-  async setAside(reason: string): Promise<void> {
-    await this.#settler.setAside(this, reason)
+  async makeDeadLetter(reason: string): Promise<void> {
+    await this.#settler.makeDeadLetter(this, reason)
   }
 
   async extend(by: Duration): Promise<void> {

@@ -3,7 +3,7 @@ import { describe } from '../base/describe.ts'
 import { TimeoutError } from '../base/errors.ts'
 import { onAbort } from '../base/sync/on-abort.ts'
 import { number, resolveOptions } from '../base/options.ts'
-import type { ChangeVerdict, Standing } from '../store/queue-store.ts'
+import type { ChangeVerdict, QueueState } from '../store/queue-store.ts'
 import type { Supervisor } from '../workers/supervisor.ts'
 import { consume } from './consume.ts'
 import { deadLetters } from './dead-letters.ts'
@@ -51,9 +51,9 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
   readonly #handlers = new Set<Supervisor>()
   #closing: Promise<void> | undefined
 
-  constructor(setup: QueueSetup<T>, standing: Standing) {
+  constructor(setup: QueueSetup<T>, queueState: QueueState) {
     this.#setup = setup
-    this.#core = new QueueCore(setup, standing, this)
+    this.#core = new QueueCore(setup, queueState, this)
     this.dead = deadLetters(setup, this.#core)
   }
 
@@ -114,8 +114,8 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
     await this.#settle('nack', delivery, ms, reason)
   }
 
-  async setAside(delivery: OwnDelivery<T>, reason: string): Promise<void> {
-    await this.#settle('set_aside', delivery, 0, reason)
+  async makeDeadLetter(delivery: OwnDelivery<T>, reason: string): Promise<void> {
+    await this.#settle('dead_letter', delivery, 0, reason)
   }
 
   async extend(delivery: OwnDelivery<T>, ms: number): Promise<void> {
@@ -185,7 +185,7 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
     }
   }
 
-  /** Reads every message once, and sets aside what cannot be decoded. */
+  /** Reads every message once; what cannot be decoded becomes a dead letter. */
   async readAll(): Promise<void> {
     const { codec } = this.#setup
     for await (const page of this.#core.pages()) {
@@ -201,7 +201,7 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
           bad.push({ record, error: unreadable(record.id, cause) })
         }
       }
-      await this.#core.setAside(bad)
+      await this.#core.makeDeadLetter(bad)
     }
   }
 
@@ -223,7 +223,7 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
   }
 
   async #settle(
-    kind: 'nack' | 'set_aside',
+    kind: 'nack' | 'dead_letter',
     delivery: OwnDelivery<T>,
     ms: number,
     reason: string,
@@ -236,7 +236,7 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
 
   #settled(delivery: OwnDelivery<T>, verdict: ChangeVerdict): void {
     const { meter, clock } = this.#setup
-    if (verdict === 'done') meter?.held(clock.now() - delivery.takenAt)
+    if (verdict === 'done') meter?.wasInFlight(clock.now() - delivery.takenAt)
     delivery.settled()
   }
 

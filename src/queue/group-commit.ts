@@ -6,7 +6,7 @@ import type {
   ChangeKind,
   ChangeVerdict,
   QueueStore,
-  Standing,
+  QueueState,
 } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
 import { Halves } from './halves.ts'
@@ -59,7 +59,7 @@ export interface GroupCommitSetup<D> {
   readonly open: (taken: BatchAnswer['taken'], sentAt: number) => readonly D[]
   /** Is given what was taken and nobody wants any more. */
   readonly giveBack: (deliveries: readonly D[]) => void
-  readonly onStanding: (standing: Standing) => void
+  readonly onQueueState: (queueState: QueueState) => void
   /** A batch failed; with `isUntold`, nobody was in it who could be told. */
   readonly onFailure: (error: StoreError, isUntold: boolean) => void
 }
@@ -85,14 +85,14 @@ export class GroupCommit<D> {
   #isScheduled = false
   #mustSweep = false
   #isFailing = false
-  #standing: Standing
+  #queueState: QueueState
   #whenIdle: (() => void)[] = []
 
-  constructor(setup: GroupCommitSetup<D>, standing: Standing) {
+  constructor(setup: GroupCommitSetup<D>, queueState: QueueState) {
     const { capacity, whenFull } = setup
     this.#setup = setup
-    this.#standing = standing
-    this.#pushes = new PushLine({ capacity, whenFull, counts: () => this.#standing.counts })
+    this.#queueState = queueState
+    this.#pushes = new PushLine({ capacity, whenFull, counts: () => this.#queueState.counts })
   }
 
   /** Stores a group; resolves when it is as durable as was asked for. */
@@ -126,10 +126,10 @@ export class GroupCommit<D> {
   }
 
   /** The queue was found to stand like this. */
-  learn(standing: Standing): void {
+  learn(queueState: QueueState): void {
     this.#isFailing = false
-    this.#standing = standing
-    this.#setup.onStanding(standing)
+    this.#queueState = queueState
+    this.#setup.onQueueState(queueState)
     if (this.#hasWork()) this.#schedule()
   }
 
@@ -172,7 +172,7 @@ export class GroupCommit<D> {
       this.#changes.length > 0 ||
       this.#mustSweep ||
       takers.isAsking ||
-      (takers.isHungry && this.#standing.counts.ready > 0 && !this.#isFailing) ||
+      (takers.needsMore && this.#queueState.counts.ready > 0 && !this.#isFailing) ||
       this.#pushes.isReady
     )
   }
@@ -221,16 +221,16 @@ export class GroupCommit<D> {
   }
 
   #answer(answer: BatchAnswer, sent: Sent<D>): void {
-    const { takers, open, giveBack, onStanding, meter, clock } = this.#setup
+    const { takers, open, giveBack, onQueueState, meter, clock } = this.#setup
     const { changes, pushes, asked, at } = sent
-    const { taken, standing } = answer
+    const { taken, queueState } = answer
     meter?.answered(sent, answer, clock.now())
     if (sent.isAlone && sent.isDurable) {
       const items = changes.length + pushes.length + taken.length
       this.#halves.took(items, clock.now() - at)
     }
     this.#isFailing = false
-    this.#standing = standing
+    this.#queueState = queueState
     let answered = 0
     for (const entry of changes) {
       const next = answered + entry.changes.length
@@ -239,12 +239,12 @@ export class GroupCommit<D> {
     }
     this.#pushes.answer(pushes, answer.pushes)
     const deliveries = open(taken, at)
-    // Where some could not be read, nobody is told so before they are set aside.
+    // Where some cannot be decoded, nobody gets an empty answer before those are dead letters.
     const hasMore =
-      deliveries.length < taken.length || (taken.length > 0 && standing.counts.ready > 0)
+      deliveries.length < taken.length || (taken.length > 0 && queueState.counts.ready > 0)
     const unwanted = takers.receive(asked, deliveries, hasMore)
     if (unwanted.length > 0) giveBack(unwanted)
-    onStanding(standing)
+    onQueueState(queueState)
   }
 
   #fail(error: StoreError, { changes, pushes, asked }: Sent<D>): void {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { queueInTime } from '../../test/queue/support.ts'
 import { memoryLog } from '../../test/support/workers.ts'
 
-test('a message that fails in its last attempt is said to be set aside, and not to come again', async () => {
+test('the log says that a message which fails in its last attempt becomes a dead letter', async () => {
   const log = memoryLog()
   await using under = await queueInTime<string>({ log, maxAttempts: 2 })
   const { queue } = under
@@ -20,12 +20,12 @@ test('a message that fails in its last attempt is said to be set aside, and not 
   expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([
     {
       level: 'warn',
-      message: 'a message could not be handled',
+      message: 'handler failed; the message is delivered again',
       data: { queue: 'default', id, attempt: 1, delayMs: 1_000, err: trouble },
     },
     {
       level: 'warn',
-      message: 'a message could not be handled in its last attempt and is set aside',
+      message: 'handler failed in the last attempt; the message becomes a dead letter',
       data: { queue: 'default', id, attempt: 2, err: trouble },
     },
   ])

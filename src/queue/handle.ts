@@ -6,7 +6,7 @@ import { type Directive, idle, proceed } from '../workers/directive.ts'
 import { supervise, type Supervisor } from '../workers/supervisor.ts'
 import { type PassContext, worker } from '../workers/worker.ts'
 import type { OwnDelivery } from './delivery.ts'
-import { Hold } from './hold.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
 import type { Delivery, HandleContext } from './queue.ts'
 import type { QueueCore, QueueSetup } from './queue-core.ts'
 import { settle } from './settle.ts'
@@ -81,7 +81,7 @@ async function handleOne<T>(
   delivery: OwnDelivery<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const hold = new Hold(setup, delivery, signal)
+  const hold = new LeaseKeeper(setup, delivery, signal)
   let own = (): Promise<void> => delivery.ack()
   try {
     await run(delivery, {
@@ -108,15 +108,18 @@ function afterFailure<T>(
   const { id, attempt } = delivery
   const reason = reasonOf(error)
   if (!isRetryable(error)) {
-    log.warn({ id, attempt, err: error }, 'a message could not be handled and is set aside')
-    return () => delivery.setAside(reason)
+    log.warn(
+      { id, attempt, err: error },
+      'handler failed with an error that is not retryable; the message becomes a dead letter',
+    )
+    return () => delivery.makeDeadLetter(reason)
   }
   if (attempt >= maxAttempts) {
-    const words = 'a message could not be handled in its last attempt and is set aside'
+    const words = 'handler failed in the last attempt; the message becomes a dead letter'
     log.warn({ id, attempt, err: error }, words)
     return () => delivery.nack({ reason })
   }
   const delayMs = Math.ceil(backoffMs(handlerBackoff, attempt, random))
-  log.warn({ id, attempt, delayMs, err: error }, 'a message could not be handled')
+  log.warn({ id, attempt, delayMs, err: error }, 'handler failed; the message is delivered again')
   return () => delivery.nack({ delay: delayMs, reason })
 }

@@ -5,7 +5,7 @@
 
 import type { Logger } from '../base/log.ts'
 import { harmless, type Metrics } from '../base/metrics.ts'
-import type { BatchAnswer, Change, ChangeKind, Happened } from '../store/queue-store.ts'
+import type { BatchAnswer, Change, ChangeKind, QueueEvents } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
 
 /** What a batch was about, as far as it is measured. */
@@ -29,7 +29,7 @@ export class Meter {
 
   constructor(metrics: Metrics, queue: string, log: Logger) {
     this.#metrics = harmless(metrics, (error) => {
-      log.error({ err: error }, 'a metrics sink threw; further throws are not logged')
+      log.error({ err: error }, 'a metrics sink threw; later errors are not logged')
     })
     this.#labels = { queue }
   }
@@ -56,7 +56,7 @@ export class Meter {
     }
     this.#count('holdfast_queue_delivered', answer.taken.length)
     for (const { pushedAt } of answer.taken) {
-      this.#record('holdfast_queue_wait_ms', answer.standing.now - pushedAt)
+      this.#record('holdfast_queue_wait_ms', answer.queueState.now - pushedAt)
     }
     this.#record('holdfast_queue_commit_ms', now - at)
   }
@@ -67,15 +67,15 @@ export class Meter {
   }
 
   /** The store has seen this happen. */
-  happened({ expired, lapsed, dead }: Happened): void {
+  events({ expired, lapsed, dead }: QueueEvents): void {
     this.#count('holdfast_queue_expired', expired)
     this.#count('holdfast_queue_lapsed', lapsed)
     this.#count('holdfast_queue_dead', dead)
   }
 
   /** A delivery that was acknowledged or nacked had been out for so long. */
-  held(ms: number): void {
-    this.#record('holdfast_queue_held_ms', ms)
+  wasInFlight(ms: number): void {
+    this.#record('holdfast_queue_in_flight_ms', ms)
   }
 
   #count(name: string, by: number): void {

@@ -30,8 +30,8 @@ describe('the options of a queue', () => {
 
   test.each([
     [{ lazzy: true }, 'openQueue: unknown option "lazzy", did you mean "lazy"?'],
-    [{ name: '' }, 'openQueue: name must be text that is not empty, got ""'],
-    [{ name: 'a\0b' }, 'openQueue: name must be text without NUL'],
+    [{ name: '' }, 'openQueue: name must be a non-empty string, got ""'],
+    [{ name: 'a\0b' }, 'openQueue: name must be a string without NUL'],
     [{ lease: 0 }, 'openQueue: lease must be at least 1 ms, got 0'],
     [
       { lease: 1e15 },
@@ -54,9 +54,9 @@ describe('the options of a queue', () => {
     ['', 'openQueue: path must be the path of a file, got ""'],
     [undefined, 'openQueue: path must be the path of a file, got undefined'],
     [new URL('file:///mail.db'), 'got a URL; use fileURLToPath() of node:url'],
-    ['file:mail.db', 'openQueue: path must be a path, not an address, got "file:mail.db"; use'],
-    ['file:/tmp/mail.db?mode=ro', 'must be a path, not an address'],
-    ['postgres://localhost/mail', 'must be a path, not an address'],
+    ['file:mail.db', 'openQueue: path must be a path, not a URL, got "file:mail.db"; use'],
+    ['file:/tmp/mail.db?mode=ro', 'must be a path, not a URL'],
+    ['postgres://localhost/mail', 'must be a path, not a URL'],
   ])('a path that is none is refused: %s', async (path, complaint) => {
     await expect(openQueue(path as string)).rejects.toThrow(new TypeError(complaint).message)
   })

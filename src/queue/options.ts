@@ -16,7 +16,7 @@ export interface QueueOptions<T = never> {
   name?: string
   /**
    * Opens at once, whatever is in the file, and reads a message when it is taken. Otherwise every
-   * message is read once when the queue is opened, and what cannot be decoded is set aside then.
+   * message is read once when the queue is opened, and what cannot be decoded becomes a dead letter.
    *
    * @default false
    */
@@ -130,10 +130,8 @@ export function checkPath(path: unknown): void {
     throw new TypeError(`openQueue: path must be the path of a file, got ${describe(path)}${hint}`)
   }
   if (!ADDRESS.test(path)) return
-  const hint = 'use fileURLToPath() of node:url for the address of a file'
-  throw new TypeError(
-    `openQueue: path must be a path, not an address, got ${describe(path)}; ${hint}`,
-  )
+  const hint = 'use fileURLToPath() of node:url for a file URL'
+  throw new TypeError(`openQueue: path must be a path, not a URL, got ${describe(path)}; ${hint}`)
 }
 
 /** A whole number from 1, or `Infinity`. */

@@ -50,10 +50,10 @@ export function toPayload<T>(codec: QueueCodec<T>, value: T): Payload {
     // Our own text has neither: it says them in other characters.
     if (codec === defaultQueueCodec || isKept(data)) return checked({ data, format: codec.version })
     throw new TypeError(
-      'queue push: the codec gave text with a NUL or half of a surrogate pair; give bytes instead',
+      'queue push: the codec returned a string with NUL or a lone surrogate; return bytes instead',
     )
   }
-  throw new TypeError(`queue push: the codec must give text or bytes, gave ${describe(data)}`)
+  throw new TypeError(`queue push: the codec must return a string or bytes, got ${describe(data)}`)
 }
 
 /** Whether a payload is for another codec to read: a later version, or none. */

@@ -18,7 +18,7 @@ export const MAX_ITEMS = 1_024
 const LENGTH = { max: 4 * 1024 * 1024, of: (entry: PushEntry) => entry.length }
 
 const NO_DISK =
-  'the disk is nearly full, and what is left is needed to take messages out; make room, or take some'
+  'the disk is almost full, and the space left is reserved for deliveries; free some space or take messages'
 
 /** Where a group is. */
 export interface StoredGroup {

@@ -6,7 +6,7 @@ import type {
   QueueCounts,
   QueueRecord,
   QueueStore,
-  Standing,
+  QueueState,
 } from '../store/queue-store.ts'
 import { StoreError } from '../store/store-error.ts'
 import { OwnDelivery, type Settler } from './delivery.ts'
@@ -48,17 +48,17 @@ export class QueueCore<T> {
   readonly #commit: GroupCommit<OwnDelivery<T>>
   readonly #watch: Watch
   #watchers = 0
-  #standing: Standing
+  #queueState: QueueState
   #looking: Promise<void> | undefined
   /** Whether the store did not answer the latest look or sweep. */
   #isFailing = false
   #isClosed = false
 
   /** `settler` is whom deliveries turn to. */
-  constructor(setup: QueueSetup<T>, standing: Standing, settler: Settler<T>) {
+  constructor(setup: QueueSetup<T>, queueState: QueueState, settler: Settler<T>) {
     const { clock, idleClock } = setup
     this.#setup = setup
-    this.#standing = standing
+    this.#queueState = queueState
     this.#settler = settler
     this.#takers = new Takers(clock)
     this.#watch = new Watch({
@@ -74,16 +74,16 @@ export class QueueCore<T> {
         takers: this.#takers,
         open: (taken, takenAt) => this.#open(taken, takenAt),
         giveBack: (deliveries) => this.giveBack(deliveries),
-        onStanding: (latest) => this.#learn(latest),
+        onQueueState: (latest) => this.#learn(latest),
         onFailure: (error, isUntold) => {
-          if (isUntold) this.#complain(error, 'what fell due in the queue could not be seen to')
+          if (isUntold) this.#complain(error, 'processing due messages failed')
           this.#watch.retry()
         },
       },
-      standing,
+      queueState,
     )
-    setup.meter?.happened(standing.happened)
-    this.#watch.plan(standing)
+    setup.meter?.events(queueState.events)
+    this.#watch.plan(queueState)
   }
 
   /** Throws when the queue was closed. */
@@ -136,24 +136,27 @@ export class QueueCore<T> {
     return verdicts.filter((verdict) => verdict === 'done').length
   }
 
-  /** Sets aside what cannot be decoded, in one commit. */
-  async setAside(bad: readonly Unreadable[]): Promise<void> {
+  /** Makes dead letters of what cannot be decoded, in one commit. */
+  async makeDeadLetter(bad: readonly Unreadable[]): Promise<void> {
     if (bad.length === 0) return
     const [{ record, error }] = bad as readonly [Unreadable]
     const data = { id: record.id, count: bad.length, err: error }
-    this.#setup.log.error(data, 'messages cannot be decoded and are set aside; this is the first')
+    this.#setup.log.error(
+      data,
+      'messages cannot be decoded and become dead letters; this is the first',
+    )
     const changes = bad.map(({ record: { id, receipt }, error: { message } }) => {
-      return { kind: 'set_aside' as const, id, receipt, ms: 0, reason: message }
+      return { kind: 'dead_letter' as const, id, receipt, ms: 0, reason: message }
     })
-    // When that fails their leases end, and whoever gets them then sets them aside.
+    // When that fails their leases end, and whoever gets them next tries again.
     await this.#commit.change(changes).catch(() => {})
   }
 
   /** How many there are. */
   get counts(): QueueCounts {
     // Whoever asks again soon gets what others have done meanwhile.
-    if (this.#standing.shared) void this.look()
-    return this.#standing.counts
+    if (this.#queueState.shared) void this.look()
+    return this.#queueState.counts
   }
 
   /** Waits until nothing is left but dead letters. */
@@ -174,7 +177,7 @@ export class QueueCore<T> {
 
   /** Messages that are not dead letters. */
   get live(): number {
-    const { ready, inFlight, delayed } = this.#standing.counts
+    const { ready, inFlight, delayed } = this.#queueState.counts
     return ready + inFlight + delayed
   }
 
@@ -222,22 +225,22 @@ export class QueueCore<T> {
       this.#commit.learn(await this.#setup.store.look())
     } catch (error) {
       if (this.#isClosed) return
-      this.#complain(error, 'the queue could not be looked at')
+      this.#complain(error, 'reading the state of the queue failed')
       this.#watch.retry()
     }
   }
 
   // Said once, until the store answers again.
   #complain(error: unknown, message: string): void {
-    if (!this.#isFailing) this.#setup.log.warn({ err: error }, `${message}; it is tried again`)
+    if (!this.#isFailing) this.#setup.log.warn({ err: error }, `${message}; retrying`)
     this.#isFailing = true
   }
 
-  #learn(standing: Standing): void {
+  #learn(queueState: QueueState): void {
     this.#isFailing = false
-    this.#standing = standing
-    this.#setup.meter?.happened(standing.happened)
-    this.#watch.plan(standing)
+    this.#queueState = queueState
+    this.#setup.meter?.events(queueState.events)
+    this.#watch.plan(queueState)
     this.news.notifyAll()
   }
 
@@ -254,7 +257,7 @@ export class QueueCore<T> {
         bad.push({ record, error: unreadable(record.id, cause) })
       }
     }
-    void this.setAside(bad)
+    void this.makeDeadLetter(bad)
     return deliveries
   }
 }

@@ -1,7 +1,7 @@
 import type { ChangeVerdict } from '../store/queue-store.ts'
 import { messageOf } from './texts.ts'
 
-/** What can be wrong with a message or with what is asked of it. */
+/** Why an operation on a message failed. */
 export type QueueErrorCode =
   /** There is no room, and the queue refuses instead of waiting. */
   | 'full'
@@ -12,7 +12,7 @@ export type QueueErrorCode =
   /** There are no ids left: an id is a safe integer. */
   | 'ids_exhausted'
 
-/** What a queue throws when its file is well; when it is not, that is a `StoreError`. */
+/** An error of the queue itself; trouble with its file is a `StoreError`. */
 export class QueueError extends Error {
   override readonly name = 'QueueError'
   readonly code: QueueErrorCode
@@ -38,12 +38,12 @@ const WHY_NOT: Record<Exclude<ChangeVerdict, 'done'>, string> = {
   not_in_flight: 'it was nacked, or its lease ended',
 }
 
-/** The error for a delivery that is none any more. */
+/** The error for a delivery that is no longer in flight. */
 export function notInFlight(
   operation: string,
   id: number,
   verdict: Exclude<ChangeVerdict, 'done'>,
 ): QueueError {
-  const message = `queue ${operation}: message ${id} is not yours: ${WHY_NOT[verdict]}`
+  const message = `queue ${operation}: message ${id} is no longer leased to you: ${WHY_NOT[verdict]}`
   return new QueueError('not_in_flight', message, id)
 }

@@ -7,7 +7,7 @@ import { QueueError } from './queue-error.ts'
 
 // How a handler's message is acknowledged or nacked once the handler has ended.
 //
-//   S1. While the store is out of order it is tried again: work that is done must not be done twice
+//   S1. While the store fails, this retries: work that is done must not be done twice
 //       because its acknowledgement met a busy file. It may succeed after the end of the lease, as
 //       long as nobody else was given the message.
 //   S2. It ends when the store has judged, the error is final, or the handlers have to end.
@@ -32,13 +32,16 @@ export async function settle<T>(
       backoff: RETRY,
       shouldRetry: isRetryableStoreError,
       onRetry: (error, delayMs) => {
-        const words = 'a handled message could not be acknowledged or nacked; retrying'
+        const words = 'acknowledging or nacking a handled message failed; retrying'
         log.warn({ id, attempt, delayMs, err: error }, words)
       },
     })
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
     // No fault of the loop.
-    log.warn({ id, attempt, err: error }, 'a message was handled, but its lease had ended')
+    log.warn(
+      { id, attempt, err: error },
+      'message handled after its lease ended; another delivery may handle it again',
+    )
   }
 }

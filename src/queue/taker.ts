@@ -37,7 +37,7 @@ export class Taker<D> {
   }
 
   /** Whether it waits for the first message. */
-  get isPatient(): boolean {
+  get isWaiting(): boolean {
     const { timeoutMs } = this.#setup
     return timeoutMs !== undefined && timeoutMs > 0
   }
@@ -46,7 +46,7 @@ export class Taker<D> {
   wait(clock: Clock, place: Place<Taker<D>>): void {
     const { timeoutMs, signal } = this.#setup
     this.place = place
-    if (this.isPatient && timeoutMs !== Infinity) {
+    if (this.isWaiting && timeoutMs !== Infinity) {
       this.#timer = clock.after(timeoutMs!, () => this.give([]))
     }
     this.#stopListening = signal && onAbort(signal, () => this.fail(signal.reason))

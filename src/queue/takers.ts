@@ -76,11 +76,11 @@ export class Takers<D> {
 
   /** Whether somebody is new in line (T1), and what is on its way is not enough for all. */
   get isAsking(): boolean {
-    return this.#unasked.length > 0 && this.isHungry
+    return this.#unasked.length > 0 && this.needsMore
   }
 
   /** Whether anybody wants more than is on its way. */
-  get isHungry(): boolean {
+  get needsMore(): boolean {
     return this.#wanted > this.#expected
   }
 
@@ -96,7 +96,7 @@ export class Takers<D> {
 
   /** What the next batch is to ask the store for, up to so many. */
   ask(wanted: number): Asked<D> {
-    if (!this.isHungry) return NOBODY
+    if (!this.needsMore) return NOBODY
     const most = Math.min(this.#wanted - this.#expected, wanted, MAX_AT_ONCE)
     const fresh = this.#unasked
     const takes = this.#prefetching === 0 ? [{ most, isAhead: false }] : this.#sharesOf(most)
@@ -119,7 +119,7 @@ export class Takers<D> {
       given += taker.most
     }
     for (const taker of asked.fresh) {
-      if (taker.place === undefined || taker.isPatient) continue
+      if (taker.place === undefined || taker.isWaiting) continue
       if (hasMore) this.#unasked.push(taker)
       else taker.give([])
     }

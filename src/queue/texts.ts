@@ -1,8 +1,8 @@
 import { describe } from '../base/describe.ts'
 import { MAX_REASON, shorten } from '../base/shorten.ts'
 
-// SQLite keeps text as UTF-8: half a pair of surrogates becomes another character on the way, so that
-// two keys could be taken for one, and some drivers end a text at its first NUL.
+// SQLite keeps text as UTF-8: a lone surrogate becomes another character on the way, so that two
+// keys could be taken for one, and some drivers end a text at its first NUL.
 
 const UNKEPT = /\p{Surrogate}|\0/u
 const ALL_UNKEPT = /\p{Surrogate}|\0/gu
@@ -18,7 +18,7 @@ const MAX_NAME = 1_024
 /** Checks a name or a key. */
 export function nameText(value: unknown, what: string): string {
   if (typeof value !== 'string' || value === '') {
-    throw new TypeError(`${what} must be text that is not empty, got ${describe(value)}`)
+    throw new TypeError(`${what} must be a non-empty string, got ${describe(value)}`)
   }
   if (value.length > MAX_NAME) {
     const limit = `must not be longer than ${MAX_NAME} characters`
@@ -26,7 +26,7 @@ export function nameText(value: unknown, what: string): string {
   }
   if (isKept(value)) return value
   throw new TypeError(
-    `${what} must be text without NUL and without half of a surrogate pair, got ${describe(value)}`,
+    `${what} must be a string without NUL and without lone surrogates, got ${describe(value)}`,
   )
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../base/time/clock.ts'
-import type { Standing } from '../store/queue-store.ts'
+import type { QueueState } from '../store/queue-store.ts'
 
 // Nobody polls a queue that one process uses: its own pushes are known, and for what becomes due
 // there is one timer. With others on the file their pushes are looked for while somebody waits.
@@ -39,11 +39,11 @@ export class Watch {
   }
 
   /** Plans the next look at a queue that stands like this. */
-  plan(standing: Standing): void {
+  plan(queueState: QueueState): void {
     if (this.#isStopped) return
-    if (standing.nextDueAt !== null) this.#planDue(standing.nextDueAt - standing.now)
+    if (queueState.nextDueAt !== null) this.#planDue(queueState.nextDueAt - queueState.now)
     const isWaitedFor = this.#setup.isWaitedFor()
-    const attendedMs = standing.shared ? WAITED_FOR_MS : ALONE_MS
+    const attendedMs = queueState.shared ? WAITED_FOR_MS : ALONE_MS
     this.#planLook(isWaitedFor ? attendedMs : UNATTENDED_MS, isWaitedFor)
   }
 

@@ -58,7 +58,7 @@ export interface PushVerdict {
 export interface Change {
   /**
    * `ack`: done, away with it · `nack`: not done, once more after `ms` · `release`: was never
-   * looked at, so the attempt does not count · `extend`: the lease ends `ms` later · `set_aside`:
+   * looked at, so the attempt does not count · `extend`: the lease ends `ms` later · `dead_letter`:
    * to the dead letters · `remove`: away with it, whatever its state · `retry`: back from the dead
    * letters, to what is left of its delay and its life, or to a new life if that is over ·
    * `discard`: away with it, if it is a dead letter.
@@ -77,7 +77,7 @@ export const CHANGE_KINDS = [
   'nack',
   'release',
   'extend',
-  'set_aside',
+  'dead_letter',
   'remove',
   'retry',
   'discard',
@@ -154,7 +154,7 @@ export interface QueueCounts {
 }
 
 /** What happened to messages in a call, beside what was asked for and is answered one by one. */
-export interface Happened {
+export interface QueueEvents {
   /** So many were removed, because nobody wants them any more. */
   readonly expired: number
   /** So many were in flight until their lease or their process ended. */
@@ -164,7 +164,7 @@ export interface Happened {
 }
 
 /** How the queue stands. */
-export interface Standing {
+export interface QueueState {
   /** The store's time. */
   readonly now: number
   readonly counts: QueueCounts
@@ -173,12 +173,12 @@ export interface Standing {
   /** Whether others use this queue. */
   readonly shared: boolean
   /** What the call that answers this has seen happen. */
-  readonly happened: Happened
+  readonly events: QueueEvents
 }
 
 /** What became of a batch. */
 export interface BatchAnswer {
-  readonly standing: Standing
+  readonly queueState: QueueState
   readonly changes: readonly ChangeVerdict[]
   readonly pushes: readonly PushVerdict[]
   readonly taken: readonly QueueRecord[]
@@ -198,14 +198,14 @@ export interface QueueStore {
    * Opens it, for a user whose messages become dead letters when their lease or his process has ended
    * in that many attempts. Sees to what is due, and to processes that have ended.
    */
-  open(maxAttempts: number): Promise<Standing>
+  open(maxAttempts: number): Promise<QueueState>
   /** Does everything in one transaction. */
   apply(batch: QueueBatch): Promise<BatchAnswer>
   /**
    * How the queue stands. What processes that have ended had in flight comes again: at once, or
    * later and later if their messages had ended processes before.
    */
-  look(): Promise<Standing>
+  look(): Promise<QueueState>
   find(id: number): Promise<QueueRecord | undefined>
   /** Records in the order of their ids. May be fewer than the limit; none means that was all. */
   page(request: PageRequest): Promise<readonly QueueRecord[]>

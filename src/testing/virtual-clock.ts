@@ -59,7 +59,7 @@ export function virtualClock(options: { start?: Date } = {}): VirtualClock {
     // Timers set earlier do not count: any number of them may fall due together.
     if (key.setAtMs === nowMs && ++rounds > MAX_PER_INSTANT) {
       throw new Error(
-        `virtual clock: ${MAX_PER_INSTANT} timers were set at ${nowMs} ms for that instant and time stands still; something loops without waiting`,
+        `virtual clock: ${MAX_PER_INSTANT} timers were set at ${nowMs} ms for that instant, and time does not advance; something loops without waiting`,
       )
     }
     timers.pop()

@@ -84,7 +84,7 @@ describe('the check of what a pass returned', () => {
 
   test.each([undefined, '5s', -1, NaN, Infinity])('a sleep with the time %s is refused', (ms) => {
     expect(() => checkDirective({ next: 'sleep', ms })).toThrow(
-      /^a pass returned sleep with a wrong time, got /,
+      /^a pass returned sleep\(\) with an invalid duration, got /,
     )
   })
 })

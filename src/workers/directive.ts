@@ -50,7 +50,7 @@ export function checkDirective(value: unknown): asserts value is Directive<unkno
   if (next === 'sleep') {
     const { ms } = value as { ms?: unknown }
     if (typeof ms === 'number' && ms >= 0 && ms < Infinity) return
-    throw new TypeError(`a pass returned sleep with a wrong time, got ${describe(ms)}`)
+    throw new TypeError(`a pass returned sleep() with an invalid duration, got ${describe(ms)}`)
   }
   throw new TypeError(`a pass must return proceed(), idle() or sleep(…), got ${describe(value)}`)
 }

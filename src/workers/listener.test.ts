@@ -79,7 +79,7 @@ describe('listeners', () => {
     expect(log.lines).toHaveLength(7)
     expect(log.lines[0]).toEqual({
       level: 'error',
-      message: 'a listener threw; further throws of this callback are not logged',
+      message: 'a listener threw; later errors of this callback are not logged',
       data: { callback: 'onStart', err: trouble },
     })
   })
@@ -254,6 +254,6 @@ describe('the metrics of a worker', () => {
     await world.clock.advance(0)
 
     expect(times).toEqual([0, 0])
-    expect(world.log.at('error')).toEqual(['a metrics sink threw; further throws are not logged'])
+    expect(world.log.at('error')).toEqual(['a metrics sink threw; later errors are not logged'])
   })
 })

@@ -43,7 +43,7 @@ export class Listeners {
           complained = true
           log.error(
             { callback, err: error },
-            'a listener threw; further throws of this callback are not logged',
+            'a listener threw; later errors of this callback are not logged',
           )
         }
         return (...args: unknown[]): void => {
@@ -97,7 +97,7 @@ export function logListener(log: Logger): Listener<unknown> {
 export function metricsListener(name: string, sink: Metrics, log: Logger): Listener<unknown> {
   const labels = { worker: name }
   const metrics = harmless(sink, (error) => {
-    log.error({ err: error }, 'a metrics sink threw; further throws are not logged')
+    log.error({ err: error }, 'a metrics sink threw; later errors are not logged')
   })
   const tell = (counter: string, ms: number): void => {
     metrics.count(counter, 1, labels)

@@ -78,7 +78,7 @@ describe('restart: one', () => {
 
     expect(mortal.times).toEqual([0, 100, 300])
     expect(mortal.it.health().state).toBe('dead')
-    expect(world.log.at('error').at(-1)).toBe('worker dies too often')
+    expect(world.log.at('error').at(-1)).toBe('worker died too often; not restarting it')
     expect(world.clock.pending).toBe(0)
     await expect(mortal.group.stop()).resolves.toEqual({ stragglers: [] })
   })
@@ -176,7 +176,7 @@ describe('restart: never', () => {
 })
 
 describe('restart: escalate', () => {
-  test('stops everything when a worker dies too often, and done rejects with its error', async () => {
+  test('stops everything when a worker died too often; not restarting it, and done rejects with its error', async () => {
     await using world = openWorkers()
     const mortal = openMortal(world, { restart: 'escalate', max: 2 }, deaths(5))
     const good = world.start('good', {}, async () => idle())
@@ -187,7 +187,7 @@ describe('restart: escalate', () => {
 
     expect(mortal.times).toEqual([0, 100, 300])
     expect(mortal.group.health().map((health) => health.state)).toEqual(['dead', 'stopped'])
-    expect(() => mortal.group.add(world.play({}).it)).toThrow('was added after the stop')
+    expect(() => mortal.group.add(world.play({}).it)).toThrow('was added after stop()')
     expect(world.clock.pending).toBe(0)
   })
 
@@ -286,7 +286,7 @@ describe('onDeath', () => {
     await world.clock.advance('1m')
 
     expect(mortal.times).toEqual([0, 100])
-    expect(world.log.at('error')).toEqual(['worker died', 'onDeath threw; it is ignored'])
+    expect(world.log.at('error')).toEqual(['worker died', 'onDeath threw; ignored'])
   })
 
   test('may stop everything', async () => {

@@ -182,7 +182,7 @@ describe('bad input', () => {
     const group = superviseIdle(world, 'mailer')
     const second = world.start('mailer', {}, async () => idle())
 
-    expect(() => group.add(second)).toThrow('supervise: there is a worker named "mailer" already')
+    expect(() => group.add(second)).toThrow('supervise: a worker named "mailer" already exists')
   })
 
   test('the name of a worker that has ended is free again', async () => {
@@ -243,7 +243,7 @@ describe('bad input', () => {
     const { it } = world.play({})
     supervise([it], { clock: world.clock, log: world.log })
 
-    expect(() => supervise([it])).toThrow('supervise: worker "player" has a supervisor already')
+    expect(() => supervise([it])).toThrow('supervise: worker "player" already has a supervisor')
   })
 
   test('a worker that comes after the stop is refused', async () => {
@@ -252,7 +252,7 @@ describe('bad input', () => {
     await group.stop()
 
     expect(() => group.add(world.start('late', {}, async () => idle()))).toThrow(
-      'supervise: worker "late" was added after the stop',
+      'supervise: worker "late" was added after stop()',
     )
   })
 
@@ -266,8 +266,8 @@ describe('bad input', () => {
     )
     await world.clock.advance(0)
 
-    expect(() => supervise([stopped])).toThrow('worker "stopped one" is stopped already')
-    expect(() => supervise([dead])).toThrow('worker "dead one" is dead already')
+    expect(() => supervise([stopped])).toThrow('worker "stopped one" is already stopped')
+    expect(() => supervise([dead])).toThrow('worker "dead one" is already dead')
   })
 
   test.each([{}, undefined, 'mailer'])('%j, which is no worker, is refused', (wrong) => {

@@ -118,7 +118,7 @@ class WorkerGroup implements Supervisor {
       const namesake = this.#workers.get(loop.name)
       const isTaken = namesake !== undefined && !this.#ended.has(namesake)
       if (isTaken || added.has(loop.name)) {
-        throw new Error(`supervise: there is a worker named "${loop.name}" already`)
+        throw new Error(`supervise: a worker named "${loop.name}" already exists`)
       }
       added.set(loop.name, loop)
     }
@@ -139,14 +139,14 @@ class WorkerGroup implements Supervisor {
       throw new TypeError(`supervise: a worker must be made by worker(), got ${describe(worker)}`)
     }
     if (this.#stopped) {
-      throw new Error(`supervise: worker "${worker.name}" was added after the stop`)
+      throw new Error(`supervise: worker "${worker.name}" was added after stop()`)
     }
     const health = worker.health()
     if (hasEnded(health)) {
-      throw new Error(`supervise: worker "${worker.name}" is ${health.state} already`)
+      throw new Error(`supervise: worker "${worker.name}" is already ${health.state}`)
     }
     if (worker.supervised) {
-      throw new Error(`supervise: worker "${worker.name}" has a supervisor already`)
+      throw new Error(`supervise: worker "${worker.name}" already has a supervisor`)
     }
     return worker
   }
@@ -180,7 +180,10 @@ class WorkerGroup implements Supervisor {
       this.#log.warn(data, 'restarting worker')
       return delayMs
     }
-    this.#log.error({ worker: worker.name, deaths: recent.length }, 'worker dies too often')
+    this.#log.error(
+      { worker: worker.name, deaths: recent.length },
+      'worker died too often; not restarting it',
+    )
     if (this.#restart === 'escalate') {
       this.#settle.reject(error)
       void this.stop()
@@ -206,7 +209,7 @@ class WorkerGroup implements Supervisor {
 
   #tellOfDeath(worker: WorkerLoop, error: unknown): void {
     const complain = (thrown: unknown): void =>
-      this.#log.error({ err: thrown }, 'onDeath threw; it is ignored')
+      this.#log.error({ err: thrown }, 'onDeath threw; ignored')
     try {
       const told: unknown = this.#onDeath?.(worker.health(), error)
       // It may be an async function all the same.

@@ -20,8 +20,8 @@ import { MAX_REASON, shorten } from '../base/shorten.ts'
 import { checkDirective, type Directive } from './directive.ts'
 import { LazySignal } from '../base/sync/lazy-signal.ts'
 import { Pace } from './pacing.ts'
-import { type Poker, startPoker } from './poker.ts'
-import { Rest, type Waking } from './rest.ts'
+import { type IntervalTrigger, startIntervalTrigger } from './interval-trigger.ts'
+import { WakeWait, type Waking } from './wake-wait.ts'
 import { type Pass, timedPass } from './timed-pass.ts'
 import type { Health, PassContext, StopOptions, StopReport, Worker } from './worker.ts'
 import type { WorkerSetup } from './worker-options.ts'
@@ -61,7 +61,7 @@ export class WorkerLoop implements Worker {
   readonly #context: PassContext
   readonly #abort = new LazySignal()
   readonly #stopping = new LazySignal()
-  readonly #poker: Poker | undefined
+  readonly #trigger: IntervalTrigger | undefined
   readonly #wakeOn: readonly PermitNotify[]
   #state: Health['state'] = 'idle'
   #stopRequested = false
@@ -87,7 +87,7 @@ export class WorkerLoop implements Worker {
     this.#context = passContext(this.#abort, this.#stopping, log)
     this.#startedMs = this.#yieldedMs = clock.now()
     const beat = new PermitNotify()
-    this.#poker = everyMs === undefined ? undefined : startPoker(clock, everyMs, beat)
+    this.#trigger = everyMs === undefined ? undefined : startIntervalTrigger(clock, everyMs, beat)
     this.#wakeOn = everyMs === undefined ? setup.wakeOn : [...setup.wakeOn, beat]
     if (this.#wakeOn.length === 0) {
       log.warn({}, 'worker has neither wakeOn nor every: nothing will ever wake it')
@@ -96,7 +96,7 @@ export class WorkerLoop implements Worker {
     this.done = Promise.resolve()
       .then(() => this.#live())
       .finally(() => {
-        this.#poker?.stop()
+        this.#trigger?.stop()
         stopListening?.()
       })
     // A death is logged, shown by health() and told to the supervisor; nobody has to await it.
@@ -110,7 +110,7 @@ export class WorkerLoop implements Worker {
     const ended = this.#state === 'stopped' || this.#state === 'dead'
     const wakesAtMs = Math.min(
       this.#wakesAtMs ?? Infinity,
-      this.#ignoresBeat ? Infinity : (this.#poker?.nextAtMs ?? Infinity),
+      this.#ignoresBeat ? Infinity : (this.#trigger?.nextAtMs ?? Infinity),
     )
     return {
       name: this.name,
@@ -129,13 +129,16 @@ export class WorkerLoop implements Worker {
       within: duration(30_000),
     })
     this.#stopRequested = true
-    this.#poker?.stop()
+    this.#trigger?.stop()
     this.#stopping.abort(new CancelledError(`worker "${this.name}" is being stopped`))
     this.#interrupt?.()
     if (await this.#endsWithin(within * UNDISTURBED)) return { stragglers: [] }
-    this.#abort.abort(new CancelledError(`worker "${this.name}" has to end now`))
+    this.#abort.abort(new CancelledError(`worker "${this.name}" must end now`))
     if (await this.#endsWithin(within * (1 - UNDISTURBED))) return { stragglers: [] }
-    this.#setup.log.error({ withinMs: within }, 'worker did not stop in time: its pass goes on')
+    this.#setup.log.error(
+      { withinMs: within },
+      'worker did not stop in time; its pass is still running',
+    )
     return { stragglers: [this.name] }
   }
 
@@ -236,7 +239,7 @@ export class WorkerLoop implements Worker {
       await this.#letOthersRun()
       return ready
     }
-    const rest = new Rest(this.#clock, notifies, ms)
+    const rest = new WakeWait(this.#clock, notifies, ms)
     this.#state = state
     this.#wakesAtMs = ms === undefined ? undefined : this.#clock.now() + ms
     this.#ignoresBeat = notifies.length === 0

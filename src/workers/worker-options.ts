@@ -77,7 +77,7 @@ export interface WorkerSetup {
 /** Checks the options of a worker and fills in what is missing. */
 export function resolveWorkerOptions<P>(name: string, given: WorkerOptions<P>): WorkerSetup {
   if (typeof name !== 'string' || name === '') {
-    throw new TypeError(`worker: name must be text that is not empty, got ${describe(name)}`)
+    throw new TypeError(`worker: name must be a non-empty string, got ${describe(name)}`)
   }
   const owner = `worker "${name}"`
   const options = resolveOptions(owner, given, {

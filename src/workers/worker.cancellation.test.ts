@@ -147,7 +147,9 @@ describe('the signal option', () => {
     await world.clock.advance(6001)
 
     expect(contexts[0]!.signal.aborted).toBe(true)
-    expect(world.log.at('error')).toEqual(['worker did not stop in time: its pass goes on'])
+    expect(world.log.at('error')).toEqual([
+      'worker did not stop in time; its pass is still running',
+    ])
   })
 
   test('is let go of when the worker ends', async () => {

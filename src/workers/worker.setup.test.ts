@@ -159,7 +159,7 @@ describe('bad input', () => {
   ])('the name %j is refused', (name, shown) => {
     const start = () => worker(name as string, {}, fine)
 
-    expect(start).toThrow(`worker: name must be text that is not empty, ${shown}`)
+    expect(start).toThrow(`worker: name must be a non-empty string, ${shown}`)
   })
 
   test.each([null, 5, [], 'fast'])('options that are %j are refused', (options) => {

@@ -55,7 +55,7 @@ describe('the phases of a stop', () => {
     expect(ctx.signal.aborted).toBe(false)
     await world.clock.advance(1)
     expect(ctx.signal.reason).toBeInstanceOf(CancelledError)
-    expect(ctx.signal.reason).toMatchObject({ reason: 'worker "held" has to end now' })
+    expect(ctx.signal.reason).toMatchObject({ reason: 'worker "held" must end now' })
     await world.clock.advance(199)
     fail(ctx.signal.reason as Error)
 
@@ -70,7 +70,9 @@ describe('the phases of a stop', () => {
     const report = await world.clock.until(it.stop({ within: '1s' }))
     expect(report).toEqual({ stragglers: ['held'] })
     expect(world.clock.now()).toBeCloseTo(1000)
-    expect(world.log.at('error')).toEqual(['worker did not stop in time: its pass goes on'])
+    expect(world.log.at('error')).toEqual([
+      'worker did not stop in time; its pass is still running',
+    ])
     expect(it.health()).toMatchObject({ state: 'running' })
     expect(world.clock.pending).toBe(0)
     release(proceed())

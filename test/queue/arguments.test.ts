@@ -12,7 +12,7 @@ describe('what is said to a queue', () => {
     ],
     [(queue) => queue.push(1, { priority: 1.5 }), 'priority must be a whole number'],
     [(queue) => queue.push(1, { delay: 'soon' as never }), 'delay must be milliseconds or text'],
-    [(queue) => queue.push(1, { key: '' }), 'key must be text that is not empty, got ""'],
+    [(queue) => queue.push(1, { key: '' }), 'key must be a non-empty string, got ""'],
     [
       (queue) => queue.push(1, { key: 'k'.repeat(1_025) }),
       'queue push: key must not be longer than 1024 characters, got 1025: "kkk',
@@ -21,8 +21,11 @@ describe('what is said to a queue', () => {
       (queue) => queue.push(1, { dedupeKey: 'k'.repeat(1_025) }),
       'queue push: dedupeKey must not be longer than 1024 characters',
     ],
-    [(queue) => queue.push(1, { key: 'a\0b' }), 'queue push: key must be text without NUL'],
-    [(queue) => queue.push(1, { dedupeKey: '\ud800' }), 'dedupeKey must be text without NUL and'],
+    [(queue) => queue.push(1, { key: 'a\0b' }), 'queue push: key must be a string without NUL'],
+    [
+      (queue) => queue.push(1, { dedupeKey: '\ud800' }),
+      'dedupeKey must be a string without NUL and',
+    ],
     [(queue) => queue.push(1, { delay: '36526d' }), 'delay must be at most 100 years'],
     [(queue) => queue.push(1, { delay: 1e300 }), 'delay must be at most 100 years'],
     [

@@ -126,7 +126,8 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
       name: 'QueueError',
       code: 'not_in_flight',
       id,
-      message: 'queue nack: message 0 is not yours: it was acknowledged, removed, or has expired',
+      message:
+        'queue nack: message 0 is no longer leased to you: it was acknowledged, removed, or has expired',
     })
   })
 

@@ -65,7 +65,7 @@ describe('a sink of measurements', () => {
 
     expect(recorded['holdfast_queue_push_ms']).toEqual([5])
     expect(recorded['holdfast_queue_wait_ms']).toEqual([1_000])
-    expect(recorded['holdfast_queue_held_ms']).toEqual([200])
+    expect(recorded['holdfast_queue_in_flight_ms']).toEqual([200])
     expect(recorded['holdfast_queue_commit_ms']).toEqual([5, 0, 0])
   })
 

@@ -86,7 +86,7 @@ test(
 
     // Whoever looks now finds a process that has ended, and cannot strike it off.
     killed.child.kill('SIGKILL')
-    await handler.says('warned: the queue could not be looked at')
+    await handler.says('warned: reading the state of the queue failed')
     other.exec('rollback')
     other.close()
     await queue.push('work')

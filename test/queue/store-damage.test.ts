@@ -24,28 +24,28 @@ describe.each([
   [
     'one bit of bytes has changed',
     `update messages set data = x'0707070706' where id = 2`,
-    'its data does not fit its checksum',
+    'its data does not match its checksum',
   ],
   [
     'one bit of text has changed',
     `update messages set data = 'shost' where id = 3`,
-    'its data does not fit its checksum',
+    'its data does not match its checksum',
   ],
   [
     'one bit of text kept apart has changed',
     `update large_data set data = 'y' || substr(data, 2) where id = 1`,
-    'its data does not fit its checksum',
+    'its data does not match its checksum',
   ],
   [
     'the format has changed',
     'update messages set format = 1 where id = 3',
-    'its data does not fit its checksum',
+    'its data does not match its checksum',
   ],
   [
     'it is that of another message',
     `update messages set (data, checksum) = (select data, checksum from messages where id = 4)
      where id = 3`,
-    'its data does not fit its checksum',
+    'its data does not match its checksum',
   ],
 ])('a record is damaged: %s', (_, sql, how) => {
   test('it says so wherever it is read, and the others are well', async () => {

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
 import { openQueue, type Queue } from '../../src/queue/index.ts'
 import { Database } from '../../src/sqlite/database.ts'
-import { type Disk, leaveFor } from '../../src/sqlite/queue/disk-room.ts'
+import { type Disk, allowanceFor } from '../../src/sqlite/queue/disk-room.ts'
 import { isDiskFull } from '../../src/sqlite/sqlite-error.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { tempFile } from '../support/sqlite.ts'
@@ -98,7 +98,7 @@ test.for([
       expect(acked).toBe(pushed)
       expect(error).toMatchObject({
         code: 'unavailable',
-        message: expect.stringContaining('the disk is nearly full') as string,
+        message: expect.stringContaining('the disk is almost full') as string,
       })
     }
   },
@@ -139,7 +139,7 @@ test.each([
   ['a small disk has some room', { total: 8 * MB, free: 4 * MB }, true, false],
   ['the WAL holds much', { free: 100 * MB, owed: 92 * MB }, false, true],
 ])('of a batch of a megabyte: %s', (_, given, mayPush, mustEmptyWal) => {
-  expect(leaveFor({ ...disk, ...given }, MB)).toEqual({ mayPush, mustEmptyWal })
+  expect(allowanceFor({ ...disk, ...given }, MB)).toEqual({ mayPush, mustEmptyWal })
 })
 
 const thrown = (fields: object): Error => Object.assign(new Error('trouble'), fields)

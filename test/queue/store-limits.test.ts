@@ -84,7 +84,7 @@ describe('a batch of pushes that finds no room for one of them', () => {
     const answer = await user.apply({ pushes, capacity: 3, inOrder: true })
 
     expect(answer.pushes.map(({ state }) => state)).toEqual(['stored', 'full', 'full'])
-    expect(answer.standing.counts.ready).toBe(1)
+    expect(answer.queueState.counts.ready).toBe(1)
   })
 })
 

@@ -49,10 +49,10 @@ test('many that are acknowledged together leave, and none of the others', async 
   await user.apply({ pushes: [groupOf(texts)] })
   const taken = await user.take(MANY - 10)
 
-  const { changes, standing } = await user.apply({ changes: taken.map(ack) })
+  const { changes, queueState } = await user.apply({ changes: taken.map(ack) })
 
   expect(changes).toEqual(taken.map(() => 'done'))
-  expect(standing.counts).toEqual({ ready: 10, delayed: 0, inFlight: 0, dead: 0 })
+  expect(queueState.counts).toEqual({ ready: 10, delayed: 0, inFlight: 0, dead: 0 })
   expect(dataOf(await user.take())).toEqual(texts.slice(-10))
 })
 
@@ -81,7 +81,7 @@ test('among many acknowledgements each is judged by itself', async () => {
     expected[i] = verdict
   }
   expect(answer.changes).toEqual(expected)
-  expect(answer.standing.counts).toEqual({ ready: 1, delayed: 0, inFlight: 1, dead: 0 })
+  expect(answer.queueState.counts).toEqual({ ready: 1, delayed: 0, inFlight: 1, dead: 0 })
   expect(dataOf(await user.take())).toEqual(['blocked'])
 })
 

@@ -80,12 +80,12 @@ describe('within a key', () => {
 })
 
 describe('a dead letter that comes back', () => {
-  test('still has the delay that was not over when it was set aside', async () => {
+  test('still has the delay that was not over when it became a dead letter', async () => {
     const user = await openUser()
     await user.push('later', { delayMs: 10 * MINUTE })
     await user.push('first', { key: 'k' })
     await user.push('behind', { key: 'k', delayMs: 10 * MINUTE })
-    for (const id of [0, 2]) await user.change('set_aside', { id, receipt: 0 })
+    for (const id of [0, 2]) await user.change('dead_letter', { id, receipt: 0 })
 
     await retry(user, 0, 2)
     user.store.advanceClock(5 * MINUTE)
@@ -108,14 +108,14 @@ describe('a dead letter that comes back', () => {
   test('lives as long as it would have, or as long again if that is over', async () => {
     const user = await openUser()
     await user.push('a', { ttlMs: 10 * MINUTE })
-    await user.change('set_aside', { id: 0, receipt: 0 })
+    await user.change('dead_letter', { id: 0, receipt: 0 })
 
     user.store.advanceClock(6 * MINUTE)
     await retry(user, 0)
     user.store.advanceClock(3 * MINUTE)
     await user.apply({})
     expect(await user.counts()).toMatchObject({ ready: 1 })
-    await user.change('set_aside', { id: 0, receipt: 0 })
+    await user.change('dead_letter', { id: 0, receipt: 0 })
     user.store.advanceClock(60 * MINUTE)
     await retry(user, 0)
     user.store.advanceClock(9 * MINUTE)
@@ -128,13 +128,13 @@ describe('a dead letter that comes back', () => {
   })
 })
 
-test('many are set aside in one batch, each with its reason', async () => {
+test('many become dead letters in one batch, each with its reason', async () => {
   const user = await openUser()
   await user.apply({ pushes: [groupOf(Array.from({ length: 500 }, (_, i) => `m${i}`))] })
 
-  const { changes, standing } = await user.apply({
+  const { changes, queueState } = await user.apply({
     changes: Array.from({ length: 500 }, (_, id) => ({
-      kind: 'set_aside',
+      kind: 'dead_letter',
       id,
       receipt: 0,
       ms: 0,
@@ -143,7 +143,7 @@ test('many are set aside in one batch, each with its reason', async () => {
   })
 
   expect(new Set(changes)).toEqual(new Set(['done']))
-  expect(standing.counts).toMatchObject({ ready: 0, dead: 500 })
+  expect(queueState.counts).toMatchObject({ ready: 0, dead: 500 })
   const page = await user.store.page({ after: 497, limit: 10, dead: true })
   expect(page.map(({ reason }) => reason)).toEqual(['bad 498', 'bad 499'])
   expect(dataOf(page)).toEqual(['m498', 'm499'])

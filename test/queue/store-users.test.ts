@@ -95,9 +95,9 @@ test('only who uses the same queue counts as another user', async () => {
   await openUser({ database, name: 'jobs' })
 
   expect(await mail.store.look()).toMatchObject({ shared: false })
-  expect((await mail.apply({})).standing.shared).toBe(false)
+  expect((await mail.apply({})).queueState.shared).toBe(false)
   await openUser({ database, name: 'mail' })
 
   expect(await mail.store.look()).toMatchObject({ shared: true })
-  expect((await mail.apply({})).standing.shared).toBe(true)
+  expect((await mail.apply({})).queueState.shared).toBe(true)
 })

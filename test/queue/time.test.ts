@@ -19,7 +19,8 @@ describe('a lease', () => {
 
     await expect(old.nack()).rejects.toMatchObject({
       code: 'not_in_flight',
-      message: 'queue nack: message 0 is not yours: it was nacked, or its lease ended',
+      message:
+        'queue nack: message 0 is no longer leased to you: it was nacked, or its lease ended',
     })
     const fresh = (await queue.take())!
     expect(fresh.attempt).toBe(2)

@@ -76,7 +76,7 @@ describe('a codec', () => {
     expect(await takeAll(fresh.queue)).toEqual([{ fahrenheit: 212 }, { fahrenheit: 100 }])
   })
 
-  test('is not given what a later version wrote: that is set aside', async () => {
+  test('is not given what a later version wrote: that becomes a dead letter', async () => {
     await using fresh = await queueInTime({ codec: temperature(2) })
     await fresh.queue.push({ fahrenheit: 100 })
     await using old = await queueInTime({ codec: temperature(1), database: fresh.database })
@@ -137,13 +137,13 @@ describe('a codec', () => {
 
   test.each([
     ['a NUL', 'a\0b'],
-    ['half of a surrogate pair', 'a\ud800b'],
+    ['a lone surrogate', 'a\ud800b'],
   ])('that gives text with %s fails the push, since it would not come back', async (_, text) => {
     const codec: QueueCodec<string> = { version: 1, encode: () => text, decode: String }
     await using under = await queueInTime({ codec })
 
     await expect(under.queue.push('x')).rejects.toThrow(
-      'the codec gave text with a NUL or half of a surrogate pair; give bytes instead',
+      'the codec returned a string with NUL or a lone surrogate; return bytes instead',
     )
     expect(under.queue.isEmpty).toBe(true)
   })
@@ -179,7 +179,7 @@ describe('a codec', () => {
     await using under = await queueInTime({ codec })
 
     await expect(under.queue.push({ fahrenheit: 1 })).rejects.toThrow(
-      'queue push: the codec must give text or bytes, gave 5',
+      'queue push: the codec must return a string or bytes, got 5',
     )
   })
 })
@@ -198,7 +198,7 @@ describe.each([
     return { ...under, logged }
   }
 
-  test('is set aside, and neither opening nor taking stops at it', async () => {
+  test('becomes a dead letter, and neither opening nor taking stops at it', async () => {
     await using under = await withDamage()
     const { queue, logged } = under
 
@@ -239,7 +239,7 @@ describe.each([
   })
 })
 
-test('many records that cannot be decoded are set aside in one commit, with one line', async () => {
+test('many records that cannot be decoded become dead letters in one commit, with one line', async () => {
   await using before = await queueInTime<number>()
   await before.queue.pushMany(Array.from({ length: 400 }, (_, i) => i))
   before.database.sql(`update messages set data = '{"broken' where id > 0`).run()

@@ -165,7 +165,7 @@ describe('a closed semaphore', () => {
     gate.close()
 
     expect(getEventListeners(signal, 'abort')).toEqual([])
-    for (const wait of waiting) await expect(wait).rejects.toThrow('semaphore: it is closed')
+    for (const wait of waiting) await expect(wait).rejects.toThrow('semaphore is closed')
   })
 
   test('refuses those who come, although a permit is free', async () => {
@@ -175,7 +175,7 @@ describe('a closed semaphore', () => {
 
     expect(gate.closed).toBe(true)
     expect(gate.tryAcquire()).toBeUndefined()
-    await expect(gate.acquire()).rejects.toThrow('semaphore: it is closed')
+    await expect(gate.acquire()).rejects.toThrow('semaphore is closed')
   })
 
   test('takes back what is held, and closing it again is harmless', async () => {

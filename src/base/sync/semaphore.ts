@@ -120,5 +120,5 @@ export function semaphore(permits: number): Semaphore {
 }
 
 function closedError(): Error {
-  return new Error('semaphore: it is closed')
+  return new Error('semaphore is closed')
 }

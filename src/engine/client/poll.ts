@@ -6,7 +6,7 @@ import { type Abortable, onAbort } from '../../base/sync/on-abort.ts'
 import { having, option } from '../../base/options.ts'
 import { duration } from '../../base/time/duration.ts'
 import { StoreError } from '../../store/store-error.ts'
-import { Rest } from '../../workers/rest.ts'
+import { WakeWait } from '../../workers/wake-wait.ts'
 
 /** The options of `Wait`. */
 export const WAIT_OPTIONS = {
@@ -61,7 +61,7 @@ export async function pollUntil<T>(
         ? Math.min(Math.max(delayMs, MIN_HINTED_POLL_MS), MAX_HINTED_POLL_MS)
         : Math.min(delayMs, MAX_POLL_MS)
     const restMs = isSure ? undefined : inStep(clock.now(), delayMs)
-    await restUntil(new Rest(clock, [wakeUp], restMs), signal)
+    await restUntil(new WakeWait(clock, [wakeUp], restMs), signal)
   }
 }
 
@@ -81,7 +81,7 @@ function undefinedIfUnanswered(error: unknown): undefined {
 }
 
 /** The end of a rest, or a rejection when the signal aborts first. */
-async function restUntil(rest: Rest, signal: Abortable | undefined): Promise<void> {
+async function restUntil(rest: WakeWait, signal: Abortable | undefined): Promise<void> {
   // It may have aborted during the look, when nobody listened: then this is told at once.
   const stopListening = signal && onAbort(signal, () => rest.stop())
   await rest.ended

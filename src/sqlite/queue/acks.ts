@@ -1,6 +1,6 @@
 import type { Change } from '../../store/queue-store.ts'
 import type { Scope } from './messages.ts'
-import { IN_FLIGHT } from './tally.ts'
+import { IN_FLIGHT } from './queue-row.ts'
 
 /** So many messages leave by one statement, which takes half the time of so many. */
 export const ACKS_AT_ONCE = 32
@@ -14,13 +14,16 @@ const ACKNOWLEDGED = `from messages
  * Takes out `ACKS_AT_ONCE` messages of the same receipt, if all of them are there to be taken out
  * and no two are the same. Otherwise none; answers whether it did.
  */
-export function acknowledgeTogether({ tx, queue, tally }: Scope, acks: readonly Change[]): boolean {
+export function acknowledgeTogether(
+  { tx, queue, queueRow }: Scope,
+  acks: readonly Change[],
+): boolean {
   const values = [...acks.map(({ id }) => id), queue, acks[0]!.receipt]
   const { count } = tx.sql(`select count(*) as count ${ACKNOWLEDGED}`).get(...values) as {
     count: number
   }
   if (count < ACKS_AT_ONCE) return false
   tx.sql(`delete ${ACKNOWLEDGED}`).run(...values)
-  tally.remove(IN_FLIGHT, ACKS_AT_ONCE)
+  queueRow.remove(IN_FLIGHT, ACKS_AT_ONCE)
   return true
 }

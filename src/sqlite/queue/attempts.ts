@@ -1,4 +1,12 @@
-import { block, expire, type Leaving, nextOfKey, putBack, type Scope, suspend } from './messages.ts'
+import {
+  block,
+  expire,
+  type Leaving,
+  nextOfKey,
+  putBack,
+  type Scope,
+  makeDeadLetter,
+} from './messages.ts'
 
 // How a delivery ends without success.
 
@@ -17,7 +25,7 @@ export function failAttempt(
   reason: string,
 ): void {
   if (isExpired(scope, message)) expire(scope, message.id)
-  else if (message.attempt >= maxAttempts) suspend(scope, message, reason)
+  else if (message.attempt >= maxAttempts) makeDeadLetter(scope, message, reason)
   else {
     scope.tx.sql('update messages set reason = ? where id = ?').run(reason, message.id)
     rejoin(scope, message, dueAt)

@@ -1,8 +1,16 @@
 import type { Change, ChangeVerdict } from '../../store/queue-store.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
 import { acknowledgeTogether, ACKS_AT_ONCE } from './acks.ts'
-import { acknowledge, block, firstOfKey, putBack, remove, type Scope, suspend } from './messages.ts'
-import { DEAD, IN_FLIGHT } from './tally.ts'
+import {
+  acknowledge,
+  block,
+  firstOfKey,
+  putBack,
+  remove,
+  type Scope,
+  makeDeadLetter,
+} from './messages.ts'
+import { DEAD, IN_FLIGHT } from './queue-row.ts'
 import { after } from './times.ts'
 
 interface Found extends Attempt {
@@ -63,9 +71,9 @@ function change(scope: Scope, wanted: Change, maxAttempts: number): ChangeVerdic
       if (found.state !== DEAD) return 'gone'
       revive(scope, found)
       return 'done'
-    case 'set_aside':
+    case 'dead_letter':
       if (found.receipt !== wanted.receipt) return 'superseded'
-      if (found.state !== DEAD) suspend(scope, found, wanted.reason)
+      if (found.state !== DEAD) makeDeadLetter(scope, found, wanted.reason)
       return 'done'
     case 'nack':
     case 'release':

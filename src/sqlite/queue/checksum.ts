@@ -19,7 +19,7 @@ export function verified(id: number, data: unknown, format: number, checksum: nu
   if (format === RAW && !isBytes) return damaged('its data is text where bytes were stored')
   // What is empty cannot be damaged.
   if (data.length > 0 && checksumOf(id, { data, format }) !== checksum) {
-    return damaged('its data does not fit its checksum')
+    return damaged('its data does not match its checksum')
   }
   return { data, format }
 }

@@ -31,16 +31,16 @@ export interface Disk {
 }
 
 /** What a batch may do. */
-export interface Leave {
+export interface Allowance {
   readonly mayPush: boolean
   /** Whether the WAL has to be emptied now. */
   readonly mustEmptyWal: boolean
 }
 
-const FREELY: Leave = { mayPush: true, mustEmptyWal: false }
+const UNLIMITED: Allowance = { mayPush: true, mustEmptyWal: false }
 
 /** What a batch may do that takes so much room. */
-export function leaveFor(disk: Disk, bytes: number): Leave {
+export function allowanceFor(disk: Disk, bytes: number): Allowance {
   const { free, owed, unused, wal } = disk
   const kept = keptOf(disk)
   const growth = owed + Math.max(0, bytes - unused)
@@ -65,15 +65,15 @@ class KnownDisk {
     this.#path = path
   }
 
-  leaveFor(tx: Transaction, bytes: number): Leave {
+  allowanceFor(tx: Transaction, bytes: number): Allowance {
     const nowMs = performance.now()
     this.#budget -= bytes
-    if (this.#budget > 0 && nowMs - this.#lookedAtMs < LOOK_AGAIN_MS) return FREELY
+    if (this.#budget > 0 && nowMs - this.#lookedAtMs < LOOK_AGAIN_MS) return UNLIMITED
     const disk = this.#look(tx)
-    if (disk === undefined) return FREELY
+    if (disk === undefined) return UNLIMITED
     this.#lookedAtMs = nowMs
     this.#budget = (disk.free - disk.owed - 3 * keptOf(disk)) * USED_PART
-    return leaveFor(disk, bytes)
+    return allowanceFor(disk, bytes)
   }
 
   // Three small looks. A disk that says nothing of itself is taken for large.
@@ -100,12 +100,12 @@ class KnownDisk {
 const known = new Map<string, KnownDisk>()
 
 /** What a batch that takes so much room may do in this file. */
-export function leaveOf(tx: Transaction, bytes: number): Leave {
+export function allowanceOf(tx: Transaction, bytes: number): Allowance {
   const file = fileOf(tx)
-  if (file === undefined) return FREELY
+  if (file === undefined) return UNLIMITED
   let disk = known.get(file)
   if (disk === undefined) known.set(file, (disk = new KnownDisk(file)))
-  return disk.leaveFor(tx, bytes)
+  return disk.allowanceFor(tx, bytes)
 }
 
 /** Forgets the disk under a file. Whoever else has that open here looks at it again. */

@@ -1,7 +1,7 @@
 import { type Attempt, failAttempt } from './attempts.ts'
 import { expire, type Scope } from './messages.ts'
-import { DELAYED, IN_FLIGHT, READY } from './tally.ts'
-import { strikeOffTheUntold } from './users.ts'
+import { DELAYED, IN_FLIGHT, READY } from './queue-row.ts'
+import { removeUnknownUsers } from './users.ts'
 
 /** So many at a time, so that nobody else waits long for the file. */
 const MOST = 5_000
@@ -25,7 +25,7 @@ function endLives(scope: Scope): void {
   for (const { id } of expired) expire(scope, id)
 }
 
-function endDelays({ tx, queue, tally }: Scope): void {
+function endDelays({ tx, queue, queueRow }: Scope): void {
   const count = tx
     .sql(
       `update messages set state = ${READY}, due_at = null where id in (
@@ -34,7 +34,7 @@ function endDelays({ tx, queue, tally }: Scope): void {
          order by due_at limit ${MOST})`,
     )
     .run(queue, tx.now)
-  if (count > 0) tally.move(DELAYED, READY, count)
+  if (count > 0) queueRow.move(DELAYED, READY, count)
 }
 
 interface Ended extends Attempt {
@@ -57,6 +57,6 @@ function endLeases(scope: Scope): void {
     const reason = `its lease ended in attempt ${message.attempt}`
     failAttempt(scope, message, message.max_attempts ?? Infinity, 0, reason)
   }
-  scope.happened.lapsed += ended.length
-  if (ended.length > 0) strikeOffTheUntold(scope)
+  scope.events.lapsed += ended.length
+  if (ended.length > 0) removeUnknownUsers(scope)
 }

@@ -1,10 +1,10 @@
 import { countWithin } from '../../base/sync/count-within.ts'
-import type { Happened, QueueRecord } from '../../store/queue-store.ts'
+import type { QueueEvents, QueueRecord } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { verified } from './checksum.ts'
-import { type Glance, glanceAt } from './glance.ts'
+import { type QueueCounters, readCounters } from './counters.ts'
 import { STATES } from './packed-records.ts'
-import { BLOCKED, DEAD, DELAYED, IN_FLIGHT, READY, Tally } from './tally.ts'
+import { BLOCKED, DEAD, DELAYED, IN_FLIGHT, READY, QueueRow } from './queue-row.ts'
 
 /** The columns of a record. */
 export const COLUMNS =
@@ -62,16 +62,16 @@ export interface Scope {
   readonly queue: number
   readonly session: number
   /** What it began with. */
-  readonly found: Glance
-  readonly tally: Tally
-  readonly happened: { -readonly [Kind in keyof Happened]: number }
+  readonly found: QueueCounters
+  readonly queueRow: QueueRow
+  readonly events: { -readonly [Kind in keyof QueueEvents]: number }
 }
 
 /** What a transaction on a queue begins with. */
 export function scopeOf(tx: Transaction, queue: number, session: number): Scope {
-  const found = glanceAt(tx, queue, session)
-  const happened = { expired: 0, lapsed: 0, dead: 0 }
-  return { tx, queue, session, found, tally: new Tally(tx, queue, found), happened }
+  const found = readCounters(tx, queue, session)
+  const events = { expired: 0, lapsed: 0, dead: 0 }
+  return { tx, queue, session, found, queueRow: new QueueRow(tx, queue, found), events }
 }
 
 /** A row as a record, with its large data. */
@@ -114,7 +114,7 @@ export function acknowledge(
     )
     .run(id, scope.queue, receipt)
   if (count === 0) return remove(scope, id, receipt)
-  scope.tally.remove(IN_FLIGHT)
+  scope.queueRow.remove(IN_FLIGHT)
   return true
 }
 
@@ -133,18 +133,18 @@ export function remove(scope: Scope, id: number, receipt?: number): boolean {
     (Leaving & { readonly large: number | null }) | undefined
   if (removed === undefined) return false
   if (removed.large !== null) scope.tx.sql('delete from large_data where id = ?').run(id)
-  scope.tally.remove(removed.state)
+  scope.queueRow.remove(removed.state)
   letNextThrough(scope, removed)
   return true
 }
 
 /** Takes out a message whose time is over. */
 export function expire(scope: Scope, id: number): void {
-  if (remove(scope, id)) scope.happened.expired++
+  if (remove(scope, id)) scope.events.expired++
 }
 
 /** Makes a message a dead letter. Later ones of its key go on. A delay is kept for when it returns. */
-export function suspend(scope: Scope, leaving: Leaving, reason: string): void {
+export function makeDeadLetter(scope: Scope, leaving: Leaving, reason: string): void {
   scope.tx
     .sql(
       `update messages
@@ -153,8 +153,8 @@ export function suspend(scope: Scope, leaving: Leaving, reason: string): void {
        where id = ?`,
     )
     .run(reason, leaving.id)
-  scope.tally.move(leaving.state, DEAD)
-  scope.happened.dead++
+  scope.queueRow.move(leaving.state, DEAD)
+  scope.events.dead++
   letNextThrough(scope, leaving)
 }
 
@@ -168,13 +168,13 @@ export function block(scope: Scope, leaving: Leaving, dueAt: number): void {
   place(scope, leaving, BLOCKED, dueAt)
 }
 
-function place({ tx, tally }: Scope, { id, state }: Leaving, to: number, dueAt: number): void {
+function place({ tx, queueRow }: Scope, { id, state }: Leaving, to: number, dueAt: number): void {
   tx.sql('update messages set state = ?, due_at = ?, session = null where id = ?').run(
     to,
     dueAt > tx.now ? dueAt : null,
     id,
   )
-  tally.move(state, to)
+  queueRow.move(state, to)
 }
 
 // The one that leaves was the first of its key, unless it was blocked or dead itself.
@@ -185,28 +185,28 @@ function letNextThrough(scope: Scope, { key, state }: Leaving): void {
 }
 
 /** A message that others of its key have to do with. */
-export interface OfKey extends Leaving {
+export interface KeyedMessage extends Leaving {
   readonly due_at: number | null
 }
 
 /** The message of this key that is neither blocked nor dead, if there is one (Q4). */
-export function firstOfKey({ tx, queue }: Scope, key: string): OfKey | undefined {
+export function firstOfKey({ tx, queue }: Scope, key: string): KeyedMessage | undefined {
   return tx
     .sql(
       `select id, state, key, due_at from messages
        where queue = ? and key = ? and key is not null and state in (0, 1, 2)
        limit 1`,
     )
-    .get(queue, key) as OfKey | undefined
+    .get(queue, key) as KeyedMessage | undefined
 }
 
 /** The oldest of this key that is blocked. */
-export function nextOfKey({ tx, queue }: Scope, key: string): OfKey | undefined {
+export function nextOfKey({ tx, queue }: Scope, key: string): KeyedMessage | undefined {
   return tx
     .sql(
       `select id, state, key, due_at from messages
        where queue = ? and key = ? and key is not null and state = ${BLOCKED}
        order by id limit 1`,
     )
-    .get(queue, key) as OfKey | undefined
+    .get(queue, key) as KeyedMessage | undefined
 }

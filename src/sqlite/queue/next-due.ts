@@ -1,5 +1,5 @@
 import type { Transaction } from '../database.ts'
-import { DELAYED, IN_FLIGHT } from './tally.ts'
+import { DELAYED, IN_FLIGHT } from './queue-row.ts'
 
 /** Later than anything that can fall due. */
 const NEVER = Number.MAX_SAFE_INTEGER

@@ -1,8 +1,8 @@
-import type { Standing } from '../../store/queue-store.ts'
+import type { QueueState } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { type Operation, read, write } from '../operations/operation.ts'
 import { changeAll } from './change.ts'
-import { forgetDisk, leaveOf } from './disk-room.ts'
+import { forgetDisk, allowanceOf } from './disk-room.ts'
 import { sweep } from './due.ts'
 import { scopeOf } from './messages.ts'
 import { packAnswer } from './packed-answer.ts'
@@ -11,11 +11,11 @@ import type { Packed } from '../packing/packing.ts'
 import { vanish } from './presence.ts'
 import { pushAll, refused } from './push.ts'
 import { findRecord, readPage } from './reads.ts'
-import { closeSession, muster, openSession } from './sessions.ts'
+import { closeSession, reclaimDead, openSession } from './sessions.ts'
 import { isDue, nextDueAt } from './next-due.ts'
-import { standingOf } from './standing.ts'
+import { queueStateOf } from './queue-state.ts'
 import { takeAll } from './take.ts'
-import { enterIfMissing, fateOfUser, type Session, usersOf } from './users.ts'
+import { registerIfMissing, fateOfUser, type Session, usersOf } from './users.ts'
 
 /** What crosses beside a batch: whether it has to survive power loss. */
 export interface ApplyRequest extends Session {
@@ -31,7 +31,7 @@ export const QUEUE_OPERATIONS = {
     Packed
   >,
   queueLook: read(look),
-  queueMuster: lenient(muster),
+  queueReclaimDead: lenient(reclaimDead),
   queueEmptyWal: read(emptyWal),
   queueFind: read(findRecord),
   queuePage: read(readPage),
@@ -51,33 +51,33 @@ function apply(tx: Transaction, request: ApplyRequest): Packed {
   const { queue, session } = request
   const scope = scopeOf(tx, queue, session)
   const { found } = scope
-  enterIfMissing(scope, request)
+  registerIfMissing(scope, request)
   const changes = changeAll(scope, batch.changes, batch.maxAttempts)
   // Before pushes: what has expired makes room.
   const mustSweep = isDue(tx, found.next_due_at)
   if (mustSweep) sweep(scope)
-  const { mayPush, mustEmptyWal } = leaveOf(tx, roomFor(batch))
+  const { mayPush, mustEmptyWal } = allowanceOf(tx, roomFor(batch))
   const pushes = mayPush
     ? pushAll(scope, batch.pushes, batch.capacity, batch.inOrder)
     : batch.pushes.map(() => refused('no_disk'))
   const taken = takeAll(scope, batch)
-  scope.tally.save()
+  scope.queueRow.save()
   const nextDue = mustSweep || movesTimes(batch) ? nextDueAt(tx, queue) : found.next_due_at
-  const standing = standingOf(scope, found.users > found.own, nextDue)
-  return packAnswer({ standing, changes, pushes, taken, mustEmptyWal })
+  const queueState = queueStateOf(scope, found.users > found.own, nextDue)
+  return packAnswer({ queueState, changes, pushes, taken, mustEmptyWal })
 }
 
-/** How the queue stands, and whether `queueMuster` has something to do. */
+/** How the queue stands, and whether `queueReclaimDead` has something to do. */
 function look(
   tx: Transaction,
   { queue, session }: Session,
-): { readonly standing: Standing; readonly mustMuster: boolean } {
+): { readonly queueState: QueueState; readonly mustReclaim: boolean } {
   const users = usersOf(tx, queue)
   const others = users.filter((user) => user.session !== session)
   const scope = scopeOf(tx, queue, session)
   return {
-    standing: standingOf(scope, others.length > 0, scope.found.next_due_at),
-    mustMuster:
+    queueState: queueStateOf(scope, others.length > 0, scope.found.next_due_at),
+    mustReclaim:
       others.length === users.length || others.some((user) => fateOfUser(tx, user) === 'gone'),
   }
 }

@@ -4,7 +4,7 @@ import {
   type ChangeVerdict,
   PUSH_STATES,
   type PushVerdict,
-  type Standing,
+  type QueueState,
 } from '../../store/queue-store.ts'
 import { readRecords, writeRecords } from './packed-records.ts'
 import { type Packed, PackReader, PackWriter } from '../packing/packing.ts'
@@ -21,9 +21,9 @@ export interface Answer extends BatchAnswer {
 const NEVER = -1
 
 /** Takes an answer apart. */
-export function packAnswer({ standing, changes, pushes, taken, mustEmptyWal }: Answer): Packed {
+export function packAnswer({ queueState, changes, pushes, taken, mustEmptyWal }: Answer): Packed {
   const to = new PackWriter()
-  writeStanding(standing, to)
+  writeQueueState(queueState, to)
   to.number(mustEmptyWal ? 1 : 0)
   to.number(changes.length)
   for (const verdict of changes) to.number(CHANGE_VERDICTS.indexOf(verdict))
@@ -41,7 +41,7 @@ export function packAnswer({ standing, changes, pushes, taken, mustEmptyWal }: A
 export function unpackAnswer(packed: Packed): Answer {
   const from = new PackReader(packed)
   return {
-    standing: readStanding(from),
+    queueState: readQueueState(from),
     mustEmptyWal: from.number() === 1,
     changes: from.list(from.number(), readChangeVerdict),
     pushes: from.list(from.number(), readPushVerdict),
@@ -57,8 +57,8 @@ function readPushVerdict(from: PackReader): PushVerdict {
   return { state: PUSH_STATES[from.number()]!, firstId: from.number(), count: from.number() }
 }
 
-function writeStanding(
-  { now, counts, nextDueAt, shared, happened }: Standing,
+function writeQueueState(
+  { now, counts, nextDueAt, shared, events }: QueueState,
   to: PackWriter,
 ): void {
   to.number(now)
@@ -68,23 +68,23 @@ function writeStanding(
   to.number(counts.dead)
   to.number(nextDueAt ?? NEVER)
   to.number(shared ? 1 : 0)
-  to.number(happened.expired)
-  to.number(happened.lapsed)
-  to.number(happened.dead)
+  to.number(events.expired)
+  to.number(events.lapsed)
+  to.number(events.dead)
 }
 
-function readStanding(from: PackReader): Standing {
+function readQueueState(from: PackReader): QueueState {
   const now = from.number()
   const [ready, inFlight] = [from.number(), from.number()]
   const [delayed, dead] = [from.number(), from.number()]
   const nextDueAt = from.number()
   const shared = from.number() === 1
-  const happened = { expired: from.number(), lapsed: from.number(), dead: from.number() }
+  const events = { expired: from.number(), lapsed: from.number(), dead: from.number() }
   return {
     now,
     counts: { ready, inFlight, delayed, dead },
     nextDueAt: nextDueAt === NEVER ? null : nextDueAt,
     shared,
-    happened,
+    events,
   }
 }

@@ -80,12 +80,12 @@ test('records arrive from the thread as they left', () => {
 
 const counts = fc.record({ ready: whole, inFlight: whole, delayed: whole, dead: whole })
 const answers: fc.Arbitrary<Answer> = fc.record({
-  standing: fc.record({
+  queueState: fc.record({
     now: whole,
     counts,
     nextDueAt: fc.option(whole),
     shared: fc.boolean(),
-    happened: fc.record({ expired: whole, lapsed: whole, dead: whole }),
+    events: fc.record({ expired: whole, lapsed: whole, dead: whole }),
   }),
   mustEmptyWal: fc.boolean(),
   changes: fc.array(fc.constantFrom(...CHANGE_VERDICTS)),

@@ -54,7 +54,7 @@ function statements(): { database: Database; seen: Set<string> } {
   })
   apply({
     changes: [
-      { ...change, kind: 'set_aside' },
+      { ...change, kind: 'dead_letter' },
       { ...change, kind: 'retry' },
     ],
   })

@@ -1,7 +1,7 @@
 import type { PushGroup, PushVerdict } from '../../store/queue-store.ts'
 import { firstOfKey, type Scope } from './messages.ts'
 import { insertRow, Rows } from './rows.ts'
-import { BLOCKED, DELAYED, READY } from './tally.ts'
+import { BLOCKED, DELAYED, READY } from './queue-row.ts'
 import { after } from './times.ts'
 
 /** Stores groups in their order; with `inOrder`, one that finds no room keeps later ones out. */
@@ -28,8 +28,8 @@ function push(scope: Scope, rows: Rows, group: PushGroup, capacity: number): Pus
   const count = group.payloads.length
   const earlier = group.dedupeKey === null ? undefined : findEarlier(scope, group.dedupeKey)
   if (earlier !== undefined) return earlier
-  if (scope.tally.live + count > capacity) return refused('full')
-  const firstId = scope.tally.takeIds(count)
+  if (scope.queueRow.live + count > capacity) return refused('full')
+  const firstId = scope.queueRow.takeIds(count)
   if (firstId === undefined) return refused('ids_exhausted')
   store(scope, rows, group, firstId)
   if (group.dedupeKey !== null) remember(scope, group, firstId)
@@ -42,7 +42,7 @@ export function refused(state: 'full' | 'no_disk' | 'ids_exhausted'): PushVerdic
 }
 
 function store(scope: Scope, rows: Rows, group: PushGroup, firstId: number): void {
-  const { tx, queue, tally } = scope
+  const { tx, queue, queueRow } = scope
   const { key, priority, delayMs, ttlMs, payloads } = group
   const dueAt = delayMs > 0 ? after(tx.now, delayMs) : null
   const expiresAt = ttlMs === null ? null : after(tx.now, ttlMs)
@@ -50,13 +50,13 @@ function store(scope: Scope, rows: Rows, group: PushGroup, firstId: number): voi
   const common = { queue, state: unblocked, priority, dueAt, expiresAt, key }
   if (key === null) {
     payloads.forEach((payload, i) => rows.add(common, firstId + i, payload))
-    return tally.add(unblocked, payloads.length)
+    return queueRow.add(unblocked, payloads.length)
   }
   let isBlocked = firstOfKey(scope, key) !== undefined
   payloads.forEach((payload, i) => {
     const state = isBlocked ? BLOCKED : unblocked
     insertRow(tx, { ...common, state }, firstId + i, payload)
-    tally.add(state)
+    queueRow.add(state)
     isBlocked = true
   })
 }

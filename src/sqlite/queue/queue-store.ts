@@ -5,7 +5,7 @@ import type {
   QueueBatch,
   QueueRecord,
   QueueStore,
-  Standing,
+  QueueState,
 } from '../../store/queue-store.ts'
 import type { SqliteThread } from '../thread.ts'
 import { packBatch } from './packed-batch.ts'
@@ -33,12 +33,12 @@ export class SqliteQueueStore implements QueueStore {
     this.#clockOffsetMs += ms
   }
 
-  async open(maxAttempts: number): Promise<Standing> {
+  async open(maxAttempts: number): Promise<QueueState> {
     const args = [this.#name, maxAttempts] as [string, number]
     const opened = await this.#thread.call('queueOpen', args, this.#clockOffsetMs)
-    const { standing, ...session } = opened
+    const { queueState, ...session } = opened
     this.#session = session
-    return standing
+    return queueState
   }
 
   async apply(batch: QueueBatch): Promise<BatchAnswer> {
@@ -52,17 +52,17 @@ export class SqliteQueueStore implements QueueStore {
     return answer
   }
 
-  async look(): Promise<Standing> {
+  async look(): Promise<QueueState> {
     const own = this.#own('look')
-    const { standing, mustMuster } = await this.#thread.call(
+    const { queueState, mustReclaim } = await this.#thread.call(
       'queueLook',
       [own],
       this.#clockOffsetMs,
     )
-    if (!mustMuster) return standing
-    const happened = await this.#thread.call('queueMuster', [own], this.#clockOffsetMs)
+    if (!mustReclaim) return queueState
+    const events = await this.#thread.call('queueReclaimDead', [own], this.#clockOffsetMs)
     const again = await this.#thread.call('queueLook', [own], this.#clockOffsetMs)
-    return { ...again.standing, happened }
+    return { ...again.queueState, events }
   }
 
   async find(id: number): Promise<QueueRecord | undefined> {

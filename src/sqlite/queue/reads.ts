@@ -3,7 +3,7 @@ import type { Transaction } from '../database.ts'
 import { COLUMNS, countWithinLimit, type MessageRow, toRecord } from './messages.ts'
 import type { Packed } from '../packing/packing.ts'
 import { packRecords } from './packed-records.ts'
-import { DEAD } from './tally.ts'
+import { DEAD } from './queue-row.ts'
 
 /** The most in one page, however many are wanted. */
 const MOST = 1_000

@@ -1,19 +1,19 @@
-import type { Happened, Standing } from '../../store/queue-store.ts'
+import type { QueueEvents, QueueState } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
 import { sweep } from './due.ts'
 import { type Scope, scopeOf } from './messages.ts'
 import { nextDueAt } from './next-due.ts'
-import { standingOf } from './standing.ts'
-import { IN_FLIGHT } from './tally.ts'
+import { queueStateOf } from './queue-state.ts'
+import { IN_FLIGHT } from './queue-row.ts'
 import { after } from './times.ts'
 import {
   enter,
-  enterIfMissing,
+  registerIfMissing,
   fateOfUser,
   type Session,
-  strikeOff,
-  strikeOffTheUntold,
+  removeUser,
+  removeUnknownUsers,
   usersOf,
 } from './users.ts'
 
@@ -35,33 +35,33 @@ export function openSession(
   tx: Transaction,
   name: string,
   maxAttempts: number,
-): Session & { readonly standing: Standing } {
+): Session & { readonly queueState: QueueState } {
   const queue = queueNumber(tx, name)
   const scope = scopeOf(tx, queue, enter(tx, { queue, maxAttempts }))
   releaseTheGone(scope)
-  strikeOffTheUntold(scope)
+  removeUnknownUsers(scope)
   // What fell due while nobody looked.
   sweep(scope)
-  scope.tally.save()
+  scope.queueRow.save()
   const isShared = usersOf(tx, queue).length > 1
-  const standing = standingOf(scope, isShared, nextDueAt(tx, queue))
-  return { queue, session: scope.session, maxAttempts, standing }
+  const queueState = queueStateOf(scope, isShared, nextDueAt(tx, queue))
+  return { queue, session: scope.session, maxAttempts, queueState }
 }
 
 /** Gives back what a user has in flight, as if it had not been taken, and strikes it off. */
 export function closeSession(tx: Transaction, { queue, session }: Session): void {
   const scope = scopeOf(tx, queue, session)
   endSession(scope, session, (message) => undoAttempt(scope, message))
-  scope.tally.save()
+  scope.queueRow.save()
 }
 
 /** Strikes off who is gone, and enters this user again, if somebody took it for gone. */
-export function muster(tx: Transaction, own: Session): Happened {
+export function reclaimDead(tx: Transaction, own: Session): QueueEvents {
   const scope = scopeOf(tx, own.queue, own.session)
   releaseTheGone(scope)
-  scope.tally.save()
-  enterIfMissing(scope, own)
-  return scope.happened
+  scope.queueRow.save()
+  registerIfMissing(scope, own)
+  return scope.events
 }
 
 /** Sees to what users in processes that have ended had in flight. */
@@ -72,7 +72,7 @@ function releaseTheGone(scope: Scope): void {
     if (session === scope.session || fateOfUser(tx, user) !== 'gone') continue
     endSession(scope, session, (message) => {
       const { attempt } = message
-      scope.happened.lapsed++
+      scope.events.lapsed++
       if (message.is_ahead === 1) return undoAttempt(scope, message, ENDED_AHEAD)
       const waitMs = attempt === 1 ? 0 : Math.min(WAIT_MS * 2 ** (attempt - 2), LONGEST_WAIT_MS)
       const reason = `its process ended in attempt ${attempt}`
@@ -91,7 +91,7 @@ function endSession(scope: Scope, session: number, end: (message: Held) => void)
     )
     .all(queue, session) as Held[]
   for (const message of held) end(message)
-  strikeOff(tx, session)
+  removeUser(tx, session)
 }
 
 function queueNumber(tx: Transaction, name: string): number {

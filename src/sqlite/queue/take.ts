@@ -9,7 +9,7 @@ import {
   toRow,
 } from './messages.ts'
 import { isDue, nextDueAt } from './next-due.ts'
-import { IN_FLIGHT, READY } from './tally.ts'
+import { IN_FLIGHT, READY } from './queue-row.ts'
 import { after } from './times.ts'
 
 // In the column `session` stands who has a message in flight: as a negative number where it was
@@ -24,21 +24,21 @@ export function takeAll(
   scope: Scope,
   { takes, leaseMs, maxAttempts }: Pick<QueueBatch, 'takes' | 'leaseMs' | 'maxAttempts'>,
 ): readonly QueueRecord[] {
-  const { tx, queue, session, tally } = scope
+  const { tx, queue, session, queueRow } = scope
   const until = after(tx.now, leaseMs)
   const rows: MessageRow[] = []
   for (const { most, isAhead } of takes) {
-    const found = Math.min(most, tally.ready)
+    const found = Math.min(most, queueRow.ready)
     if (found === 0) break
     // Whoever has only one attempt has no other to count it with.
     const freshSession = isAhead && maxAttempts > 1 ? -session : session
     const taken = take(scope, found, until, freshSession)
     rows.push(...taken)
-    tally.move(READY, IN_FLIGHT, taken.length)
+    queueRow.move(READY, IN_FLIGHT, taken.length)
     if (taken.length === found) continue
     // Those that have expired count until they are seen to. Otherwise somebody removed rows by hand,
     // and whoever believed the count would look for them for ever.
-    if (!isDue(tx, nextDueAt(tx, queue))) tally.recount()
+    if (!isDue(tx, nextDueAt(tx, queue))) queueRow.recount()
     break
   }
   const count = countWithinLimit(rows)

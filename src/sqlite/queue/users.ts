@@ -2,7 +2,7 @@ import type { Transaction } from '../database.ts'
 import { type Fate, fateOf, ownProcess } from '../process-place.ts'
 import type { Scope } from './messages.ts'
 import { appear, isPresent, vanish } from './presence.ts'
-import { IN_FLIGHT } from './tally.ts'
+import { IN_FLIGHT } from './queue-row.ts'
 
 // Who uses a queue. A user that was struck off although it is there enters itself again with the
 // next thing that it does; until then its messages are safe by their leases.
@@ -29,7 +29,7 @@ export function usersOf(tx: Transaction, queue: number): readonly User[] {
 }
 
 /** Enters a user that was not known, or not any more, when the transaction began. */
-export function enterIfMissing({ tx, found }: Scope, own: Session): void {
+export function registerIfMissing({ tx, found }: Scope, own: Session): void {
   if (found.own === 0) enter(tx, own, own.session)
   // A thread that has ended has taken the lock with it.
   else appear(tx, own.session)
@@ -53,7 +53,7 @@ export function enter(
 }
 
 /** Strikes a user off that has ended, or does so now. */
-export function strikeOff(tx: Transaction, session: number): void {
+export function removeUser(tx: Transaction, session: number): void {
   tx.sql('delete from sessions where session = ?').run(session)
   vanish(tx, session)
 }
@@ -71,11 +71,11 @@ export function fateOfUser(tx: Transaction, { session, process }: User): Fate {
  * Strikes off others who have nothing in flight and may have ended, for all that can be told here. Done
  * only now and then: one that has not ended comes back.
  */
-export function strikeOffTheUntold({ tx, queue, session: own }: Scope): void {
+export function removeUnknownUsers({ tx, queue, session: own }: Scope): void {
   for (const user of usersOf(tx, queue)) {
     const { session } = user
     if (session === own || fateOfUser(tx, user) !== 'untold') continue
-    if (!hasAny(tx, queue, session)) strikeOff(tx, session)
+    if (!hasAny(tx, queue, session)) removeUser(tx, session)
   }
 }
 

@@ -2,11 +2,11 @@ import type { Clock, Timer } from '../base/time/clock.ts'
 import type { PermitNotify, Sleeper } from '../base/sync/notify.ts'
 import type { Place } from '../base/sync/waiters.ts'
 
-/** Why a rest ended: a notifier, its time, or because the worker was stopped. */
+/** What ended a wait: a notifier, its time, or the stop of the worker. */
 export type Waking = PermitNotify | 'time' | 'stop'
 
-/** One wait of a worker for whichever comes first, with nothing left behind when it ends. */
-export class Rest implements Sleeper {
+/** One wait for several notifiers and a time, whichever comes first. It leaves nothing behind. */
+export class WakeWait implements Sleeper {
   readonly ended: Promise<Waking>
   readonly #notifies: readonly PermitNotify[]
   readonly #places: Place<Sleeper>[]

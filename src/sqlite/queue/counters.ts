@@ -4,7 +4,7 @@ import { nextDueSql } from './next-due.ts'
 // What every transaction on a queue begins with: all that is small, by one statement.
 
 /** How a queue is found. */
-export interface Glance {
+export interface QueueCounters {
   readonly ready: number
   readonly in_flight: number
   readonly delayed: number
@@ -17,7 +17,7 @@ export interface Glance {
   readonly next_due_at: number | null
 }
 
-const GLANCE = `select ready, in_flight, delayed, dead,
+const COUNTERS = `select ready, in_flight, delayed, dead,
     (select max(next_id) from queues) as next_id,
     (select count(*) from sessions where sessions.queue = queues.queue) as users,
     exists (select 1 from sessions where session = ? and sessions.queue = queues.queue) as own,
@@ -25,6 +25,6 @@ const GLANCE = `select ready, in_flight, delayed, dead,
   from queues where queue = ?`
 
 /** Looks at a queue for one of its users. */
-export function glanceAt(tx: Transaction, queue: number, session: number): Glance {
-  return tx.sql(GLANCE).get(session, queue) as Glance
+export function readCounters(tx: Transaction, queue: number, session: number): QueueCounters {
+  return tx.sql(COUNTERS).get(session, queue) as QueueCounters
 }

@@ -15,7 +15,7 @@ const PER_LEASE = 3
 const TRIES_PER_LEASE = 20
 
 /** Keeps the lease of a delivery, and aborts when it is lost all the same. */
-export class Hold<T> {
+export class LeaseKeeper<T> {
   readonly #clock: Clock
   readonly #leaseMs: number
   readonly #delivery: OwnDelivery<T>

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../base/time/clock.ts'
 import type { Notify } from '../base/sync/notify.ts'
 
-/** Wakes a notify again and again. */
-export interface Poker {
-  /** When the next poke comes, in the clock's milliseconds. */
+/** Wakes a notify at a fixed interval. */
+export interface IntervalTrigger {
+  /** When it fires next, in the clock's milliseconds. */
   readonly nextAtMs: number
   stop(): void
 }
@@ -11,19 +11,19 @@ export interface Poker {
 /**
  * Calls `notifyOne` every `ms`, the first time after one full interval.
  *
- * Pokes keep to the beat of the start. Beats that a stalled process missed are left out: they
- * would collapse into one permit anyway.
+ * It stays aligned to its start. Intervals that a stalled process missed are skipped: they would
+ * collapse into one permit anyway.
  */
-export function startPoker(clock: Clock, ms: number, target: Notify): Poker {
+export function startIntervalTrigger(clock: Clock, ms: number, target: Notify): IntervalTrigger {
   let nextAtMs = clock.now() + ms
   let timer: Timer
-  const poke = (): void => {
+  const fire = (): void => {
     const late = clock.now() - nextAtMs
     nextAtMs += ms * (1 + Math.max(0, Math.floor(late / ms)))
-    timer = clock.after(nextAtMs - clock.now(), poke)
+    timer = clock.after(nextAtMs - clock.now(), fire)
     target.notifyOne()
   }
-  timer = clock.after(ms, poke)
+  timer = clock.after(ms, fire)
   return {
     get nextAtMs() {
       return nextAtMs

@@ -1,6 +1,6 @@
 import type { QueueCounts } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
-import type { Glance } from './glance.ts'
+import type { QueueCounters } from './counters.ts'
 
 // How many messages are in each state stands in the row of the queue and is changed with every
 // batch, so that neither opening nor looking has to count, also with several processes.
@@ -16,7 +16,7 @@ export const BLOCKED = 4
 const LAST_ID = Number.MAX_SAFE_INTEGER - 1
 
 /** The row of a queue, as it changes within one transaction. */
-export class Tally {
+export class QueueRow {
   readonly #tx: Transaction
   readonly #queue: number
   /** By state; blocked ones stand with the delayed. */
@@ -24,7 +24,7 @@ export class Tally {
   #nextId: number
   #changed = false
 
-  constructor(tx: Transaction, queue: number, found: Glance) {
+  constructor(tx: Transaction, queue: number, found: QueueCounters) {
     this.#tx = tx
     this.#queue = queue
     this.#counts = [found.ready, found.delayed, found.in_flight, found.dead]
