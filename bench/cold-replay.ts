@@ -8,7 +8,7 @@ import type { WorkflowDefinition } from '../dist/engine/define/definitions.js'
 import { Execution } from '../dist/engine/replay/execution.js'
 import { replay } from '../dist/engine/replay/replay.js'
 import { beginTurn, endTurn, untilDone } from '../dist/engine/replay/turn.js'
-import { instanceOf } from '../dist/engine/instance/live-instance.js'
+import { LiveInstance } from '../dist/engine/instance/live-instance.js'
 import { insideExecution } from '../dist/engine/core/unhandled-rejections.js'
 import { valuesOf } from '../dist/engine/core/values.js'
 import { defaultLog } from '../dist/base/log.js'
@@ -73,28 +73,25 @@ async function bringBack(
   const past = loaded.history.map(({ at, events: texts }) => ({ at, events: readEvents(texts) }))
   const parsedMs = performance.now()
   const run = new Execution('bench', values)
-  const copy = instanceOf(loaded, definition, run, past, {
-    input: values.encode(events / 2, 'input'),
-    seed: '0'.repeat(32),
-    parentId: '',
-    state: '',
-  })
+  const { iid, id, parent, execution } = loaded
+  const input = values.encode(events / 2, 'input')
+  const started = { seed: '0'.repeat(32), parentId: '', state: '' }
+  const facts = { iid, id, definition, run, input, started, parent, execution }
+  const instance = LiveInstance.loaded(facts, loaded, past)
   const host: ContextHost = {
     values,
     log: defaultLog,
     limits: { stateKeys: 1, valueLength: 1 },
-    activity: () => undefined,
-    learn: () => {},
+    registry: { activity: () => undefined, latest: () => undefined, learn: () => {} },
     serves: () => true,
-    latest: () => undefined,
   }
   const code = (ctx: WorkflowContext): Promise<unknown> =>
-    definition.run!(values.value(copy.input) as never, ctx)
+    definition.run!(values.value(instance.input) as never, ctx)
   await beginTurn(run)
   try {
     await untilDone(
       replay(run, past, 0, () =>
-        run.begin(() => insideExecution(run, () => callCode(copy, host, code))),
+        run.begin(() => insideExecution(run, () => callCode(instance, host, code))),
       ),
     )
   } finally {

@@ -9,7 +9,7 @@ import type { Ownership } from '../../src/engine/runtime/discover/ownership.ts'
 import { Registration } from '../../src/engine/runtime/discover/registration.ts'
 import { Ticker } from '../../src/engine/runtime/discover/ticker.ts'
 import { WorkFinder } from '../../src/engine/runtime/discover/work-finder.ts'
-import type { InstanceScheduler } from '../../src/engine/runtime/schedule/instance-scheduler.ts'
+import type { CommandRunner } from '../../src/engine/runtime/schedule/command-runner.ts'
 import { LiveInstances } from '../../src/engine/runtime/schedule/live-instances.ts'
 import { readPayload } from '../../src/postgres/notifier/payload.ts'
 import type { Hint, HintReceiver } from '../../src/store/hints.ts'
@@ -89,7 +89,7 @@ function scene() {
     tasksAt: (at) => alarms.set({ ring: () => go('tasks') }, at),
   })
   const ownership = partOf<Ownership>({ dropLostOfSome: async () => {} })
-  const scheduler = partOf<InstanceScheduler>({ unknownActivities: [] })
+  const scheduler = partOf<CommandRunner>({ unknownActivities: [] })
   const ticker = new Ticker(core, registration, finder, ownership, scheduler, activities)
   finder.hints.open(new HintListener(core, registration, finder, ticker, ownership, activities))
   /** A notification arrives. */

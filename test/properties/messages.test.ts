@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 
 import { channel } from '../../src/index.ts'
-import { takeInbox } from '../../src/engine/instance/read-instance.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
 import { completed, play, values } from '../support/executions.ts'
 import { Dice } from '../support/programs.ts'
@@ -25,8 +24,8 @@ test('each message is received once, or still waits', async () => {
     const taken = takenMessages(registration)
     const left = registration.waiting.filter(isMessage)
     const all = registration.posted.filter(isMessage)
-    const { mailbox } = registration.executions.at(-1)!.player.instance
-    const inMemory = [...mailbox.values()].flat().map(({ inboxId }) => inboxId)
+    const { inbox } = registration.executions.at(-1)!.player.instance
+    const inMemory = inbox.messages.map(({ inboxId }) => inboxId)
 
     expect([...ids(taken), ...ids(left)].toSorted((a, b) => a - b)).toEqual(ids(all))
     expect(inMemory.toSorted((a, b) => a - b)).toEqual(ids(left))
@@ -132,7 +131,7 @@ test('ctx.race hands over every message that its branches receive', async () => 
       for (let count = dice.below(4); count > 0; count--) {
         const row = post(sent.length, dice.pick(['red', 'blue']))
         sent.push(row.id)
-        takeInbox(instance, [row])
+        instance.inbox.receive([row])
       }
       const open = [...instance.run.open.values()].filter(({ event }) => event.type === 'step')
       const step = dice.oneIn(3) ? open.map(({ event }) => completed(event.command, 'step')) : []

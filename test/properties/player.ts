@@ -2,12 +2,12 @@
 
 import { callCode } from '../../src/engine/context/make-context.ts'
 import type { PastTurn } from '../../src/engine/replay/replay.ts'
-import type { Arrival, LiveInstance, TurnOutput } from '../../src/engine/instance/live-instance.ts'
-import { takeInbox } from '../../src/engine/instance/read-instance.ts'
-import { endOf } from '../../src/engine/instance/turn-record.ts'
+import type { Arrival } from '../../src/engine/instance/arrival.ts'
+import type { LiveInstance, TurnOutput } from '../../src/engine/instance/live-instance.ts'
+import { endOf, turnRow } from '../../src/engine/instance/turn-record.ts'
 import { type Event, readEvents, writeEvents } from '../../src/store/history.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
-import { host, SEED, takeTurn, testCopy, values } from '../support/executions.ts'
+import { host, SEED, takeTurn, testInstance, values } from '../support/executions.ts'
 import type { Part } from '../support/programs.ts'
 import { describeError, interpret } from './interpret.ts'
 
@@ -55,7 +55,7 @@ export class Player {
   /** By command: whether a cancellation of the instance is to reach it. */
   readonly reachable = new Map<number, boolean>()
   /** Commands that the last turn carries out once it is recorded. */
-  given: readonly number[] = []
+  issued: readonly number[] = []
   readonly instance: LiveInstance
   readonly #program: Part
   readonly #changed: boolean
@@ -69,24 +69,21 @@ export class Player {
     const { execution, state } = birth
     this.#program = program
     this.#changed = changed
-    this.instance = {
-      ...testCopy('p', past),
-      execution,
-      started: { seed: SEED.slice(0, -1) + execution, parentId: '', state },
-    }
+    const started = { seed: SEED.slice(0, -1) + execution, parentId: '', state }
+    this.instance = testInstance('p', past, { execution, started })
   }
 
   /** What waited in the store when the instance was read. */
   readInbox(rows: readonly InboxRow[]): this {
-    takeInbox(this.instance, rows)
+    this.instance.inbox.receive(rows)
     return this
   }
 
   async turn({ at, inbox, arrivals }: Input): Promise<Decision & { events: readonly Event[] }> {
     const { instance } = this
-    takeInbox(instance, inbox)
-    instance.arrivals.push(...arrivals)
-    const { events, given, taken, dropped, effects } = await takeTurn(instance, at, () => () => {
+    instance.inbox.receive(inbox)
+    instance.inbox.arrive(arrivals)
+    const { events, issued, taken, dropped, effects } = await takeTurn(instance, at, () => () => {
       return callCode(instance, host, (ctx) =>
         interpret(this.#program, ctx, {
           seen: this.seen,
@@ -101,9 +98,8 @@ export class Player {
         }),
       )
     })
-    instance.turn++
-    instance.known.deleted(taken)
-    this.given = given.map(({ event }) => event.command)
+    instance.committed(turnRow(instance, events), taken)
+    this.issued = issued.map(({ event }) => event.command)
     const open = [...instance.run.open.values()].map(({ event }) => writeEvents([event]))
     return {
       events,

@@ -98,7 +98,7 @@ test('after a replay everything that is open is taken up again, and nothing else
       await again.turn({ at: 0, inbox: [], arrivals: [] })
       const open = openAfter(past)
 
-      expect(again.given).toEqual(open)
+      expect(again.issued).toEqual(open)
       expect([...again.instance.run.open.keys()]).toEqual(open)
       found += open.length
     }

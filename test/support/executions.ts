@@ -1,35 +1,39 @@
 // A workflow's code as an execution of its own, for tests that need no store.
 
-import { silentLog } from '../../src/base/log.ts'
 import { callCode, type ContextHost } from '../../src/engine/context/make-context.ts'
 import type { WorkflowContext } from '../../src/engine/define/workflow-context.ts'
 import { workflow, type WorkflowDefinition } from '../../src/engine/define/definitions.ts'
 import { Execution } from '../../src/engine/replay/execution.ts'
 import { NondeterminismError } from '../../src/engine/replay/nondeterminism.ts'
 import type { PastTurn } from '../../src/engine/replay/replay.ts'
-import { type LiveInstance, newLiveInstance } from '../../src/engine/instance/live-instance.ts'
+import {
+  type ExecutionFacts,
+  LiveInstance,
+  type TurnOutput,
+} from '../../src/engine/instance/live-instance.ts'
 import { untilDone } from '../../src/engine/replay/turn.ts'
 import { type Begin, takeTurn as turnOf } from '../../src/engine/instance/turn.ts'
-import type { Arrival, TurnOutput } from '../../src/engine/instance/live-instance.ts'
-import { takeInbox } from '../../src/engine/instance/read-instance.ts'
-import { endOf } from '../../src/engine/instance/turn-record.ts'
+import type { Arrival } from '../../src/engine/instance/arrival.ts'
+import { endOf, turnRow } from '../../src/engine/instance/turn-record.ts'
 import { valuesOf } from '../../src/engine/core/values.ts'
 import type { Event } from '../../src/store/history.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
+import { memoryLog } from './workers.ts'
 
 /** The code of a workflow under test. */
 export type Code = (ctx: WorkflowContext) => Promise<unknown>
 
 export const values = valuesOf(undefined)
+/** What code under test has logged. */
+export const logged = memoryLog()
+
 /** What code under test reaches: no code of others, and small limits. */
 export const host: ContextHost = {
   values,
-  log: silentLog,
+  log: logged,
   limits: { stateKeys: 10, valueLength: 1_000 },
-  activity: () => undefined,
-  learn: () => {},
+  registry: { activity: () => undefined, latest: () => undefined, learn: () => {} },
   serves: () => true,
-  latest: () => undefined,
 }
 
 export const SEED = '0123456789abcdef0123456789abcdef'
@@ -40,41 +44,45 @@ export function beginWith(code: Code): Begin {
   return (instance) => () => callCode(instance, host, code)
 }
 
-/** A copy of an instance, new or with a past; `given` is what is not as usual about it. */
-export function testCopy(
+/** An instance, new or with a past; `given` is what is not as usual about it. */
+export function testInstance(
   id: string,
   past?: readonly PastTurn[],
-  given: Partial<Pick<LiveInstance, 'execution' | 'started' | 'parent'>> = {},
+  given: Partial<Pick<ExecutionFacts, 'iid' | 'execution' | 'started' | 'parent'>> = {},
 ): LiveInstance {
-  const definition = workflow('test', async () => {}) as unknown as WorkflowDefinition
-  const started = newLiveInstance({
+  const facts: ExecutionFacts = {
     iid: 1,
     id,
-    definition,
+    definition: workflow('test', async () => {}) as unknown as WorkflowDefinition,
     run: new Execution(`instance "${id}"`, values),
     input: 'null',
     started: { seed: SEED, parentId: '', state: '' },
     parent: null,
+    execution: 1,
+    ...given,
+  }
+  if (past === undefined) return new LiveInstance(facts)
+  let first = 1
+  const history = past.map(({ at, events }, i) => {
+    const row = { execution: facts.execution, turn: i + 1, at, first, count: events.length }
+    first += events.length
+    return { ...row, events: '' }
   })
-  const instance: LiveInstance = { ...started, ...given }
-  if (past === undefined) return instance
-  instance.past = past
-  instance.turn = past.length
-  instance.at = past.at(-1)?.at ?? 0
-  instance.reopened = true
-  return instance
+  const { iid, execution, parent } = facts
+  const rest = { workflow: { name: 'test', version: '1.0.0' }, inbox: [], tasks: [] }
+  return LiveInstance.loaded(facts, { iid, id, execution, parent, history, ...rest }, past)
 }
 
-/** A copy whose past is one turn with these events. */
-export function copyWithPast(...events: Event[]): LiveInstance {
-  return testCopy('i', [{ at: 1, events: [STARTED, ...events] }])
+/** An instance whose past is one turn with these events. */
+export function instanceWithPast(...events: Event[]): LiveInstance {
+  return testInstance('i', [{ at: 1, events: [STARTED, ...events] }])
 }
 
 /** The execution that follows one that continued as new. */
 export function nextExecution(instance: LiveInstance): LiveInstance {
   const { parentId } = instance.started
   const started = { seed: OTHER_SEED, parentId, state: instance.writeState() }
-  return testCopy(instance.id, undefined, { execution: instance.execution + 1, started })
+  return testInstance(instance.id, undefined, { execution: instance.execution + 1, started })
 }
 
 /** Code while it is played. */
@@ -85,16 +93,16 @@ export interface Player {
   readonly turn: (at: number, ...events: Arrival['event'][]) => Promise<TurnOutput>
 }
 
-/** Takes turns of one copy with the same code. */
-export function play(code: Code, instance = testCopy('i')): Player {
+/** Takes turns of one instance with the same code. */
+export function play(code: Code, instance = testInstance('i')): Player {
   const past = [...(instance.past ?? [])]
   return {
     instance,
     past,
     async turn(at, ...events) {
-      instance.arrivals.push(...events.map((event) => ({ event })))
+      instance.inbox.arrive(events.map((event) => ({ event })))
       const result = await takeTurn(instance, at, beginWith(code))
-      instance.turn++
+      instance.committed(turnRow(instance, result.events), [])
       if (result.events.length > 0) past.push({ at: instance.at, events: result.events })
       return result
     },
@@ -104,12 +112,12 @@ export function play(code: Code, instance = testCopy('i')): Player {
 /** The same instance in another process: it knows only what is recorded. */
 export function restart(code: Code, { instance, past }: Player): Player {
   const { id, execution, started, parent } = instance
-  return play(code, testCopy(id, [...past], { execution, started, parent }))
+  return play(code, testInstance(id, [...past], { execution, started, parent }))
 }
 
 /** Why code cannot repeat these events. */
 export async function refusal(code: Code, ...events: Event[]): Promise<NondeterminismError> {
-  const error: unknown = await takeTurn(copyWithPast(...events), 2, beginWith(code)).then(
+  const error: unknown = await takeTurn(instanceWithPast(...events), 2, beginWith(code)).then(
     () => new Error('it was repeated without complaint'),
     (thrown: unknown) => thrown,
   )
@@ -131,12 +139,9 @@ export function errorOf(instance: LiveInstance): Error {
 
 let lastRow = 0
 
-/** Something arrives in the inbox of a copy. */
+/** Something arrives in the inbox of an instance. */
 export function post(instance: LiveInstance, ...rows: Partial<InboxRow>[]): void {
-  takeInbox(
-    instance,
-    rows.map((row) => ({ ...EMPTY_ROW, id: ++lastRow, ...row })),
-  )
+  instance.inbox.receive(rows.map((row) => ({ ...EMPTY_ROW, id: ++lastRow, ...row })))
 }
 
 const EMPTY_ROW = {
@@ -221,10 +226,10 @@ export { channel, request, stateKey } from '../../src/engine/define/channels.ts'
 export { activity, workflow } from '../../src/engine/define/definitions.ts'
 export { ActivityError, WorkflowError } from '../../src/engine/core/errors.ts'
 export { readInstance } from '../../src/engine/instance/read-instance.ts'
-export { turnRow } from '../../src/engine/instance/turn-record.ts'
+export { turnRow }
 export { locateMismatch } from '../../src/engine/instance/turn.ts'
 
-/** Takes a turn of a copy by itself. */
+/** Takes a turn of an instance by itself. */
 export function takeTurn(...given: Parameters<typeof turnOf>): Promise<TurnOutput> {
   return untilDone(turnOf(...given))
 }

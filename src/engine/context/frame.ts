@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { CancelledError } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
 import { type Random, seededRandom } from './random.ts'
-import type { ActivityDefinition, WorkflowDefinition } from '../define/definitions.ts'
+import type { Registry } from '../define/registry.ts'
 import { cancellable, type CommandPromise } from '../replay/command-promise.ts'
 import type { NewCommand } from '../replay/execution.ts'
 import { Scope } from '../replay/scope.ts'
@@ -24,14 +24,10 @@ export interface ContextHost {
   readonly values: Values
   readonly log: Logger
   readonly limits: WorkflowLimits
-  /** The code registered under an activity's name. */
-  activity(name: string): ActivityDefinition | undefined
-  /** A workflow that is registered here calls this activity, so its code is here. */
-  learn(activity: ActivityDefinition): void
+  /** The code that is registered in this process. */
+  readonly registry: Pick<Registry, 'activity' | 'latest' | 'learn'>
   /** Whether activities with this tag run here; empty for none. */
   serves(tag: string): boolean
-  /** The latest version of a workflow that is registered here. */
-  latest(name: string): WorkflowDefinition | undefined
 }
 
 // Code inside a scope may use the context of a scope around it, as a function written in place does:

@@ -168,7 +168,7 @@ function letterOf(letter: Letter, values: Values): SendWork {
 
 /** The latest version that is registered here; where there is none, whoever takes it up decides. */
 function latestVersion({ host }: Frame, { name }: WorkflowDefinition): string {
-  return host.latest(name)?.version ?? NO_VERSION
+  return host.registry.latest(name)?.version ?? NO_VERSION
 }
 
 /** The engine's view of a workflow; refuses everything else. */

@@ -31,7 +31,7 @@ export function callCode(
   run: (ctx: WorkflowContext) => Promise<unknown>,
 ): Promise<unknown> {
   const frame = new Frame(instance, host)
-  instance.writeState = () => frame.writeState()
+  instance.keepsStateBy(() => frame.writeState())
   const makeContext = (scope: Scope): WorkflowContext => contextIn(frame, scope)
   const { name, timeoutMs } = instance.definition
   return timeoutMs === undefined
@@ -174,8 +174,8 @@ function runActivity(
   const { host } = frame
   const { name } = activity
   const text = host.values.encode(input, `ctx.run: input of activity "${name}"`)
-  const definition = activity.run === undefined ? host.activity(name) : activity
-  if (definition === activity) host.learn(activity)
+  const definition = activity.run === undefined ? host.registry.activity(name) : activity
+  if (definition === activity) host.registry.learn(activity)
   // A contract has no options of its own: those of the code that is registered for it hold.
   const { options: defined } = definition ?? activity
   const resolved = mergeActivityOptions(`ctx.run: activity "${name}"`, defined, options)
@@ -208,7 +208,7 @@ function turnLog(instance: LiveInstance, log: Logger): Logger {
     (data, message) => {
       if (instance.run.replaying) return
       const written = { ...about, ...asItIs(data) }
-      instance.lines.push(() => log[level](written, message))
+      instance.log(() => log[level](written, message))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { play, STARTED, testCopy } from '../../../test/support/executions.ts'
+import { play, STARTED, testInstance } from '../../../test/support/executions.ts'
 import { stateKey } from '../define/channels.ts'
 import type { WorkflowContext } from '../define/workflow-context.ts'
 
@@ -42,7 +42,7 @@ test('the next execution goes on with the age of what it was handed', async () =
     ['a', '1', 1_000],
     ['b', '2', 5_000],
   ])
-  const instance = { ...testCopy('i'), started: { ...STARTED, state } }
+  const instance = testInstance('i', undefined, { started: { ...STARTED, state } })
   const { turn } = play(async (ctx) => {
     ctx.progress([ctx.state.prune('2s'), ctx.state.keys(), ctx.state.get(b)])
     await ctx.sleep(1)

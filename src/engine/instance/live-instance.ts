@@ -1,52 +1,48 @@
+// One instance in memory: its code, waiting, and all that is known about it here. Nothing outside
+// assigns a field of it: what happens to an instance is a method, whose name is the event.
+
 import type { Loaded } from '../../store/claims.ts'
-import type { Effects, Verdict } from '../../store/commits.ts'
+import type { Effects, TurnRow, Verdict } from '../../store/commits.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
+import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 import type { Execution, IssuedCommand } from '../replay/execution.ts'
-import type { OpenAttempt, PastTurn } from '../replay/replay.ts'
-import type { Iid, ParentLink } from '../../store/instances.ts'
-import type { OpenTask } from '../../store/tasks.ts'
-import type { Attempt } from '../runtime/activities/activity-call.ts'
-import type { Alarm } from '../core/alarms.ts'
-import { KnownRows } from './known-rows.ts'
+import type { PastTurn, Replayed } from '../replay/replay.ts'
+import { Inbox } from './inbox.ts'
+import { OpenCalls } from './open-calls.ts'
+import { TimerSet } from './timer-set.ts'
 
-/** A result, an attempt, or a request to end that will be part of the next turn. */
-export interface Arrival {
-  readonly event: Extract<
-    Event,
-    { type: 'completed' | 'failed' | 'fired' | 'attempt' | 'cancelled' }
-  >
-  /** The inbox row it came from. */
-  readonly inboxId?: number
-  /** The result of somebody else: the task of its command is still there. */
-  readonly besideTask?: boolean
-  /** Of a timer that was put off: the last message that comes before it. See `isPutOff`. */
-  readonly behind?: number
-}
+/** Where an instance is between two turns. */
+export type Phase =
+  /** Waits for results, messages or time. */
+  | { readonly is: 'waiting' }
+  /** Has something to do, and waits for its turn. */
+  | { readonly is: 'ready' }
+  /** What its turn decided is at the store. */
+  | { readonly is: 'committing' }
+  /** Given back to the store, and kept in case this runtime claims it again. */
+  | { readonly is: 'released' }
+  /** Nothing may be done with it any more. */
+  | { readonly is: 'gone'; readonly why: Departure }
 
-/** A message in the inbox of an instance. */
-export interface Mail {
-  readonly inboxId: number
-  readonly channel: string
-  /** Encoded; `undefined` until it is read, which happens when those before it are gone. */
-  value: string | undefined
-  readonly replyTo: string
-  /** Whether the store knows that nobody waits for it. */
-  parked: boolean
-}
+/**
+ * Why an instance is gone from this runtime. Results that still finish here belong to the next owner
+ * of one that was superseded, and to a suspended one; nobody may have those of one that was rolled
+ * back, because what they follow from may be lost.
+ */
+export type Departure =
+  'ended' | 'continued' | 'suspended' | 'superseded' | 'rolled back' | 'evicted'
+
+const WAITING: Phase = { is: 'waiting' }
+const READY: Phase = { is: 'ready' }
+const COMMITTING: Phase = { is: 'committing' }
+const RELEASED: Phase = { is: 'released' }
 
 /** What an execution began with, beside its input. */
 export type Started = Pick<Extract<Event, { type: 'started' }>, 'seed' | 'parentId' | 'state'>
 
-/** Why an instance is to end at once. */
-export interface Stop {
-  readonly status: 'cancelled' | 'terminated'
-  readonly reason: string
-  readonly inboxId?: number
-}
-
-/** An instance in memory: its code, waiting. */
-export interface LiveInstance {
+/** What never changes about an execution. */
+export interface ExecutionFacts {
   readonly iid: Iid
   readonly id: string
   readonly definition: WorkflowDefinition
@@ -55,188 +51,376 @@ export interface LiveInstance {
   readonly input: string
   readonly started: Started
   readonly parent: ParentLink | null
+  /** Counts up with `continueAsNew`. */
   readonly execution: number
-  epoch: number
-  /** Last recorded turn; 0 before the first. */
-  turn: number
-  /** When that turn was taken. */
-  turnAt: number
-  /** Number of the last recorded event. */
-  seq: number
-  /** When the execution was started, by the store's clock. */
-  startedAt: number
-  /** Time of the last turn. */
-  at: number
-  /**
-   * `released`: kept in case it is claimed again. `gone`: refused, ended or dropped; nothing may be
-   * done with it any more.
-   */
-  state: 'resting' | 'ready' | 'committing' | 'released' | 'gone'
-  /** History still to be repeated before anything else. */
-  past: readonly PastTurn[] | undefined
-  arrivals: Arrival[]
-  /** Messages that no turn has taken yet, by channel, in the order they came. */
-  readonly mailbox: Map<string, Mail[]>
-  /** Those of them whose values are not read yet, by the number of their row. */
-  unread: Map<number, Mail> | undefined
-  /** Whether its inbox has to be read for the first time since this execution began. */
-  mailDue: boolean
-  /** Inbox rows that are known here, so that reading them again brings nothing twice. */
-  readonly known: KnownRows
-  /** That something was sent to it before its start was recorded. */
-  hasMail: boolean
-  /** Arrivals for the next execution. */
-  held: Arrival[]
-  /** Inbox rows with results for executions that are over: they only have to go. */
-  stale: number[]
-  /** That it is to end at once, without its code. */
-  stop: Stop | undefined
-  /** Children whose start is recorded, by command. */
-  readonly children: Map<number, Iid>
-  /** Writes the state for the next execution. Set when the code is called. */
-  writeState: () => string
-  /** Log lines of the turn, written when it is recorded. */
-  lines: (() => void)[]
-  /** Activities and steps that run or wait for a slot here. */
-  readonly running: Map<number, Attempt>
-  /** Activities that wait in the store for a runtime, or run in one, by command. */
-  tasks: Map<number, OpenTask> | undefined
-  /** Activities that are to become tasks: the next item that is committed says so. */
-  newTasks: Set<number> | undefined
-  /** What attempts of steps last told, by command. */
-  stepBeats: Map<number, string> | undefined
-  /** Whether owners died with it: each start of code or activity is told beforehand. */
-  quarantined: boolean
-  /** Whether somebody else has it now: what still finishes here is handed over. */
-  superseded: boolean
-  /** What it knows may not be recorded any more: nothing of it may go anywhere. */
-  isRolledBack: boolean
-  /** Failed attempts of commands that are open. */
-  attempts: Map<number, OpenAttempt>
-  /** True when what is open has to be taken up again: after a replay, or a release. */
-  reopened: boolean
-  /** Timers and later attempts, by command. */
-  readonly alarms: Map<number, { readonly alarm: Alarm; readonly at: number }>
-  /** Bytes of inputs and results that the code was handed. */
-  handedBytes: number
-  /** Called with what became of its start. */
-  onStarted: ((verdict: Verdict | Error) => void) | undefined
 }
 
 /** What a turn led to. */
 export interface TurnOutput {
   readonly events: readonly Event[]
-  /** Commands to be carried out once the turn is recorded. */
-  readonly given: readonly IssuedCommand[]
+  /** Commands to carry out once the turn is committed. */
+  readonly issued: readonly IssuedCommand[]
+  /** Inbox rows that it used. */
   readonly taken: readonly number[]
   /** Commands that the code no longer waits for. */
   readonly dropped: readonly number[]
   readonly effects: Effects | null
 }
 
-/** Whether somebody else answers a command, by mail. */
-export function waitsForMail({ tasks }: LiveInstance, { type, command }: CommandEvent): boolean {
-  return type === 'receive' || type === 'child' || tasks?.has(command) === true
+/** A turn that led to nothing. */
+export const NO_OUTPUT: TurnOutput = {
+  events: [],
+  issued: [],
+  taken: [],
+  dropped: [],
+  effects: null,
 }
 
-/** Children that are known to run when the code has ended, and go on without it. */
-export function childrenLeft({ run, children }: LiveInstance): readonly number[] {
-  if (run.outcome === undefined || run.open.size === 0) return NONE
-  return [...run.open.keys()].filter((command) => children.has(command))
+/** Where the history of an execution stands. */
+interface Position {
+  readonly turn: number
+  readonly turnAt: number
+  readonly seq: number
+}
+
+const NOWHERE: Position = { turn: 0, turnAt: 0, seq: 0 }
+
+/** An instance in memory. */
+export class LiveInstance implements ExecutionFacts {
+  readonly iid: Iid
+  readonly id: string
+  readonly definition: WorkflowDefinition
+  readonly run: Execution
+  readonly input: string
+  readonly started: Started
+  readonly parent: ParentLink | null
+  readonly execution: number
+  /** What waits for its next turns. */
+  readonly inbox: Inbox
+  /** What becomes of its open commands. */
+  readonly calls = new OpenCalls()
+  readonly timers = new TimerSet()
+  #phase = WAITING
+  #epoch = 1
+  #position = NOWHERE
+  #startedAt = 0
+  #at = 0
+  #past: readonly PastTurn[] | undefined
+  #isReopened = false
+  #isQuarantined = false
+  #writeState: (() => string) | undefined
+  #lines: (() => void)[] | undefined
+  #handedBytes: number
+  #onStarted: ((verdict: Verdict | Error) => void) | undefined
+
+  /** An instance that is about to be started; `inbox` is there when it was started before. */
+  constructor(facts: ExecutionFacts, inbox?: Inbox) {
+    this.iid = facts.iid
+    this.id = facts.id
+    this.definition = facts.definition
+    this.run = facts.run
+    this.input = facts.input
+    this.started = facts.started
+    this.parent = facts.parent
+    this.execution = facts.execution
+    this.inbox = inbox ?? new Inbox(facts.run, facts.execution)
+    this.#handedBytes = facts.input.length
+  }
+
+  /** An instance that was read from the store. Its past is replayed in its next turn. */
+  static loaded(facts: ExecutionFacts, loaded: Loaded, past: readonly PastTurn[]): LiveInstance {
+    const { history, tasks } = loaded
+    const instance = new LiveInstance(facts)
+    const last = history.at(-1)
+    instance.#begins(past, history[0]?.at ?? 0)
+    if (last !== undefined) instance.#recorded(last)
+    instance.#at = last?.at ?? 0
+    instance.#handedBytes = history.reduce((sum, { events }) => sum + events.length, 0)
+    instance.calls.replaceTasks(tasks)
+    return instance
+  }
+
+  /** An instance whose history cannot be read. It is in the store all the same. */
+  static unreadable(facts: ExecutionFacts, loaded: Loaded): LiveInstance {
+    const instance = LiveInstance.loaded(facts, loaded, [])
+    const { turn, turnAt, seq } = instance.#position
+    instance.#position = { turn: Math.max(1, turn), turnAt, seq }
+    return instance
+  }
+
+  /** The next execution: messages stay, and so does a request to end. */
+  continued(
+    facts: Pick<ExecutionFacts, 'definition' | 'run' | 'input' | 'started'>,
+    first: TurnRow,
+    past: readonly PastTurn[],
+  ): LiveInstance {
+    const { iid, id, parent } = this
+    const { execution, at } = first
+    const inbox = new Inbox(facts.run, execution, this.inbox)
+    const next = new LiveInstance({ ...facts, iid, id, parent, execution }, inbox)
+    next.#epoch = this.#epoch
+    next.#begins(past, at)
+    next.#recorded(first)
+    next.#at = at
+    return next
+  }
+
+  /** The same execution with code of its own, to replay its past beside it. */
+  twin(run: Execution, past: readonly PastTurn[] | undefined): LiveInstance {
+    const twin = new LiveInstance({ ...factsOf(this), run })
+    twin.#past = past
+    twin.#at = this.#at
+    twin.#startedAt = this.#startedAt
+    twin.#position = this.#position
+    return twin
+  }
+
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  get isGone(): boolean {
+    return this.#phase.is === 'gone'
+  }
+
+  /** Raised by each claim: what comes under an older one is refused. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** Last committed turn; 0 before the first. */
+  get turn(): number {
+    return this.#position.turn
+  }
+
+  /** When that turn was taken. */
+  get turnAt(): number {
+    return this.#position.turnAt
+  }
+
+  /** Number of the last committed event. */
+  get seq(): number {
+    return this.#position.seq
+  }
+
+  /** Whether its start is committed. */
+  get isStarted(): boolean {
+    return this.#position.turn > 0
+  }
+
+  /** When the execution was started, by the store's clock. */
+  get startedAt(): number {
+    return this.#startedAt
+  }
+
+  /** Time of its last turn. */
+  get at(): number {
+    return this.#at
+  }
+
+  /** History that its next turn has to replay first. */
+  get past(): readonly PastTurn[] | undefined {
+    return this.#past
+  }
+
+  /** Whether owners died with it: the store is told what runs before it runs. */
+  get isQuarantined(): boolean {
+    return this.#isQuarantined
+  }
+
+  /** Bytes of inputs and results that its code was given. */
+  get handedBytes(): number {
+    return this.#handedBytes
+  }
+
+  /** Whether results that still finish here are for its next owner, or for when it is resumed. */
+  get leavesResults(): boolean {
+    const phase = this.#phase
+    return phase.is === 'gone' && (phase.why === 'superseded' || phase.why === 'suspended')
+  }
+
+  // ── Turns ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** It has something to do; whether it is to be put in line for a turn. */
+  makeReady(): boolean {
+    if (this.#phase.is !== 'waiting') return false
+    this.#phase = READY
+    return true
+  }
+
+  /** A turn begins. */
+  beginTurn(now: number): void {
+    this.#at = Math.max(now, this.#at)
+  }
+
+  /** Its code is called for the first time. */
+  beginCode(): void {
+    this.#startedAt = this.#at
+  }
+
+  /** Its past was replayed. */
+  replayed({ attempts }: Replayed): void {
+    this.#past = undefined
+    this.calls.restoreFailures(attempts)
+  }
+
+  /** Whether its open commands have to be taken up again, after a replay or a release. */
+  get isReopened(): boolean {
+    return this.#isReopened
+  }
+
+  /** Its open commands are taken up again. */
+  takenUp(): void {
+    this.#isReopened = false
+  }
+
+  /** Keeps a log line until its turn is committed. */
+  log(line: () => void): void {
+    ;(this.#lines ??= []).push(line)
+  }
+
+  /** Its code was called; `write` returns the state for the next execution. */
+  keepsStateBy(write: () => string): void {
+    this.#writeState = write
+  }
+
+  /** The state for the next execution. */
+  writeState(): string {
+    return this.#writeState === undefined ? this.started.state : this.#writeState()
+  }
+
+  /** Whether something is here for its next turn. */
+  hasNews(): boolean {
+    if (this.#isReopened || this.run.broken !== undefined || this.inbox.hasNews()) return true
+    return this.childrenLeft().length > 0
+  }
+
+  /** Children that still run when the code has ended, and go on without it. */
+  childrenLeft(): readonly number[] {
+    const { outcome, open } = this.run
+    if (outcome === undefined || open.size === 0) return NONE
+    return [...open.keys()].filter((command) => this.calls.child(command) !== undefined)
+  }
+
+  /** Whether a message answers a command: its own, that of a child, or the result of a task. */
+  isAnsweredByMail({ type, command }: CommandEvent): boolean {
+    return type === 'receive' || type === 'child' || this.calls.isTask(command)
+  }
+
+  /** An instance that is cancelled before any of its code ran has nothing to clean up. */
+  stopIfNeverRun(): void {
+    if (this.execution > 1 || this.#past?.length !== 1 || this.#past[0]!.events.length !== 1) return
+    for (const { event, inboxId } of this.inbox.arrivals) {
+      if (event.type !== 'cancelled') continue
+      const reason = JSON.parse(event.reason) as string
+      const stop = { status: 'cancelled', reason } as const
+      return this.inbox.stopWith(inboxId === undefined ? stop : { ...stop, inboxId })
+    }
+  }
+
+  // ── Commits ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Calls `settle` with what becomes of its start. */
+  onStarted(settle: (verdict: Verdict | Error) => void): void {
+    this.#onStarted = settle
+  }
+
+  /** What became of its start. */
+  startSettled(verdict: Verdict | Error): void {
+    this.#onStarted?.(verdict)
+  }
+
+  /** What its turn decided goes to the store. */
+  beginCommit(): void {
+    if (!this.isGone) this.#phase = COMMITTING
+  }
+
+  /** Its first event is committed by itself; the rest of its first turn follows. */
+  startCommitted(row: TurnRow): void {
+    this.#recorded(row)
+  }
+
+  /** The store has what its turn decided. Writes the log lines of the turn. */
+  committed(row: TurnRow | null, taken: readonly number[]): void {
+    this.#phase = WAITING
+    if (row !== null) {
+      this.#recorded(row)
+      this.#handedBytes += row.events.length
+    }
+    this.inbox.deleted(taken)
+    const lines = this.#lines
+    this.#lines = undefined
+    if (lines !== undefined) for (const line of lines) line()
+  }
+
+  /** Its turn failed: nothing of it is committed, and its log lines are not written. */
+  turnFailed(): void {
+    this.#lines = undefined
+  }
+
+  // ── Ownership ──────────────────────────────────────────────────────────────────────────────────
+
+  /** This runtime claimed it. */
+  claimed(epoch: number, tasks: Loaded['tasks'], isQuarantined: boolean): void {
+    this.#epoch = epoch
+    this.#phase = WAITING
+    this.#isReopened = true
+    this.#isQuarantined = isQuarantined
+    this.calls.replaceTasks(tasks)
+  }
+
+  /** It got further than the owners that died with it, or is gone; whether it was in quarantine. */
+  leaveQuarantine(): boolean {
+    const was = this.#isQuarantined
+    this.#isQuarantined = false
+    return was
+  }
+
+  /** It was given back to the store. */
+  released(): void {
+    this.#phase = RELEASED
+  }
+
+  /** It leaves this runtime: nothing of it runs here any more, and its code is dropped. */
+  leave(why: Departure, reason: string): void {
+    this.#phase = this.#phase.is === 'gone' ? this.#phase : { is: 'gone', why }
+    this.calls.abortAll(reason)
+    this.run.drop()
+  }
+
+  /**
+   * Another owner has it, or will: what finished here is theirs. Returns whether it may be handed
+   * over, which is not so once the store lost what it follows from.
+   */
+  supersede(why: 'superseded' | 'suspended'): boolean {
+    if (this.#phase.is === 'gone' && this.#phase.why === 'rolled back') return false
+    this.#phase = { is: 'gone', why }
+    this.inbox.dropArrivals()
+    return true
+  }
+
+  #begins(past: readonly PastTurn[], startedAt: number): void {
+    this.#past = past
+    this.#startedAt = startedAt
+    this.#isReopened = true
+  }
+
+  #recorded({ turn, at, first, count }: TurnRow): void {
+    this.#position = { turn, turnAt: at, seq: first + count - 1 }
+  }
 }
 
 const NONE: readonly number[] = []
 
-/** The last turn of its execution that is recorded, by which a store knows whether it has it. */
+function factsOf(instance: LiveInstance): ExecutionFacts {
+  const { iid, id, definition, run, input, started, parent, execution } = instance
+  return { iid, id, definition, run, input, started, parent, execution }
+}
+
+/** The last committed turn, by which a store knows whether it has what a result follows from. */
 export function lastTurnOf({ turn, turnAt }: LiveInstance): {
   readonly turn: number
   readonly at: number
 } {
   return { turn, at: turnAt }
-}
-
-/** What a load says about tasks of an instance takes the place of what was known. */
-export function tasksOf({ tasks }: Loaded): LiveInstance['tasks'] {
-  return tasks.length === 0 ? undefined : new Map(tasks.map((task) => [task.command, task]))
-}
-
-/** A copy of an instance that was read from the store. */
-export function instanceOf(
-  loaded: Loaded,
-  definition: WorkflowDefinition,
-  run: Execution,
-  past: readonly PastTurn[],
-  started: Started & { readonly input: string },
-): LiveInstance {
-  const last = loaded.history.at(-1)
-  return {
-    ...newLiveInstance({ ...loaded, definition, run, input: started.input, started }),
-    execution: loaded.execution,
-    turn: last?.turn ?? 0,
-    seq: last === undefined ? 0 : last.first + last.count - 1,
-    startedAt: loaded.history[0]?.at ?? 0,
-    at: last?.at ?? 0,
-    turnAt: last?.at ?? 0,
-    handedBytes: loaded.history.reduce((sum, { events }) => sum + events.length, 0),
-    past,
-    tasks: tasksOf(loaded),
-    reopened: true,
-  }
-}
-
-/** A copy of an instance that is about to be started. */
-export function newLiveInstance({
-  iid,
-  id,
-  definition,
-  run,
-  input,
-  started,
-  parent,
-}: Pick<
-  LiveInstance,
-  'iid' | 'id' | 'definition' | 'run' | 'input' | 'started' | 'parent'
->): LiveInstance {
-  return {
-    iid,
-    id,
-    definition,
-    run,
-    input,
-    started,
-    parent,
-    execution: 1,
-    epoch: 1,
-    turn: 0,
-    seq: 0,
-    startedAt: 0,
-    at: 0,
-    turnAt: 0,
-    state: 'resting',
-    past: undefined,
-    arrivals: [],
-    mailbox: new Map(),
-    unread: undefined,
-    mailDue: false,
-    known: new KnownRows(),
-    hasMail: false,
-    held: [],
-    stale: [],
-    stop: undefined,
-    children: new Map(),
-    writeState: () => started.state,
-    lines: [],
-    running: new Map(),
-    tasks: undefined,
-    newTasks: undefined,
-    stepBeats: undefined,
-    quarantined: false,
-    superseded: false,
-    isRolledBack: false,
-    attempts: new Map(),
-    reopened: false,
-    alarms: new Map(),
-    handedBytes: input.length,
-    onStarted: undefined,
-  }
 }

@@ -1,9 +1,8 @@
 import type { Next } from '../../store/commits.ts'
 import type { CommandEvent } from '../../store/history.ts'
 import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
-import { childrenLeft, type LiveInstance, waitsForMail } from './live-instance.ts'
+import type { LiveInstance } from './live-instance.ts'
 import { firesAt } from './turn.ts'
-import { awaitsUnread, hasArrivals } from './unread-messages.ts'
 
 /** An instance that will not wake before this is released; its copy is kept for a while. */
 export const REST_MS = 5_000
@@ -25,16 +24,16 @@ export function nextAfterTurn(
   instance: LiveInstance,
   { now, closing, impatient }: Circumstances,
 ): Next {
-  if (hasArrivals(instance) || instance.stop !== undefined) return { kind: 'keep' }
+  if (instance.inbox.hasArrivals() || instance.inbox.stop !== undefined) return { kind: 'keep' }
   // What is parked wakes nobody: whoever takes it over has to look.
-  if (awaitsUnread(instance)) {
-    const leaves = closing && instance.running.size === 0
+  if (instance.inbox.awaitsUnread()) {
+    const leaves = closing && instance.calls.isIdle
     return leaves ? { kind: 'release', wakeAt: 0 } : { kind: 'keep' }
   }
   const wakeAt = sleepsUntil(instance, closing)
   if (wakeAt === undefined) return { kind: 'keep' }
   // What owners died with is given back at once: nobody may take it for the cause of the next death.
-  if (!closing && !instance.quarantined) {
+  if (!closing && !instance.isQuarantined) {
     if (wakeAt <= now + REST_MS) return { kind: 'keep' }
     if (!impatient && expectsMail(instance)) return { kind: 'keep' }
   }
@@ -43,7 +42,8 @@ export function nextAfterTurn(
 
 /** Whether a message or the end of a child is waited for. */
 export function expectsMail(instance: LiveInstance): boolean {
-  for (const { event } of instance.run.open.values()) if (waitsForMail(instance, event)) return true
+  for (const { event } of instance.run.open.values())
+    if (instance.isAnsweredByMail(event)) return true
   return false
 }
 
@@ -54,22 +54,22 @@ export function cleanUpUntil({ run, definition }: LiveInstance): number | undefi
 
 /** When time alone wakes an instance; `undefined` when something of it runs here. */
 function sleepsUntil(instance: LiveInstance, closing: boolean): number | undefined {
-  if (instance.running.size > 0) return undefined
+  if (!instance.calls.isIdle) return undefined
   let wakeAt = cleanUpUntil(instance) ?? Infinity
   for (const [command, { event, work }] of instance.run.open) {
     if (event.type === 'activity' || event.type === 'step') {
       wakeAt = Math.min(wakeAt, deadlineOf(work as ActivityWork))
-      const task = instance.tasks?.get(command)
+      const task = instance.calls.task(command)
       if (task !== undefined) {
         if (task.attempts === 0) wakeAt = Math.min(wakeAt, startByOf(work as ActivityWork))
         continue
       }
-      const retryAt = instance.attempts.get(command)?.retryAt
+      const retryAt = instance.calls.retryAt(command)
       if (retryAt === undefined && !closing) return undefined
       wakeAt = Math.min(wakeAt, retryAt ?? 0)
     } else if (
       event.type === 'timer' ||
-      (waitsForMail(instance, event) && !isUnstarted(instance, event))
+      (instance.isAnsweredByMail(event) && !isUnstarted(instance, event))
     ) {
       wakeAt = Math.min(wakeAt, firesAt(event))
     } else if (closing) {
@@ -81,19 +81,6 @@ function sleepsUntil(instance: LiveInstance, closing: boolean): number | undefin
 }
 
 /** A child that is not known to run: nobody would ever tell of its end. */
-function isUnstarted({ children }: LiveInstance, { type, command }: CommandEvent): boolean {
-  return type === 'child' && !children.has(command)
-}
-
-/** Whether something is there for the next turn of a copy. */
-export function hasNews(instance: LiveInstance): boolean {
-  const { stop, run, mailbox, reopened, stale } = instance
-  if (hasArrivals(instance) || stale.length > 0 || reopened) return true
-  if (stop !== undefined || run.broken !== undefined || childrenLeft(instance).length > 0)
-    return true
-  for (const [channel, waiting] of mailbox) {
-    if (run.receiver(channel) !== undefined && waiting[0]?.value !== undefined) return true
-    if (waiting.some((mail) => !mail.parked)) return true
-  }
-  return false
+function isUnstarted({ calls }: LiveInstance, { type, command }: CommandEvent): boolean {
+  return type === 'child' && calls.child(command) === undefined
 }

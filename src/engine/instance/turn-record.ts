@@ -5,9 +5,10 @@ import { type Event, type LifeEvent, writeEvents } from '../../store/history.ts'
 import type { Ending } from '../../store/instances.ts'
 import { terminatedError, WorkflowError } from '../core/errors.ts'
 import type { Values } from '../core/values.ts'
-import type { LiveInstance, Stop } from './live-instance.ts'
+import type { Stop } from './arrival.ts'
+import type { ExecutionFacts, LiveInstance } from './live-instance.ts'
 
-/** The row of history for the next turn of a copy; `null` when nothing happened. */
+/** The row of history for the next turn of an instance; `null` when nothing happened. */
 export function turnRow(instance: LiveInstance, events: readonly Event[]): TurnRow | null {
   if (events.length === 0) return null
   return {
@@ -25,7 +26,7 @@ export function startedEvent({
   definition,
   input,
   started,
-}: Pick<LiveInstance, 'input' | 'started'> & {
+}: Pick<ExecutionFacts, 'input' | 'started'> & {
   readonly definition: { readonly name: string; readonly version: string }
 }): Extract<LifeEvent, { type: 'started' }> {
   const { name, version } = definition

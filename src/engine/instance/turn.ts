@@ -9,89 +9,82 @@ import { NondeterminismError } from '../replay/nondeterminism.ts'
 import { outlastsCode } from '../replay/outlasts-code.ts'
 import { type PastTurn, replay } from '../replay/replay.ts'
 import { beginTurn, drained, endTurn, type Pausing, untilDone } from '../replay/turn.ts'
-import { EffectsCollector } from './effects.ts'
-import { LocalCall, taskFor } from '../runtime/activities/local-activities.ts'
 import type { ActivityWork } from './activity-work.ts'
-import {
-  type Arrival,
-  childrenLeft,
-  type LiveInstance,
-  type Mail,
-  type TurnOutput,
-} from './live-instance.ts'
+import type { Arrival } from './arrival.ts'
+import { EffectsCollector } from './effects.ts'
+import type { LiveInstance, TurnOutput } from './live-instance.ts'
+import { taskFor } from './task-for.ts'
 import { startedEvent } from './turn-record.ts'
-import { isPutOff, putOff } from './unread-messages.ts'
 
 /** Reads the workflow's input, or throws; the function it returns calls the code. */
 export type Begin = (instance: LiveInstance) => () => Promise<unknown>
 
 /**
- * Takes the turn of a copy at the time `now`. A copy with a past repeats it first.
+ * Takes the turn of an instance at the time `now`. One that was loaded replays its past first.
  *
- * Throws when the instance has to be set aside: its code does not do what history says, or cannot
- * be repeated.
+ * Throws when the instance has to be suspended: its code does not do what history says, or cannot be
+ * repeated.
  */
 export function* takeTurn(
   instance: LiveInstance,
   now: number,
   begin: Begin,
   heartbeat?: SharedLoopHeartbeat,
-  /** The start of a copy that is not recorded yet. */
+  /** The start of an instance that is not committed yet. */
   start?: () => StartItem,
 ): Pausing<TurnOutput> {
-  const { run } = instance
-  const turn = new TurnTaking(instance)
+  const { run, inbox } = instance
+  const turn = new Turn(instance)
   const turnOfAnother = beginTurn(run)
   if (turnOfAnother !== undefined) yield turnOfAnother
-  if (instance.turn === 0 && start !== undefined) heartbeat?.beginFirstTurn(instance, start)
+  if (!instance.isStarted && start !== undefined) heartbeat?.beginFirstTurn(instance, start)
   else heartbeat?.beginTurn(instance.iid)
   let arrivals: readonly Arrival[] = []
   try {
-    instance.at = Math.max(now, instance.at)
+    instance.beginTurn(now)
     if (instance.past === undefined) run.lastBegun = run.lastCommand
     else yield* turn.repeat(instance.past, begin)
     run.replaying = false
     run.at = instance.at
-    if (instance.turn === 0) {
-      instance.startedAt = instance.at
+    if (!instance.isStarted) {
+      instance.beginCode()
       turn.events.push(startedEvent(instance))
       run.begin(begin(instance))
       yield* turn.advance()
     }
-    if (instance.reopened) turn.reopen()
-    arrivals = instance.arrivals
-    instance.arrivals = []
+    if (instance.isReopened) turn.reopen()
+    arrivals = inbox.takeArrivals()
     // Before the timers: a message that is there has come in time, also one that is not read yet.
-    if (instance.mailbox.size > 0) yield* turn.deliver([...instance.mailbox.keys()])
+    if (inbox.hasMessages) yield* turn.deliver(inbox.channels)
     let later: Arrival[] | undefined
     for (const arrival of arrivals) {
-      if (isPutOff(instance, arrival)) (later ??= []).push(putOff(instance, arrival))
+      if (inbox.mustWait(arrival)) (later ??= []).push(inbox.postponed(arrival))
       else if (turn.arrive(arrival)) yield* turn.advance()
     }
-    for (const command of childrenLeft(instance)) turn.leave(command)
+    for (const command of instance.childrenLeft()) turn.leave(command)
     turn.park()
     if (run.broken !== undefined) throw run.broken
     if (run.outcome === undefined && run.open.size === 0) throw nothingDurable(instance)
-    if (later !== undefined) instance.arrivals = [...later, ...instance.arrivals]
+    if (later !== undefined) inbox.putBack(later)
   } catch (error) {
-    // Nothing of this turn is recorded: what finished is for whoever goes on once it is resumed.
-    instance.arrivals = [...arrivals, ...instance.arrivals]
+    // Nothing of this turn is committed: what arrived is for the owner that resumes the instance.
+    inbox.putBack(arrivals)
     throw error
   } finally {
     heartbeat?.endTurn()
     endTurn()
   }
-  return turn.result()
+  return turn.output()
 }
 
 const NONE: readonly number[] = []
 
 /** A turn while it is taken. */
-class TurnTaking {
+class Turn {
   readonly events: Event[] = []
   readonly #instance: LiveInstance
   readonly #run: Execution
-  readonly #given: IssuedCommand[] = []
+  readonly #issued: IssuedCommand[] = []
   readonly #taken: number[] = []
   #effects: EffectsCollector | undefined
   #newTasks: number[] | undefined
@@ -99,40 +92,39 @@ class TurnTaking {
   constructor(instance: LiveInstance) {
     this.#instance = instance
     this.#run = instance.run
-    if (instance.stale.length > 0) this.#taken.push(...instance.stale.splice(0))
+    for (const row of instance.inbox.takeStale()) this.#taken.push(row)
   }
 
-  /** Repeats the past; what the code does beyond it belongs to this turn. */
+  /** Replays the past; what the code does beyond it belongs to this turn. */
   *repeat(past: readonly PastTurn[], begin: Begin): Pausing<void> {
-    const { run } = this.#instance
+    const run = this.#run
+    const instance = this.#instance
     run.replaying = !isUntouched(past)
-    const replayed = yield* replay(run, past, this.#instance.at, () =>
-      run.begin(begin(this.#instance)),
-    )
-    this.#instance.past = undefined
-    this.#instance.attempts = new Map(replayed.attempts)
+    const replayed = yield* replay(run, past, instance.at, () => run.begin(begin(instance)))
+    instance.replayed(replayed)
     for (const event of replayed.fresh) this.#note(event)
   }
 
-  /** All that is open has to be taken up again here; timers that are due have fired. */
+  /** Takes up again whatever is open; timers that are due have fired. */
   reopen(): void {
     const { open } = this.#run
-    this.#instance.reopened = false
-    for (const command of open.values()) this.#given.push(command)
-    // A task of what is settled would be run again.
-    this.#instance.tasks?.forEach((_, command) => {
+    const { calls, inbox, at } = this.#instance
+    this.#instance.takenUp()
+    for (const command of open.values()) this.#issued.push(command)
+    // A task of a settled command would run again.
+    for (const command of calls.tasks) {
       if (!open.has(command)) this.#settleTask(command, false)
-    })
-    this.#instance.arrivals.push(...dueTimers(open.values(), this.#instance.at))
+    }
+    inbox.arrive(dueTimers(open.values(), at))
   }
 
-  /** Lets the code run until it waits, and hands it messages that it waits for by then. */
+  /** Lets the code run until it waits, and delivers the messages that it waits for by then. */
   *advance(): Pausing<void> {
     yield drained
     const { given, events } = this.#run.take()
-    for (const command of given) this.#given.push(command)
+    for (const command of given) this.#issued.push(command)
     for (const event of events) this.#note(event)
-    if (this.#instance.mailbox.size === 0) return
+    if (!this.#instance.inbox.hasMessages) return
     const channels = given.flatMap(({ event }) => (event.type === 'receive' ? [event.name] : []))
     if (channels.length > 0) yield* this.deliver(channels)
   }
@@ -142,7 +134,7 @@ class TurnTaking {
     const run = this.#run
     if (event.type === 'cancelled' && run.outcome?.kind === 'continued' && run.hasWaited) {
       // The next execution is there to clean up. One that never waits may have no other.
-      this.#instance.held.push({ event, ...(inboxId !== undefined && { inboxId }) })
+      this.#instance.inbox.defer({ event, ...(inboxId !== undefined && { inboxId }) })
       return false
     }
     if (inboxId !== undefined) this.#taken.push(inboxId)
@@ -153,13 +145,13 @@ class TurnTaking {
       run.cancel(event)
       return true
     }
-    // A second result, or one for a command that is settled: first result wins.
-    const given = run.open.get(event.command)
-    if (given === undefined) return false
-    if (run.outcome !== undefined && !outlastsCode(given.event)) return false
+    // A second result, or one for a settled command: the first result wins.
+    const issued = run.open.get(event.command)
+    if (issued === undefined) return false
+    if (run.outcome !== undefined && !outlastsCode(issued.event)) return false
     this.events.push(event)
     if (event.type === 'attempt') return false
-    this.#instance.attempts.delete(event.command)
+    this.#instance.calls.settled(event.command)
     this.#settleTask(event.command, inboxId !== undefined && besideTask !== true)
     if (inboxId !== undefined) this.#stopOwnAttempt(event.command)
     run.apply(event)
@@ -172,63 +164,51 @@ class TurnTaking {
     this.#note({ type: 'dropped', command })
   }
 
-  /** The result came from elsewhere, or from a transaction: an attempt here brings nothing more. */
+  /** The result came from elsewhere, or from a transaction: nobody wants that of an attempt here. */
   #stopOwnAttempt(command: number): void {
-    const attempt = this.#instance.running.get(command)
-    if (!(attempt instanceof LocalCall)) return
-    this.#instance.running.delete(command)
-    attempt.abort('its result is there')
+    const { calls } = this.#instance
+    if (calls.attempt(command)?.kind === 'activity') calls.abort(command, 'its result is there')
   }
 
-  /** A task that told its result is gone; one that is settled otherwise has to go. */
-  #settleTask(command: number, hasTold: boolean): void {
-    if (this.#instance.tasks?.delete(command) && !hasTold) this.#collector().dropTask(command)
+  /** A task that delivered its result is deleted; one that is settled otherwise has to be. */
+  #settleTask(command: number, hasDelivered: boolean): void {
+    if (this.#instance.calls.taskOver(command) && !hasDelivered) {
+      this.#collector().dropTask(command)
+    }
   }
 
-  /** Hands out messages of these channels, as long as somebody waits for them. */
+  /** Delivers messages of these channels, as long as the code waits for them. */
   *deliver(channels: readonly string[]): Pausing<void> {
-    const run = this.#run
+    const { inbox } = this.#instance
     for (const channel of channels) {
-      const waiting = this.#instance.mailbox.get(channel)
-      while (waiting !== undefined && waiting.length > 0 && run.outcome === undefined) {
-        const command = run.receiver(channel)
-        const [{ inboxId, value, replyTo }] = waiting as [Mail]
-        // One that is not read yet is handed out in a later turn: see U1.
-        if (command === undefined || value === undefined) break
-        waiting.shift()
-        const received = { type: 'received', command, value, replyTo } as const
+      for (let next = inbox.takeMessage(channel); next; next = inbox.takeMessage(channel)) {
+        const { command, message } = next
+        const { inboxId, value, replyTo } = message
+        const received = { type: 'received', command, value: value!, replyTo } as const
         this.#taken.push(inboxId)
         this.events.push(received)
-        run.apply(received)
+        this.#run.apply(received)
         yield* this.advance()
       }
-      const isEmptied = waiting?.length === 0 && this.#instance.mailbox.get(channel) === waiting
-      if (isEmptied) this.#instance.mailbox.delete(channel)
     }
   }
 
-  /** What nobody waits for stays where it is, and wakes nobody any more. */
+  /** Messages that no code waits for stay in the inbox, and wake nobody any more. */
   park(): void {
-    if (this.#instance.mailbox.size === 0) return
-    const rows: number[] = []
-    const park = (mail: Mail): void => {
-      if (mail.parked) return
-      mail.parked = true
-      rows.push(mail.inboxId)
-    }
-    for (const waiting of this.#instance.mailbox.values()) waiting.forEach(park)
+    if (!this.#instance.inbox.hasMessages) return
+    const rows = this.#instance.inbox.park()
     if (rows.length > 0) this.#collector().park(rows)
   }
 
-  result(): TurnOutput {
-    const { run } = this.#instance
+  output(): TurnOutput {
+    const run = this.#run
     const dropped = this.#effects?.dropped ?? NONE
     for (const command of dropped) this.#settleTask(command, false)
     for (const command of this.#newTasks ?? NONE) this.#makeTask(command)
     this.#effects?.close(dropped.filter((command) => run.isChild(command)))
     return {
       events: this.events,
-      given: this.#given.filter(({ event }) => run.open.has(event.command)),
+      issued: this.#issued.filter(({ event }) => run.open.has(event.command)),
       taken: this.#taken,
       dropped,
       effects: this.#effects?.effects ?? null,
@@ -248,16 +228,16 @@ class TurnTaking {
     }
   }
 
-  /** Unless it was called off in the same turn. */
+  /** Unless it was cancelled in the same turn. */
   #makeTask(command: number): void {
-    const given = this.#run.open.get(command)
-    if (given === undefined) return
-    this.#collector().task(taskFor(this.#instance, command, given.work as ActivityWork))
-    ;(this.#instance.tasks ??= new Map()).set(command, { command, attempts: 0, held: false })
+    const issued = this.#run.open.get(command)
+    if (issued === undefined) return
+    this.#collector().task(taskFor(this.#instance, command, issued.work as ActivityWork))
+    this.#instance.calls.becameTask({ command, attempts: 0, held: false })
   }
 }
 
-/** Whether the instance was started by somebody who did not run it: all it does is new. */
+/** Whether none of its code ran so far: all it does is new. */
 function isUntouched(past: readonly PastTurn[]): boolean {
   return past.length === 1 && past[0]!.events.length === 1
 }
@@ -283,7 +263,7 @@ function nothingDurable({ run }: LiveInstance): Error {
   )
 }
 
-/** Repeats the past once more, noting where commands are given, to say where the mismatch is. */
+/** Replays the past once more, noting where commands are issued, to say where the mismatch is. */
 export async function locateMismatch(
   instance: LiveInstance,
   begin: Begin,
@@ -297,7 +277,7 @@ export async function locateMismatch(
   }
 }
 
-/** Repeats the past of a copy that nobody else has, noting where commands are given. */
+/** Replays the past of an instance, noting where commands are issued. */
 export async function retrace(instance: LiveInstance, begin: Begin): Promise<void> {
   instance.run.trace()
   await beginTurn(instance.run)

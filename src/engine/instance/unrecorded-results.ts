@@ -1,5 +1,6 @@
 import type { Delivery } from '../../store/inbox.ts'
-import { type Arrival, type LiveInstance, lastTurnOf, type TurnOutput } from './live-instance.ts'
+import type { Arrival } from './arrival.ts'
+import { type LiveInstance, lastTurnOf, type TurnOutput } from './live-instance.ts'
 
 /**
  * What was completed here for an instance that was taken over: handed on, it is not done again by
@@ -9,7 +10,7 @@ export function finishedResults(
   instance: LiveInstance,
   { events }: TurnOutput,
 ): readonly Delivery[] {
-  return [...events, ...instance.arrivals.map(({ event }) => event)].flatMap((event) =>
+  return [...events, ...instance.inbox.arrivals.map(({ event }) => event)].flatMap((event) =>
     event.type === 'completed' ? [delivery(instance, event)] : [],
   )
 }
@@ -19,7 +20,7 @@ export function finishedResults(
  * is at it, so what finally failed is kept too. What came from the inbox is still there.
  */
 export function unrecordedResults(instance: LiveInstance): readonly Delivery[] {
-  return instance.arrivals.flatMap(({ event, inboxId }) =>
+  return instance.inbox.arrivals.flatMap(({ event, inboxId }) =>
     inboxId === undefined && (event.type === 'completed' || event.type === 'failed')
       ? [delivery(instance, event)]
       : [],

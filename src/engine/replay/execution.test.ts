@@ -8,7 +8,7 @@ import {
   fired,
   play,
   takeTurn,
-  testCopy,
+  testInstance,
   type WorkflowContext,
 } from '../../../test/support/executions.ts'
 import { failure } from '../../base/errors.ts'
@@ -106,7 +106,7 @@ describe('an execution', () => {
     const waiting = play(async (ctx) => {
       other = ctx
       await ctx.sleep(1)
-    }, testCopy('a'))
+    }, testInstance('a'))
     await waiting.turn(1)
     let thrown: unknown
     const acting = play(async (ctx) => {
@@ -116,7 +116,7 @@ describe('an execution', () => {
         thrown = error
       }
       await ctx.sleep(1)
-    }, testCopy('b'))
+    }, testInstance('b'))
 
     await acting.turn(1)
 
@@ -180,14 +180,16 @@ describe('an execution', () => {
       await ctx.sleep(1)
     }
 
-    await Promise.all(['a', 'b', 'c'].map((id) => takeTurn(testCopy(id), 1, beginWith(slow(id)))))
+    await Promise.all(
+      ['a', 'b', 'c'].map((id) => takeTurn(testInstance(id), 1, beginWith(slow(id)))),
+    )
 
     expect(order).toEqual(['a', 'b', 'c'])
     expect(inTurn()).toBeUndefined()
   })
 
   test('an input that cannot be read is no error of the code', async () => {
-    const instance = testCopy('i')
+    const instance = testInstance('i')
     const begin = (): never => {
       throw new SyntaxError('codec: cannot read')
     }

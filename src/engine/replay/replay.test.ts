@@ -12,7 +12,7 @@ import {
   play,
   STARTED,
   takeTurn,
-  testCopy,
+  testInstance,
 } from '../../../test/support/executions.ts'
 import type { Event } from '../../store/history.ts'
 import { NondeterminismError } from './nondeterminism.ts'
@@ -32,7 +32,7 @@ const CHARGE: Event = {
 
 /** What replaying these events with this code throws. */
 async function mismatch(code: Code, ...events: Event[]): Promise<NondeterminismError> {
-  const instance = testCopy('i', [{ at: 1, events: [STARTED, ...events] }])
+  const instance = testInstance('i', [{ at: 1, events: [STARTED, ...events] }])
   const error = await takeTurn(instance, 2, beginWith(code)).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(NondeterminismError)
   return error as NondeterminismError
@@ -60,7 +60,7 @@ describe('a replay', () => {
       await ctx.sleep(1)
     }
     const past = [{ at: 1, events: [STARTED, { type: 'timer', command: 1, fireAt: 77 } as const] }]
-    const { turn } = play(code, testCopy('i', past))
+    const { turn } = play(code, testInstance('i', past))
 
     const { events } = await turn(5, fired(1))
 
@@ -131,12 +131,12 @@ describe('a replay', () => {
 
   test('commands beyond the end of history are new', async () => {
     const code: Code = (ctx) => Promise.all([ctx.run(charge, 1), ctx.run(ship, 1)])
-    const { instance, turn } = play(code, testCopy('i', [{ at: 1, events: [STARTED] }]))
+    const { instance, turn } = play(code, testInstance('i', [{ at: 1, events: [STARTED] }]))
 
-    const { events, given } = await turn(3)
+    const { events, issued } = await turn(3)
 
     expect(events.map((event) => (event as { name?: string }).name)).toEqual(['charge', 'ship'])
-    expect(given.map(({ event }) => event.command)).toEqual([1, 2])
+    expect(issued.map(({ event }) => event.command)).toEqual([1, 2])
     expect(instance.run.at).toBe(3)
   })
 
@@ -159,7 +159,7 @@ describe('a replay', () => {
       { type: 'step', command: 4, name: winner },
       completed(order[1]!),
     ]
-    const { instance, turn } = play(code, testCopy('i', [{ at: 1, events }]))
+    const { instance, turn } = play(code, testInstance('i', [{ at: 1, events }]))
 
     await turn(2)
 
@@ -184,21 +184,25 @@ describe('a replay', () => {
       attempt(2, 2),
       failed(1, new Error('x')),
     ]
-    const { instance, turn } = play(code, testCopy('i', [{ at: 1, events }]))
+    const { instance, turn } = play(code, testInstance('i', [{ at: 1, events }]))
 
     await turn(2)
 
-    expect([...instance.attempts]).toEqual([[2, { attempts: 2, retryAt: 200 }]])
+    const { calls } = instance
+    expect([calls.failures(1), calls.retryAt(1)]).toEqual([0, undefined])
+    expect([calls.failures(2), calls.retryAt(2)]).toEqual([2, 200])
   })
 
   test('the place in the code is looked up only when the past is repeated once more', async () => {
     const code: Code = (ctx) => ctx.run(ship, 1)
     const past = [{ at: 1, events: [STARTED, CHARGE] }]
-    const error = await takeTurn(testCopy('i', past), 2, beginWith(code)).catch((e: unknown) => e)
+    const error = await takeTurn(testInstance('i', past), 2, beginWith(code)).catch(
+      (e: unknown) => e,
+    )
 
     expect((error as Error).message).not.toContain('.ts:')
     const located = await locateMismatch(
-      testCopy('i', past),
+      testInstance('i', past),
       beginWith(code),
       error as NondeterminismError,
     )
@@ -221,7 +225,7 @@ describe('a replay', () => {
       { at: 10, events: [STARTED, { type: 'step', command: 1, name: 'a' } as const] },
       { at: 20, events: [completed(1), { type: 'step', command: 2, name: 'b' } as const] },
     ]
-    const { turn } = play(code, testCopy('i', past))
+    const { turn } = play(code, testInstance('i', past))
 
     await turn(30, completed(2))
 

@@ -5,10 +5,8 @@ import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { News } from '../../store/hints.ts'
-import type { Delivery } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { OnHang } from '../../store/lease.ts'
-import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { ChangeFeed, Hint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
@@ -24,8 +22,7 @@ import type { Alarms } from '../core/alarms.ts'
 import { runtimeCore } from './core.ts'
 import { Committer } from './schedule/committer.ts'
 import { InstanceScheduler } from './schedule/instance-scheduler.ts'
-import type { LiveInstance } from '../instance/live-instance.ts'
-import { type Endings, Waiters } from '../core/endings.ts'
+import type { Endings, Waiters } from '../core/endings.ts'
 import { guardGlobals } from './guard-globals.ts'
 import { IidPool } from '../core/iid-pool.ts'
 import { Registration } from './discover/registration.ts'
@@ -34,7 +31,6 @@ import { HintListener } from './discover/hint-listener.ts'
 import { Ticker } from './discover/ticker.ts'
 import { Capacity } from './capacity.ts'
 import { LiveInstances } from './schedule/live-instances.ts'
-import { noteBefore, type NoteHost } from './schedule/note-before.ts'
 import { RemoteCommands } from './schedule/remote-commands.ts'
 import { Ownership } from './discover/ownership.ts'
 import { LoopHeartbeat } from './discover/loop-heartbeat.ts'
@@ -86,8 +82,6 @@ export interface RuntimeSetup {
 /** The engine of one process. */
 export class EngineRuntime implements LocalRuntime {
   readonly iids: IidPool
-  /** Who waits in this process for which answer. */
-  readonly replied = new Waiters<string, void>()
   readonly #setup: RuntimeSetup
   readonly #heartbeat: LoopHeartbeat
   readonly #time: StoreClock
@@ -109,12 +103,9 @@ export class EngineRuntime implements LocalRuntime {
   private constructor(setup: RuntimeSetup) {
     const core = runtimeCore(setup, this.#closing.signal)
     const { store, clock, time, alarms, log, values, registry, random } = core
-    const isClosing = (): boolean => core.closing.aborted
-    const freeInstances = (): number => capacity.free
-    const runtimeNumber = (): number => registration.number
     const heartbeat = new LoopHeartbeat(setup)
     const iids = new IidPool(store)
-    const numbers = new WorkflowNumbers({ store, clock, isClosing })
+    const numbers = new WorkflowNumbers({ store, clock, isClosing: () => core.closing.aborted })
     const registration = new Registration(core, heartbeat, numbers, {
       leaseMs: setup.leaseMs,
       workflows: registrationOf(registry),
@@ -123,90 +114,42 @@ export class EngineRuntime implements LocalRuntime {
     })
     // A renewal has the store notice, and its clock goes on.
     time.onStepBack = () => registration.lease.request()
-    const committer = new Committer({
-      store,
-      clock,
-      log,
-      identity: () => registration.identity,
-      sawTime: (ms, askedMs) => time.saw(ms, askedMs),
-      onDead: (runtime) => registration.onDead(runtime),
-      isDead: (runtime) => registration.isDead(runtime),
-      onServerChange: () => registration.onServerChange(),
-    })
+    const committer = new Committer(core, registration)
     const instances = new LiveInstances()
     const capacity = new Capacity(core, committer, instances, setup.maxInstances)
     const finder = new WorkFinder(core, registration, capacity, instances)
     const { hints, claimer } = finder
-    const scheduler = new InstanceScheduler({
-      store,
-      instances,
-      failsForgotten: setup.failsForgotten,
-      clock,
-      time,
-      alarms,
-      heartbeat: heartbeat.shared,
-      values,
-      log,
-      committer,
-      context: {
-        values,
-        log,
-        limits: setup.limits,
-        activity: (name) => registry.activity(name),
-        learn: (activity) => registry.learn(activity),
-        serves: (tag) => serves(setup.tasks.served, tag),
-        latest: (name) => registry.latest(name),
+    const scheduler = new InstanceScheduler(
+      core,
+      { registration, committer, numbers, instances, capacity, finder },
+      {
+        context: {
+          values,
+          log,
+          limits: setup.limits,
+          registry,
+          serves: (tag) => serves(setup.tasks.served, tag),
+        },
+        heartbeat: heartbeat.shared,
+        failsForgotten: setup.failsForgotten,
       },
-      activities: () => this.#activityPool.activities,
-      slots: () => this.#activityPool.slots,
-      remoteCommands: () => this.#remoteCommands,
-      workflow: (name, version) =>
-        version === undefined ? registry.latest(name) : registry.workflow({ name, version }),
-      workflowNumber: (definition) => numbers.of(definition),
-      foreignNumber: (name, version) => numbers.ask(name, version),
-      crowded: () => capacity.isCrowded,
-      look: (some) => finder.look(some),
-      changed: (iid) => hints.changed(iid),
-      ended: (iid) => hints.ended(iid),
-      replied: (to) => to.forEach((address) => this.replied.tell(address)),
-      handOver: (deliveries) => void this.#handOver(deliveries),
-      claimAt: (at) => claimer.claimAt(at),
-      left: (iid) => claimer.left(iid),
-      aboutTo: (instance, doing) => noteBefore(notes, instance, doing),
-      dropped: () => claimer.doubt(),
-      quarantineOver: () => this.#quarantineOver(),
-      tasksMade: (tasks) => {
-        this.#activityPool.tasks.wake()
-        hints.tellTasks(tasks)
-      },
-      tasksDropped: (keys) => {
-        this.#activityPool.tasks.abort(keys)
-        hints.tell({ kind: 'dropped', tasks: keys })
-      },
-    })
-    const { eviction } = scheduler
-    const reconcile = (): void => claimer.reconcile()
-    const notes: NoteHost = { store, log, eviction, runtimeNumber, reconcile }
-    const completed = (instance: LiveInstance, command: number, value: string): void =>
-      scheduler.arrive(instance, [{ event: { type: 'completed', command, value } }])
-    const failed = (instance: LiveInstance, command: number, error: string): void =>
-      scheduler.arrive(instance, [{ event: { type: 'failed', command, error } }])
-    this.#remoteCommands = new RemoteCommands({
-      store,
-      clock,
-      log,
-      values,
-      random,
-      completed,
-      failed,
+    )
+    const starts = new Starts(core, {
+      registration,
       iids,
-      start: (start, signal) => this.start(start, signal),
-      workflow: (name, version) => registry.workflow({ name, version }),
-      recall: (instance) => eviction.recall(instance),
-      gaveUp: (instance) => scheduler.gaveUp(instance),
-      startedChild: (instance, command, child) => scheduler.startedChild(instance, command, child),
-      hint: (targets) => finder.hint(targets),
-      rollBacks: () => registration.rollBacks,
+      numbers,
+      committer,
+      scheduler,
+      capacity,
+      finder,
+      isKilled: setup.onHang === 'kill',
+    })
+    const remote = new RemoteCommands(core, {
+      iids,
+      starts,
+      scheduler,
+      registration,
+      hints: finder,
     })
     const activityPool = new ActivityPool(
       {
@@ -221,43 +164,34 @@ export class EngineRuntime implements LocalRuntime {
         closing: core.closing,
         registry,
         client: () => this.#client!,
-        runtimeNumber,
+        runtimeNumber: () => registration.number,
         foundTasks: (count) => hints.found(count),
         mayStart: () => registration.lease.untilHeld(),
         onDead: (runtime) => registration.onDead(runtime),
         hint: (targets) => finder.hint(targets),
-        completed,
-        failed,
-        retry: (...told) => scheduler.retryAfter(...told),
+        completed: (...result) => scheduler.completed(...result),
+        failed: (...result) => scheduler.failed(...result),
+        retry: (...failure) => scheduler.commands.retryAfter(...failure),
         leaveToOthers: (instance, commands) => scheduler.leaveToOthers(instance, commands),
-        rest: (instance) => scheduler.resting.releaseIfAtRest(instance),
+        rest: (instance) => scheduler.releaseIfIdle(instance),
         quarantineOver: () => this.#quarantineOver(),
-        handOver: (delivery) => void this.#handOver([delivery]),
+        handOver: (delivery) => void scheduler.eviction.handOver([delivery]),
       },
       setup.tasks,
       setup.maxActivities,
     )
-    const starts = new Starts({
-      isKilled: setup.onHang === 'kill',
-      store,
-      clock,
-      log,
-      random,
-      runtimeNumber,
-      time,
-      iids,
-      numbers,
-      committer,
-      scheduler,
-      freeInstances,
-      isClosing,
-      claimAt: (at) => claimer.claimAt(at),
-      tell: (news) => hints.tell(news),
-    })
+    scheduler.connect(activityPool, remote)
     const { tasks } = activityPool
     const services = { registration, scheduler, committer, starts, iids, tasks, claimer }
     const ownership = new Ownership(core, services)
-    const ticker = new Ticker(core, registration, finder, ownership, scheduler, activityPool)
+    const ticker = new Ticker(
+      core,
+      registration,
+      finder,
+      ownership,
+      scheduler.commands,
+      activityPool,
+    )
     const listener = new HintListener(core, registration, finder, ticker, ownership, activityPool)
     finder.reportTo(ownership, scheduler)
     registration.reportTo(ownership, listener)
@@ -274,6 +208,7 @@ export class EngineRuntime implements LocalRuntime {
     this.#ticker = ticker
     this.#listener = listener
     this.#starts = starts
+    this.#remoteCommands = remote
   }
 
   /** Registers with the store and begins to work. */
@@ -293,7 +228,7 @@ export class EngineRuntime implements LocalRuntime {
     runtime.#supervisor = supervise(
       [
         runtime.#committer.work(),
-        runtime.#scheduler.turnLoop.work(),
+        runtime.#scheduler.turns.work(),
         runtime.#finder.claimer.work(),
         runtime.#ticker.work(),
         runtime.#finder.mail.work(),
@@ -323,13 +258,18 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   attemptAt(iid: Iid, command: number): LocalAttempt | undefined {
-    const running = this.#scheduler.instances.get(iid)?.running.get(command)
-    return running instanceof LocalCall ? running : undefined
+    const attempt = this.#scheduler.instances.get(iid)?.calls.attempt(command)
+    return attempt instanceof LocalCall ? attempt : undefined
   }
 
   /** Who waits in this process for the end of which instance. */
   get endings(): Endings {
     return this.#scheduler.endings
+  }
+
+  /** Callers in this process that wait for the reply to a request. */
+  get replied(): Waiters<string, void> {
+    return this.#scheduler.afterCommit.replied
   }
 
   storeNow(): number {
@@ -345,7 +285,7 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   recall(iids: readonly Iid[]): void {
-    this.#scheduler.eviction.recallAll(iids)
+    this.#scheduler.eviction.supersedeAll(iids)
   }
 
   tell(news: News): void {
@@ -420,19 +360,5 @@ export class EngineRuntime implements LocalRuntime {
   #quarantineOver(): void {
     this.#finder.claimer.wake()
     this.#activityPool.tasks.wake()
-  }
-
-  /** Whoever owns the instance now, or will, finds these results in its inbox. */
-  async #handOver(deliveries: readonly Delivery[]): Promise<void> {
-    try {
-      await this.#setup.store.send(deliveries)
-      this.#finder.look(deliveries.map(({ iid }) => iid))
-    } catch (error) {
-      // What outlasts a runtime that is closed is lost to nobody: the instance has ended, or whoever
-      // goes on with it runs the activity again, as one that was cut short.
-      if (this.#closing.signal.aborted && error instanceof StoreError && error.code === 'closed')
-        return
-      this.#setup.log.warn({ err: error }, 'results of an instance that was taken over are lost')
-    }
   }
 }

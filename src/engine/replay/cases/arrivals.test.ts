@@ -6,7 +6,7 @@ import {
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   failed,
   fired,
   mail,
@@ -26,21 +26,21 @@ const chargeOnce: Code = (ctx) => ctx.run(charge, 1)
 
 describe('what arrives', () => {
   test('is recorded in the turn that takes it: a result [activity_completed_message]', async () => {
-    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
 
     expect((await turn(2, completed(1, 'paid'))).events).toEqual([completed(1, 'paid')])
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
   })
 
   test('is recorded in the turn that takes it: a timer [timer_fired_message]', async () => {
-    const { turn } = play((ctx) => ctx.sleep(49), copyWithPast(recorded.timer(1, 50)))
+    const { turn } = play((ctx) => ctx.sleep(49), instanceWithPast(recorded.timer(1, 50)))
 
     expect((await turn(50)).events).toEqual([fired(1)])
   })
 
   test('is recorded in the turn that takes it: a message [external_raised_message]', async () => {
     const code: Code = (ctx) => ctx.receive(orders)
-    const { instance, turn } = play(code, copyWithPast(recorded.receive(1, 'orders')))
+    const { instance, turn } = play(code, instanceWithPast(recorded.receive(1, 'orders')))
     post(instance, { ...mail('orders', 'tea'), id: 71 })
 
     const { events, taken } = await turn(2)
@@ -52,7 +52,7 @@ describe('what arrives', () => {
   test('is recorded in the turn that takes it: the result of a child [sub_orch_completed_message]', async () => {
     const { instance, turn } = play(
       (ctx) => ctx.run(sub, 1),
-      copyWithPast(recorded.child(1, 'sub', 1)),
+      instanceWithPast(recorded.child(1, 'sub', 1)),
     )
     post(instance, { kind: 'completed', execution: 1, command: 1, payload: '"one"', id: 72 })
 
@@ -68,14 +68,14 @@ describe('what arrives', () => {
       await ctx.run(charge, 1)
       return ctx.sleep('1d')
     }
-    const past = copyWithPast(CHARGE, completed(1, 'paid'), recorded.timer(2, 9_999))
+    const past = instanceWithPast(CHARGE, completed(1, 'paid'), recorded.timer(2, 9_999))
     const { turn } = play(code, past)
 
     expect((await turn(2, completed(1, 'paid'))).events).toEqual([])
   })
 
   test('counts once in one turn, and the first counts [duplicate_in_same_batch]', async () => {
-    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
 
     const { events } = await turn(2, completed(1, 'paid'), failed(1, new Error('declined')))
 
@@ -84,7 +84,7 @@ describe('what arrives', () => {
   })
 
   test('is left out when it is for another execution [wrong_execution_filtered]', async () => {
-    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
     post(instance, { kind: 'completed', execution: 2, command: 1, payload: '"later"' })
 
     expect((await turn(2)).events).toEqual([])
@@ -92,7 +92,7 @@ describe('what arrives', () => {
   })
 
   test('stays in the inbox, parked, while nobody waits for it [external_without_subscription]', async () => {
-    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
     post(instance, { ...mail('orders', 'tea'), id: 73 })
 
     const { events, taken, effects } = await turn(2)
@@ -120,7 +120,7 @@ describe('what arrives', () => {
   const twoOrders: Code = async (ctx) => [await ctx.receive(orders), await ctx.receive(orders)]
 
   test('is delivered twice when it was sent twice [duplicate_external_events_in_batch_are_kept]', async () => {
-    const { instance, turn } = play(twoOrders, copyWithPast(recorded.receive(1, 'orders')))
+    const { instance, turn } = play(twoOrders, instanceWithPast(recorded.receive(1, 'orders')))
     post(instance, mail('orders', 'tea'), mail('orders', 'tea'))
 
     const { events } = await turn(2)
@@ -135,7 +135,7 @@ describe('what arrives', () => {
       received(1, 'tea'),
       recorded.receive(2, 'orders'),
     ] as const
-    const { instance, turn } = play(twoOrders, copyWithPast(...past))
+    const { instance, turn } = play(twoOrders, instanceWithPast(...past))
     post(instance, mail('orders', 'tea'))
 
     expect((await turn(2)).events).toEqual([received(2, 'tea')])

@@ -6,7 +6,7 @@ import {
   cancelled,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   dropped,
   errorOf,
   play,
@@ -26,7 +26,7 @@ const chargeOnce: Code = (ctx) => ctx.run(charge, 1)
 
 describe('a cancellation', () => {
   test('ends the instance with its reason [cancel_via_message]', async () => {
-    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
     post(instance, { kind: 'cancel', payload: '"too late"', id: 81 })
 
     const { events, taken } = await turn(2)
@@ -39,12 +39,12 @@ describe('a cancellation', () => {
   })
 
   test('is repeated with the past [cancel_in_history]', async () => {
-    const past = copyWithPast(CHARGE, cancelled('too late'), dropped(1))
+    const past = instanceWithPast(CHARGE, cancelled('too late'), dropped(1))
     const { instance, turn } = play(chargeOnce, past)
 
-    const { events, given } = await turn(2)
+    const { events, issued } = await turn(2)
 
-    expect({ events, given }).toEqual({ events: [], given: [] })
+    expect({ events, issued }).toEqual({ events: [], issued: [] })
     expect(statusOf(instance)).toBe('cancelled')
     expect(errorOf(instance)).toMatchObject({ reason: 'too late' })
   })
@@ -63,7 +63,7 @@ describe('a cancellation', () => {
           return value
         }
       }
-      const { instance, turn } = play(code, copyWithPast(CHARGE))
+      const { instance, turn } = play(code, instanceWithPast(CHARGE))
 
       const { events } = await turn(2, ...arrivals)
 
@@ -73,7 +73,7 @@ describe('a cancellation', () => {
   )
 
   test('that follows the end of the code in the same turn changes nothing', async () => {
-    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
 
     const { events } = await turn(2, completed(1, 'paid'), cancelled())
 
@@ -89,13 +89,13 @@ describe('a cancellation', () => {
         await ctx.uncancellable((inner) => inner.run(refund, 1))
       }
     }
-    const first = play(code, copyWithPast(CHARGE))
+    const first = play(code, instanceWithPast(CHARGE))
 
-    const { events, dropped: closed, given } = await first.turn(2, cancelled('stop'))
+    const { events, dropped: closed, issued } = await first.turn(2, cancelled('stop'))
 
     expect(events).toEqual([cancelled('stop'), dropped(1), recorded.activity(2, 'refund', 1)])
     expect(closed).toEqual([1])
-    expect(given.map(({ event }) => event.command)).toEqual([2])
+    expect(issued.map(({ event }) => event.command)).toEqual([2])
     expect(statusOf(first.instance)).toBe('running')
     const second = restart(code, first)
     await second.turn(3, completed(2))
@@ -118,7 +118,7 @@ describe('a cancellation', () => {
   })
 
   test('counts once also in history', async () => {
-    const past = copyWithPast(CHARGE, cancelled('first'), dropped(1), cancelled('second'))
+    const past = instanceWithPast(CHARGE, cancelled('first'), dropped(1), cancelled('second'))
     const { instance, turn } = play(chargeOnce, past)
 
     await turn(2)
@@ -129,10 +129,10 @@ describe('a cancellation', () => {
   test('reaches an instance before its code has run at all', async () => {
     const { instance, turn } = play(chargeOnce)
 
-    const { events, given } = await turn(1, cancelled())
+    const { events, issued } = await turn(1, cancelled())
 
     expect(events).toEqual([STARTED, CHARGE, cancelled(), dropped(1)])
-    expect(given).toEqual([])
+    expect(issued).toEqual([])
     expect(statusOf(instance)).toBe('cancelled')
   })
 })

@@ -6,12 +6,12 @@ import {
   childId,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   play,
   recorded,
   STARTED,
   statusOf,
-  testCopy,
+  testInstance,
   workflow,
 } from '../../../../test/support/executions.ts'
 
@@ -44,7 +44,7 @@ describe('a child', () => {
     }
     const live = await play(code).turn(1)
 
-    await play(code, testCopy('i', [{ at: 1, events: live.events }])).turn(2)
+    await play(code, testInstance('i', [{ at: 1, events: live.events }])).turn(2)
 
     expect(ids).toEqual([childId(1), childId(1)])
     expect(live.events[1]).toMatchObject({ id: childId(1) })
@@ -65,7 +65,7 @@ describe('a child', () => {
       value: '"tea"',
     } as const
     const events = [STARTED, recorded.child(1, 'sub', 1), send, completed(2), completed(1, 'one')]
-    const { instance, turn } = play(code, testCopy('fork', [{ at: 1, events }]))
+    const { instance, turn } = play(code, testInstance('fork', [{ at: 1, events }]))
 
     await turn(2)
 
@@ -99,12 +99,12 @@ describe('a child', () => {
     const later = workflow('sub', { version: '2.0.0' }, async (n: number) => n)
     const { instance, turn } = play(
       (ctx) => ctx.run(later, 1),
-      copyWithPast(recorded.child(1, 'sub', 1)),
+      instanceWithPast(recorded.child(1, 'sub', 1)),
     )
 
-    const { given } = await turn(2)
+    const { issued } = await turn(2)
 
-    expect(given.map(({ event }) => event)).toEqual([recorded.child(1, 'sub', 1)])
+    expect(issued.map(({ event }) => event)).toEqual([recorded.child(1, 'sub', 1)])
     expect(statusOf(instance)).toBe('running')
   })
 })

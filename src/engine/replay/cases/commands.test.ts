@@ -6,7 +6,7 @@ import {
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   play,
   recorded,
   stateKey,
@@ -83,10 +83,10 @@ describe('what the code asks for', () => {
       { type: 'read', command: 1, id: 'other', key: 'total' },
     ],
   ])('is recorded as it is: %s', async (_, code, event) => {
-    const { events, given } = await play(code).turn(100)
+    const { events, issued } = await play(code).turn(100)
 
     expect(events.slice(1)).toEqual([event])
-    expect(given.map((command) => command.event)).toEqual([event])
+    expect(issued.map((command) => command.event)).toEqual([event])
   })
 
   test('is recorded in its order, whatever it is [multiple_action_types_create_corresponding_events]', async () => {
@@ -119,12 +119,12 @@ describe('what the code asks for', () => {
       return ctx.run(charge, 1)
     }
     const past = [recorded.start(1, 'sub', 1, 'own'), { ...CHARGE, command: 2 }, completed(1)]
-    const { instance, turn } = play(code, copyWithPast(...past))
+    const { instance, turn } = play(code, instanceWithPast(...past))
 
-    const { events, given } = await turn(2, completed(2, 'paid'))
+    const { events, issued } = await turn(2, completed(2, 'paid'))
 
     expect(events).toEqual([completed(2, 'paid')])
-    expect(given).toEqual([])
+    expect(issued).toEqual([])
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
   })
 
@@ -135,7 +135,7 @@ describe('what the code asks for', () => {
       await ctx.run(charge, 3)
     }
     const past = [CHARGE, recorded.activity(2, 'charge', 2), completed(1, 'unseen')]
-    const { turn } = play(code, copyWithPast(...past))
+    const { turn } = play(code, instanceWithPast(...past))
 
     const { events } = await turn(2, completed(2))
 

@@ -6,7 +6,7 @@ import {
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   errorOf,
   failed,
   fired,
@@ -54,22 +54,22 @@ describe('a past that holds every result', () => {
       'one',
     ],
   ])('leads to the end without anything new: %s', async (_, code, events, value) => {
-    const { instance, turn } = play(code, copyWithPast(...events))
+    const { instance, turn } = play(code, instanceWithPast(...events))
 
     const result = await turn(9)
 
-    expect(result).toEqual({ events: [], given: [], taken: [], dropped: [], effects: null })
+    expect(result).toEqual({ events: [], issued: [], taken: [], dropped: [], effects: null })
     expect(instance.run.outcome).toEqual({ kind: 'returned', value })
     expect(statusOf(instance)).toBe('completed')
   })
 
   test('a recorded failure fails code that does not catch it [activity_failed_in_history]', async () => {
-    const past = copyWithPast(CHARGE, failed(1, new RangeError('declined')))
+    const past = instanceWithPast(CHARGE, failed(1, new RangeError('declined')))
     const { instance, turn } = play((ctx) => ctx.run(charge, 1), past)
 
-    const { events, given } = await turn(9)
+    const { events, issued } = await turn(9)
 
-    expect({ events, given }).toEqual({ events: [], given: [] })
+    expect({ events, issued }).toEqual({ events: [], issued: [] })
     expect(statusOf(instance)).toBe('failed')
     expect(errorOf(instance)).toMatchObject({ message: 'workflow "test" failed: declined' })
   })
@@ -90,12 +90,12 @@ describe('a past that lacks a result', () => {
       recorded.child(1, 'sub', 1),
     ],
   ])('is waited for again, and nothing is recorded: %s', async (_, code, event) => {
-    const { instance, turn } = play(code, copyWithPast(event))
+    const { instance, turn } = play(code, instanceWithPast(event))
 
     const { events } = await turn(9)
 
     expect(events).toEqual([])
-    expect([...instance.run.open.values()].map((given) => given.event.type)).toEqual([event.type])
+    expect([...instance.run.open.values()].map((issued) => issued.event.type)).toEqual([event.type])
     expect(statusOf(instance)).toBe('running')
   })
 })
@@ -107,17 +107,17 @@ describe('one thing after the other', () => {
   }
 
   test('the second activity is new when the first is done [two_activities_first_done]', async () => {
-    const { instance, turn } = play(chargeThenShip, copyWithPast(CHARGE, completed(1, 'paid')))
+    const { instance, turn } = play(chargeThenShip, instanceWithPast(CHARGE, completed(1, 'paid')))
 
-    const { events, given } = await turn(9)
+    const { events, issued } = await turn(9)
 
     expect(events).toEqual([recorded.activity(2, 'ship', 2)])
-    expect(given.map(({ event }) => event.command)).toEqual([2])
+    expect(issued.map(({ event }) => event.command)).toEqual([2])
     expect(statusOf(instance)).toBe('running')
   })
 
   test('with both done the code has ended [two_activities_both_done]', async () => {
-    const past = copyWithPast(
+    const past = instanceWithPast(
       CHARGE,
       completed(1, 'paid'),
       recorded.activity(2, 'ship', 2),
@@ -135,7 +135,7 @@ describe('one thing after the other', () => {
   ])(
     'equal activities get their results by number [identical_activities_both_done_routes_correctly]',
     async (...results) => {
-      const past = copyWithPast(CHARGE, recorded.activity(2, 'charge', 1), ...results)
+      const past = instanceWithPast(CHARGE, recorded.activity(2, 'charge', 1), ...results)
       const { instance, turn } = play(
         (ctx) => ctx.all([ctx.run(charge, 1), ctx.run(charge, 1)]),
         past,
@@ -173,7 +173,7 @@ describe('one thing after the other', () => {
       await ctx.run(charge, 1)
       await ctx.sleep(10)
     }
-    const { turn } = play(code, copyWithPast(CHARGE))
+    const { turn } = play(code, instanceWithPast(CHARGE))
 
     const { events } = await turn(500, completed(1))
 
@@ -185,7 +185,7 @@ describe('one thing after the other', () => {
       await ctx.sleep(10)
       await ctx.run(ship, 2)
     }
-    const { turn } = play(code, copyWithPast(recorded.timer(1, 11)))
+    const { turn } = play(code, instanceWithPast(recorded.timer(1, 11)))
 
     const { events } = await turn(12)
 

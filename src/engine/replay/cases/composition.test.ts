@@ -5,7 +5,7 @@ import {
   activity,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   dropped,
   errorOf,
   failed,
@@ -26,7 +26,7 @@ const BOTH = [recorded.activity(1, 'charge', 1), recorded.activity(2, 'charge', 
 
 describe('a race', () => {
   test('is won by the activity whose result is there first [select2_activity_wins]', async () => {
-    const { instance, turn } = play(race, copyWithPast(...RACE))
+    const { instance, turn } = play(race, instanceWithPast(...RACE))
 
     const { events } = await turn(2, completed(1, 'ok'))
 
@@ -35,7 +35,7 @@ describe('a race', () => {
   })
 
   test('is won by the timer that fires first [select2_timer_wins]', async () => {
-    const { instance, turn } = play(race, copyWithPast(...RACE))
+    const { instance, turn } = play(race, instanceWithPast(...RACE))
 
     const { events } = await turn(11)
 
@@ -52,7 +52,7 @@ describe('a race', () => {
   ])(
     'goes to the one that is first in history, whatever the order of branches',
     async (results, key) => {
-      const { instance, turn } = play(race, copyWithPast(...RACE))
+      const { instance, turn } = play(race, instanceWithPast(...RACE))
 
       await turn(5, ...results)
 
@@ -61,7 +61,7 @@ describe('a race', () => {
   )
 
   test('goes on while nothing is there [select2_both_pending]', async () => {
-    const { instance, turn } = play(race, copyWithPast(...RACE))
+    const { instance, turn } = play(race, instanceWithPast(...RACE))
 
     expect((await turn(5)).events).toEqual([])
     expect([...instance.run.open.keys()]).toEqual([1, 2])
@@ -71,7 +71,7 @@ describe('a race', () => {
 
 describe('all', () => {
   test('brings its results in the order of the branches [join_all_complete]', async () => {
-    const { instance, turn } = play(both, copyWithPast(...BOTH))
+    const { instance, turn } = play(both, instanceWithPast(...BOTH))
 
     await turn(2, completed(2, 'second'), completed(1, 'first'))
 
@@ -79,7 +79,7 @@ describe('all', () => {
   })
 
   test('waits for the rest [join_partial_complete]', async () => {
-    const { instance, turn } = play(both, copyWithPast(...BOTH))
+    const { instance, turn } = play(both, instanceWithPast(...BOTH))
 
     expect((await turn(2, completed(2))).events).toEqual([completed(2)])
     expect([...instance.run.open.keys()]).toEqual([1])
@@ -93,7 +93,7 @@ describe('all', () => {
   })
 
   test('fails with the first failure, and calls the rest off [join_one_fails]', async () => {
-    const { instance, turn } = play(both, copyWithPast(...BOTH))
+    const { instance, turn } = play(both, instanceWithPast(...BOTH))
 
     const { events } = await turn(2, failed(2, new Error('declined')))
 
@@ -112,7 +112,7 @@ describe('all', () => {
     const hot = play(code)
     await hot.turn(1)
     await hot.turn(2, ...results.toReversed())
-    const cold = play(code, copyWithPast(...commands, ...results))
+    const cold = play(code, instanceWithPast(...commands, ...results))
     await cold.turn(3)
 
     expect(hot.instance.run.outcome).toEqual({ kind: 'returned', value: 8_002_000 })

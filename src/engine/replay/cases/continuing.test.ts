@@ -7,7 +7,7 @@ import {
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   mail,
   nextExecution,
   play,
@@ -45,7 +45,7 @@ describe('an execution that continues as new', () => {
     const { events } = await second.turn(2)
 
     expect(taken).toHaveLength(1)
-    expect(first.instance.mailbox.get('orders')).toHaveLength(1)
+    expect(first.instance.inbox.messages).toHaveLength(1)
     expect(events.at(-1)).toEqual(received(1, 'b'))
   })
 
@@ -55,14 +55,14 @@ describe('an execution that continues as new', () => {
     await first.turn(2, completed(1))
     const second = restart(chargeThenContinue, first)
 
-    const { events, given } = await second.turn(3)
+    const { events, issued } = await second.turn(3)
 
-    expect({ events, given }).toEqual({ events: [], given: [] })
+    expect({ events, issued }).toEqual({ events: [], issued: [] })
     expect(second.instance.run.outcome).toEqual(first.instance.run.outcome)
   })
 
   test('is cancelled by a cancellation that comes before', async () => {
-    const { instance, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeThenContinue, instanceWithPast(CHARGE))
 
     await turn(2, cancelled('stop'), completed(1))
 
@@ -70,7 +70,7 @@ describe('an execution that continues as new', () => {
   })
 
   test('never loses a cancellation that comes with its last result', async () => {
-    const { instance, turn } = play(chargeThenContinue, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeThenContinue, instanceWithPast(CHARGE))
     post(instance, { kind: 'completed', execution: 1, command: 1 })
     post(instance, { kind: 'cancel', payload: '"stop"', id: 51 })
 

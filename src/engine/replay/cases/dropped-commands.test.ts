@@ -7,7 +7,7 @@ import {
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   dropped,
   fired,
   mail,
@@ -46,7 +46,7 @@ const raceChild = racing((ctx) => ctx.run(sub, 1))
 
 describe('the losers of a race', () => {
   test('are called off: an activity [select2_timer_wins_activity_cancelled]', async () => {
-    const { turn } = play(raceActivity, copyWithPast(CHARGE, LATE))
+    const { turn } = play(raceActivity, instanceWithPast(CHARGE, LATE))
 
     const { events, dropped: closed } = await turn(2, fired(2))
 
@@ -55,7 +55,7 @@ describe('the losers of a race', () => {
   })
 
   test('are called off: a timer, so that it wakes nobody [select2_activity_wins_timer_not_cancelled]', async () => {
-    const { instance, turn } = play(raceActivity, copyWithPast(CHARGE, LATE))
+    const { instance, turn } = play(raceActivity, instanceWithPast(CHARGE, LATE))
 
     const { events } = await turn(2, completed(1))
 
@@ -81,14 +81,14 @@ describe('the losers of a race', () => {
       await first
       await ctx.race({ second: ctx.run(charge, 2), late: ctx.sleep(10) })
     }
-    const { turn } = play(code, copyWithPast(CHARGE))
+    const { turn } = play(code, instanceWithPast(CHARGE))
     await turn(2, completed(1))
 
     expect((await turn(3, fired(3))).dropped).toEqual([2])
   })
 
   test('are closed: a child [sub_orch_select_loser_child_cancelled]', async () => {
-    const { turn } = play(raceChild, copyWithPast(CHILD, LATE))
+    const { turn } = play(raceChild, instanceWithPast(CHILD, LATE))
 
     const { events, dropped: closed, effects } = await turn(2, fired(2))
 
@@ -120,10 +120,10 @@ describe('a command that the code calls off', () => {
     }
 
   test('is never carried out: an activity [explicit_drop_activity_gets_cancelled]', async () => {
-    const { events, given } = await play(callingOff((ctx) => ctx.run(charge, 1))).turn(1)
+    const { events, issued } = await play(callingOff((ctx) => ctx.run(charge, 1))).turn(1)
 
     expect(events.slice(1, 3)).toEqual([CHARGE, dropped(1)])
-    expect(given.map(({ event }) => event.command)).toEqual([2])
+    expect(issued.map(({ event }) => event.command)).toEqual([2])
   })
 
   test('never fires: a timer [explicit_drop_timer_no_cancel_needed]', async () => {
@@ -165,10 +165,10 @@ describe('a command that the code calls off', () => {
   })
 
   test('is never started: a child [sub_orch_drop_after_schedule_cancelled]', async () => {
-    const { events, given, effects } = await play(callingOff((ctx) => ctx.run(sub, 1))).turn(1)
+    const { events, issued, effects } = await play(callingOff((ctx) => ctx.run(sub, 1))).turn(1)
 
     expect(events.slice(1, 3)).toEqual([CHILD, dropped(1)])
-    expect(given.map(({ event }) => event.command)).toEqual([2])
+    expect(issued.map(({ event }) => event.command)).toEqual([2])
     expect(effects).toMatchObject({ closes: [1] })
   })
 
@@ -179,7 +179,7 @@ describe('a command that the code calls off', () => {
       child.cancel()
       await ctx.sleep('1d')
     }
-    const { turn } = play(code, copyWithPast(CHILD))
+    const { turn } = play(code, instanceWithPast(CHILD))
 
     const { events, effects } = await turn(2, completed(1))
 
@@ -215,7 +215,7 @@ describe('a command that the code calls off', () => {
   const childLater = laterOn((ctx) => ctx.run(sub, 1))
 
   test('in a later turn is recorded and stopped: an activity [cross_turn_activity_cancellation_emits_both_signals]', async () => {
-    const { turn } = play(activityLater, copyWithPast(CHARGE, LATE))
+    const { turn } = play(activityLater, instanceWithPast(CHARGE, LATE))
 
     const { events, dropped: closed } = await turn(2, fired(2))
 
@@ -224,7 +224,7 @@ describe('a command that the code calls off', () => {
   })
 
   test('in a later turn is recorded and closed: a child [cross_turn_sub_orch_cancellation_emits_both_signals]', async () => {
-    const { turn } = play(childLater, copyWithPast(CHILD, LATE))
+    const { turn } = play(childLater, instanceWithPast(CHILD, LATE))
 
     const { events, effects } = await turn(2, fired(2))
 
@@ -233,7 +233,7 @@ describe('a command that the code calls off', () => {
   })
 
   test('is not stopped again when the past is repeated [replay_does_not_reemit_activity_cancellation_side_channel_when_already_in_history]', async () => {
-    const { turn } = play(activityLater, copyWithPast(CHARGE, LATE, fired(2), dropped(1), REST))
+    const { turn } = play(activityLater, instanceWithPast(CHARGE, LATE, fired(2), dropped(1), REST))
 
     const { events, dropped: closed } = await turn(3)
 
@@ -241,7 +241,7 @@ describe('a command that the code calls off', () => {
   })
 
   test('is not closed again when the past is repeated [replay_does_not_reemit_sub_orch_cancellation_side_channel_when_already_in_history]', async () => {
-    const { turn } = play(childLater, copyWithPast(CHILD, LATE, fired(2), dropped(1), REST))
+    const { turn } = play(childLater, instanceWithPast(CHILD, LATE, fired(2), dropped(1), REST))
 
     const { events, effects } = await turn(3)
 
@@ -272,7 +272,7 @@ describe('a command that the code calls off', () => {
     ['an activity [duplicate_activity_cancel_requested_is_benign]', activityLater, CHARGE],
     ['a child [duplicate_sub_orch_cancel_requested_is_benign]', childLater, CHILD],
   ])('may be recorded twice: %s', async (_, code, command) => {
-    const past = copyWithPast(command, LATE, fired(2), dropped(1), dropped(1), REST)
+    const past = instanceWithPast(command, LATE, fired(2), dropped(1), dropped(1), REST)
     const { turn } = play(code, past)
 
     const { events, dropped: closed, effects } = await turn(3)
@@ -281,7 +281,7 @@ describe('a command that the code calls off', () => {
   })
 
   test('has no use for a result that comes later, now or when repeated [replay_tolerates_completion_after_cancel_request]', async () => {
-    const first = play(activityLater, copyWithPast(CHARGE, LATE, fired(2), dropped(1), REST))
+    const first = play(activityLater, instanceWithPast(CHARGE, LATE, fired(2), dropped(1), REST))
 
     const { events } = await first.turn(3, completed(1, 'late'))
 
@@ -326,7 +326,7 @@ describe('commands that are left at the end', () => {
     }
     const { instance, turn } = play(code)
 
-    const { events, given } = await turn(1)
+    const { events, issued } = await turn(1)
 
     expect(events).toEqual([
       STARTED,
@@ -335,7 +335,7 @@ describe('commands that are left at the end', () => {
       expect.objectContaining({ type: 'start', command: 3 }),
       dropped(1),
     ])
-    expect(given.map(({ event }) => event.command)).toEqual([2, 3])
+    expect(issued.map(({ event }) => event.command)).toEqual([2, 3])
     expect(statusOf(instance)).toBe('running')
     await turn(2, completed(2), completed(3))
     expect(statusOf(instance)).toBe('completed')

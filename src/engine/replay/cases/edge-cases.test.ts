@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest'
 
 import {
   activity,
+  beginWith,
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   fired,
   mail,
   play,
@@ -15,6 +16,7 @@ import {
   recorded,
   restart,
   STARTED,
+  takeTurn,
   turnRow,
 } from '../../../../test/support/executions.ts'
 
@@ -46,7 +48,7 @@ describe('an edge', () => {
 
   test('a result may be large [large_result_string]', async () => {
     const large = 'x'.repeat(2_000_000)
-    const { instance, turn } = play((ctx) => ctx.run(charge, 1), copyWithPast(CHARGE))
+    const { instance, turn } = play((ctx) => ctx.run(charge, 1), instanceWithPast(CHARGE))
 
     await turn(2, completed(1, large))
 
@@ -75,7 +77,7 @@ describe('an edge', () => {
     }
     const second = recorded.activity(2, 'charge', 2)
 
-    await play(code, copyWithPast(CHARGE, completed(1), second, completed(2))).turn(3)
+    await play(code, instanceWithPast(CHARGE, completed(1), second, completed(2))).turn(3)
 
     expect(calls).toBe(1)
   })
@@ -108,7 +110,7 @@ describe('an edge', () => {
   })
 
   test('a turn that brought a result has something to record [made_progress_after_completion]', async () => {
-    const { instance, turn } = play(chargeTwice, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeTwice, instanceWithPast(CHARGE))
 
     const idle = turnRow(instance, (await turn(2)).events)
     const busy = turnRow(instance, (await turn(3, completed(1))).events)
@@ -118,7 +120,7 @@ describe('an edge', () => {
   })
 
   test('the past and the turn together are the next past [final_history_combines_baseline_and_delta]', async () => {
-    const first = play(chargeTwice, copyWithPast(CHARGE))
+    const first = play(chargeTwice, instanceWithPast(CHARGE))
     await first.turn(2, completed(1, 'a'))
     const second = restart(chargeTwice, first)
 
@@ -135,7 +137,7 @@ describe('an edge', () => {
   })
 
   test('an open timer keeps the time it was recorded with, also when its length has changed', async () => {
-    const { turn } = play((ctx) => ctx.sleep('9d'), copyWithPast(recorded.timer(1, 50)))
+    const { turn } = play((ctx) => ctx.sleep('9d'), instanceWithPast(recorded.timer(1, 50)))
 
     expect((await turn(60)).events).toEqual([fired(1)])
   })
@@ -151,26 +153,27 @@ describe('numbers', () => {
   })
 
   test('those of a repeated past are counted [allocation_after_replay]', async () => {
-    const { turn } = play(chargeTwice, copyWithPast(CHARGE))
+    const { turn } = play(chargeTwice, instanceWithPast(CHARGE))
 
     expect((await turn(2, completed(1))).events[1]).toMatchObject({ command: 2 })
   })
 
   test('events go on behind the last one that is recorded [allocation_with_gaps]', async () => {
-    const { instance, turn } = play(chargeTwice, copyWithPast(CHARGE))
-    instance.seq = 40
+    const instance = instanceWithPast(CHARGE)
+    instance.startCommitted({ execution: 1, turn: 1, at: 1, first: 39, count: 2, events: '' })
+    instance.inbox.arrive([{ event: completed(1) }])
 
-    const { events } = await turn(2, completed(1))
+    const { events } = await takeTurn(instance, 2, beginWith(chargeTwice))
 
     expect(turnRow(instance, events)).toMatchObject({ first: 41, count: 2 })
   })
 
   test('what is carried out has the number that is recorded [pending_actions_have_correct_event_id]', async () => {
-    const { turn } = play(chargeTwice, copyWithPast(CHARGE))
+    const { turn } = play(chargeTwice, instanceWithPast(CHARGE))
 
-    const { events, given } = await turn(2, completed(1))
+    const { events, issued } = await turn(2, completed(1))
 
-    expect(given.map(({ event }) => event)).toEqual([events[1]])
+    expect(issued.map(({ event }) => event)).toEqual([events[1]])
     expect(events[1]).toEqual(recorded.activity(2, 'charge', 2))
   })
 })

@@ -7,7 +7,7 @@ import {
   beginWith,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   errorOf,
   failed,
   play,
@@ -36,7 +36,7 @@ describe('a failure', () => {
     const code: Code = async (ctx) => {
       await ctx.run(charge, 1).catch((thrown: unknown) => (caught = thrown))
     }
-    const { turn } = play(code, copyWithPast(CHARGE))
+    const { turn } = play(code, instanceWithPast(CHARGE))
 
     await turn(2, failed(1, error))
 
@@ -52,7 +52,7 @@ describe('a failure', () => {
     })
     const code: Code = (ctx) =>
       ctx.run(sub, 1).catch((thrown: unknown) => (thrown as WorkflowError).instanceId)
-    const { instance, turn } = play(code, copyWithPast(CHILD))
+    const { instance, turn } = play(code, instanceWithPast(CHILD))
 
     await turn(2, failed(1, error))
 
@@ -62,7 +62,7 @@ describe('a failure', () => {
   test('of the machinery is none of the code: a result that cannot be read [infrastructure_error_aborts]', async () => {
     const { instance, turn } = play(
       (ctx) => ctx.run(charge, 1).catch(() => 'caught'),
-      copyWithPast(CHARGE),
+      instanceWithPast(CHARGE),
     )
 
     await expect(turn(2, { ...completed(1), value: '{"torn' })).rejects.toThrow(/codec: cannot/)
@@ -72,7 +72,7 @@ describe('a failure', () => {
   test('of the machinery is none of the parent: an error of a child that cannot be read [sub_orch_infra_error_aborts_parent]', async () => {
     const { instance, turn } = play(
       (ctx) => ctx.run(sub, 1).catch(() => 'caught'),
-      copyWithPast(CHILD),
+      instanceWithPast(CHILD),
     )
 
     await expect(turn(2, { ...failed(1, 'x'), error: '{"torn' })).rejects.toThrow(/codec: cannot/)
@@ -89,7 +89,7 @@ describe('a failure', () => {
         return 'caught'
       }
     }
-    const instance = copyWithPast(CHARGE)
+    const instance = instanceWithPast(CHARGE)
 
     await expect(takeTurn(instance, 2, beginWith(code))).rejects.toBeInstanceOf(NondeterminismError)
     expect(caught).toBeUndefined()
@@ -121,7 +121,7 @@ describe('whatever is thrown', () => {
       await ctx.run(charge, 1)
       throw new TypeError('undefined is not a function')
     }
-    const { instance, turn } = play(code, copyWithPast(CHARGE))
+    const { instance, turn } = play(code, instanceWithPast(CHARGE))
 
     await turn(2, completed(1))
 

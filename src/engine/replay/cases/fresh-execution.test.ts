@@ -24,10 +24,10 @@ describe('the first turn', () => {
   test('code that returns at once completes, and asks for nothing [immediate_return_ok]', async () => {
     const { instance, turn } = play(async () => 'done')
 
-    const { events, given } = await turn(1)
+    const { events, issued } = await turn(1)
 
     expect(events).toEqual([STARTED])
-    expect(given).toEqual([])
+    expect(issued).toEqual([])
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'done' })
     expect(statusOf(instance)).toBe('completed')
   })
@@ -63,20 +63,20 @@ describe('the first turn', () => {
   ])('code waits for %s', async (_, code, event) => {
     const { instance, turn } = play(code)
 
-    const { events, given } = await turn(100)
+    const { events, issued } = await turn(100)
 
     expect(events).toEqual([STARTED, event])
-    expect(given.map((command) => command.event)).toEqual([event])
+    expect(issued.map((command) => command.event)).toEqual([event])
     expect(statusOf(instance)).toBe('running')
   })
 
   test('the next execution is asked for with its input [continue_as_new]', async () => {
     const { instance, turn } = play((ctx) => ctx.continueAsNew({ page: 2 } as never))
 
-    const { events, given } = await turn(1)
+    const { events, issued } = await turn(1)
 
     expect(events).toEqual([STARTED])
-    expect(given).toEqual([])
+    expect(issued).toEqual([])
     expect(instance.run.outcome).toEqual({
       kind: 'continued',
       input: '{"page":2}',
@@ -91,10 +91,10 @@ describe('the first turn', () => {
       await ctx.continueAsNew(2 as never)
     })
 
-    const { events, given } = await turn(1)
+    const { events, issued } = await turn(1)
 
     expect(events).toEqual([STARTED, recorded.child(1, 'sub', 1), dropped(1)])
-    expect(given).toEqual([])
+    expect(issued).toEqual([])
     expect(statusOf(instance)).toBe('continued')
   })
 
@@ -106,7 +106,7 @@ describe('the first turn', () => {
       return 'done'
     })
 
-    const { events, given } = await turn(0)
+    const { events, issued } = await turn(0)
 
     expect(events).toEqual([
       STARTED,
@@ -117,7 +117,7 @@ describe('the first turn', () => {
       dropped(2),
       dropped(3),
     ])
-    expect(given).toEqual([])
+    expect(issued).toEqual([])
     expect(statusOf(instance)).toBe('completed')
   })
 })

@@ -10,7 +10,7 @@ import {
   childId,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   dropped,
   errorOf,
   failed,
@@ -29,7 +29,7 @@ import {
   STARTED,
   stateKey,
   statusOf,
-  testCopy,
+  testInstance,
   workflow,
 } from '../../../../test/support/executions.ts'
 import type { Event } from '../../../store/history.ts'
@@ -44,7 +44,7 @@ const CHARGE = recorded.activity(1, 'charge', 1)
 describe('weak points of old', () => {
   test('children of two executions never share an id [gap_01]', async () => {
     const code: Code = (ctx) => ctx.run(sub, 1)
-    const second = testCopy('i', undefined, { execution: 2 })
+    const second = testInstance('i', undefined, { execution: 2 })
 
     const events = [await play(code).turn(1), await play(code, second).turn(1)]
 
@@ -59,9 +59,9 @@ describe('weak points of old', () => {
       ctx.progress('x'.repeat(valueLength + 1))
     })
 
-    const { given } = await turn(1)
+    const { issued } = await turn(1)
 
-    expect(given.map(({ event }) => event.type)).toEqual(['start'])
+    expect(issued.map(({ event }) => event.type)).toEqual(['start'])
     await turn(2, completed(1))
     expect(statusOf(instance)).toBe('failed')
     expect(errorOf(instance)).toMatchObject({ originalName: 'RangeError' })
@@ -97,10 +97,10 @@ describe('weak points of old', () => {
       await ctx.continueAsNew(2 as never)
     })
 
-    const { events, given } = await turn(1)
+    const { events, issued } = await turn(1)
 
     expect(events).toEqual([STARTED, recorded.start(1, 'sub', 1, 'own')])
-    expect(given.map(({ event }) => event.command)).toEqual([1])
+    expect(issued.map(({ event }) => event.command)).toEqual([1])
     expect([...instance.run.open.keys()]).toEqual([1])
     await turn(2, completed(1))
     expect([...instance.run.open.keys()]).toEqual([])
@@ -128,7 +128,7 @@ describe('weak points of old', () => {
       await ctx.sleep('1d')
     }
     const error = failed(1, new Error('declined'))
-    const past = copyWithPast(CHARGE, error, recorded.timer(2, 86_400_001))
+    const past = instanceWithPast(CHARGE, error, recorded.timer(2, 86_400_001))
 
     expect((await play(code, past).turn(2, error)).events).toEqual([])
   })
@@ -213,7 +213,7 @@ describe('weak points of old', () => {
     await first.turn(2, completed(1))
     await restart(code, first).turn(3)
     const started = { ...STARTED, seed: OTHER_SEED }
-    await play(code, testCopy('i', undefined, { started })).turn(1)
+    await play(code, testInstance('i', undefined, { started })).turn(1)
 
     const [one, two, oneAgain, twoAgain, other] = made
     expect([oneAgain, twoAgain]).toEqual([one, two])

@@ -7,7 +7,7 @@ import {
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   failed,
   fired,
   mail,
@@ -19,7 +19,7 @@ import {
   refusal,
   STARTED,
   statusOf,
-  testCopy,
+  testInstance,
   turnRow,
   workflow,
 } from '../../../../test/support/executions.ts'
@@ -44,7 +44,7 @@ const ended = (status: EndOfExecution): Event => ({ type: 'ended', status })
 
 /** Reads an instance whose rows of history are these. */
 function read(...rows: Partial<TurnRow>[]): ReturnType<typeof readInstance> {
-  const { definition, run } = testCopy('i')
+  const { definition, run } = testInstance('i')
   const history = rows.map((row, i) => ({
     execution: 1,
     turn: i + 1,
@@ -77,7 +77,7 @@ describe('the structure of a history', () => {
     ['starts with something else [started_not_first]', [row(CHARGE, STARTED)]],
   ])('is refused when it %s', (_, rows) => {
     expect(read(...rows).error).toMatchObject({
-      message: 'history: it does not begin with "started"',
+      message: 'history does not begin with "started"',
     })
   })
 
@@ -124,7 +124,7 @@ describe('a result that belongs to nothing', () => {
     ['an earlier execution [completion_for_different_execution]', 1],
     ['a later execution [completion_wrong_execution]', 3],
   ])('is left out: it is for %s', async (_, execution) => {
-    const { instance, turn } = play(chargeOnce, testCopy('i', undefined, { execution: 2 }))
+    const { instance, turn } = play(chargeOnce, testInstance('i', undefined, { execution: 2 }))
     post(instance, { kind: 'completed', execution, command: 1 })
     post(instance, { kind: 'failed', execution, command: 1 })
 
@@ -157,11 +157,11 @@ describe('a history that has ended', () => {
       'completed',
     ],
   ])('does nothing when it is taken up: %s', async (_, code, events, status) => {
-    const { instance, turn } = play(code, copyWithPast(...events))
+    const { instance, turn } = play(code, instanceWithPast(...events))
 
-    const { events: recordedNow, given } = await turn(2, completed(1), fired(2))
+    const { events: recordedNow, issued } = await turn(2, completed(1), fired(2))
 
-    expect({ recordedNow, given }).toEqual({ recordedNow: [], given: [] })
+    expect({ recordedNow, issued }).toEqual({ recordedNow: [], issued: [] })
     expect(statusOf(instance)).toBe(status)
   })
 
@@ -172,7 +172,7 @@ describe('a history that has ended', () => {
   })
 
   test('is not cancelled any more [cancel_after_completed]', async () => {
-    const { instance, turn } = play(async () => 'done', copyWithPast(ended('completed')))
+    const { instance, turn } = play(async () => 'done', instanceWithPast(ended('completed')))
 
     expect((await turn(2, cancelled())).events).toEqual([])
     expect(statusOf(instance)).toBe('completed')
@@ -213,7 +213,7 @@ describe('odd values', () => {
     const live = await first.turn(1)
     const past = [{ at: 1, events: readEvents(writeEvents(live.events)) }]
 
-    const second = play(code, testCopy('i', past))
+    const second = play(code, testInstance('i', past))
     await second.turn(
       2,
       ...(readEvents(writeEvents([completed(1, value)])) as [ReturnType<typeof completed>]),
@@ -246,14 +246,14 @@ describe('the order of events', () => {
   })
 
   test('a message for a channel that nobody receives from is kept [orphan_external_event]', async () => {
-    const { instance, turn } = play(sleepOnce, copyWithPast(TIMER))
+    const { instance, turn } = play(sleepOnce, instanceWithPast(TIMER))
     post(instance, { ...mail('orders', 'tea'), id: 91 })
 
     const { events, taken, effects } = await turn(2)
 
     expect({ events, taken }).toEqual({ events: [], taken: [] })
     expect(effects).toMatchObject({ parked: [91] })
-    expect(instance.mailbox.get('orders')).toHaveLength(1)
+    expect(instance.inbox.messages).toHaveLength(1)
   })
 })
 

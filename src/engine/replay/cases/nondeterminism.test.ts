@@ -6,7 +6,7 @@ import {
   channel,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   failed,
   fired,
   play,
@@ -121,7 +121,7 @@ describe('code that asks for something else than it did', () => {
 
 describe('a result that arrives for nothing', () => {
   test('is ignored: whoever sent it was late [completion_without_schedule]', async () => {
-    const { instance, turn } = play(chargeOnce, copyWithPast(CHARGE))
+    const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
 
     expect((await turn(2, completed(9, 'whose?'))).events).toEqual([])
     expect([...instance.run.open.keys()]).toEqual([1])

@@ -5,12 +5,16 @@ import {
   activity,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
+  logged,
   play,
   recorded,
 } from '../../../../test/support/executions.ts'
 
 const charge = activity('charge', (n: number) => n)
+
+/** How many lines were logged since there were `before`. */
+const linesSince = (before: number): number => logged.lines.length - before
 
 /** Notes between its activities whether the past is being repeated. */
 function watched(): { readonly seen: boolean[]; readonly code: Code } {
@@ -32,47 +36,51 @@ const SECOND = recorded.activity(2, 'charge', 2)
 describe('what the code is told about replaying', () => {
   test('is no in a new instance [fresh_execution_not_replaying]', async () => {
     const { seen, code } = watched()
-    const { instance, turn } = play(code)
+    const before = logged.lines.length
+    const { turn } = play(code)
 
     await turn(1)
 
     expect(seen).toEqual([false])
-    expect(instance.lines).toHaveLength(1)
+    expect(linesSince(before)).toBe(1)
   })
 
   test('is yes while its past is repeated, and lines are not logged again [replay_is_replaying]', async () => {
     const { seen, code } = watched()
-    const { instance, turn } = play(code, copyWithPast(...FIRST, SECOND))
+    const before = logged.lines.length
+    const { turn } = play(code, instanceWithPast(...FIRST, SECOND))
 
     await turn(2)
 
     expect(seen).toEqual([true, true])
-    expect(instance.lines).toHaveLength(0)
+    expect(linesSince(before)).toBe(0)
   })
 
   test('changes in the middle of a turn, where history ends [transitions_after_history]', async () => {
     const { seen, code } = watched()
-    const { instance, turn } = play(code, copyWithPast(...FIRST, SECOND))
+    const before = logged.lines.length
+    const { turn } = play(code, instanceWithPast(...FIRST, SECOND))
 
     await turn(2, completed(2))
 
     expect(seen).toEqual([true, true, false])
-    expect(instance.lines).toHaveLength(1)
+    expect(linesSince(before)).toBe(1)
   })
 
   test('is no for one that somebody else started and nobody ran [fresh_start_with_zero_persisted]', async () => {
     const { seen, code } = watched()
-    const { instance, turn } = play(code, copyWithPast())
+    const before = logged.lines.length
+    const { turn } = play(code, instanceWithPast())
 
     await turn(2)
 
     expect(seen).toEqual([false])
-    expect(instance.lines).toHaveLength(1)
+    expect(linesSince(before)).toBe(1)
   })
 
   test('is no behind the last event of a past that was cut there', async () => {
     const { seen, code } = watched()
-    const { turn } = play(code, copyWithPast(CHARGE, { type: 'forked' }, CHARGED))
+    const { turn } = play(code, instanceWithPast(CHARGE, { type: 'forked' }, CHARGED))
 
     await turn(2)
 
@@ -86,7 +94,7 @@ describe('what the code is told about replaying', () => {
       changes.push(ctx.patched('repaired'))
       await ctx.run(charge, 2)
     }
-    const { turn } = play(code, copyWithPast(CHARGE, { type: 'forked' }, CHARGED))
+    const { turn } = play(code, instanceWithPast(CHARGE, { type: 'forked' }, CHARGED))
 
     const { events } = await turn(2)
 

@@ -5,7 +5,7 @@ import {
   activity,
   type Code,
   completed,
-  copyWithPast,
+  instanceWithPast,
   nextExecution,
   play,
   recorded,
@@ -14,7 +14,7 @@ import {
   set,
   STARTED,
   stateKey,
-  testCopy,
+  testInstance,
   values,
   type WorkflowContext,
 } from '../../../../test/support/executions.ts'
@@ -50,11 +50,11 @@ const counting: Code = async (ctx) => {
 function beginningWith(
   state: Record<string, unknown>,
   past?: readonly Event[],
-): ReturnType<typeof testCopy> {
+): ReturnType<typeof testInstance> {
   const entries = Object.entries(state).map(([key, value]) => [key, values.encode(value, key), 1])
   const started = { ...STARTED, state: JSON.stringify(entries) }
   const turns = past && [{ at: 1, events: [started, ...past] }]
-  return testCopy('i', turns, { started })
+  return testInstance('i', turns, { started })
 }
 
 describe('changes of state', () => {
@@ -81,7 +81,7 @@ describe('changes of state', () => {
       return ctx.all([first, ctx.run(charge, 2)])
     }
     const past = [set('count', 1), CHARGE, set('count', 2), recorded.activity(2, 'charge', 2)]
-    const { instance, turn } = play(code, copyWithPast(...past))
+    const { instance, turn } = play(code, instanceWithPast(...past))
 
     await turn(2, completed(2, 'b'), completed(1, 'a'))
 
@@ -127,7 +127,7 @@ describe('state after a restart', () => {
       [['note', 'kept']],
     ],
   ])('is what the code made it: %s', async (_, code, past, value) => {
-    const { instance, turn } = play(code, copyWithPast(...past, CHARGE))
+    const { instance, turn } = play(code, instanceWithPast(...past, CHARGE))
 
     await turn(2, completed(1))
 
@@ -154,7 +154,7 @@ describe('state after a restart', () => {
       [set('count', 1), unset('count')],
     ],
   ])('is not written again: %s', async (_, code, past) => {
-    const { turn } = play(code, copyWithPast(...past, CHARGE))
+    const { turn } = play(code, instanceWithPast(...past, CHARGE))
 
     const { events, effects } = await turn(2)
 
@@ -172,7 +172,7 @@ describe('state after a restart', () => {
     }
     const { turn } = play(
       code,
-      copyWithPast(
+      instanceWithPast(
         set('count', 10),
         CHARGE,
         completed(1),
@@ -190,7 +190,7 @@ describe('state after a restart', () => {
   })
 
   test('goes on with new changes behind the end of history [new_kv_events_after_replay]', async () => {
-    const { turn } = play(counting, copyWithPast(set('count', 1), CHARGE))
+    const { turn } = play(counting, instanceWithPast(set('count', 1), CHARGE))
 
     const { events, effects } = await turn(2, completed(1))
 
@@ -200,7 +200,7 @@ describe('state after a restart', () => {
 
   test('does not care when it was set [kv_set_timestamp_mismatch_ok]', async () => {
     const past = [{ at: 9_000, events: [STARTED, set('count', 1), CHARGE] }]
-    const { turn } = play(counting, testCopy('i', past))
+    const { turn } = play(counting, testInstance('i', past))
 
     expect((await turn(9_001)).events).toEqual([])
   })

@@ -9,6 +9,7 @@ import type { ActivityDefinition } from '../../define/definitions.ts'
 import type { InstanceKeys } from '../../core/log-keys.ts'
 import type { ResolvedRetry } from '../../define/retry.ts'
 import type { Values } from '../../core/values.ts'
+import type { Attempt } from '../../instance/open-calls.ts'
 import type { Slots } from './slots.ts'
 
 /** What the calls of a runtime share. */
@@ -19,12 +20,6 @@ export interface CallHost {
   client(): Client
   /** An attempt told how far it is; `details` are encoded. */
   beat(call: ActivityCall, details: string | undefined): void
-}
-
-/** An attempt that runs, or waits for a slot. */
-export interface Attempt {
-  /** Aborts its signal: its result is not wanted any more. */
-  abort(reason: string): void
 }
 
 /** What is called, and how. */
@@ -50,7 +45,8 @@ export function nameOfCall({ name, step }: ActivityCallSpec): string {
 }
 
 /** One attempt, and the context that its code is given. What is seldom asked for is made then. */
-export abstract class ActivityCall implements ActivityContext, Attempt {
+export abstract class ActivityCall implements Attempt, ActivityContext {
+  readonly kind = 'activity'
   readonly called: ActivityCallSpec
   readonly attempt: number
   /** Whether its code was called. */

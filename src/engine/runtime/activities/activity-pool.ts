@@ -179,13 +179,13 @@ export class ActivityPool {
 
   #becameTask(call: LocalCall): void {
     const { instance, command, attempt } = call
-    if (instance.running.get(command) === call) instance.running.delete(command)
-    if (instance.state !== 'gone' && !instance.run.open.has(command)) {
+    if (instance.calls.attempt(command) === call) instance.calls.end(command)
+    if (!instance.isGone && !instance.run.open.has(command)) {
       // It was called off meanwhile.
       this.tasks.adopt(call)
       return this.tasks.discard(call)
     }
-    ;(instance.tasks ??= new Map()).set(command, { command, attempts: attempt, held: true })
+    instance.calls.becameTask({ command, attempts: attempt, held: true })
     this.tasks.adopt(call)
     this.#host.rest(instance)
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { attemptHost, TestCall } from '../../../../test/tasks/attempts.ts'
 import { FakeTaskStore } from '../../../../test/tasks/fake-task-store.ts'
-import { testCopy } from '../../../../test/support/executions.ts'
+import { testInstance } from '../../../../test/support/executions.ts'
 import { openWorkers } from '../../../../test/support/workers.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import { mergeActivityOptions } from '../../define/activity-options.ts'
@@ -42,8 +42,8 @@ function openBeats() {
     unwanted: (call) => unwanted.push(call),
   })
   workers.keep(beats.work())
-  const instance = testCopy('i')
-  instance.epoch = 3
+  const instance = testInstance('i')
+  instance.claimed(3, [], false)
   return {
     clock,
     log,
@@ -56,7 +56,7 @@ function openBeats() {
     /** An attempt at the owner of its instance. */
     local: (attempt = 1, work = WORK) => {
       const call = new LocalCall(host, instance, 9, work, attempt)
-      instance.running.set(9, call)
+      instance.calls.begin(9, call)
       return call
     },
     /** When something was written, and the details of each. */
@@ -142,7 +142,7 @@ describe('heartbeats', () => {
   test('the first one of an activity at its owner makes it a task', async () => {
     await using opened = openBeats()
     const { clock, beats, store, instance, local, became } = opened
-    instance.attempts.set(9, { attempts: 1, retryAt: 0 })
+    instance.calls.willRetry(9, { attempts: 1, retryAt: 0 })
     const call = local(2)
     expect(beats.becomesTask(call)).toBeUndefined()
 
@@ -188,7 +188,7 @@ describe('heartbeats', () => {
     beats.beat(call, '1')
     const becomes = beats.becomesTask(call)
 
-    instance.running.delete(9)
+    instance.calls.end(9)
     await clock.advance(1_000)
 
     expect(await becomes).toBe(false)
@@ -207,7 +207,7 @@ describe('heartbeats', () => {
 
     expect(beats.becomesTask(call)).toBeUndefined()
     expect(store.beats).toEqual([])
-    expect(instance.running.get(9)).toBe(call)
+    expect(instance.calls.attempt(9)).toBe(call)
     expect(local(2, step).lastHeartbeat).toEqual({ done: 1 })
   })
 

@@ -12,7 +12,8 @@ import type { Beat, TaskKey, TaskStore } from '../../../store/tasks.ts'
 import { type Directive, idle, proceed, sleep } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
 import type { ActivityCall } from './activity-call.ts'
-import { LocalCall, taskFor } from './local-activities.ts'
+import { LocalCall } from './local-activities.ts'
+import { taskFor } from '../../instance/task-for.ts'
 
 const PACE_MS = 1_000
 const BACKOFF = { initial: 100, max: 5_000 }
@@ -49,7 +50,7 @@ export class Heartbeats {
     if (details === undefined && call.called.heartbeatTimeoutMs === undefined) return
     if (call instanceof LocalCall && staysHere(call)) {
       // Code written in place cannot become a task: another attempt here finds what this one told.
-      if (details !== undefined) (call.instance.stepBeats ??= new Map()).set(call.command, details)
+      if (details !== undefined) call.instance.calls.stepReported(call.command, details)
       return
     }
     this.#waiting.set(call, details ?? this.#waiting.get(call))

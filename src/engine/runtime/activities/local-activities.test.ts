@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { testCopy, values } from '../../../../test/support/executions.ts'
+import { testInstance, values } from '../../../../test/support/executions.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { failure } from '../../../base/errors.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
@@ -48,7 +48,7 @@ function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Pro
     },
     slots,
   )
-  const instance = testCopy('i')
+  const instance = testInstance('i')
   return { clock, log, told, activities, slots, instance, settle: () => clock.advance(0) }
 }
 
@@ -71,8 +71,7 @@ function step(
 }
 
 const leave = (instance: LiveInstance): void => {
-  for (const attempt of instance.running.values()) attempt.abort('it is over')
-  instance.running.clear()
+  instance.calls.abortAll('it is over')
 }
 
 describe('activities', () => {
@@ -90,7 +89,7 @@ describe('activities', () => {
 
     const info = { instanceId: 'i', workflow: 'test', activity: 'work' }
     expect(told).toEqual([['completed', 7, [2, '1-1-7-0', info]]])
-    expect([slots.running, instance.running.size]).toEqual([0, 0])
+    expect([slots.running, instance.calls.running.length]).toEqual([0, 0])
   })
 
   test('code that returns no promise is over at once, also when it throws', () => {
@@ -115,7 +114,7 @@ describe('activities', () => {
       ['completed', 1, 'done'],
       ['retry', 2, 1, expect.any(Number)],
     ])
-    expect([slots.running, instance.running.size]).toEqual([0, 0])
+    expect([slots.running, instance.calls.running.length]).toEqual([0, 0])
   })
 
   test('an error is told as a retry with its delay, until the last attempt', async () => {
@@ -161,7 +160,7 @@ describe('activities', () => {
       )
     }
     await settle()
-    expect([slots.running, ends.length, instance.running.size]).toEqual([2, 2, 4])
+    expect([slots.running, ends.length, instance.calls.running.length]).toEqual([2, 2, 4])
     ends[0]!()
     await settle()
     expect([slots.running, ends.length]).toEqual([2, 3])
@@ -219,7 +218,7 @@ describe('activities', () => {
       )
       await settle()
 
-      instance.superseded = is
+      if (is) instance.supersede('superseded')
       leave(instance)
       end('too late')
       await settle()
@@ -276,7 +275,7 @@ describe('activities', () => {
     )
     await settle()
     expect(told).toEqual([])
-    instance.running.delete(2)
+    instance.calls.end(2)
     renew()
     await settle()
 

@@ -1,13 +1,9 @@
 import type { Delivery } from '../../../store/inbox.ts'
-import type { NewTask, TaskKey } from '../../../store/tasks.ts'
+import type { TaskKey } from '../../../store/tasks.ts'
 import { ActivityCall, type ActivityCallSpec, type CallHost } from './activity-call.ts'
-import {
-  type ActivityWork,
-  deadlineOf,
-  newTask,
-  newTaskToken,
-} from '../../instance/activity-work.ts'
+import { type ActivityWork, deadlineOf, newTaskToken } from '../../instance/activity-work.ts'
 import { type LiveInstance, lastTurnOf } from '../../instance/live-instance.ts'
+import { idempotencyKey } from '../../instance/task-for.ts'
 import { logAttempt } from './log-attempt.ts'
 import { type AttemptEnd, type AttemptHost, runAttempt } from './run-attempt.ts'
 import type { Slots } from './slots.ts'
@@ -51,8 +47,15 @@ export class LocalActivities {
   /** Starts an attempt, at once or when a slot is free. */
   start(instance: LiveInstance, command: number, work: ActivityWork, attempt: number): void {
     const call = new LocalCall(this.#host, instance, command, work, attempt)
-    instance.running.set(command, call)
+    instance.calls.begin(command, call)
     this.#slots.run(call, this)
+  }
+
+  /** Gives up all attempts that wait for a slot: the runtime is closing. */
+  giveUpWaiting(): void {
+    for (const call of this.#slots.close()) {
+      if (call instanceof LocalCall && call.wanted) call.instance.calls.end(call.command)
+    }
   }
 
   perform(call: ActivityCall): Promise<void> | undefined {
@@ -93,7 +96,7 @@ export class LocalActivities {
   #tell(call: LocalCall, end: AttemptEnd): void {
     const { instance, command, attempt } = call
     if (!call.wanted) return this.#finishedLate(call, end)
-    instance.running.delete(command)
+    instance.calls.end(command)
     logAttempt(this.#host, call, end)
     switch (end.kind) {
       case 'completed':
@@ -109,7 +112,7 @@ export class LocalActivities {
 
   /** Told to stop and completed all the same: whoever has the instance now need not do it again. */
   #finishedLate({ instance, key }: LocalCall, end: AttemptEnd): void {
-    if (!instance.superseded || end.kind !== 'completed') return
+    if (!instance.leavesResults || end.kind !== 'completed') return
     const known = lastTurnOf(instance)
     this.#host.handOver({ ...key, kind: 'completed', payload: end.payload, known })
   }
@@ -139,7 +142,7 @@ export class LocalCall extends ActivityCall {
 
   get wanted(): boolean {
     if (this.task !== 'none') return this.task === 'held'
-    return this.instance.running.get(this.command) === this
+    return this.instance.calls.attempt(this.command) === this
   }
 
   get instanceId(): string {
@@ -165,28 +168,9 @@ export class LocalCall extends ActivityCall {
 
   /** Only of a step: what any other earlier attempt told stands with the task that it became. */
   get lastHeartbeat(): unknown {
-    const told = this.instance.stepBeats?.get(this.command)
+    const told = this.instance.calls.stepDetails(this.command)
     return told === undefined ? undefined : this.host.values.value(told)
   }
-}
-
-/** An activity of an owned instance, as a task. */
-export function taskFor(
-  instance: LiveInstance,
-  command: number,
-  work: ActivityWork,
-  token?: number,
-): NewTask {
-  const attempts = instance.attempts.get(command)?.attempts ?? 0
-  const event = instance.run.open.get(command)?.event
-  const route = event?.type === 'activity' ? event : work.options
-  return newTask(work, route, command, idempotencyKey(instance, command), attempts, token)
-}
-
-/** Known to every attempt of one call, whoever makes it. */
-function idempotencyKey({ iid, execution, startedAt }: LiveInstance, command: number): string {
-  // The time is there because another database may give out the same numbers.
-  return `${iid}-${execution}-${command}-${startedAt.toString(36)}`
 }
 
 function calledBy(work: ActivityWork): ActivityCallSpec {

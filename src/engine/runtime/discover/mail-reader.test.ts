@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 
-import { testCopy } from '../../../../test/support/executions.ts'
+import { STARTED, testInstance, values } from '../../../../test/support/executions.ts'
 import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { Loaded } from '../../../store/claims.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import { KnownRows } from '../../instance/known-rows.ts'
+import { Execution } from '../../replay/execution.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
 import type { Claimer } from './claimer.ts'
 import type { HintExchange } from './hint-exchange.ts'
@@ -42,19 +42,23 @@ async function recipientOf(
   return recipient
 }
 
-function copyWith(known: KnownRows): LiveInstance {
-  return { ...testCopy('i'), turn: 1, known }
+/** An instance that was read from the store. */
+function loadedInstance(): LiveInstance {
+  return testInstance('i', [{ at: 1, events: [STARTED] }])
 }
 
 test('mail that was read for one execution goes to the next one if that has begun meanwhile', async () => {
-  const known = new KnownRows()
-  const [asked, next] = [copyWith(known), copyWith(known)]
+  const asked = loadedInstance()
+  const { definition, input, started } = asked
+  const row = { execution: 2, turn: 1, at: 2, first: 1, count: 1, events: '' }
+  const run = new Execution('the next execution', values)
+  const next = asked.continued({ definition, run, input, started }, row, [])
 
   expect(await recipientOf(asked, next)).toBe(next)
 })
 
 test('mail does not go to an instance that was claimed again and may know other rows', async () => {
-  const [asked, other] = [copyWith(new KnownRows()), copyWith(new KnownRows())]
+  const [asked, other] = [loadedInstance(), loadedInstance()]
 
   expect(await recipientOf(asked, other)).toBe(asked)
   expect(await recipientOf(asked, undefined)).toBe(asked)

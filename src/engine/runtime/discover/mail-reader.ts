@@ -4,7 +4,6 @@ import type { Iid } from '../../../store/instances.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import { hasNews } from '../../instance/next-after-turn.ts'
 import type { RuntimeCore } from '../core.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
 import type { Claimer } from './claimer.ts'
@@ -58,9 +57,9 @@ export class MailReader {
     for (const iid of iids) {
       const instance = this.#instances.get(iid)
       if (instance === undefined) others.push(iid)
-      else if (instance.turn > 0) owned.push(instance)
+      else if (instance.isStarted) owned.push(instance)
       // It is being started: its inbox is read once that is recorded.
-      else instance.hasMail = true
+      else instance.inbox.expectEarlyMail()
     }
     for (const iid of iids) this.#wanted.delete(iid)
     if (others.length > 0) this.#claimer.hint(others)
@@ -70,7 +69,7 @@ export class MailReader {
 
   async #read(instances: readonly LiveInstance[]): Promise<void> {
     const { store } = this.#core
-    const ended = instances.map((instance) => instance.known.reading())
+    const ended = instances.map((instance) => instance.inbox.reading())
     try {
       const loaded = await store.load(instances.map(({ iid, turn }) => ({ iid, after: turn })))
       const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
@@ -88,13 +87,13 @@ export class MailReader {
 
   #deliver(instance: LiveInstance, loaded: Loaded): void {
     this.#receiver.deliver(instance, loaded)
-    if (hasNews(instance)) this.#hints.found(1)
+    if (instance.hasNews()) this.#hints.found(1)
   }
 
   // An instance that continues as new again and again would never get its mail otherwise. The next
   // execution knows the same rows; an instance that was claimed again does not.
   #heirOf(instance: LiveInstance): LiveInstance {
     const current = this.#instances.get(instance.iid)
-    return current?.known === instance.known ? current : instance
+    return current?.inbox.isSameAs(instance.inbox) === true ? current : instance
   }
 }

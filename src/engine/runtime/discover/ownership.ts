@@ -7,6 +7,7 @@ import type { IidPool } from '../../core/iid-pool.ts'
 import type { TaskRunner } from '../activities/task-runner.ts'
 import type { RuntimeCore } from '../core.ts'
 import type { Committer } from '../schedule/committer.ts'
+import { CHANGED } from '../schedule/eviction.ts'
 import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
 import type { Starts } from '../schedule/starts.ts'
 import type { Claimer, ClaimTaker } from './claimer.ts'
@@ -56,7 +57,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   /** The instances that are stored and not being changed at this moment. */
   resting(): readonly Standing[] {
     const { instances } = this.#services.scheduler
-    return instances.standings().filter(({ iid }) => instances.get(iid)?.state === 'resting')
+    return instances.standings().filter(({ iid }) => instances.get(iid)?.phase.is === 'waiting')
   }
 
   /** Drops those of them that are not among what the store says is owned. */
@@ -89,7 +90,8 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   #recall(iid: Iid, epoch: number): void {
     const { instances, eviction } = this.#services.scheduler
     const instance = instances.get(iid)
-    if (instance?.epoch === epoch && instance.state === 'resting') eviction.recall(instance)
+    if (instance?.epoch !== epoch || instance.phase.is !== 'waiting') return
+    eviction.supersede(instance, CHANGED)
   }
 
   /** Resumes what that runtime owns, unless it was declared dead meanwhile. */
@@ -109,7 +111,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
       for (const { claim, kept } of wanted) {
         const instance = byIid.get(claim.iid)
         const definition = instance && registry.workflow(instance.workflow)
-        if (instance && definition) scheduler.resume(claim, instance, definition, kept)
+        if (instance && definition) scheduler.claimed(claim, instance, definition, kept)
       }
     }
   }
@@ -122,7 +124,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
     const { instances, eviction } = this.#services.scheduler
     const standings = iids.flatMap((iid) => {
       const instance = instances.get(iid)
-      if (instance === undefined || instance.turn === 0) return []
+      if (instance === undefined || !instance.isStarted) return []
       const { epoch, execution, turn } = instance
       return [{ iid, epoch, execution, turn }]
     })
@@ -131,8 +133,8 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
     let dropped = 0
     for (const [i, { iid, epoch }] of standings.entries()) {
       const instance = instances.get(iid)
-      if (same[i] || instance?.epoch !== epoch || instance.state === 'committing') continue
-      eviction.recall(instance)
+      if (same[i] || instance?.epoch !== epoch || instance.phase.is === 'committing') continue
+      eviction.supersede(instance, CHANGED)
       dropped++
     }
     return dropped
@@ -140,7 +142,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
 
   takenOver(): void {
     const { scheduler, committer, tasks } = this.#services
-    scheduler.eviction.recallRecorded('another runtime has taken over')
+    scheduler.eviction.supersedeStarted('another runtime has taken over')
     committer.forgetTurns()
     scheduler.instances.forgetReleased()
     tasks.lost('another runtime has taken over')
@@ -165,7 +167,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
     const { same } = await this.#verify(standings)
     for (const [i, { iid, epoch }] of standings.entries()) {
       const instance = instances.get(iid)
-      if (!same[i] && instance?.epoch === epoch) eviction.drop(instance, 'it was taken over')
+      if (!same[i] && instance?.epoch === epoch) eviction.evict(instance, 'it was taken over')
     }
   }
 
@@ -177,7 +179,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
     const lost = new Set(standings.filter((_, i) => !same[i]).map(({ iid }) => iid))
     for (const iid of lost) {
       const instance = instances.get(iid)
-      if (instance !== undefined) eviction.drop(instance, 'the database lost its latest turns')
+      if (instance !== undefined) eviction.evict(instance, 'the database lost its latest turns')
     }
     instances.forgetReleased()
     // A server that lost its latest writes may hand out the same numbers again.

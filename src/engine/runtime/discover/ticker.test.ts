@@ -7,7 +7,7 @@ import { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import type { TickAnswer } from '../../../store/runtimes.ts'
 import { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { ActivityPool } from '../activities/activity-pool.ts'
-import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
+import type { CommandRunner } from '../schedule/command-runner.ts'
 import type { Claimer } from './claimer.ts'
 import type { Ownership } from './ownership.ts'
 import { Registration } from './registration.ts'
@@ -49,7 +49,7 @@ function openTicker(clock: Clock, store: object) {
     registration,
     partOf<WorkFinder>({ claimer: partOf<Claimer>({ tick() {} }) }),
     partOf<Ownership>({ dropLostOfSome: async () => {} }),
-    partOf<InstanceScheduler>({ unknownActivities: [] }),
+    partOf<CommandRunner>({ unknownActivities: [] }),
     partOf<ActivityPool>({
       tasks: partOf<ActivityPool['tasks']>({ held: () => [], interest: null }),
       slots: partOf<ActivityPool['slots']>({ idle: true }),

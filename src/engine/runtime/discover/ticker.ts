@@ -4,7 +4,7 @@ import { type Directive, idle } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
 import type { ActivityPool } from '../activities/activity-pool.ts'
 import type { RuntimeCore } from '../core.ts'
-import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
+import type { CommandRunner } from '../schedule/command-runner.ts'
 import type { Ownership } from './ownership.ts'
 import type { Registration } from './registration.ts'
 import type { WorkFinder } from './work-finder.ts'
@@ -28,7 +28,7 @@ export class Ticker {
   readonly #registration: Registration
   readonly #finder: WorkFinder
   readonly #ownership: Ownership
-  readonly #scheduler: InstanceScheduler
+  readonly #commands: CommandRunner
   readonly #activities: ActivityPool
   readonly #wake = notify()
   readonly #everyMs: number
@@ -39,14 +39,14 @@ export class Ticker {
     registration: Registration,
     finder: WorkFinder,
     ownership: Ownership,
-    scheduler: InstanceScheduler,
+    commands: CommandRunner,
     activities: ActivityPool,
   ) {
     this.#core = core
     this.#registration = registration
     this.#finder = finder
     this.#ownership = ownership
-    this.#scheduler = scheduler
+    this.#commands = commands
     this.#activities = activities
     this.#everyMs = Math.max(1, Math.min(TICK_MS, registration.lease.ms / 3))
   }
@@ -90,7 +90,7 @@ export class Ticker {
       runtime,
       workflows: this.#registration.workflows,
       tasks: tasks.interest,
-      unknown: this.#scheduler.unknownActivities,
+      unknown: this.#commands.unknownActivities,
       held,
       idle: !closing.aborted && slots.idle,
     })

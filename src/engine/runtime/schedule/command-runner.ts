@@ -1,57 +1,71 @@
-// Carries out what turns asked for, once they are recorded, and rings when it is time.
+// Carries out what turns asked for, once they are committed: activities, timers, calls of other
+// instances. Rings when it is time.
 
-import type { CommandEvent, IssuedCommand } from '../../replay/execution.ts'
 import { TimeoutError } from '../../../base/errors.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
-import type { Values } from '../../core/values.ts'
-import { type LocalActivities, LocalCall } from '../activities/local-activities.ts'
 import { type ActivityWork, deadlineOf, startByOf } from '../../instance/activity-work.ts'
-import type { Arrival, LiveInstance } from '../../instance/live-instance.ts'
+import type { Arrival } from '../../instance/arrival.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
 import { cleanUpUntil } from '../../instance/next-after-turn.ts'
-import type { RemoteCommands } from './remote-commands.ts'
 import { firesAt } from '../../instance/turn.ts'
-import { type UnservedHost, UnservedTags } from './unserved-tags.ts'
+import type { CommandEvent, IssuedCommand } from '../../replay/execution.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { Quarantine } from './quarantine.ts'
+import type { RemoteCommands } from './remote-commands.ts'
+import type { ActivityServices, Finder } from './ports.ts'
+import { UnservedTags } from './unserved-tags.ts'
 
 // A shorter delay is not worth a commit: after a crash the attempt is made at once.
-const RECORDED_DELAY_MS = 1_000
-// The alarm of an instance that belongs to no command.
+const MIN_RECORDED_DELAY_MS = 1_000
+// The timer of an instance that belongs to no command.
 const CLEAN_UP = -2
-// Alarms of a command beside its own, which says when it is tried again.
-const deadlineAlarm = (command: number): number => -10 - 2 * command
-const startAlarm = (command: number): number => -11 - 2 * command
+// Timers of a command beside its own, which says when it is tried again.
+const deadlineTimer = (command: number): number => -10 - 2 * command
+const startTimer = (command: number): number => -11 - 2 * command
 
-/** What the carrier works with. */
-export interface CommandRunnerHost extends UnservedHost {
-  readonly values: Values
-  /** Runs activities and steps. */
-  activities(): LocalActivities
-  /** Carries out what is asked of other instances. */
-  remoteCommands(): RemoteCommands
-  /** Resolves when it is noted what is about to be done, with `false` when it must not be. */
-  aboutTo(instance: LiveInstance, doing: string): Promise<boolean>
-  /** Whether its task was begun is to be seen. */
-  look(iids: readonly number[]): void
-  /** Whether activities with this tag run here; empty for none. */
-  serves(tag: string): boolean
-  /** Whether nothing new may begin. */
-  closing(): boolean
+/** What commands bring about. Implemented by the scheduler. */
+export interface CommandEvents {
+  /** Something arrived for the next turn of an instance. */
   arrive(instance: LiveInstance, arrivals: readonly Arrival[]): void
-  turn(instance: LiveInstance): void
-  /** These activities of a copy become tasks. */
+  /** An instance wants a turn. */
+  ready(instance: LiveInstance): void
+  /** These activities become tasks. */
   leaveToOthers(instance: LiveInstance, commands: readonly number[]): void
-  /** It may have nothing to do here for a while. */
-  rest(instance: LiveInstance): void
+  /** An instance may have nothing to do here for a while. */
+  releaseIfIdle(instance: LiveInstance): void
 }
 
-/** Carries out the commands of owned copies. */
+/** Carries out the commands of owned instances. */
 export class CommandRunner {
-  readonly #host: CommandRunnerHost
+  readonly #core: RuntimeCore
+  readonly #quarantine: Quarantine
+  readonly #events: CommandEvents
+  readonly #serves: (tag: string) => boolean
   readonly #unknown = new Set<string>()
   readonly #unserved: UnservedTags
+  readonly #finder: Finder
+  #activities!: ActivityServices['activities']
+  #remote!: RemoteCommands
 
-  constructor(host: CommandRunnerHost) {
-    this.#host = host
-    this.#unserved = new UnservedTags(host)
+  constructor(
+    core: RuntimeCore,
+    quarantine: Quarantine,
+    events: CommandEvents,
+    finder: Finder,
+    serves: (tag: string) => boolean,
+  ) {
+    this.#core = core
+    this.#quarantine = quarantine
+    this.#events = events
+    this.#finder = finder
+    this.#serves = serves
+    this.#unserved = new UnservedTags(core)
+  }
+
+  /** Call it before any command is carried out. */
+  connect({ activities }: ActivityServices, remote: RemoteCommands): void {
+    this.#activities = activities
+    this.#remote = remote
   }
 
   /** Activities that were called and whose code is not here. */
@@ -59,52 +73,67 @@ export class CommandRunner {
     return [...this.#unknown]
   }
 
-  /** Carries out a command of a turn that is recorded. */
-  carryOut(instance: LiveInstance, given: IssuedCommand): void {
-    const { event, work } = given
+  /** Carries out a command of a committed turn. */
+  carryOut(instance: LiveInstance, issued: IssuedCommand): void {
+    const { event } = issued
     const { command } = event
     if (!instance.run.open.has(command)) return
     const at = firesAt(event)
     if (at < Infinity) {
       const fired: Arrival = { event: { type: 'fired', command } }
-      return this.setAlarm(instance, command, at, () => this.#host.arrive(instance, [fired]))
+      return this.setTimer(instance, command, at, () => this.#events.arrive(instance, [fired]))
     }
-    if (event.type !== 'activity' && event.type !== 'step') {
-      // A child that is known to run, and a message, come by themselves.
-      if (event.type !== 'receive' && !instance.children.has(command) && !this.#host.closing()) {
-        this.#host.remoteCommands().start(instance, given)
-      }
-      return
+    if (event.type === 'activity' || event.type === 'step') {
+      return this.#call(instance, issued, event)
     }
-    const activity = work as ActivityWork
-    this.#watchLimits(instance, command, activity)
-    if (activity.step === undefined && activity.definition === undefined) {
-      this.#warnUnknown(instance, activity.name)
+    // A message comes by itself, and so does the result of a child that is known to run.
+    if (event.type === 'receive' || instance.calls.child(command) !== undefined) return
+    if (!this.#core.closing.aborted) this.#remote.start(instance, issued)
+  }
+
+  #call(
+    instance: LiveInstance,
+    issued: IssuedCommand,
+    event: Extract<CommandEvent, { type: 'activity' | 'step' }>,
+  ): void {
+    const { command } = event
+    const { calls } = instance
+    const work = issued.work as ActivityWork
+    this.#watchLimits(instance, command, work)
+    if (work.step === undefined && work.definition === undefined) {
+      this.#warnUnknown(instance, work.name)
     }
-    if (event.type === 'activity' && !this.#host.serves(event.tag)) {
+    if (event.type === 'activity' && !this.#serves(event.tag)) {
       this.#unserved.watch(instance, event)
     }
-    if (instance.tasks?.has(command)) return
-    const retryAt = instance.attempts.get(command)?.retryAt ?? 0
-    const isNow = retryAt === 0 || retryAt <= this.#host.time.now()
-    if (this.#runsElsewhere(event, activity)) {
-      // The store has no task of it: the instance comes from an export, or from a runtime that ran it.
-      if (isNow) (instance.newTasks ??= new Set()).add(command)
+    if (calls.isTask(command)) return
+    const retryAt = calls.retryAt(command) ?? 0
+    const isNow = retryAt === 0 || retryAt <= this.#core.time.now()
+    if (this.#runsElsewhere(event, work)) {
+      // The store has no task of it: the instance was imported, or comes from a runtime that ran it.
+      if (isNow) calls.leaveToOthers(command)
       else
-        this.setAlarm(instance, command, retryAt, () =>
-          this.#host.leaveToOthers(instance, [command]),
+        this.setTimer(instance, command, retryAt, () =>
+          this.#events.leaveToOthers(instance, [command]),
         )
-    } else if (isNow) this.#startAttempt(instance, given)
-    else this.setAlarm(instance, command, retryAt, () => this.#startAttempt(instance, given))
+    } else if (isNow) this.#startAttempt(instance, issued)
+    else this.setTimer(instance, command, retryAt, () => this.#startAttempt(instance, issued))
+  }
+
+  /** Whether it is left to others: it was asked to be, or this runtime lacks its code or its tag. */
+  #runsElsewhere(event: CommandEvent, { definition }: ActivityWork): boolean {
+    if (event.type !== 'activity') return false
+    return event.where === 'task' || definition === undefined || !this.#serves(event.tag)
   }
 
   #startAttempt(instance: LiveInstance, { event: { command }, work }: IssuedCommand): void {
-    if (instance.state === 'gone' || this.#host.closing()) return
+    if (instance.isGone || this.#core.closing.aborted) return
     const activity = work as ActivityWork
-    const attempt = (instance.attempts.get(command)?.attempts ?? 0) + 1
-    if (instance.quarantined)
+    const attempt = instance.calls.failures(command) + 1
+    if (instance.isQuarantined) {
       return void this.#startQuarantined(instance, command, activity, attempt)
-    this.#host.activities().start(instance, command, activity, attempt)
+    }
+    this.#activities.start(instance, command, activity, attempt)
   }
 
   async #startQuarantined(
@@ -113,39 +142,68 @@ export class CommandRunner {
     work: ActivityWork,
     attempt: number,
   ): Promise<void> {
-    const kind = work.step === undefined ? 'activity' : 'step'
-    const may = await this.#host.aboutTo(instance, `${kind} "${work.name}" (command ${command})`)
-    if (!may || !instance.run.open.has(command) || instance.running.has(command)) return
-    this.#host.activities().start(instance, command, work, attempt)
+    const doing = `${kindOf(work)} "${work.name}" (command ${command})`
+    const may = await this.#quarantine.mayRun(instance, doing)
+    if (!may || !instance.run.open.has(command)) return
+    if (instance.calls.attempt(command) !== undefined) return
+    this.#activities.start(instance, command, work, attempt)
   }
 
   #warnUnknown(instance: LiveInstance, activity: string): void {
     if (this.#unknown.has(activity)) return
     this.#unknown.add(activity)
-    this.#host.log.warn(
+    this.#core.log.warn(
       { ...instanceKeys(instance), activity },
       'no code is registered here for this activity; it waits for a runtime that has it',
     )
   }
 
-  /** What has to begin or to be over by some time is looked at then. */
+  /** An attempt failed; another one follows after `delayMs`. */
+  retryAfter(
+    instance: LiveInstance,
+    command: number,
+    attempt: number,
+    delayMs: number,
+    error: string,
+  ): void {
+    const issued = instance.run.open.get(command)
+    if (issued === undefined || instance.isGone) return
+    const retryAt = Math.ceil(this.#core.time.now() + delayMs)
+    instance.calls.willRetry(command, { attempts: attempt, retryAt })
+    this.setTimer(instance, command, retryAt, () => this.#startAttempt(instance, issued))
+    if (delayMs >= MIN_RECORDED_DELAY_MS) {
+      const event = { type: 'attempt', command, attempt, retryAt, error } as const
+      this.#events.arrive(instance, [{ event }])
+    } else {
+      this.#events.releaseIfIdle(instance)
+    }
+  }
+
+  /** Nobody waits for this command any more. */
+  drop(instance: LiveInstance, command: number): void {
+    instance.calls.abort(command, 'its result is not wanted any more')
+    instance.calls.settled(command)
+    instance.timers.cancel(this.#core.alarms, command)
+  }
+
+  /** What has to begin or to be over by some time is checked then. */
   #watchLimits(instance: LiveInstance, command: number, work: ActivityWork): void {
     const { totalTimeoutMs, startTimeoutMs } = work.options
+    const { calls } = instance
     if (totalTimeoutMs !== undefined) {
-      this.setAlarm(instance, deadlineAlarm(command), deadlineOf(work), () =>
+      this.setTimer(instance, deadlineTimer(command), deadlineOf(work), () =>
         this.#outOfTime(instance, command, work, totalTimeoutMs, 'took longer than'),
       )
     }
-    if (startTimeoutMs === undefined || (instance.attempts.get(command)?.attempts ?? 0) > 0) return
-    this.setAlarm(instance, startAlarm(command), startByOf(work), () => {
-      const call = instance.running.get(command)
-      // Whether somebody has begun a task, the store knows.
-      if (instance.tasks?.has(command)) this.#host.look([instance.iid])
-      else if (call instanceof LocalCall && !call.begun) this.notStarted(instance, command, work)
+    if (startTimeoutMs === undefined || calls.failures(command) > 0) return
+    this.setTimer(instance, startTimer(command), startByOf(work), () => {
+      // Whether a task has begun, the store knows.
+      if (calls.isTask(command)) this.#finder.look([instance.iid])
+      else if (calls.attempt(command)?.begun === false) this.notStarted(instance, command, work)
     })
   }
 
-  /** An activity that nobody has begun in time fails. */
+  /** An activity that did not begin in time fails. */
   notStarted(instance: LiveInstance, command: number, work: ActivityWork): void {
     const { startTimeoutMs } = work.options
     this.#outOfTime(instance, command, work, startTimeoutMs!, 'did not begin within')
@@ -158,112 +216,55 @@ export class CommandRunner {
     ms: number,
     what: string,
   ): void {
+    const { calls, inbox, run, timers } = instance
     // Its result may have come already, and wait for the next turn.
-    if (
-      !instance.run.open.has(command) ||
-      instance.arrivals.some(({ event }) => settles(event, command))
-    ) {
-      return
-    }
-    const kind = work.step === undefined ? 'activity' : 'step'
-    const error = new TimeoutError(`${kind} "${work.name}" ${what} ${ms} ms`, ms)
-    const attempt = instance.running.get(command)
-    instance.running.delete(command)
-    attempt?.abort('it is out of time')
-    this.cancelAlarm(instance, command)
-    const attempts = instance.attempts.get(command)?.attempts ?? 0
-    this.#host.log.warn(
+    if (!run.open.has(command) || inbox.hasResultOf(command)) return
+    const error = new TimeoutError(`${kindOf(work)} "${work.name}" ${what} ${ms} ms`, ms)
+    const wasRunning = calls.abort(command, 'it is out of time')
+    timers.cancel(this.#core.alarms, command)
+    this.#core.log.warn(
       {
         ...instanceKeys(instance),
         activity: work.name,
-        attempt: attempts + Number(attempt !== undefined),
+        attempt: calls.failures(command) + Number(wasRunning),
         err: error,
       },
       'activity failed; giving up',
     )
-    const text = this.#host.values.encodeError(error)
-    this.#host.arrive(instance, [{ event: { type: 'failed', command, error: text } }])
+    const text = this.#core.values.encodeError(error)
+    this.#events.arrive(instance, [{ event: { type: 'failed', command, error: text } }])
   }
 
-  /** Rings at a moment of store time; `command` is what it is for. */
-  setAlarm(instance: LiveInstance, command: number, at: number, ring: () => void): void {
-    const alarm = {
-      ring: () => {
-        instance.alarms.delete(command)
-        ring()
-      },
-    }
-    this.cancelAlarm(instance, command)
-    instance.alarms.set(command, { alarm, at })
-    this.#host.alarms.set(alarm, at)
-  }
-
-  cancelAlarm(instance: LiveInstance, command: number): void {
-    const set = instance.alarms.get(command)
-    if (set === undefined) return
-    this.#host.alarms.cancel(set.alarm)
-    instance.alarms.delete(command)
-  }
-
-  /** Clean-up after a cancellation has its time; then the instance ends as it stands. */
+  /** Clean-up after a cancellation has limited time; then the instance ends as it is. */
   watchCleanUp(instance: LiveInstance): void {
     const until = cleanUpUntil(instance)
-    if (until === undefined || instance.alarms.has(CLEAN_UP)) return
-    this.setAlarm(instance, CLEAN_UP, until, () => {
-      this.#host.log.warn(
+    if (until === undefined || instance.timers.has(CLEAN_UP)) return
+    this.setTimer(instance, CLEAN_UP, until, () => {
+      this.#core.log.warn(
         instanceKeys(instance),
         'clean-up took too long: the instance ends as it stands',
       )
-      instance.stop = { status: 'cancelled', reason: instance.run.cancelled!.reason }
-      this.#host.turn(instance)
+      const { reason } = instance.run.cancelled!
+      instance.inbox.stopWith({ status: 'cancelled', reason })
+      this.#events.ready(instance)
     })
   }
 
-  /** An attempt failed; another one follows after `delayMs`. */
-  retryAfter(
-    instance: LiveInstance,
-    command: number,
-    attempt: number,
-    delayMs: number,
-    error: string,
-  ): void {
-    const given = instance.run.open.get(command)
-    if (given === undefined || instance.state === 'gone') return
-    const retryAt = Math.ceil(this.#host.time.now() + delayMs)
-    instance.attempts.set(command, { attempts: attempt, retryAt })
-    this.setAlarm(instance, command, retryAt, () => this.#startAttempt(instance, given))
-    if (delayMs >= RECORDED_DELAY_MS) {
-      this.#host.arrive(instance, [
-        { event: { type: 'attempt', command, attempt, retryAt, error } },
-      ])
-    } else {
-      this.#host.rest(instance)
-    }
+  /** Calls `ring` at a moment of store time; `key` says what for. */
+  setTimer(instance: LiveInstance, key: number, at: number, ring: () => void): void {
+    instance.timers.set(this.#core.alarms, key, at, ring)
   }
 
-  /** Limits of what is settled ring no more. */
-  forgetLimits(instance: LiveInstance): void {
-    for (const key of instance.alarms.keys()) {
-      if (key <= deadlineAlarm(0) && !instance.run.open.has(Math.floor((-10 - key) / 2))) {
-        this.cancelAlarm(instance, key)
+  /** Cancels the limits of settled commands. */
+  forgetLimits({ timers, run }: LiveInstance): void {
+    for (const key of timers.keys) {
+      if (key <= deadlineTimer(0) && !run.open.has(Math.floor((-10 - key) / 2))) {
+        timers.cancel(this.#core.alarms, key)
       }
     }
   }
-
-  /** Nothing rings for this copy any more. */
-  silence(instance: LiveInstance): void {
-    for (const { alarm } of instance.alarms.values()) this.#host.alarms.cancel(alarm)
-    instance.alarms.clear()
-  }
-
-  /** Whether the owner leaves it to others: it was asked to, or has no code for it, or does not serve it. */
-  #runsElsewhere(event: CommandEvent, { definition }: ActivityWork): boolean {
-    if (event.type !== 'activity') return false
-    return event.where === 'task' || definition === undefined || !this.#host.serves(event.tag)
-  }
 }
 
-/** Whether a command is settled by what arrived. */
-function settles(event: Arrival['event'], command: number): boolean {
-  return (event.type === 'completed' || event.type === 'failed') && event.command === command
+function kindOf({ step }: ActivityWork): 'activity' | 'step' {
+  return step === undefined ? 'activity' : 'step'
 }

@@ -1,146 +1,163 @@
 import type { Next, StartItem, TurnRow, Verdict } from '../../../store/commits.ts'
-import type { WorkflowDefinition } from '../../define/definitions.ts'
-import { taskFor } from '../activities/local-activities.ts'
+import type { Alarms } from '../../core/alarms.ts'
+import type { NewInstance } from '../../core/start-item.ts'
+import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { ActivityWork } from '../../instance/activity-work.ts'
 import { NO_EFFECTS } from '../../instance/effects.ts'
-import type { Committer } from './committer.ts'
-import type { LiveInstance, TurnOutput } from '../../instance/live-instance.ts'
-import { unsettledStarts } from './remote-commands.ts'
-import type { NewInstance } from '../../core/start-item.ts'
+import { type LiveInstance, NO_OUTPUT, type TurnOutput } from '../../instance/live-instance.ts'
+import { taskFor } from '../../instance/task-for.ts'
 import { startedEvent, turnRow } from '../../instance/turn-record.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { Committer } from './committer.ts'
+import { unsettledStarts } from './remote-commands.ts'
 
-/** A turn that led to nothing. */
-export const NOTHING: TurnOutput = { events: [], given: [], taken: [], dropped: [], effects: null }
-
-/** What the scribe works with. */
-export interface CommitWriterHost {
-  readonly committer: Committer
-  workflowNumber(definition: WorkflowDefinition): number | undefined
-  /** Nothing rings for this copy any more. */
-  silence(instance: LiveInstance): void
-  /** What became of an item. */
-  recorded(
-    instance: LiveInstance,
-    turn: TurnRow | null,
-    next: Next,
-    result: TurnOutput,
-    verdict: Verdict | Error,
-  ): void
+/** What is to be committed for an instance. */
+export interface Decision {
+  /** The row of history; `null` when nothing happened that history has to know. */
+  readonly row: TurnRow | null
+  /** What becomes of the instance. */
+  readonly next: Next
+  readonly output: TurnOutput
 }
 
-/** Writes what became of copies as items, and hands them to the committer: one at a time for each copy. */
+/** Learns what became of a decision: the store's verdict, or the error that it met alone. */
+export interface DecisionSink {
+  settled(instance: LiveInstance, decision: Decision, verdict: Verdict | Error): void
+}
+
+/** Writes decisions as items for the committer: one at a time for each instance. */
 export class CommitWriter {
-  readonly #host: CommitWriterHost
-  /** Of instances that are not recorded yet: what they were started with. */
+  readonly #committer: Committer
+  readonly #numbers: WorkflowNumbers
+  readonly #sink: DecisionSink
+  readonly #alarms: Alarms
+  /** What uncommitted instances were started with. */
   readonly #starts = new WeakMap<LiveInstance, NewInstance>()
 
-  constructor(host: CommitWriterHost) {
-    this.#host = host
+  constructor(
+    { alarms }: RuntimeCore,
+    committer: Committer,
+    numbers: WorkflowNumbers,
+    sink: DecisionSink,
+  ) {
+    this.#alarms = alarms
+    this.#committer = committer
+    this.#numbers = numbers
+    this.#sink = sink
   }
 
-  /** A copy of an instance that is recorded with its first turn. */
+  /** An instance whose start is committed with its first turn. */
   begins(instance: LiveInstance, start: NewInstance): void {
     this.#starts.set(instance, start)
   }
 
-  /** Whether something was sent along with the start of a copy. */
+  /** Whether messages were sent along with its start. */
   wasSentMail(instance: LiveInstance): boolean {
     return (this.#starts.get(instance)?.messages.length ?? 0) > 0
   }
 
-  /** The start of an instance whose first turn has not ended. Nobody's, and due at no time. */
+  /** The start of an instance whose first turn goes on: unowned, and never due. */
   startOf(instance: LiveInstance): StartItem {
-    const { iid, id, definition, parent } = instance
-    const { labels, messages } = this.#starts.get(instance)!
-    const workflow = this.#host.workflowNumber(definition)!
-    const turn = turnRow(instance, [startedEvent(instance)])!
+    const row = turnRow(instance, [startedEvent(instance)])!
     const rest = { owned: false, wakeAt: null, end: null, effects: null }
-    return { iid, id, workflow, turn, parent, labels, messages, ...rest }
+    return { ...this.#started(instance), turn: row, ...rest }
   }
 
-  /** Writes a turn, and what becomes of the instance then. */
-  turn(instance: LiveInstance, row: TurnRow | null, next: Next, result: TurnOutput): void {
-    const { committer } = this.#host
-    const starting = unsettledStarts(instance, next, result)
+  /** Commits a turn, and what becomes of the instance then. */
+  turn(instance: LiveInstance, decision: Decision): void {
+    const { row, next, output } = decision
+    instance.beginCommit()
+    const starting = unsettledStarts(instance, next, output)
     if (starting.length > 0) {
       // A child that is being started can be closed only once it is there.
       const again = (): void => {
-        if (instance.state === 'committing') this.turn(instance, row, next, result)
-        committer.flush()
+        if (instance.phase.is === 'committing') this.turn(instance, decision)
+        this.#committer.flush()
       }
       void Promise.all(starting).then(again)
       return
     }
-    if (instance.turn === 0) {
-      return this.start(instance, row!, next, result, (verdict) =>
-        this.#host.recorded(instance, row, next, result, verdict),
+    if (!instance.isStarted) {
+      return this.start(instance, decision, (verdict) =>
+        this.#sink.settled(instance, decision, verdict),
       )
     }
-    // Nothing of it may begin here while it is being given away.
-    if (next.kind === 'release') this.#host.silence(instance)
-    const { taken, effects } = result
-    if (row === null && taken.length === 0 && effects === null && next.kind === 'keep') {
-      // A copy that was read again and has nothing new: what was open goes on.
-      return this.#host.recorded(instance, row, next, result, 'done')
-    }
-    this.#add(instance, row, next, result)
+    // Nothing of it may begin here while it is being given back.
+    if (next.kind === 'release') instance.timers.cancelAll(this.#alarms)
+    if (isNothing(row, next, output)) return this.#sink.settled(instance, decision, 'done')
+    this.#add(instance, decision)
   }
 
-  /** Writes the start of an instance, with its first turn. */
+  /** Commits the start of an instance, with its first turn. */
   start(
     instance: LiveInstance,
-    turn: TurnRow,
-    next: Next,
-    { effects }: TurnOutput,
+    { row, next, output }: Decision,
     settle: (verdict: Verdict | Error) => void,
   ): void {
-    const { iid, id, definition, parent } = instance
-    const { labels, messages } = this.#starts.get(instance)!
-    const workflow = this.#host.workflowNumber(definition)!
-    // One that only sleeps is nobody's from the beginning.
-    const wakeAt = next.kind === 'release' ? next.wakeAt : null
-    const end = next.kind === 'end' ? next.end : null
-    const owned = next.kind !== 'release'
-    this.#host.committer.add({
-      start: { iid, id, workflow, owned, wakeAt, turn, end, parent, labels, messages, effects },
+    instance.beginCommit()
+    const start: StartItem = {
+      ...this.#started(instance),
+      // One that only sleeps is unowned from the beginning.
+      owned: next.kind !== 'release',
+      wakeAt: next.kind === 'release' ? next.wakeAt : null,
+      turn: row!,
+      end: next.kind === 'end' ? next.end : null,
+      effects: output.effects,
+    }
+    this.#committer.add({
+      start,
       settle: (verdict) => {
-        instance.onStarted?.(verdict)
+        instance.startSettled(verdict)
         settle(verdict)
       },
     })
   }
 
-  /** Writes what becomes of an instance that has had no turn. */
+  /** Commits what becomes of an instance that has had no turn. */
   next(instance: LiveInstance, next: Next): void {
-    instance.state = 'committing'
-    this.#add(instance, null, next, NOTHING)
-    this.#host.committer.flush()
+    instance.beginCommit()
+    this.#add(instance, { row: null, next, output: NO_OUTPUT })
+    this.#committer.flush()
   }
 
-  /** Makes tasks of what is to become one; false when there is nothing of the kind. */
+  /** Makes tasks of activities that were left to others; whether there are any. */
   tasks(instance: LiveInstance): boolean {
-    const commands = [...(instance.newTasks ?? [])]
-    instance.newTasks = undefined
-    const tasks = commands.flatMap((command) => {
-      const given = instance.run.open.get(command)
-      return given === undefined ? [] : [taskFor(instance, command, given.work as ActivityWork)]
+    const tasks = instance.calls.takeLeftToOthers().flatMap((command) => {
+      const issued = instance.run.open.get(command)
+      return issued === undefined ? [] : [taskFor(instance, command, issued.work as ActivityWork)]
     })
     if (tasks.length === 0) return false
-    instance.state = 'committing'
+    instance.beginCommit()
     for (const { command, attempts } of tasks) {
-      ;(instance.tasks ??= new Map()).set(command, { command, attempts, held: false })
+      instance.calls.becameTask({ command, attempts, held: false })
     }
-    this.#add(instance, null, { kind: 'keep' }, { ...NOTHING, effects: { ...NO_EFFECTS, tasks } })
-    this.#host.committer.flush()
+    const output = { ...NO_OUTPUT, effects: { ...NO_EFFECTS, tasks } }
+    this.#add(instance, { row: null, next: { kind: 'keep' }, output })
+    this.#committer.flush()
     return true
   }
 
-  #add(instance: LiveInstance, turn: TurnRow | null, next: Next, result: TurnOutput): void {
+  /** What a start says about its instance, whatever became of its first turn. */
+  #started(
+    instance: LiveInstance,
+  ): Pick<StartItem, 'iid' | 'id' | 'workflow' | 'parent' | 'labels' | 'messages'> {
+    const { iid, id, definition, parent } = instance
+    const { labels, messages } = this.#starts.get(instance)!
+    return { iid, id, workflow: this.#numbers.of(definition)!, parent, labels, messages }
+  }
+
+  #add(instance: LiveInstance, decision: Decision): void {
     const { iid, epoch } = instance
-    const { taken, effects } = result
-    this.#host.committer.add({
-      turn: { iid, epoch, turn, taken, effects, next },
-      settle: (verdict) => this.#host.recorded(instance, turn, next, result, verdict),
+    const { row, next, output } = decision
+    const { taken, effects } = output
+    this.#committer.add({
+      turn: { iid, epoch, turn: row, taken, effects, next },
+      settle: (verdict) => this.#sink.settled(instance, decision, verdict),
     })
   }
+}
+
+/** An instance that was read again and has nothing new: what was open goes on. */
+function isNothing(row: TurnRow | null, next: Next, { taken, effects }: TurnOutput): boolean {
+  return row === null && taken.length === 0 && effects === null && next.kind === 'keep'
 }

@@ -12,6 +12,8 @@ import type {
 } from '../../../store/commits.ts'
 import type { Iid } from '../../../store/instances.ts'
 import { StoreError } from '../../../store/store-error.ts'
+import { StoreClock } from '../../core/store-clock.ts'
+import type { RuntimeCore } from '../core.ts'
 import { Committer } from './committer.ts'
 
 type Commit = (batch: CommitBatch) => Promise<CommitAnswer>
@@ -31,12 +33,12 @@ async function openCommitter(around: (commit: Commit) => Commit = (commit) => co
   }) as typeof store
   const deaths: number[] = []
   let identity = { runtime, server }
-  const committer = new Committer({
-    store: wrapped,
-    clock: systemClock(),
-    log: memoryLog(),
-    identity: () => identity,
-    sawTime: () => {},
+  const clock = systemClock()
+  const core = { store: wrapped, clock, time: new StoreClock(clock), log: memoryLog() }
+  const committer = new Committer(core as unknown as RuntimeCore, {
+    get identity() {
+      return identity
+    },
     isDead: (number) => number !== identity.runtime,
     async onDead(dead) {
       deaths.push(dead)

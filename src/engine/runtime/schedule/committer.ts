@@ -1,26 +1,24 @@
 // Group commit: every item that is ready, of all instances, goes to the store as one call.
 //
-//   G1. One batch is under way at a time; meanwhile the next one fills. No timer delays anything.
-//   G2. An instance has at most one item in all this: it waits for its verdict before the next turn.
-//   G3. A batch whose outcome is unknown is sent again, unchanged; the store recognises it.
-//   G4. What the store did not try, since others of the batch were locked, goes with the next batch.
-//   G5. A batch that the store rejects is halved until the bad item is alone; the others go through.
+//   One batch is in flight at a time; meanwhile the next one fills. No timer delays anything.
+//   An instance has at most one item here: it waits for the verdict before its next turn.
+//   A batch whose outcome is unknown is sent again, unchanged; the store recognises it.
+//   Items that the store did not try, because others of the batch were locked, join the next batch.
+//   A batch that the store rejects is halved until the bad item is alone; the others go through.
 
 import { countWithin } from '../../../base/sync/count-within.ts'
-import type { Clock } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
 import { type Notify, notify } from '../../../base/sync/notify.ts'
 import type { CommitAnswer, StartItem, TurnItem, Verdict } from '../../../store/commits.ts'
 import type { Iid } from '../../../store/instances.ts'
 import { bytesOfStart, bytesOfTurn, MAX_CALL_BYTES } from '../../../store/sizes.ts'
 import { StoreError } from '../../../store/store-error.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
+import type { RuntimeCore } from '../core.ts'
 
-/** Something to be committed, and who wants to know. */
+/** Something to be committed. */
 export interface Entry {
-  /** Exactly one of the two is there. */
+  /** Exactly one of the two is set. */
   readonly start?: StartItem
   readonly turn?: TurnItem
   /** Called once: with what became of it, or with the error that it met alone. */
@@ -33,34 +31,30 @@ export interface Identity {
   readonly server: string
 }
 
-/** What the committer needs of its runtime. */
-export interface CommitHost {
-  readonly store: WorkflowStore
-  readonly clock: Clock
-  readonly log: Logger
-  identity(): Identity
-  /** An answer carried the store's time; it was asked for at `askedMs` of the process's clock. */
-  sawTime(ms: number, askedMs: number): void
-  /** That runtime was declared dead: comes back alive under another number, without its copies. */
+/** Who this runtime is, and what to do when the store no longer agrees. Implemented by Registration. */
+export interface RuntimeIdentity {
+  readonly identity: Identity
+  /** The store declared that runtime dead: resolves when this one has another number. */
   onDead(runtime: number): Promise<void>
-  /** Whether that runtime is known to be dead: what it was told before may be somebody else's by now. */
+  /** Whether that runtime is known to be dead: what it wrote may belong to another one by now. */
   isDead(runtime: number): boolean
-  /** The server is another one: drops the copies it does not have, and names them. */
+  /** The server changed: evicts the instances that it does not have, and returns them. */
   onServerChange(): Promise<ReadonlySet<Iid>>
 }
 
-const MOST_ITEMS = 500
+const MAX_ITEMS = 500
 const BOUNDS = [{ max: MAX_CALL_BYTES, of: bytesOf }]
 // How many batches one pass of the loop sends at the most.
-const MOST_BATCHES = 100
+const MAX_BATCHES = 100
 // Fewer are not worth a batch of their own while more are about to come.
-const FEWEST_AHEAD = 16
+const MIN_AHEAD = 16
 /** Beyond this many waiting items, new work is held back. */
-const CROWDED = 4 * MOST_ITEMS
+const CROWDED = 4 * MAX_ITEMS
 
 /** Sends what turns decided to the store. */
 export class Committer {
-  readonly #host: CommitHost
+  readonly #core: RuntimeCore
+  readonly #registration: RuntimeIdentity
   readonly #wake: Notify = notify()
   readonly #room: Notify = notify()
   #queue: Entry[] = []
@@ -69,11 +63,12 @@ export class Committer {
   #woken = false
   #closed = false
 
-  constructor(host: CommitHost) {
-    this.#host = host
+  constructor(core: RuntimeCore, registration: RuntimeIdentity) {
+    this.#core = core
+    this.#registration = registration
   }
 
-  /** Items that wait or are under way. */
+  /** Items that wait or are in flight. */
   get size(): number {
     return this.#queue.length + this.#batch.length
   }
@@ -90,10 +85,10 @@ export class Committer {
   add(entry: Entry): void {
     if (this.#closed) return entry.settle(closedError())
     this.#queue.push(entry)
-    if (this.#queue.length >= Math.max(FEWEST_AHEAD, this.#lastSize / 2)) this.flush()
+    if (this.#queue.length >= Math.max(MIN_AHEAD, this.#lastSize / 2)) this.flush()
   }
 
-  /** Lets what has gathered go. While a batch is under way, its end does that. */
+  /** Lets what has gathered go. While a batch is in flight, its end does that. */
   flush(): void {
     if (this.#queue.length === 0 || this.#batch.length > 0 || this.#woken) return
     // Once: a wake-up left over would cost the loop a turn at the wrong moment.
@@ -106,27 +101,27 @@ export class Committer {
     while (this.crowded) await this.#room.wait()
   }
 
-  /** Takes back every turn that is not under way: its copy is gone. Starts stay. */
+  /** Takes back every turn that is not in flight: its instance is gone. Starts stay. */
   forgetTurns(): void {
     this.#queue = this.#queue.filter((entry) => entry.start !== undefined)
   }
 
   /**
-   * Takes back every turn, also what is under way, and every start that an instance asked for: what
-   * they follow from may not be there any more.
+   * Takes back every turn, also those in flight, and every start that an instance asked for: what they
+   * follow from may be lost.
    */
   forgetAll(): void {
     const all = [...this.#batch, ...this.#queue]
     const gone = all.filter((entry) => !hasOwnCause(entry))
     this.#batch = this.#batch.filter(hasOwnCause)
     this.#queue = this.#queue.filter(hasOwnCause)
-    this.#tell(
+    this.#settleEach(
       gone.filter(({ start }) => start !== undefined),
       closedError,
     )
   }
 
-  /** Tells everybody who still waits that nothing is sent any more. */
+  /** Rejects everything that waits: nothing is sent any more. */
   close(): void {
     this.#closed = true
     const left = [...this.#batch, ...this.#queue]
@@ -137,7 +132,7 @@ export class Committer {
 
   /** The loop that sends batches. */
   work(): Worker {
-    const { clock, log } = this.#host
+    const { clock, log } = this.#core
     return worker(
       'commits',
       {
@@ -153,12 +148,12 @@ export class Committer {
 
   async #pass(): Promise<Directive> {
     // What gathered meanwhile goes at once: others had their turn while the store was at work.
-    for (let sent = 0; sent < MOST_BATCHES; sent++) {
+    for (let sent = 0; sent < MAX_BATCHES; sent++) {
       this.#woken = false
       if (this.#batch.length === 0) this.#batch = this.#take()
       if (this.#batch.length === 0) return idle()
       this.#lastSize = this.#batch.length
-      // A throw leaves the batch in place: the worker backs off and it is sent again (G3).
+      // A throw leaves the batch in place: the worker backs off and sends it again.
       await this.#send(this.#batch)
       this.#batch = []
       if (!this.crowded) this.#room.notifyAll()
@@ -167,7 +162,7 @@ export class Committer {
   }
 
   #take(): readonly Entry[] {
-    const count = countWithin(this.#queue, MOST_ITEMS, BOUNDS)
+    const count = countWithin(this.#queue, MAX_ITEMS, BOUNDS)
     if (count === this.#queue.length) {
       const all = this.#queue
       this.#queue = []
@@ -179,11 +174,12 @@ export class Committer {
   async #send(entries: readonly Entry[]): Promise<void> {
     const starts = entries.filter((entry) => entry.start !== undefined)
     const turns = entries.filter((entry) => entry.turn !== undefined)
-    const identity = this.#host.identity()
-    const askedMs = this.#host.clock.now()
+    const { store, clock, time } = this.#core
+    const { identity } = this.#registration
+    const askedMs = clock.now()
     let answer: CommitAnswer
     try {
-      answer = await this.#host.store.commit({
+      answer = await store.commit({
         ...identity,
         starts: starts.map((entry) => entry.start!),
         turns: turns.map((entry) => entry.turn!),
@@ -192,11 +188,11 @@ export class Committer {
       if (!(error instanceof StoreError) || error.retryable) throw error
       return this.#halve(entries, error)
     }
-    this.#host.sawTime(answer.clock, askedMs)
+    time.saw(answer.clock, askedMs)
     switch (answer.state) {
       case 'ok': {
-        // Recorded, but under a number that has died since: somebody else owns it, or will.
-        const lost = this.#host.isDead(identity.runtime)
+        // Committed, but under a number that has died since: another runtime owns it, or will.
+        const lost = this.#registration.isDead(identity.runtime)
         const verdicts = new Map(starts.map((entry, i) => [entry, answer.starts[i]!]))
         const tried = starts.filter((entry) => verdicts.get(entry) !== 'untried')
         this.#settle(tried, (i) => {
@@ -209,14 +205,14 @@ export class Committer {
       }
       case 'dead':
         this.#settle(turns, () => 'refused')
-        await this.#host.onDead(identity.runtime)
+        await this.#registration.onDead(identity.runtime)
         return this.#again(starts)
       case 'verify': {
-        const lost = await this.#host.onServerChange()
+        const lost = await this.#registration.onServerChange()
         // Also those that wait behind this batch: they would leave a gap in the history.
         const behind = this.#queue.filter((entry) => entry.turn && lost.has(entry.turn.iid))
         this.#queue = this.#queue.filter((entry) => !behind.includes(entry))
-        this.#tell(behind, () => 'refused')
+        this.#settleEach(behind, () => 'refused')
         const gone = turns.filter((entry) => lost.has(entry.turn!.iid))
         this.#settle(gone, () => 'refused')
         return this.#again(entries.filter((entry) => !gone.includes(entry)))
@@ -242,7 +238,7 @@ export class Committer {
     await this.#send(entries.slice(middle))
   }
 
-  /** Tells those concerned, and takes them out of what would be sent again. */
+  /** Settles entries, and takes them out of what would be sent again. */
   #settle(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
     if (entries.length !== this.#batch.length) {
       const settled = new Set(entries)
@@ -250,22 +246,22 @@ export class Committer {
     } else {
       this.#batch = []
     }
-    this.#tell(entries, result)
+    this.#settleEach(entries, result)
   }
 
-  #tell(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
+  #settleEach(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
     for (let i = 0; i < entries.length; i++) {
       try {
         entries[i]!.settle(result(i))
       } catch (error) {
-        // Whatever one of them does, the others have to be told.
-        this.#host.log.error({ err: error }, 'a committed item could not be followed up')
+        // Whatever one of them does, the others are settled.
+        this.#core.log.error({ err: error }, 'error after a commit; this is a bug')
       }
     }
   }
 }
 
-/** Whether a client asked for it: then it follows from nothing that has to be recorded. */
+/** Whether a client asked for it: then it follows from nothing that could be lost. */
 function hasOwnCause({ start }: Entry): boolean {
   return start !== undefined && start.parent === null
 }

@@ -1,141 +1,124 @@
-// How copies leave a runtime: released, ended, thrown away.
+// How instances leave a runtime: released, ended, evicted.
 //
-//   D1. A copy that is gone stays gone: nothing of it rings or runs, and its code is dropped.
-//   D2. What finished here for an instance that somebody else has by now is handed over to whoever
-//       has it, unless the store may have lost what it follows from: then nothing of it goes anywhere.
+//   Gone is gone: nothing of an instance that is gone rings or runs, and its code is dropped.
+//   Late results: what finishes here for an instance that another runtime owns by now is handed over
+//   to its owner, unless the store may have lost what it follows from. Then it goes nowhere.
 
 import type { Clock } from '../../../base/time/clock.ts'
 import { notify } from '../../../base/sync/notify.ts'
 import type { Delivery } from '../../../store/inbox.ts'
 import type { Iid } from '../../../store/instances.ts'
 import { StoreError } from '../../../store/store-error.ts'
-import type { CommandRunner } from './command-runner.ts'
-import type { LiveInstances } from './live-instances.ts'
-import type { LiveInstance, TurnOutput } from '../../instance/live-instance.ts'
 import type { Endings } from '../../core/endings.ts'
+import {
+  type Departure,
+  type LiveInstance,
+  NO_OUTPUT,
+  type TurnOutput,
+} from '../../instance/live-instance.ts'
 import { finishedResults, unrecordedResults } from '../../instance/unrecorded-results.ts'
-import { NOTHING } from './commit-writer.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { LiveInstances } from './live-instances.ts'
+import type { ActivityServices, Finder } from './ports.ts'
 
-/** Who is told when copies leave. */
-export interface EvictionHost {
-  /** Hands results over that an owner who lost the instance still has. */
-  handOver(deliveries: readonly Delivery[]): void
-  /** An instance is no longer owned here. */
-  left(iid: Iid): void
-  /** A copy was thrown away: the store may still say that its instance is owned here. */
-  dropped(): void
-  /** What owners died with comes one at a time, and this one is over. */
-  quarantineOver(): void
-}
-
-/** Lets copies go. */
+/** Lets instances go. */
 export class Eviction {
-  readonly #host: EvictionHost
+  readonly #core: RuntimeCore
   readonly #instances: LiveInstances
   readonly #endings: Endings
-  readonly #commands: CommandRunner
+  readonly #finder: Finder
   readonly #left = notify()
+  #tasks!: ActivityServices['tasks']
 
-  constructor(
-    host: EvictionHost,
-    instances: LiveInstances,
-    endings: Endings,
-    commands: CommandRunner,
-  ) {
-    this.#host = host
+  constructor(core: RuntimeCore, instances: LiveInstances, endings: Endings, finder: Finder) {
+    this.#core = core
     this.#instances = instances
     this.#endings = endings
-    this.#commands = commands
+    this.#finder = finder
   }
 
-  /** Its instance has ended, or goes on without it: see D1. Those who wait for it are told elsewhere. */
-  leave(instance: LiveInstance, reason: string): void {
-    instance.state = 'gone'
-    this.leaveQuarantine(instance)
-    this.#commands.silence(instance)
-    for (const attempt of instance.running.values()) attempt.abort(reason)
-    instance.running.clear()
-    instance.run.drop()
-    this.#instances.remove(instance)
-    this.#notifyLeft(instance.iid)
+  /** Call it before any instance leaves. */
+  connect({ tasks }: ActivityServices): void {
+    this.#tasks = tasks
   }
 
-  /** Its instance was given back. The copy is kept for a while, in case it is claimed here again. */
+  /** The instance ended, or continued as its next execution. */
+  leave(instance: LiveInstance, why: Departure, reason: string): void {
+    this.#remove(instance, why, reason)
+  }
+
+  /** It was given back to the store, and stays in memory in case this runtime claims it again. */
   release(instance: LiveInstance): void {
-    this.#commands.silence(instance)
+    instance.timers.cancelAll(this.#core.alarms)
     this.leaveQuarantine(instance)
-    instance.state = 'released'
+    instance.released()
     this.#instances.release(instance)
-    this.#notifyLeft(instance.iid)
+    this.#noteLeft(instance.iid)
     this.#endings.tell(instance.iid, undefined)
   }
 
-  /** Throws a copy away. What it stands for is somebody else's, or will be read again. */
-  drop(instance: LiveInstance, reason: string): void {
-    instance.onStarted?.(new StoreError('closed', 'start', reason))
-    this.leave(instance, reason)
+  /** Drops it from memory: another runtime owns it, or it is read again. */
+  evict(instance: LiveInstance, reason: string, why: Departure = 'evicted'): void {
+    instance.startSettled(new StoreError('closed', 'start', reason))
+    this.#remove(instance, why, reason)
     this.#endings.tell(instance.iid, undefined)
-    this.#host.dropped()
-  }
-
-  /** The instance was changed from outside, or taken over: whatever this copy sends is refused. */
-  recall(instance: LiveInstance, reason = 'it was changed from outside'): void {
-    if (instance.isRolledBack) return
-    this.handOver(instance, NOTHING)
-    this.drop(instance, reason)
-  }
-
-  /** These instances were changed from outside. */
-  recallAll(iids: readonly Iid[]): void {
-    for (const iid of iids) {
-      const instance = this.#instances.get(iid)
-      if (instance !== undefined) this.recall(instance)
-    }
-  }
-
-  /** All that the store knows of is somebody else's. A start that is not recorded yet stays good. */
-  recallRecorded(reason: string): void {
-    for (const instance of this.#instances) if (instance.turn > 0) this.recall(instance, reason)
+    this.#finder.claimer.doubt()
   }
 
   /**
-   * The store may have lost what copies are about. A start that is not recorded yet stays good, unless
-   * an instance asked for it: that one may be lost.
+   * Another runtime owns it, or somebody changed it: whatever this one sends is refused. What finished
+   * here, also in a turn that was refused, is for its owner.
    */
-  rollBackAll(reason: string): void {
-    for (const instance of this.#instances) {
-      if (instance.turn === 0 && instance.parent === null) continue
-      instance.isRolledBack = true
-      instance.arrivals = []
-      this.drop(instance, reason)
+  supersede(instance: LiveInstance, reason: string, output: TurnOutput = NO_OUTPUT): void {
+    const wasGone = instance.isGone
+    const results = finishedResults(instance, output)
+    if (instance.supersede('superseded')) this.#handOver(results)
+    if (!wasGone) this.evict(instance, reason)
+  }
+
+  /** It is suspended: what finished here is kept in its inbox until it is resumed. */
+  suspended(instance: LiveInstance): void {
+    const results = unrecordedResults(instance)
+    if (instance.supersede('suspended')) this.#handOver(results)
+    this.evict(instance, 'the instance was suspended')
+  }
+
+  /** Somebody changed these instances. */
+  supersedeAll(iids: readonly Iid[]): void {
+    for (const iid of iids) {
+      const instance = this.#instances.get(iid)
+      if (instance !== undefined) this.supersede(instance, CHANGED)
     }
   }
 
-  /** Somebody else has the instance: what finished here, also in a turn that was refused, is theirs. */
-  handOver(instance: LiveInstance, result: TurnOutput): void {
-    if (instance.isRolledBack) return
-    this.#handOver(instance, finishedResults(instance, result))
+  /** Another runtime took over all that the store knows of. Uncommitted starts stay valid. */
+  supersedeStarted(reason: string): void {
+    for (const instance of this.#instances) if (instance.isStarted) this.supersede(instance, reason)
   }
 
-  /** It is suspended: what came to an end here is kept in its inbox until it is resumed. */
-  keepResults(instance: LiveInstance): void {
-    if (!instance.isRolledBack) this.#handOver(instance, unrecordedResults(instance))
+  /**
+   * The store may have lost what instances are based on. An uncommitted start stays valid, unless an
+   * instance asked for it: that one may be lost.
+   */
+  rollBackAll(reason: string): void {
+    for (const instance of this.#instances) {
+      if (!instance.isStarted && instance.parent === null) continue
+      instance.inbox.dropArrivals()
+      this.evict(instance, reason, 'rolled back')
+    }
   }
 
-  #handOver(instance: LiveInstance, results: readonly Delivery[]): void {
-    instance.superseded = true
-    instance.arrivals = []
-    if (results.length > 0) this.#host.handOver(results)
-  }
-
-  /** It got further, or is gone: another one that owners died with may be had. */
+  /**
+   * It got further than the owners that died with it, or left. Instances and tasks in quarantine run
+   * one at a time: the next one may.
+   */
   leaveQuarantine(instance: LiveInstance): void {
-    if (!instance.quarantined) return
-    instance.quarantined = false
-    this.#host.quarantineOver()
+    if (!instance.leaveQuarantine()) return
+    this.#finder.claimer.wake()
+    this.#tasks.wake()
   }
 
-  /** Resolves when no copy is owned here any more, after `withinMs` at the latest. */
+  /** Resolves when no instance is owned here any more, after `withinMs` at the latest. */
   async untilAllLeft(clock: Clock, withinMs: number): Promise<void> {
     let late = false
     const timer = clock.after(withinMs, () => {
@@ -146,8 +129,37 @@ export class Eviction {
     timer.cancel()
   }
 
-  #notifyLeft(iid: Iid): void {
+  /** Puts results into the inbox of their instance, where its owner finds them. */
+  async handOver(results: readonly Delivery[]): Promise<void> {
+    const { store, log, closing } = this.#core
+    try {
+      await store.send(results)
+      this.#finder.look(results.map(({ iid }) => iid))
+    } catch (error) {
+      // Nothing is lost when the runtime is closed: the instance has ended, or its next owner runs the
+      // activity again.
+      if (closing.aborted && error instanceof StoreError && error.code === 'closed') return
+      log.warn({ err: error }, 'results of an instance that was taken over are lost')
+    }
+  }
+
+  #handOver(results: readonly Delivery[]): void {
+    if (results.length > 0) void this.handOver(results)
+  }
+
+  #remove(instance: LiveInstance, why: Departure, reason: string): void {
+    this.leaveQuarantine(instance)
+    instance.timers.cancelAll(this.#core.alarms)
+    instance.leave(why, reason)
+    this.#instances.remove(instance)
+    this.#noteLeft(instance.iid)
+  }
+
+  #noteLeft(iid: Iid): void {
     this.#left.notifyOne()
-    this.#host.left(iid)
+    this.#finder.claimer.left(iid)
   }
 }
+
+/** Why an instance that somebody changed leaves. */
+export const CHANGED = 'it was changed from outside'

@@ -1,7 +1,6 @@
-import type { Logger } from '../../../base/log.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import type { Execution } from '../../replay/execution.ts'
+import type { RuntimeCore } from '../core.ts'
 import { describeForgotten, type Forgotten, MAX_NAMED } from '../../replay/forgotten.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import { readTurn } from '../../instance/read-instance.ts'
@@ -10,28 +9,27 @@ import { type Begin, retrace } from '../../instance/turn.ts'
 // From then on reports about a workflow name its calls without their lines: those are known by then.
 const MAX_LOCATED = 100
 
-/** What a report works with. */
-export interface ForgottenHost {
-  readonly log: Logger
-  readonly store: Pick<WorkflowStore, 'history'>
-  readonly call: Begin
-  /** A new execution of the same code. */
-  execution(instance: LiveInstance): Execution
-}
-
 /**
- * Warns of calls that nobody waited for before the workflow ended.
+ * Warns of calls that were not awaited before the workflow ended.
  *
  * To note for every call where it was made would cost more than the call. So the execution is read and
- * repeated once it is over.
+ * replayed once it is over.
  */
 export class ForgottenCalls {
-  readonly #host: ForgottenHost
+  readonly #core: RuntimeCore
+  readonly #begin: Begin
+  readonly #makeExecution: (instance: LiveInstance) => Execution
   /** How many executions of a workflow were repeated for it. */
   readonly #located = new Map<string, number>()
 
-  constructor(host: ForgottenHost) {
-    this.#host = host
+  constructor(
+    core: RuntimeCore,
+    begin: Begin,
+    makeExecution: (instance: LiveInstance) => Execution,
+  ) {
+    this.#core = core
+    this.#begin = begin
+    this.#makeExecution = makeExecution
   }
 
   /** Call it when the end of the execution is recorded. */
@@ -59,7 +57,7 @@ export class ForgottenCalls {
     const total = forgotten.length
     if (total === 0) return
     const calls = forgotten.slice(0, MAX_NAMED).map((call) => describeForgotten(call))
-    this.#host.log.warn(
+    this.#core.log.warn(
       { ...instanceKeys(instance), calls, ...(total > calls.length && { total }) },
       `workflow ended without awaiting calls, so ${so}; await them, or call cancel() on them`,
     )
@@ -67,11 +65,11 @@ export class ForgottenCalls {
 
   /** The same calls with their lines. Without those a warning is still better than none. */
   async #locate(instance: LiveInstance): Promise<readonly Forgotten[] | undefined> {
-    const { store, call, log } = this.#host
-    const run = this.#host.execution(instance)
+    const { store, log } = this.#core
+    const run = this.#makeExecution(instance)
     try {
       const past = (await store.history(instance.iid, instance.execution)).map(readTurn)
-      await retrace({ ...instance, run, past, lines: [], arrivals: [] }, call)
+      await retrace(instance.twin(run, past), this.#begin)
       return run.forgotten.length > 0 ? run.forgotten : undefined
     } catch (err) {
       log.debug({ ...instanceKeys(instance), err }, 'lines of calls without await not found')

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
-import { testCopy, values } from '../../../../test/support/executions.ts'
-import { Execution } from '../../replay/execution.ts'
+import { STARTED, testInstance } from '../../../../test/support/executions.ts'
 import { LiveInstances } from './live-instances.ts'
-import { type LiveInstance, newLiveInstance } from '../../instance/live-instance.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
 
 const claim = (instance: LiveInstance, more: object = {}) => ({
   iid: instance.iid,
@@ -15,17 +14,15 @@ const claim = (instance: LiveInstance, more: object = {}) => ({
   ...more,
 })
 
-function instanceOf(iid: number, handedBytes = 0): LiveInstance {
-  const { definition } = testCopy('x')
-  const instance = newLiveInstance({
-    ...testCopy(`i-${iid}`),
-    iid,
-    definition,
-    run: new Execution(`i-${iid}`, values),
-    input: '',
-  })
-  instance.turn = 3
-  instance.handedBytes = handedBytes
+/** An instance with so many turns, whose code was given so many bytes. */
+function instanceOf(iid: number, handedBytes = 0, turns = 3): LiveInstance {
+  const past = Array.from({ length: turns }, (_, at) => ({ at, events: [STARTED] }))
+  const instance = testInstance(`i-${iid}`, turns === 0 ? undefined : past, { iid })
+  if (handedBytes > 0) {
+    const { turn, at } = instance
+    const events = ' '.repeat(handedBytes)
+    instance.committed({ execution: 1, turn, at, first: turn, count: 1, events }, [])
+  }
   return instance
 }
 
@@ -39,11 +36,10 @@ const isDropped = ({ run }: LiveInstance): boolean => {
   }
 }
 
-describe('copies', () => {
+describe('live instances', () => {
   test('owned ones are found by number, and counted', () => {
     const instances = new LiveInstances()
-    const [one, two] = [instanceOf(1), instanceOf(2)]
-    two.turn = 0
+    const [one, two] = [instanceOf(1), instanceOf(2, 0, 0)]
     instances.add(one)
     instances.add(two)
 

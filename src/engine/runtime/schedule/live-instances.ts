@@ -6,7 +6,7 @@ import type { LiveInstance } from '../../instance/live-instance.ts'
 const KEPT_COPIES = 1_000
 const KEPT_BYTES = 64 << 20
 // Owned copies whose code was handed more than this: no further ones are taken on.
-const MOST_OWNED_BYTES = 256 << 20
+const MAX_OWNED_BYTES = 256 << 20
 
 /**
  * The copies in memory: those that are owned, and some that were released and may be used again.
@@ -21,7 +21,7 @@ export class LiveInstances {
 
   /** Whether the owned copies take up as much memory as they may. */
   get heavy(): boolean {
-    return this.#ownedBytes >= MOST_OWNED_BYTES
+    return this.#ownedBytes >= MAX_OWNED_BYTES
   }
 
   get owned(): number {
@@ -42,9 +42,8 @@ export class LiveInstances {
     this.#ownedBytes += weigh(instance)
   }
 
-  /** The code of an owned copy was handed more. */
-  grow(instance: LiveInstance, bytes: number): void {
-    instance.handedBytes += bytes
+  /** The code of owned instances was given so many more bytes. */
+  grew(bytes: number): void {
     this.#ownedBytes += bytes
   }
 
@@ -99,7 +98,7 @@ export class LiveInstances {
   /** What this runtime believes to be recorded of the copies it owns. */
   standings(): readonly Standing[] {
     return [...this.#owned.values()]
-      .filter((instance) => instance.turn > 0)
+      .filter((instance) => instance.isStarted)
       .map(({ iid, epoch, execution, turn }) => ({ iid, epoch, execution, turn }))
   }
 }

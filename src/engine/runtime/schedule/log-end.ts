@@ -6,7 +6,11 @@ import type { Values } from '../../core/values.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 
 /** Says how an instance ended, unless it completed. Call it once its end is recorded. */
-export function logEnd(log: Logger, values: Values, instance: LiveInstance, end: Ending): void {
+export function logEnd(
+  { log, values }: { readonly log: Logger; readonly values: Values },
+  instance: LiveInstance,
+  end: Ending,
+): void {
   const keys = instanceKeys(instance)
   for (const thrown of instance.run.strays.values()) {
     log.warn({ ...keys, err: toError(thrown) }, 'unhandled rejection in workflow code')
@@ -18,12 +22,12 @@ export function logEnd(log: Logger, values: Values, instance: LiveInstance, end:
       return log.error({ ...keys, err: thrownBy(instance, end, values) }, 'workflow failed')
     case 'cancelled':
       return log.info(
-        { ...keys, reason: instance.stop?.reason ?? instance.run.cancelled?.reason },
+        { ...keys, reason: instance.inbox.stop?.reason ?? instance.run.cancelled?.reason },
         'workflow cancelled',
       )
     // By a parent that closes its children: terminate() logs for itself, where it is called.
     case 'terminated':
-      return log.info({ ...keys, reason: instance.stop?.reason }, 'workflow terminated')
+      return log.info({ ...keys, reason: instance.inbox.stop?.reason }, 'workflow terminated')
   }
 }
 

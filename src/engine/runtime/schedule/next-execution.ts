@@ -2,94 +2,55 @@
 
 import type { Next, TurnRow } from '../../../store/commits.ts'
 import { readEvents, writeEvents } from '../../../store/history.ts'
-import type { WorkflowDefinition } from '../../define/definitions.ts'
-import type { Execution, Outcome } from '../../replay/execution.ts'
-import { parse } from '../../define/schema.ts'
-import type { Values } from '../../core/values.ts'
-import { type LiveInstance, newLiveInstance } from '../../instance/live-instance.ts'
 import { newSeed } from '../../core/start-item.ts'
+import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
+import type { WorkflowDefinition } from '../../define/definitions.ts'
+import { parse } from '../../define/schema.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
 import { startedEvent } from '../../instance/turn-record.ts'
+import type { Execution, Outcome } from '../../replay/execution.ts'
+import type { RuntimeCore } from '../core.ts'
 
-/** What has to be known about workflows to go on with one. */
-export interface ContinueHost {
-  readonly values: Values
-  /** The code of a version; without one, of the latest. */
-  workflow(name: string, version: string | undefined): WorkflowDefinition | undefined
-  workflowNumber(definition: WorkflowDefinition): number | undefined
-  /** The number of a workflow whose code is not here. */
-  foreignNumber(name: string, version: string): Promise<number>
-}
-
-/** The first row of the next execution; throws when its input is not what the workflow takes. */
+/** The first row of the next execution; throws when the workflow does not take its input. */
 export async function nextExecution(
   instance: LiveInstance,
   { input: given, version }: Extract<Outcome, { kind: 'continued' }>,
-  host: ContinueHost,
+  { registry, values }: Pick<RuntimeCore, 'registry' | 'values'>,
+  numbers: WorkflowNumbers,
 ): Promise<Extract<Next, { kind: 'continue' }>> {
-  const { values } = host
   const { name, version: current } = instance.definition
-  const definition = host.workflow(name, version) ?? {
-    ...instance.definition,
-    version: version ?? current,
-  }
+  const registered =
+    version === undefined ? registry.latest(name) : registry.workflow({ name, version })
+  const definition = registered ?? { ...instance.definition, version: version ?? current }
   const what = `ctx.continueAsNew: input of workflow "${name}"`
   const input =
     definition.input === undefined
       ? given
       : values.encode(await parse(definition.input, values.value(given), what), what)
-  const started = {
-    seed: newSeed(),
-    parentId: instance.started.parentId,
-    state: instance.writeState(),
-  }
+  const { parentId } = instance.started
+  const started = { seed: newSeed(), parentId, state: instance.writeState() }
   const events = writeEvents([startedEvent({ definition, input, started })])
-  const number = host.workflowNumber(definition)
+  const { execution, at } = instance
+  const number = numbers.of(definition)
   return {
     kind: 'continue',
-    started: {
-      execution: instance.execution + 1,
-      turn: 1,
-      at: instance.at,
-      first: 1,
-      count: 1,
-      events,
-    },
-    workflow: number ?? (await host.foreignNumber(name, definition.version)),
+    started: { execution: execution + 1, turn: 1, at, first: 1, count: 1, events },
+    workflow: number ?? (await numbers.ask(name, definition.version)),
     keep: number !== undefined,
   }
 }
 
-/** The copy that goes on where `copy` has ended: messages stay, and so does a wish for the end. */
-export function nextLiveInstance(
+/** The instance as its next execution, which begins with this row. */
+export function continueInstance(
   instance: LiveInstance,
-  { execution, at, events }: TurnRow,
-  host: ContinueHost,
+  row: TurnRow,
+  { registry }: Pick<RuntimeCore, 'registry'>,
   makeExecution: (definition: WorkflowDefinition, id: string) => Execution,
 ): LiveInstance {
-  const { iid, id, parent, epoch, mailbox, unread, known, stop } = instance
-  const [started] = readEvents(events) as [ReturnType<typeof startedEvent>]
-  const { workflow, version, input } = started
-  const definition = host.workflow(workflow, version)!
-  const run = makeExecution(definition, id)
-  return {
-    ...newLiveInstance({ iid, id, definition, run, input, started, parent }),
-    execution,
-    epoch,
-    mailbox,
-    unread,
-    mailDue: true,
-    known,
-    stop,
-    // Results were for the last execution; a cancellation is for the instance.
-    arrivals: [...instance.held, ...instance.arrivals].filter(
-      ({ event }) => event.type === 'cancelled',
-    ),
-    turn: 1,
-    seq: 1,
-    startedAt: at,
-    at,
-    turnAt: at,
-    past: [{ at, events: [started] }],
-    reopened: true,
-  }
+  const [started] = readEvents(row.events) as [ReturnType<typeof startedEvent>]
+  const { workflow: name, version, input } = started
+  const definition = registry.workflow({ name, version })!
+  const run = makeExecution(definition, instance.id)
+  const past = [{ at: row.at, events: [started] }]
+  return instance.continued({ definition, run, input, started }, row, past)
 }

@@ -1,13 +1,12 @@
 // What workflow code asks of other instances: start them, send to them, read their state.
 //
-//   O1. It is carried out after the turn that asked for it is recorded, and again by whoever takes
-//       the instance over: the store recognises what comes twice (a start by its parent link, a
-//       message by its key).
-//   O2. A store that does not answer is asked again, until the instance is gone from here.
+//   It is carried out after the turn that asked for it is recorded, and again by whoever takes
+//   the instance over: the store recognises what comes twice (a start by its parent link, a
+//   message by its key).
+//   A store that does not answer is asked again, until the instance is gone from here.
 
 import { backoffMs, resolveBackoff } from '../../../base/time/backoff.ts'
-import { type Clock, sleep } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
+import { sleep } from '../../../base/time/clock.ts'
 import { toError } from '../../core/to-error.ts'
 import type { Next } from '../../../store/commits.ts'
 import type { CommandEvent } from '../../../store/history.ts'
@@ -19,9 +18,8 @@ import {
   type ParentLink,
 } from '../../../store/instances.ts'
 import { StoreError } from '../../../store/store-error.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { channelFull } from '../../core/channel-full.ts'
-import type { Hint } from '../../core/local-runtime.ts'
+import type { LocalRuntime } from '../../core/local-runtime.ts'
 import { Posts, stillLocked } from '../../core/posts.ts'
 import type { StartWork } from '../../context/instances.ts'
 import type { SendWork } from '../../context/messages.ts'
@@ -31,50 +29,40 @@ import { instanceKeys } from '../../core/log-keys.ts'
 import { describeCommand } from '../../replay/describe-command.ts'
 import type { IssuedCommand } from '../../replay/execution.ts'
 import { parse } from '../../define/schema.ts'
-import type { Values } from '../../core/values.ts'
-import type { Attempt } from '../activities/activity-call.ts'
+import type { Attempt } from '../../instance/open-calls.ts'
+import type { RuntimeCore } from '../core.ts'
+import { CHANGED } from './eviction.ts'
+import type { InstanceScheduler } from './instance-scheduler.ts'
+import type { Starts } from './starts.ts'
 import type { LiveInstance, TurnOutput } from '../../instance/live-instance.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
-import { type NewInstance, newSeed, type StartOutcome } from '../../core/start-item.ts'
+import { type NewInstance, newSeed } from '../../core/start-item.ts'
 
-const RETRY = resolveBackoff('outgoing', { initial: 50, max: 5_000 })
+const RETRY = resolveBackoff('remote commands', { initial: 50, max: 5_000 })
 
-/** What this needs of its runtime. */
-export interface RemoteCommandsHost {
-  readonly store: WorkflowStore
-  readonly clock: Clock
-  readonly log: Logger
-  readonly values: Values
-  readonly random: () => number
-  /** Numbers for new instances. */
+/** What remote commands work with. */
+export interface RemoteServices {
   readonly iids: IidPool
-  start(start: NewInstance, signal: AbortSignal): Promise<StartOutcome>
-  /** The code of a version, if it is registered here. */
-  workflow(name: string, version: string): WorkflowDefinition | undefined
-  completed(instance: LiveInstance, command: number, value: string): void
-  failed(instance: LiveInstance, command: number, error: string): void
-  /** The instance is somebody else's by now. */
-  recall(instance: LiveInstance): void
-  /** It was given up, since the runtime is closing. */
-  gaveUp(instance: LiveInstance): void
-  /** A child was found to be there; its result may be there as well. */
-  startedChild(instance: LiveInstance, command: number, child: Iid): void
-  hint(targets: readonly Hint[]): void
-  /** How often what instances here had asked for may have lost its cause. */
-  rollBacks(): number
+  readonly starts: Starts
+  readonly scheduler: InstanceScheduler
+  /** Counts how often what instances asked for may have lost its cause. */
+  readonly registration: { readonly rollBacks: number }
+  /** Hears which instances have mail. */
+  readonly hints: Pick<LocalRuntime, 'hint'>
 }
 
 type StartEvent = Extract<CommandEvent, { type: 'child' | 'start' }>
 
 /** One thing that is being carried out. */
 export class RemoteCommand implements Attempt {
+  readonly kind = 'remote'
   /** Settles when it is over: done, failed, or given up. */
   readonly over: Promise<void>
   /** The runtime is closing: it is not done, and whoever takes the instance over does it. */
   isGivenUp = false
   readonly #aborter = new AbortController()
 
-  constructor(run: (errand: RemoteCommand) => Promise<void>) {
+  constructor(run: (remote: RemoteCommand) => Promise<void>) {
     this.over = run(this)
   }
 
@@ -95,13 +83,17 @@ export class RemoteCommand implements Attempt {
 
 /** Carries out what owned instances ask of others. */
 export class RemoteCommands {
-  readonly #host: RemoteCommandsHost
+  readonly #core: RuntimeCore
+  readonly #services: RemoteServices
   readonly #posts: Posts
 
-  constructor(host: RemoteCommandsHost) {
-    this.#host = host
-    const { store, clock, log } = host
-    this.#posts = new Posts({ store, clock, log, runtime: host, rollBacks: () => host.rollBacks() })
+  constructor(core: RuntimeCore, services: RemoteServices) {
+    const { store, clock, log } = core
+    const { registration, hints } = services
+    const rollBacks = (): number => registration.rollBacks
+    this.#core = core
+    this.#services = services
+    this.#posts = new Posts({ store, clock, log, runtime: hints, rollBacks })
   }
 
   /** Gives up what another transaction blocks: whoever takes the instances over sends it again. */
@@ -112,28 +104,28 @@ export class RemoteCommands {
   /** Carries out a command. */
   start(instance: LiveInstance, given: IssuedCommand): void {
     const { command } = given.event
-    const errand = new RemoteCommand(async (self) => {
+    const remote = new RemoteCommand(async (self) => {
       // Not before it is known to be under way.
       await Promise.resolve()
       await this.#insist(instance, given, self)
-      if (instance.running.get(command) !== self) return
-      instance.running.delete(command)
-      if (self.isGivenUp) this.#host.gaveUp(instance)
+      if (instance.calls.attempt(command) !== self) return
+      instance.calls.end(command)
+      if (self.isGivenUp) this.#services.scheduler.gaveUp(instance)
     })
-    instance.running.set(command, errand)
+    instance.calls.begin(command, remote)
   }
 
   async #insist(
     instance: LiveInstance,
     given: IssuedCommand,
-    errand: RemoteCommand,
+    remote: RemoteCommand,
   ): Promise<void> {
-    const { clock, log, random, values } = this.#host
-    for (let failures = 1; errand.wanted; failures++) {
+    const { clock, log, random, values } = this.#core
+    for (let failures = 1; remote.wanted; failures++) {
       try {
-        return await this.#carryOut(instance, given, errand)
+        return await this.#carryOut(instance, given, remote)
       } catch (error) {
-        if (!errand.wanted) return
+        if (!remote.wanted) return
         if (!(error instanceof StoreError)) {
           // Said here, since the code may not wait for it.
           const call = describeCommand(given.event)
@@ -141,10 +133,14 @@ export class RemoteCommands {
             { ...instanceKeys(instance), call, err: toError(error) },
             'call of another instance failed',
           )
-          return this.#host.failed(instance, given.event.command, values.encodeError(error))
+          return this.#services.scheduler.failed(
+            instance,
+            given.event.command,
+            values.encodeError(error),
+          )
         }
         if (error.code === 'closed') {
-          errand.isGivenUp = true
+          remote.isGivenUp = true
           return
         }
         log.warn(
@@ -159,10 +155,10 @@ export class RemoteCommands {
   async #carryOut(
     instance: LiveInstance,
     { event, work }: IssuedCommand,
-    errand: RemoteCommand,
+    remote: RemoteCommand,
   ): Promise<void> {
     if (event.type === 'child' || event.type === 'start') {
-      return this.#startInstance(instance, event, work as StartWork, errand)
+      return this.#startInstance(instance, event, work as StartWork, remote)
     }
     if (event.type === 'send') return this.#send(instance, event, work as SendWork)
     if (event.type === 'read') return this.#read(instance, event)
@@ -173,9 +169,10 @@ export class RemoteCommands {
     instance: LiveInstance,
     event: StartEvent,
     work: StartWork,
-    errand: RemoteCommand,
+    remote: RemoteCommand,
   ): Promise<void> {
-    const { store } = this.#host
+    const { store, registry } = this.#core
+    const { starts, iids, scheduler, hints } = this.#services
     const { iid: parentIid, id: parentId, execution } = instance
     const { type, command, id, version, workflow: name } = event
     const { onClose, onConflict, delayMs, labels } = work
@@ -183,7 +180,7 @@ export class RemoteCommands {
     const what = `workflow "${name}": its input`
     const input = await this.#input(work.definition, event.input, what)
     const wanted: NewInstance = {
-      definition: this.#host.workflow(name, version) ?? { ...work.definition, version },
+      definition: registry.workflow({ name, version }) ?? { ...work.definition, version },
       isPinned: version !== NO_VERSION,
       id,
       input,
@@ -195,17 +192,17 @@ export class RemoteCommands {
       iid: undefined,
     }
     let absent: Iid | undefined
-    while (errand.wanted) {
-      const { iid, verdict } = await this.#host.start({ ...wanted, iid: absent }, errand.signal)
+    while (remote.wanted) {
+      const { iid, verdict } = await starts.start({ ...wanted, iid: absent }, remote.signal)
       if (verdict === 'done' && absent === undefined) return this.#found(instance, event, iid)
       const [row] = await store.find([id])
       if (verdict === 'refused' && absent === undefined && (await this.#isTaken(iid, id))) {
-        this.#host.iids.forget(iid)
+        iids.forget(iid)
         continue
       }
       // Somebody else owns the parent by now, and decides what becomes of its commands.
       if (verdict === 'refused' && (row === undefined || row.status === 'absent')) {
-        return this.#host.recall(instance)
+        return scheduler.eviction.supersede(instance, CHANGED)
       }
       // Somebody removed it just now.
       if (row === undefined) continue
@@ -217,7 +214,7 @@ export class RemoteCommands {
         return this.#found(instance, event, row.iid)
       }
       if (type === 'child' && (await this.#hasResult(instance, command))) {
-        return this.#host.hint([{ iid: parentIid, owner: null }])
+        return hints.hint([{ iid: parentIid, owner: null }])
       }
       throw conflict(event, row)
     }
@@ -225,13 +222,13 @@ export class RemoteCommands {
 
   /** Whether a number is another instance's: a server that lost its latest writes gave it out again. */
   async #isTaken(iid: Iid, id: string): Promise<boolean> {
-    const [row] = await this.#host.store.look([iid])
+    const [row] = await this.#core.store.look([iid])
     return row !== undefined && row.id !== id
   }
 
   /** Whether a child has ended, though its id is somebody else's by now. */
   async #hasResult({ iid, turn, execution }: LiveInstance, command: number): Promise<boolean> {
-    const [loaded] = await this.#host.store.load([{ iid, after: turn }])
+    const [loaded] = await this.#core.store.load([{ iid, after: turn }])
     const isResult = (row: InboxRow): boolean =>
       row.execution === execution && row.command === command
     return loaded?.inbox.some(isResult) ?? false
@@ -240,13 +237,18 @@ export class RemoteCommands {
   /** As the schema of the workflow parses it. */
   async #input({ input: schema }: WorkflowDefinition, text: string, what: string): Promise<string> {
     if (schema === undefined) return text
-    const { values } = this.#host
+    const { values } = this.#core
     return values.encode(await parse(schema, values.value(text), what), what)
   }
 
   #found(instance: LiveInstance, { type, command }: StartEvent, iid: Iid): void {
-    if (type === 'child') this.#host.startedChild(instance, command, iid)
-    else this.#host.completed(instance, command, this.#host.values.encode(undefined, 'start'))
+    if (type === 'child') this.#services.scheduler.childStarted(instance, command, iid)
+    else
+      this.#services.scheduler.completed(
+        instance,
+        command,
+        this.#core.values.encode(undefined, 'start'),
+      )
   }
 
   async #firstMessages({ message }: StartWork): Promise<NewInstance['messages']> {
@@ -279,9 +281,13 @@ export class RemoteCommands {
     switch (verdict) {
       case 'sent':
       case 'duplicate':
-        return this.#host.completed(instance, command, this.#host.values.encode(undefined, 'send'))
+        return this.#services.scheduler.completed(
+          instance,
+          command,
+          this.#core.values.encode(undefined, 'send'),
+        )
       case 'full': {
-        const [row] = await this.#host.store.find([id])
+        const [row] = await this.#core.store.find([id])
         throw channelFull('send', { id, channel: name, capacity }, row)
       }
       case 'ended':
@@ -306,14 +312,14 @@ export class RemoteCommands {
       replyTo: '',
       dedupeKey: key,
       capacity,
-      iid: await this.#host.iids.take(),
+      iid: await this.#services.iids.take(),
     }))
     return verdict
   }
 
   /** As the schema of its channel parses it. */
   async #encode({ channel, value }: SendWork): Promise<string> {
-    const { values } = this.#host
+    const { values } = this.#core
     if (channel.schema === undefined) return value
     const what = `channel "${channel.name}": the message`
     return values.encode(await parse(channel.schema, values.value(value), what), what)
@@ -323,9 +329,9 @@ export class RemoteCommands {
     instance: LiveInstance,
     { id, key, command }: Extract<CommandEvent, { type: 'read' }>,
   ): Promise<void> {
-    const [value] = await this.#host.store.readState([{ id, key }])
-    const text = value ?? this.#host.values.encode(undefined, 'readState')
-    this.#host.completed(instance, command, text)
+    const [value] = await this.#core.store.readState([{ id, key }])
+    const text = value ?? this.#core.values.encode(undefined, 'readState')
+    this.#services.scheduler.completed(instance, command, text)
   }
 }
 
@@ -355,14 +361,14 @@ export function unsettledStarts(
   next: Next,
   { dropped }: TurnOutput,
 ): Promise<void>[] {
-  if (dropped.length === 0 && (next.kind !== 'end' || instance.running.size === 0)) return NONE
-  const commands = next.kind === 'end' ? instance.running.keys() : dropped
+  if (dropped.length === 0 && (next.kind !== 'end' || instance.calls.isIdle)) return NONE
+  const commands = next.kind === 'end' ? instance.calls.running : dropped
   const starting: Promise<void>[] = []
   for (const command of commands) {
-    const errand = instance.running.get(command)
-    if (!(errand instanceof RemoteCommand) || !instance.run.isChild(command)) continue
-    errand.abort()
-    starting.push(errand.over)
+    const remote = instance.calls.attempt(command)
+    if (!(remote instanceof RemoteCommand) || !instance.run.isChild(command)) continue
+    remote.abort()
+    starting.push(remote.over)
   }
   return starting
 }

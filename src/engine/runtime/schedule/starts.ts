@@ -7,20 +7,19 @@
 
 import type { Abortable } from '../../../base/sync/on-abort.ts'
 import { Batcher } from '../../../base/sync/batcher.ts'
-import type { Clock } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
 import type { StartItem, Verdict } from '../../../store/commits.ts'
-import type { News } from '../../../store/hints.ts'
 import { type Iid, type InstanceRow, NO_VERSION } from '../../../store/instances.ts'
 import { bytesOfStart, MAX_CALL_BYTES } from '../../../store/sizes.ts'
 import { StoreError } from '../../../store/store-error.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { Blocked } from '../../core/blocked.ts'
 import { momentAfter } from '../../core/moments.ts'
 import type { WorkflowDefinition } from '../../define/definitions.ts'
-import type { Committer } from './committer.ts'
+import type { Capacity } from '../capacity.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { Committer, Identity } from './committer.ts'
 import type { InstanceScheduler } from './instance-scheduler.ts'
-import { newLiveInstance } from '../../instance/live-instance.ts'
+import type { Finder } from './ports.ts'
+import { LiveInstance } from '../../instance/live-instance.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
 import {
   firstEvent,
@@ -29,44 +28,35 @@ import {
   type StartOutcome,
   unownedWorkflow,
 } from '../../core/start-item.ts'
-import type { StoreClock } from '../../core/store-clock.ts'
 import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 
 /** What starts are made with. */
-export interface StartsHost {
-  readonly store: Pick<WorkflowStore, 'start' | 'find'>
-  readonly clock: Clock
-  readonly log: Logger
-  readonly random: () => number
-  readonly time: StoreClock
+export interface StartServices {
+  readonly registration: { readonly identity: Identity }
   readonly iids: IidPool
   readonly numbers: WorkflowNumbers
   readonly committer: Committer
   readonly scheduler: InstanceScheduler
-  runtimeNumber(): number
-  /** How many more instances may be worked on. */
-  freeInstances(): number
-  isClosing(): boolean
-  /** Whether code that blocks the loop ends the process. */
+  readonly capacity: Capacity
+  readonly finder: Finder
+  /** Whether code that blocks the event loop ends the process. */
   readonly isKilled: boolean
-  /** Something is due at this moment of store time and nobody owns it. */
-  claimAt(at: number): void
-  /** Tells other processes. */
-  tell(news: News): void
 }
 
 /** Starts instances for one runtime. */
 export class Starts {
-  readonly #host: StartsHost
+  readonly #core: RuntimeCore
+  readonly #services: StartServices
   /** Workflows that were found not to be registered here. */
   readonly #warned = new Set<string>()
   readonly #blocked: Blocked<StartItem, Verdict>
   readonly #finds: Batcher<string, InstanceRow | undefined>
 
-  constructor(host: StartsHost) {
-    const { clock, log, random } = host
-    this.#host = host
-    this.#finds = new Batcher((ids) => host.store.find(ids))
+  constructor(core: RuntimeCore, services: StartServices) {
+    const { store, clock, log, random } = core
+    this.#core = core
+    this.#services = services
+    this.#finds = new Batcher((ids) => store.find(ids))
     this.#blocked = new Blocked(
       {
         clock,
@@ -105,23 +95,25 @@ export class Starts {
    * takes back a start that another transaction blocks.
    */
   async start(start: NewInstance, signal?: Abortable): Promise<StartOutcome> {
-    const { committer, iids, numbers, scheduler } = this.#host
+    const { committer, iids, numbers, scheduler, capacity, isKilled } = this.#services
     await committer.room()
     const iid = start.iid ?? (await iids.take())
-    const isSuspended = this.#host.isKilled && (await this.#isSuspended(start.id))
-    if (this.#host.isClosing()) throw new StoreError('closed', 'start', 'the runtime is closing')
+    const isSuspended = isKilled && (await this.#isSuspended(start.id))
+    if (this.#core.closing.aborted)
+      throw new StoreError('closed', 'start', 'the runtime is closing')
     const { definition, id, input, parent, delayMs } = start
     const isLater = start.iid !== undefined || delayMs > 0
     const hasCode = definition.run !== undefined && numbers.of(definition) !== undefined
     const isElsewhere = !hasCode || this.#blocked.has(id) || isSuspended
-    if (isLater || isElsewhere || this.#host.freeInstances() <= 0) {
+    if (isLater || isElsewhere || capacity.free <= 0) {
       return this.#startUnowned(start, iid, signal)
     }
     const run = scheduler.execution(definition, id)
     const started = firstEvent(start)
-    const instance = newLiveInstance({ iid, id, definition, run, input, started, parent })
+    const facts = { iid, id, definition, run, input, started, parent, execution: 1 }
+    const instance = new LiveInstance(facts)
     const verdict = await new Promise<Verdict>((resolve, reject) => {
-      instance.onStarted = (end) => (end instanceof Error ? reject(end) : resolve(end))
+      instance.onStarted((end) => (end instanceof Error ? reject(end) : resolve(end)))
       scheduler.begin(instance, start)
     })
     return verdict === 'locked' ? this.#startUnowned(start, iid, signal, true) : { iid, verdict }
@@ -141,7 +133,8 @@ export class Starts {
     signal: Abortable | undefined,
     wasLocked = false,
   ): Promise<StartOutcome> {
-    const { time, numbers } = this.#host
+    const { time } = this.#core
+    const { numbers } = this.#services
     const { delayMs } = start
     const definition = unownedWorkflow(start)
     const known = numbers.of(definition)
@@ -154,16 +147,16 @@ export class Starts {
     if (!wasLocked && !this.#blocked.has(item.id)) verdict = await this.#commit(item)
     if (verdict === 'locked') {
       // Whoever takes its parent over starts it.
-      if (start.parent !== null && this.#host.isClosing()) throw closedError()
+      if (start.parent !== null && this.#core.closing.aborted) throw closedError()
       verdict = await this.#blocked.wait(item, signal)
     }
-    if (known !== undefined) this.#host.claimAt(wakeAt)
+    if (known !== undefined) this.#services.finder.claimer.claimAt(wakeAt)
     if (verdict === 'done') this.#tellStart(iid, known !== undefined)
     return { iid, verdict }
   }
 
   #commit(start: StartItem): Promise<Verdict> {
-    const { committer } = this.#host
+    const { committer } = this.#services
     return new Promise((resolve, reject) => {
       committer.add({
         start,
@@ -175,12 +168,12 @@ export class Starts {
 
   /** Who starts one for a workflow has to own that still. */
   async #sendAgain(items: readonly StartItem[]): Promise<readonly Verdict[]> {
-    const { store } = this.#host
+    const { store } = this.#core
     const verdicts = new Map<StartItem, Verdict>()
     for (const hasParent of [false, true]) {
       const some = items.filter(({ parent }) => (parent !== null) === hasParent)
       if (some.length === 0) continue
-      const runtime = hasParent ? { runtime: this.#host.runtimeNumber() } : {}
+      const runtime = hasParent ? { runtime: this.#services.registration.identity.runtime } : {}
       const answers = await store.start(some, { ...runtime, wereLocked: true })
       some.forEach((item, i) => verdicts.set(item, answers[i]!))
     }
@@ -189,13 +182,14 @@ export class Starts {
 
   /** An instance that nobody owns is for others, unless there is room for it here. */
   #tellStart(iid: Iid, isKnown: boolean): void {
-    if (!isKnown || this.#host.freeInstances() <= 0) this.#host.tell({ kind: 'due', iids: [iid] })
+    const { capacity, finder } = this.#services
+    if (!isKnown || capacity.free <= 0) finder.hints.tell({ kind: 'due', iids: [iid] })
   }
 
   #warnUnregistered({ name, version }: WorkflowDefinition): void {
     if (this.#warned.has(`${name} ${version}`)) return
     this.#warned.add(`${name} ${version}`)
-    this.#host.log.warn(
+    this.#core.log.warn(
       { workflow: name, ...(version !== NO_VERSION && { version }) },
       'this workflow is not registered here: its instances wait for a runtime that registers it',
     )

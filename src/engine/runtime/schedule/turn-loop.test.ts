@@ -1,40 +1,57 @@
 import { describe, expect, test } from 'vitest'
 
-import { testCopy } from '../../../../test/support/executions.ts'
+import { beginWith, testInstance } from '../../../../test/support/executions.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { systemClock } from '../../../base/time/clock.ts'
+import { StoreClock } from '../../core/store-clock.ts'
+import { valuesOf } from '../../core/values.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import { TurnLoop } from './turn-loop.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { Decision } from './commit-writer.ts'
+import { TurnLoop, type TurnPolicy, type TurnServices } from './turn-loop.ts'
 
-/** A turner whose turns do what they are told. */
-function openTurner(turn: (instance: LiveInstance) => Promise<void> = async () => {}) {
+/** A turn loop whose instances sleep; `decided` is called with what each turn leads to. */
+function openTurnLoop(decided: (instance: LiveInstance, decision: Decision) => void = () => {}) {
   const taken: string[] = []
   let slices = 0
-  const turnLoop = new TurnLoop({
-    clock: systemClock(),
+  const clock = systemClock()
+  const core = {
+    clock,
+    time: new StoreClock(clock),
     log: memoryLog(),
-    *turn(instance) {
-      taken.push(instance.id)
-      yield turn(instance)
+    values: valuesOf(undefined),
+  } as unknown as RuntimeCore
+  const services = {
+    begin: beginWith(async (ctx) => ctx.sleep('1d')),
+    heartbeat: { beginTurn: () => {}, beginFirstTurn: () => {}, endTurn: () => {} },
+    committer: { flush: () => void slices++ },
+    writer: {
+      startOf: () => ({}),
+      turn(instance: LiveInstance, decision: Decision) {
+        taken.push(instance.id)
+        instance.beginCommit()
+        decided(instance, decision)
+      },
     },
-    turnsTaken: () => void slices++,
-  })
-  const worker = turnLoop.work()
+  } as unknown as TurnServices
+  const policy: TurnPolicy = { nextAfter: () => ({ kind: 'keep' }), settled: () => {} }
+  const turns = new TurnLoop(core, services, policy)
+  const worker = turns.work()
   return {
-    turnLoop,
+    turns,
     taken,
     slices: () => slices,
     idle: async () => {
-      while (turnLoop.size > 0 || slices === 0) await new Promise((done) => setImmediate(done))
+      while (turns.size > 0 || slices === 0) await new Promise((done) => setImmediate(done))
     },
     [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
   }
 }
 
-describe('the turner', () => {
-  test('copies have their turns in the order they became ready', async () => {
-    await using opened = openTurner()
-    for (const id of ['a', 'b', 'c']) opened.turnLoop.enqueue(testCopy(id))
+describe('the turn loop', () => {
+  test('instances take their turns in the order they became ready', async () => {
+    await using opened = openTurnLoop()
+    for (const id of ['a', 'b', 'c']) opened.turns.enqueue(testInstance(id))
 
     await opened.idle()
 
@@ -42,27 +59,30 @@ describe('the turner', () => {
     expect(opened.slices()).toBeGreaterThan(0)
   })
 
-  test.each(['ready', 'committing', 'released', 'gone'] as const)(
-    'one that is %s is not put in line',
-    async (state) => {
-      await using opened = openTurner()
-      const instance = testCopy('a')
-      instance.state = state
-      opened.turnLoop.enqueue(instance)
-      opened.turnLoop.enqueue(testCopy('b'))
+  test.each([
+    ['ready', (instance: LiveInstance) => instance.makeReady()],
+    ['committing', (instance: LiveInstance) => instance.beginCommit()],
+    ['released', (instance: LiveInstance) => instance.released()],
+    ['gone', (instance: LiveInstance) => instance.leave('evicted', 'it left')],
+  ] as const)('one that is %s is not put in line', async (phase, bring) => {
+    await using opened = openTurnLoop()
+    const instance = testInstance('a')
+    bring(instance)
+    expect(instance.phase.is).toBe(phase)
+    opened.turns.enqueue(instance)
+    opened.turns.enqueue(testInstance('b'))
 
-      await opened.idle()
+    await opened.idle()
 
-      expect(opened.taken).toEqual(['b'])
-    },
-  )
+    expect(opened.taken).toEqual(['b'])
+  })
 
-  test('one that went away while it stood in line is passed over', async () => {
-    await using opened = openTurner()
-    const gone = testCopy('gone')
-    opened.turnLoop.enqueue(gone)
-    opened.turnLoop.enqueue(testCopy('b'))
-    gone.state = 'gone'
+  test('one that left while it was in line is passed over', async () => {
+    await using opened = openTurnLoop()
+    const gone = testInstance('gone')
+    opened.turns.enqueue(gone)
+    opened.turns.enqueue(testInstance('b'))
+    gone.leave('evicted', 'it left')
 
     await opened.idle()
 
@@ -78,12 +98,12 @@ describe('the turner', () => {
       const { user, system } = process.cpuUsage(begun)
       return user + system >= 100_000
     }
-    await using opened = openTurner(async (instance) => {
-      instance.state = 'resting'
-      if (!isBusyFor100Ms()) opened.turnLoop.enqueue(instance)
+    await using opened = openTurnLoop((instance, { row }) => {
+      instance.committed(row, [])
+      if (!isBusyFor100Ms()) opened.turns.enqueue(instance)
     })
-    opened.turnLoop.enqueue(testCopy('a'))
-    opened.turnLoop.enqueue(testCopy('b'))
+    opened.turns.enqueue(testInstance('a'))
+    opened.turns.enqueue(testInstance('b'))
 
     await opened.idle()
     clearInterval(beat)

@@ -1,70 +1,193 @@
-import type { Clock } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
+// Gives instances their turns, one at a time, and hands what they decide to the commit writer. What a
+// turn asks for is not carried out here, but once its decision is committed.
+
 import { notify } from '../../../base/sync/notify.ts'
+import type { Next } from '../../../store/commits.ts'
+import type { Ending } from '../../../store/instances.ts'
+import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import { StoreError } from '../../../store/store-error.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
+import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
+import { NO_EFFECTS } from '../../instance/effects.ts'
+import { type LiveInstance, NO_OUTPUT, type TurnOutput } from '../../instance/live-instance.ts'
+import { type Begin, takeTurn } from '../../instance/turn.ts'
+import { endAtOnce, endOf, finalError, startedEvent, turnRow } from '../../instance/turn-record.ts'
+import type { Outcome } from '../../replay/execution.ts'
 import type { Pausing } from '../../replay/turn.ts'
-import type { LiveInstance } from '../../instance/live-instance.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { CommitWriter, DecisionSink } from './commit-writer.ts'
+import type { Committer } from './committer.ts'
+import { nextExecution } from './next-execution.ts'
+import type { Quarantine } from './quarantine.ts'
+import type { Suspension } from './suspension.ts'
 
 // I/O of the process waits no longer than this for turns.
 const SLICE_MS = 2
 
-/** What the turner needs of its runtime. */
-export interface TurnLoopHost {
-  readonly clock: Clock
-  readonly log: Logger
-  /** Takes the turn of a copy and hands what came out to the committer. Never throws. */
-  turn(instance: LiveInstance): Pausing<void>
-  /** A slice of turns is over: what gathered may go. */
-  turnsTaken(): void
+/** What turns are taken with. */
+export interface TurnServices {
+  readonly begin: Begin
+  readonly heartbeat: SharedLoopHeartbeat
+  readonly committer: Committer
+  readonly writer: CommitWriter
+  readonly numbers: WorkflowNumbers
+  readonly quarantine: Quarantine
+  readonly suspension: Suspension
 }
 
-/** Gives copies their turns, one at a time, in the order they became ready. */
+/** Decides what becomes of instances after their turns. */
+export interface TurnPolicy extends DecisionSink {
+  nextAfter(instance: LiveInstance): Next
+}
+
+/** Gives instances their turns, in the order they became ready. */
 export class TurnLoop {
-  readonly #host: TurnLoopHost
+  readonly #core: RuntimeCore
+  readonly #services: TurnServices
+  readonly #policy: TurnPolicy
   readonly #wake = notify()
   #ready: LiveInstance[] = []
   #next = 0
 
-  constructor(host: TurnLoopHost) {
-    this.#host = host
+  constructor(core: RuntimeCore, services: TurnServices, policy: TurnPolicy) {
+    this.#core = core
+    this.#services = services
+    this.#policy = policy
   }
 
+  /** How many instances wait for a turn. */
   get size(): number {
     return this.#ready.length - this.#next
   }
 
-  /** Puts a copy in line for a turn, unless it is in line, in commit, or gone. */
+  /** Puts an instance in line for a turn, unless it is in line, in commit, or gone. */
   enqueue(instance: LiveInstance): void {
-    if (instance.state !== 'resting') return
-    instance.state = 'ready'
+    if (!instance.makeReady()) return
     this.#ready.push(instance)
     this.#wake.notifyOne()
   }
 
   work(): Worker {
-    const { clock, log } = this.#host
+    const { clock, log } = this.#core
     const pacing = { min: 0, active: 0, step: 0 }
     return worker('turns', { wakeOn: [this.#wake], clock, log, pacing }, () => this.#pass())
   }
 
   async #pass(): Promise<Directive> {
-    const until = this.#host.clock.now() + SLICE_MS
+    const { clock } = this.#core
+    const until = clock.now() + SLICE_MS
     while (this.#next < this.#ready.length) {
       const instance = this.#ready[this.#next++]!
-      if (instance.state === 'ready') {
+      if (instance.phase.is === 'ready') {
         // Here, and not in a function of its own: that would be one more promise for every turn.
-        const turn = this.#host.turn(instance)
+        const turn = this.#take(instance)
         for (let step = turn.next(); step.done !== true; step = turn.next()) await step.value
       }
-      if (this.#host.clock.now() >= until) break
+      if (clock.now() >= until) break
     }
-    // Also while more keep coming, those who had their turn are let go.
+    // Instances that had their turn are let go, also while more keep coming.
     if (this.#next * 2 >= this.#ready.length) {
       this.#ready = this.#ready.slice(this.#next)
       this.#next = 0
     }
-    this.#host.turnsTaken()
+    this.#services.committer.flush()
     return this.size > 0 ? proceed() : idle()
+  }
+
+  /** One turn, up to the decision that records it. Never throws. */
+  *#take(instance: LiveInstance): Pausing<void> {
+    const { begin, heartbeat, writer, quarantine, suspension } = this.#services
+    instance.stopIfNeverRun()
+    if (instance.inbox.stop !== undefined) return this.#stop(instance)
+    if (instance.isQuarantined) {
+      let may = false
+      yield quarantine.mayRun(instance, 'its own code').then((answer) => (may = answer))
+      if (!may || instance.phase.is !== 'ready') return
+    }
+    const { time, values } = this.#core
+    let output: TurnOutput
+    try {
+      output = yield* takeTurn(instance, time.now(), begin, heartbeat, () =>
+        writer.startOf(instance),
+      )
+    } catch (error) {
+      yield suspension.suspend(instance, error)
+      return
+    }
+    if (instance.phase.is !== 'ready') return
+    const end = endOf(instance, values)
+    if (end !== undefined) return this.#end(instance, end, output)
+    const { outcome, open } = instance.run
+    if (outcome?.kind === 'continued' && open.size === 0) {
+      instance.beginCommit()
+      // Not waited for: it may need turns of others.
+      return void this.#continue(instance, outcome, output)
+    }
+    const row = turnRow(instance, output.events)
+    writer.turn(instance, { row, next: this.#policy.nextAfter(instance), output })
+  }
+
+  /** The instance ends without its code. */
+  #stop(instance: LiveInstance): void {
+    const { time, values } = this.#core
+    const { status, reason, inboxId } = instance.inbox.stop!
+    instance.beginTurn(time.now())
+    const end = endAtOnce(instance, { status, reason }, values)
+    this.#end(instance, end, {
+      ...NO_OUTPUT,
+      events: instance.isStarted ? [] : [startedEvent(instance)],
+      taken: inboxId === undefined ? [] : [inboxId],
+      dropped: [...instance.run.open.keys()],
+      effects: { ...NO_EFFECTS, closes: 'all' },
+    })
+  }
+
+  #end(instance: LiveInstance, end: Ending, output: TurnOutput): void {
+    const events = [...output.events, { type: 'ended', status: end.status } as const]
+    const row = turnRow(instance, events)
+    this.#services.writer.turn(instance, { row, next: { kind: 'end', end }, output })
+  }
+
+  /** The execution is over and the next one begins, in the same commit. */
+  async #continue(
+    instance: LiveInstance,
+    outcome: Extract<Outcome, { kind: 'continued' }>,
+    output: TurnOutput,
+  ): Promise<void> {
+    const { committer, writer, numbers, suspension } = this.#services
+    if (!instance.isStarted) return this.#startFirst(instance, outcome, output)
+    let next: Next
+    try {
+      next = await nextExecution(instance, outcome, this.#core, numbers)
+    } catch (error) {
+      if (error instanceof StoreError) return await suspension.suspend(instance, error)
+      const failure = this.#core.values.encodeError(finalError(instance, error))
+      return this.#end(instance, { status: 'failed', output: failure }, output)
+    } finally {
+      // Others may have gone ahead meanwhile.
+      queueMicrotask(() => committer.flush())
+    }
+    if (instance.phase.is !== 'committing') return
+    const events = [...output.events, { type: 'ended', status: 'continued' } as const]
+    writer.turn(instance, { row: turnRow(instance, events), next, output })
+  }
+
+  /** An instance that continues in its first turn has to be there before it can go on. */
+  #startFirst(
+    instance: LiveInstance,
+    outcome: Extract<Outcome, { kind: 'continued' }>,
+    output: TurnOutput,
+  ): void {
+    const { committer, writer } = this.#services
+    const [first, ...events] = output.events
+    const row = turnRow(instance, [first!])!
+    const decision = { row, next: { kind: 'keep' }, output: NO_OUTPUT } as const
+    writer.start(instance, decision, (verdict) => {
+      if (verdict !== 'done') return this.#policy.settled(instance, decision, verdict)
+      instance.startCommitted(row)
+      void this.#continue(instance, outcome, { ...output, events })
+      committer.flush()
+    })
   }
 }

@@ -1,38 +1,27 @@
-import type { Logger } from '../../../base/log.ts'
 import type { CommandEvent } from '../../../store/history.ts'
-import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import { serves } from '../../define/served-tags.ts'
-import type { Alarms } from '../../core/alarms.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import type { StoreClock } from '../../core/store-clock.ts'
+import type { RuntimeCore } from '../core.ts'
 
 // A runtime that is started at the same time may serve it.
 const LOOK_AFTER_MS = 3_000
 
-/** What a look for others works with. */
-export interface UnservedHost {
-  readonly store: Pick<WorkflowStore, 'whereabouts'>
-  readonly time: StoreClock
-  readonly alarms: Alarms
-  readonly log: Logger
-}
-
 /** Warns of activities that are left to others while no live runtime serves their tag, once for each tag. */
 export class UnservedTags {
-  readonly #host: UnservedHost
+  readonly #core: RuntimeCore
   /** Tags that were warned of, or are about to be looked for. */
   readonly #seen = new Set<string>()
 
-  constructor(host: UnservedHost) {
-    this.#host = host
+  constructor(core: RuntimeCore) {
+    this.#core = core
   }
 
   /** An activity whose tag is not served here is left to others. */
   watch(instance: LiveInstance, event: Extract<CommandEvent, { type: 'activity' }>): void {
     if (this.#seen.has(event.tag)) return
     this.#seen.add(event.tag)
-    const { alarms, time } = this.#host
+    const { alarms, time } = this.#core
     alarms.set({ ring: () => void this.#look(instance, event) }, time.now() + LOOK_AFTER_MS)
   }
 
@@ -44,7 +33,7 @@ export class UnservedTags {
     const isWaiting = await this.#isWaiting(instance.iid, command, tag).catch(() => false)
     // The next call has it looked for again.
     if (!isWaiting) return void this.#seen.delete(tag)
-    this.#host.log.warn(
+    this.#core.log.warn(
       { ...instanceKeys(instance), activity, ...(tag !== '' && { tag }) },
       tag === ''
         ? 'no live runtime runs activities without a tag; this one waits for a runtime that does'
@@ -53,7 +42,7 @@ export class UnservedTags {
   }
 
   async #isWaiting(iid: number, command: number, tag: string): Promise<boolean> {
-    const { tasks, runtimes } = await this.#host.store.whereabouts(iid)
+    const { tasks, runtimes } = await this.#core.store.whereabouts(iid)
     const task = tasks.find((one) => one.command === command)
     if (task === undefined || task.holder !== null) return false
     return !runtimes.some((one) => one.serves === null || serves(one.serves, tag))

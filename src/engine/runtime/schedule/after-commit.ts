@@ -1,0 +1,196 @@
+// What follows once the store has answered: nothing a turn decides takes effect before that.
+
+import type { Next, TurnRow, Verdict } from '../../../store/commits.ts'
+import type { Ending, Iid } from '../../../store/instances.ts'
+import { type Endings, Waiters } from '../../core/endings.ts'
+import { instanceKeys } from '../../core/log-keys.ts'
+import type { LiveInstance, TurnOutput } from '../../instance/live-instance.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { CommandRunner } from './command-runner.ts'
+import type { CommitWriter, Decision } from './commit-writer.ts'
+import type { Eviction } from './eviction.ts'
+import type { ForgottenCalls } from './forgotten-calls.ts'
+import type { LiveInstances } from './live-instances.ts'
+import { logEnd, logSuspended } from './log-end.ts'
+import type { ActivityServices, Finder } from './ports.ts'
+import type { Suspension } from './suspension.ts'
+
+/** What it works with. */
+export interface FollowUpServices {
+  readonly instances: LiveInstances
+  readonly endings: Endings
+  readonly writer: CommitWriter
+  readonly commands: CommandRunner
+  readonly eviction: Eviction
+  readonly suspension: Suspension
+  readonly forgotten: ForgottenCalls
+  readonly finder: Finder
+}
+
+/** What instances do next. Implemented by the scheduler. */
+export interface NextSteps {
+  /** An instance wants a turn. */
+  ready(instance: LiveInstance): void
+  /** An instance may have nothing to do here for a while. */
+  releaseIfIdle(instance: LiveInstance): void
+  /** An instance goes on as the execution that begins with this row. */
+  continueAs(instance: LiveInstance, first: TurnRow): void
+}
+
+/** Follows up on commits: carries out commands, wakes waiters, ends and releases instances. */
+export class AfterCommit {
+  /** Callers in this process that wait for the reply to a request. */
+  readonly replied = new Waiters<string, void>()
+  readonly #core: RuntimeCore
+  readonly #services: FollowUpServices
+  readonly #steps: NextSteps
+  #tasks!: ActivityServices['tasks']
+
+  constructor(core: RuntimeCore, services: FollowUpServices, steps: NextSteps) {
+    this.#core = core
+    this.#services = services
+    this.#steps = steps
+  }
+
+  /** Call it before anything is committed. */
+  connect({ tasks }: ActivityServices): void {
+    this.#tasks = tasks
+  }
+
+  /** The store answered. */
+  settled(instance: LiveInstance, decision: Decision, verdict: Verdict | Error): void {
+    const { eviction } = this.#services
+    const { row, next, output } = decision
+    if (verdict === 'refused') return eviction.supersede(instance, TAKEN_OVER, output)
+    if (instance.isGone) return
+    if (verdict instanceof Error) return this.#notStored(instance, next, verdict)
+    if (verdict !== 'done') return eviction.evict(instance, TAKEN_OVER)
+    const isNew = !instance.isStarted
+    instance.committed(row, output.taken)
+    if (row !== null) this.#advanced(instance, row)
+    this.#tellOthers(instance, output)
+    this.#goOn(instance, next, output, isNew)
+  }
+
+  #advanced(instance: LiveInstance, { events }: TurnRow): void {
+    const { eviction, instances, commands } = this.#services
+    eviction.leaveQuarantine(instance)
+    instances.grew(events.length)
+    commands.forgetLimits(instance)
+  }
+
+  #goOn(instance: LiveInstance, next: Next, output: TurnOutput, isNew: boolean): void {
+    switch (next.kind) {
+      case 'end':
+        return this.#ended(instance, next.end)
+      case 'continue':
+        return this.#continued(instance, next)
+      case 'hold':
+        return this.#suspended(instance, next.report)
+      case 'release':
+        return this.#released(instance, next.wakeAt)
+      case 'keep':
+        return this.#kept(instance, output, isNew)
+    }
+  }
+
+  /** It stays here: its commands are carried out. */
+  #kept(instance: LiveInstance, { issued }: TurnOutput, isNew: boolean): void {
+    const { commands, writer, finder } = this.#services
+    const { inbox } = instance
+    if (isNew && this.#mayHaveMail(instance)) inbox.expectMail()
+    for (const command of issued) commands.carryOut(instance, command)
+    commands.watchCleanUp(instance)
+    if ((isNew && inbox.isUnread) || inbox.awaitsUnread()) finder.look([instance.iid])
+    if (writer.tasks(instance)) return
+    if (instance.hasNews()) this.#steps.ready(instance)
+    else this.#steps.releaseIfIdle(instance)
+  }
+
+  /** Whether something was sent along with its start, or may have come meanwhile. */
+  #mayHaveMail(instance: LiveInstance): boolean {
+    const { inbox, parent } = instance
+    return inbox.hasEarlyMail || parent !== null || this.#services.writer.wasSentMail(instance)
+  }
+
+  #ended(instance: LiveInstance, end: Ending): void {
+    const { eviction, endings, forgotten, finder } = this.#services
+    const { iid, parent } = instance
+    logEnd(this.#core, instance, end)
+    forgotten.report(instance)
+    eviction.leave(instance, 'ended', 'the workflow has ended')
+    endings.tell(iid, end)
+    finder.hints.ended(iid)
+    if (parent !== null && parent.onClose !== 'independent') finder.look([parent.iid])
+  }
+
+  /** It goes on as its next execution, here or where its version is registered. */
+  #continued(instance: LiveInstance, { started, keep }: Extract<Next, { kind: 'continue' }>): void {
+    const { eviction, endings, forgotten, finder } = this.#services
+    forgotten.report(instance)
+    eviction.leave(instance, 'continued', 'its next execution has begun')
+    if (keep) this.#steps.continueAs(instance, started)
+    else endings.tell(instance.iid, undefined)
+    // Claimed by a runtime that has its version; here, mail may have been meant for this execution.
+    finder.look([instance.iid])
+    finder.hints.changed(instance.iid)
+  }
+
+  #suspended(instance: LiveInstance, report: string): void {
+    logSuspended(this.#core.log, instanceKeys(instance), this.#core.values.error(report))
+    // What finished here would run again when it is resumed, if it were not kept.
+    const { eviction, finder } = this.#services
+    eviction.suspended(instance)
+    finder.hints.changed(instance.iid)
+  }
+
+  #released(instance: LiveInstance, wakeAt: number | null): void {
+    const { eviction, finder } = this.#services
+    eviction.release(instance)
+    if (this.#core.closing.aborted) return
+    // What came while it was being released is found by the next owner.
+    if (instance.hasNews()) finder.look([instance.iid])
+    if (wakeAt !== null) finder.claimer.claimAt(wakeAt)
+  }
+
+  /** What a committed turn meant for others: attempts, children, tasks, callers. */
+  #tellOthers(instance: LiveInstance, { dropped, effects }: TurnOutput): void {
+    const { commands, finder } = this.#services
+    const { iid, execution, calls } = instance
+    const children: Iid[] = []
+    for (const command of dropped) {
+      commands.drop(instance, command)
+      const child = calls.child(command)
+      if (child !== undefined) children.push(child)
+    }
+    if (effects === null) return
+    if (effects.closes === 'all') children.push(...calls.children)
+    if (children.length > 0) finder.look(children)
+    if (effects.tasks.length > 0) {
+      this.#tasks.wake()
+      finder.hints.tellTasks(effects.tasks)
+    }
+    if (effects.dropsTasks.length > 0) {
+      const tasks = effects.dropsTasks.map((command) => ({ iid, execution, command }))
+      this.#tasks.abort(tasks)
+      finder.hints.tell({ kind: 'dropped', tasks })
+    }
+    for (const { to } of effects.replies) this.replied.tell(to)
+    if (effects.replies.length > 0 || effects.progress !== null) finder.hints.changed(iid)
+  }
+
+  /** The store cannot take this decision, and only this one. */
+  #notStored(instance: LiveInstance, next: Next, error: Error): void {
+    const { eviction, suspension } = this.#services
+    if (!instance.isStarted) return eviction.evict(instance, 'its start could not be stored')
+    // The tick finds that it is owned here and not in memory, and has it read again.
+    if (next.kind === 'hold') {
+      const keys = { ...instanceKeys(instance), err: error }
+      this.#core.log.warn(keys, 'instance could not be suspended; retrying')
+      return eviction.evict(instance, 'it could not be suspended')
+    }
+    void suspension.suspend(instance, error)
+  }
+}
+
+const TAKEN_OVER = 'another runtime has taken over'

@@ -1,0 +1,50 @@
+// What the scheduler needs of services that depend on it. They satisfy these interfaces as they are.
+
+import type { News } from '../../../store/hints.ts'
+import type { Iid } from '../../../store/instances.ts'
+import type { NewTask, TaskKey } from '../../../store/tasks.ts'
+import type { ActivityWork } from '../../instance/activity-work.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
+
+/** Finds work, and tells other processes what there is for them: the WorkFinder. */
+export interface Finder {
+  /** These instances may have mail, whichever runtime owns them. */
+  look(iids: readonly Iid[]): void
+  readonly claimer: {
+    /** Something is due at this moment of store time and no runtime owns it. */
+    claimAt(at: number): void
+    /** Claims now, if there is room. */
+    wake(): void
+    /** An instance is no longer owned here. */
+    left(iid: Iid): void
+    /** The store may still say that an evicted instance is owned here. */
+    doubt(): void
+    /** Compares what the store says is owned here with memory. */
+    reconcile(): void
+  }
+  readonly hints: {
+    /** Something of an instance changed that other processes may wait for. */
+    changed(iid: Iid): void
+    /** An instance ended, which is its last change. */
+    ended(iid: Iid): void
+    /** There are new tasks in the store. */
+    tellTasks(tasks: readonly NewTask[]): void
+    tell(news: News): void
+  }
+}
+
+/** Runs activities: the ActivityPool. */
+export interface ActivityServices {
+  readonly activities: {
+    /** Starts an attempt, at once or when a slot is free. */
+    start(instance: LiveInstance, command: number, work: ActivityWork, attempt: number): void
+    /** Gives up all attempts that wait for a slot: the runtime is closing. */
+    giveUpWaiting(): void
+  }
+  readonly tasks: {
+    /** There may be tasks to run. */
+    wake(): void
+    /** Nobody waits for these tasks any more. */
+    abort(keys: readonly TaskKey[]): void
+  }
+}

@@ -1,0 +1,55 @@
+import { instanceKeys } from '../../core/log-keys.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
+import type { RuntimeCore } from '../core.ts'
+import type { Identity } from './committer.ts'
+import type { Eviction } from './eviction.ts'
+import type { Finder } from './ports.ts'
+
+/**
+ * Lets code of instances that owners died with run only after the store was told what is about to run,
+ * so that the next owner knows what to blame.
+ */
+export class Quarantine {
+  readonly #core: RuntimeCore
+  readonly #registration: { readonly identity: Identity }
+  readonly #eviction: Eviction
+  readonly #finder: Finder
+
+  constructor(
+    core: RuntimeCore,
+    registration: { readonly identity: Identity },
+    eviction: Eviction,
+    finder: Finder,
+  ) {
+    this.#core = core
+    this.#registration = registration
+    this.#eviction = eviction
+    this.#finder = finder
+  }
+
+  /**
+   * Tells the store what is about to run; whether it may. A store that does not answer means no: the
+   * instance is evicted, and read again by its owner.
+   */
+  async mayRun(instance: LiveInstance, doing: string): Promise<boolean> {
+    const { store, log } = this.#core
+    const { iid, epoch } = instance
+    // It may have been released meanwhile, and even be owned again: then this is about the past.
+    const evict = (reason: string): void => {
+      if (instance.epoch !== epoch || instance.phase.is === 'released') return
+      this.#eviction.evict(instance, reason)
+    }
+    try {
+      if (await store.aboutTo(this.#registration.identity.runtime, iid, epoch, doing)) return true
+      evict('it was taken away')
+    } catch (error) {
+      log.warn(
+        { ...instanceKeys(instance), err: error },
+        'the store could not be told what is about to run; the instance is read again',
+      )
+      evict('the store does not answer')
+      this.#finder.claimer.reconcile()
+    }
+    return false
+  }
+}
