@@ -100,7 +100,7 @@ describeOnStores('messages', (kind) => {
 
     expect(refused).toBeInstanceOf(ChannelFullError)
     expect(refused).toMatchObject({
-      message: 'send: channel "narrow" of instance "x" is full: 2 messages wait in it',
+      message: 'send: channel "narrow" of instance "x" is full: 2 messages are waiting',
       channel: 'narrow',
       capacity: 2,
       instanceId: 'x',

@@ -34,7 +34,7 @@ test('who sends to an id that was never started is told when as many wait as may
 
   const errors = await Promise.all(refused.map((one) => one.catch((error: unknown) => error)))
   const words =
-    'instance "nobody" was never started, and 10000 messages wait for that, no more are kept; ' +
+    'instance "nobody" has not been started and already has 10000 waiting messages, the limit; ' +
     'start it, or check the id'
   expect(errors.map((error) => (error as Error).message)).toEqual([
     `send: ${words}`,

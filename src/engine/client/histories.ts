@@ -101,7 +101,7 @@ interface Restored {
 }
 
 // A number that is taken belongs to a server that lost its latest writes: another one will do.
-const MOST_NUMBERS = 10
+const MAX_TRIES = 10
 
 async function restore(core: ClientCore, verb: string, wanted: Restored): Promise<Found> {
   const { store, clock, runtime } = core.setup
@@ -109,7 +109,7 @@ async function restore(core: ClientCore, verb: string, wanted: Restored): Promis
   const workflow = await core.workflowNumber(wanted.workflow)
   const turns = turnsOf(execution, moments)
   const state = stateAfter(moments)
-  for (let tries = 1; tries <= MOST_NUMBERS; tries++) {
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const iid: Iid = await core.iids.take()
     const item = { iid, id, workflow, labels, turns, state }
     const verdict = await resend(clock, () => store.import(item))

@@ -90,7 +90,7 @@ function telling({ setup }: ClientCore, inside: StoreInTransaction): StoreInTran
 
 // The first try, one by the number under which messages wait, and one more after a number that was
 // given out twice.
-const MOST_TRIES = 4
+const MAX_TRIES = 4
 
 async function start(
   core: ClientCore,
@@ -109,7 +109,7 @@ async function start(
   const workflowName = unownedWorkflow(wanted)
   const wakeAt = await dueAt(core, inside, delayMs)
   let { iid, workflow } = await numbers(core, inside, workflowName)
-  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
     const [verdict] = await inside.start([item])
     switch (verdict!) {

@@ -27,7 +27,7 @@ import { deliver, encodeMessage } from './send.ts'
 import type { ResolvedStart } from '../define/start-options.ts'
 
 // Each try lost to somebody who started or removed the same id just then.
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 
 /** An instance that runs now, started by this call or before. */
 export interface Found {
@@ -50,7 +50,7 @@ export async function start(
   const wanted = await newInstance(core, given, value, options)
   const { id } = wanted
   let absent: Iid | undefined
-  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const { iid, verdict } = await send(core, { ...wanted, iid: absent }, signal)
     const isOurs = verdict === 'done' && (absent === undefined || (await isBy(core, iid, wanted)))
     if (isOurs) return { id, iid }
@@ -64,7 +64,7 @@ export async function start(
     absent = row?.status === 'absent' ? row.iid : undefined
     if (row === undefined || absent !== undefined) continue
     // What the last try removed, nobody would start again.
-    if (tries === MOST_TRIES) break
+    if (tries === MAX_TRIES) break
     if (await mayKeep(core, row, wanted, options)) return { id, iid: row.iid }
   }
   throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)

@@ -17,7 +17,7 @@ import { mapped, remote, type SendWork } from './messages.ts'
 import { runTimed } from './structure.ts'
 import type { Child, WorkflowContext } from '../define/workflow-context.ts'
 
-const LONGEST_PREFIX = 300
+const MAX_PREFIX = 300
 
 /** What is needed to carry out a `child` or `start`. */
 export interface StartWork {
@@ -103,9 +103,9 @@ function instanceId({ instance }: Frame): string {
 
 /** Ids of children of children grow; beyond this, a hash stands for the end. */
 function shortened(id: string): string {
-  if (id.length <= LONGEST_PREFIX) return id
+  if (id.length <= MAX_PREFIX) return id
   const hash = createHash('sha256').update(id).digest('hex').slice(0, 24)
-  return `${id.slice(0, LONGEST_PREFIX - 50)}~${hash}`
+  return `${id.slice(0, MAX_PREFIX - 50)}~${hash}`
 }
 
 function ownId({ id }: { readonly id: string | undefined }): object {

@@ -2,12 +2,12 @@ import type { Clock, Timer } from '../../base/time/clock.ts'
 import { Heap } from '../../base/heap.ts'
 import type { StoreClock } from './store-clock.ts'
 
-/** Something that is to happen at a moment of the store's time. */
+/** Something to do at a certain store time. */
 export interface Alarm {
   ring(): void
 }
 
-/** Any number of alarms on one timer. */
+/** Any number of alarms, driven by a single timer. */
 export class Alarms {
   readonly #clock: Clock
   readonly #time: StoreClock
@@ -20,7 +20,7 @@ export class Alarms {
     this.#time = time
   }
 
-  /** Sets an alarm; one that is set already rings at the earlier of the two moments. */
+  /** Sets an alarm. An alarm that is already set rings at the earlier of the two times. */
   set(alarm: Alarm, at: number): void {
     this.#heap.add(alarm, at)
     if (at < this.#timerAt) this.#arm()
@@ -30,7 +30,7 @@ export class Alarms {
     this.#heap.delete(alarm)
   }
 
-  /** Cancels everything. */
+  /** Cancels all alarms. */
   clear(): void {
     this.#heap.clear()
     this.#timer?.cancel()

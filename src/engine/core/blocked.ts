@@ -1,11 +1,11 @@
-// Starts and messages whose id another transaction has locked: each waits by itself for the end of
-// that transaction, and nothing else waits for them.
+// Retries starts and messages whose instance id another transaction has locked, so that nothing else
+// has to wait for that transaction.
 //
-//   B1. The store did nothing about them, so each can be sent again, or withdrawn while it is not
-//       under way.
-//   B2. What concerns one id stays in the order of the calls.
-//   B3. One call is under way at a time, with a few ids, and the next follows after a pause: however
-//       many wait, they use one connection, for a part of the time.
+//   - The store has done nothing for them yet, so each can be sent again, or withdrawn while it is not
+//     being sent.
+//   - Items for the same id keep the order of the calls.
+//   - One call at a time sends a few ids, with a pause between calls: however many items wait, they
+//     occupy one connection part of the time.
 
 import { backoffMs, resolveBackoff } from '../../base/time/backoff.ts'
 import type { Clock, Timer } from '../../base/time/clock.ts'
@@ -14,30 +14,30 @@ import type { Logger } from '../../base/log.ts'
 import { type Abortable, onAbort } from '../../base/sync/on-abort.ts'
 
 const RETRY = resolveBackoff('blocked', { initial: 10, max: 1_000 })
-// Each id that is still locked costs a call more than a millisecond.
+// Each id that is still locked adds more than a millisecond to a call.
 const MAX_IDS = 8
 const MAX_PER_ID = 100
 const PAUSE_MS = 10
-/** How soon what was found to be locked is tried again when something else has become free. */
+/** The shortest time between two tries of an id when another id has just become free. */
 const SOON_MS = 50
-/** What is blocked for a moment, by somebody who is just committing, is nothing to speak of. */
+/** A lock that lasts only until another process has committed is not worth a log line. */
 const LOG_AFTER_MS = 1_000
 
-/** What is needed to send again what was blocked. */
+/** How to send items, and how to read the answers. */
 export interface BlockedHost<Item, Answer> {
   readonly clock: Clock
   readonly log: Logger
-  /** What the items are, for the log: `start` or `message`. */
+  /** What an item is, for log lines: `start` or `message`. */
   readonly what: string
   readonly random: () => number
   idOf(item: Item): string
   bytesOf(item: Item): number
-  /** One answer for each, in order. */
+  /** Returns one answer for each item, in order. */
   send(items: readonly Item[]): Promise<readonly Answer[]>
   isLocked(answer: Answer): boolean
-  /** Whether the call had no time left for it. */
+  /** Whether the call ran out of time before it tried the item. */
   isUntried(answer: Answer): boolean
-  /** Whether what was sent is sent again after such a failure. Otherwise it is told of the failure. */
+  /** Whether to keep the items after this error and send them again. Otherwise they reject with it. */
   isKeptAfter?(error: unknown): boolean
 }
 
@@ -49,19 +49,19 @@ interface Entry<Item, Answer> {
   reject(error: unknown): void
 }
 
-/** All that waits for one id. */
+/** The items that wait for one id. */
 interface Line<Item, Answer> {
   readonly id: string
   readonly sinceMs: number
   entries: Entry<Item, Answer>[]
   tries: number
-  /** When it was tried last. */
+  /** When the id was last tried. */
   triedMs: number
   dueMs: number
   isLogged: boolean
 }
 
-/** Sends what another transaction blocks again and again, until it goes through. */
+/** Sends items that another transaction blocks again, until they go through. */
 export class Blocked<Item, Answer> {
   readonly #host: BlockedHost<Item, Answer>
   readonly #bounds: readonly Bound<Entry<Item, Answer>>[]
@@ -84,12 +84,12 @@ export class Blocked<Item, Answer> {
     return size
   }
 
-  /** Whether something waits for this id, so that what comes later has to wait behind it. */
+  /** Whether an item waits for this id, so that later ones have to queue behind it. */
   has(id: string): boolean {
     return this.#lines.has(id)
   }
 
-  /** The first answer that is not "locked". Rejects with the reason of the signal when that comes first. */
+  /** Resolves with the first answer other than "locked". Rejects with the signal's reason when it aborts. */
   wait(item: Item, signal?: Abortable): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return reject(this.#closed)
@@ -101,14 +101,14 @@ export class Blocked<Item, Answer> {
     })
   }
 
-  /** Takes back what is not wanted any more. What is under way may still be done. */
+  /** Withdraws items that nobody wants any more. An item that is being sent may still take effect. */
   forget(isUnwanted: (item: Item) => boolean, error: () => Error): void {
     for (const { entries } of this.#lines.values()) {
       for (const entry of entries) if (isUnwanted(entry.item)) this.#settle(entry, error())
     }
   }
 
-  /** Tells everybody who waits that nothing is sent any more. */
+  /** Rejects everything that waits, and sends nothing more. */
   close(error: Error): void {
     this.#closed = error
     this.#timer?.cancel()
@@ -122,7 +122,7 @@ export class Blocked<Item, Answer> {
     let line = this.#lines.get(id)
     if (line === undefined) {
       const now = this.#host.clock.now()
-      // It was found to be locked just now.
+      // The caller has just found it locked.
       line = { id, sinceMs: now, entries: [], tries: 1, triedMs: now, dueMs: now, isLogged: false }
       line.dueMs += this.#delayMs(line)
       this.#lines.set(id, line)
@@ -149,7 +149,7 @@ export class Blocked<Item, Answer> {
     const { clock } = this.#host
     const lines = this.#due(clock.now())
     const entries = lines.flatMap((line) => this.#headOf(line))
-    // All that was due has been withdrawn.
+    // All due items have been withdrawn.
     if (entries.length === 0) return this.#schedule()
     this.#isSending = true
     this.#underWay = new Set(entries)
@@ -177,7 +177,7 @@ export class Blocked<Item, Answer> {
     this.#pauseUntilMs = now + PAUSE_MS
     const tried = new Set(entries.filter((entry) => !untried.has(entry)))
     for (const line of lines) this.#rest(line, tried, now)
-    // The same transaction may have locked the others, too, and has ended.
+    // The transaction that just ended may have locked the other ids as well.
     if (isAnyFree) {
       for (const line of this.#lines.values()) {
         if (lines.includes(line)) continue
@@ -187,7 +187,7 @@ export class Blocked<Item, Answer> {
     this.#schedule()
   }
 
-  /** Those whose last try is longest ago: nobody is passed over for the sake of who came earlier. */
+  /** The ids that were tried longest ago, so that every id gets its turn. */
   #due(now: number): Line<Item, Answer>[] {
     return [...this.#lines.values()]
       .filter(({ dueMs }) => dueMs <= now)
@@ -205,7 +205,7 @@ export class Blocked<Item, Answer> {
     if (entry.signal?.aborted === true) this.#settle(entry, entry.signal.reason)
   }
 
-  /** Whether it is tried again later, at once, or not any more. */
+  /** Schedules the next try of an id: later, at once, or never. */
   #rest(line: Line<Item, Answer>, tried: ReadonlySet<Entry<Item, Answer>>, now: number): void {
     const [first] = line.entries
     if (first === undefined) return
@@ -227,7 +227,7 @@ export class Blocked<Item, Answer> {
   }
 
   #withdraw(entry: Entry<Item, Answer>): void {
-    // The answer decides what has become of one that is under way.
+    // For an item that is being sent, the answer decides.
     if (!this.#underWay.has(entry)) this.#settle(entry, entry.signal!.reason)
   }
 
@@ -235,7 +235,7 @@ export class Blocked<Item, Answer> {
     this.#take(entry)?.reject(error)
   }
 
-  /** The entry, unless somebody else has settled it. */
+  /** Removes the entry; `undefined` when it is already settled. */
   #take(entry: Entry<Item, Answer>): Entry<Item, Answer> | undefined {
     const id = this.#host.idOf(entry.item)
     const line = this.#lines.get(id)

@@ -14,8 +14,8 @@ test.each([
   const error = channelFull('send', refused, row)
 
   expect(error.message).toBe(
-    'send: instance "order-1" is not started, and about 1000000 messages wait for instances that ' +
-      'were never started, no more are kept; start it first, or check the id',
+    'send: instance "order-1" has not been started, and about 1000000 messages already wait for ' +
+      'instances that have not been started, the limit; start it first, or check the id',
   )
   expect(error).toMatchObject({ capacity: MAX_UNSTARTED_IN_ALL, instanceId: 'order-1' })
 })
@@ -28,7 +28,7 @@ test('that too many wait for one that was never started is said', () => {
   )
 
   expect(error.message).toContain(
-    `was never started, and ${MAX_UNSTARTED_MESSAGES} messages wait for that`,
+    `has not been started and already has ${MAX_UNSTARTED_MESSAGES} waiting messages`,
   )
 })
 

@@ -1,10 +1,10 @@
 import type { Ending, Iid } from '../../store/instances.ts'
 
-/** Who waits in this process for news of what. */
+/** Listeners of this process, by key. */
 export class Waiters<Key, Value> {
   readonly #waiting = new Map<Key, Set<(value: Value) => void>>()
 
-  /** Waits for news. Call the result to stop. */
+  /** Adds a listener. Call the result to remove it. */
   subscribe(key: Key, listener: (value: Value) => void): () => void {
     const all = this.#waiting.get(key) ?? new Set()
     all.add(listener)
@@ -14,14 +14,14 @@ export class Waiters<Key, Value> {
     }
   }
 
-  /** Tells those who wait. */
+  /** Calls the listeners of a key. */
   tell(key: Key, value: Value): void {
     for (const listener of this.#waiting.get(key) ?? []) listener(value)
   }
 }
 
 /**
- * Who waits for the end of which instance, also when it is claimed here only later. `undefined` says
- * that it has left this process.
+ * Listeners for the ends of instances, including instances that this process claims later. They receive
+ * `undefined` when the instance leaves this process without having ended.
  */
 export class Endings extends Waiters<Iid, Ending | undefined> {}

@@ -1,6 +1,6 @@
 import { registerErrorClass } from '../../base/errors.ts'
 
-/** An activity or step failed for good, after all its attempts. The error it threw is the `cause`. */
+/** An activity or step failed and is not retried any more. The error it threw is the `cause`. */
 export class ActivityError extends Error {
   static {
     registerErrorClass('ActivityError', ActivityError, ['activity', 'attempts', 'originalName'])
@@ -8,7 +8,7 @@ export class ActivityError extends Error {
 
   readonly activity: string
   readonly attempts: number
-  /** The name of the error that the activity threw. */
+  /** The `name` of the error that the activity threw. */
   readonly originalName: string
 
   constructor(
@@ -31,7 +31,7 @@ export class WorkflowError extends Error {
 
   readonly instanceId: string
   readonly workflow: string
-  /** The name of the error that the workflow threw. */
+  /** The `name` of the error that the workflow threw. */
   readonly originalName: string
 
   constructor(
@@ -46,7 +46,7 @@ export class WorkflowError extends Error {
   }
 }
 
-/** What those who wait for a terminated instance get. */
+/** The error of `result()` for a terminated instance. */
 export function terminatedError(id: string, workflow: string, reason: string): WorkflowError {
   const why = reason === '' ? '' : `: ${reason}`
   return new WorkflowError(`workflow "${workflow}" was terminated${why}`, {
@@ -56,7 +56,10 @@ export function terminatedError(id: string, workflow: string, reason: string): W
   })
 }
 
-/** The id is taken by an instance of another workflow, or was asked to be new and is not. */
+/**
+ * The call does not fit the instance that has this id: the id is taken, belongs to another workflow, or
+ * the instance has ended.
+ */
 export class ConflictError extends Error {
   static {
     registerErrorClass('ConflictError', ConflictError, ['instanceId'])
@@ -70,7 +73,7 @@ export class ConflictError extends Error {
   }
 }
 
-/** There is no instance with this id: nothing was started under it, or it was removed since. */
+/** No instance has this id: it was never started, or it has been removed. */
 export class NotFoundError extends Error {
   static {
     registerErrorClass('NotFoundError', NotFoundError, ['instanceId'])
@@ -84,7 +87,7 @@ export class NotFoundError extends Error {
   }
 }
 
-/** A channel holds as many messages as it may; nothing was sent. Try again when some are received. */
+/** The channel is full, so the message was not sent. Try again once the workflow has received some. */
 export class ChannelFullError extends Error {
   static {
     registerErrorClass('ChannelFullError', ChannelFullError, ['channel', 'capacity', 'instanceId'])

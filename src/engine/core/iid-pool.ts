@@ -3,7 +3,7 @@ import type { WorkflowStore } from '../../store/workflow-store.ts'
 
 const BLOCK = 1_000
 
-/** Numbers for new instances, taken from the store in blocks. */
+/** Numbers for new instances, reserved in the store in blocks. */
 export class IidPool {
   readonly #store: WorkflowStore
   #next = 0
@@ -20,8 +20,8 @@ export class IidPool {
   }
 
   /**
-   * Leaves what is left of the block unused: a server that lost its latest writes gives out the same
-   * numbers again. Given a number that turned out to be taken, only of the block it came from.
+   * Discards the rest of the block, because a server that lost its latest writes reserves the same
+   * numbers again. With `taken`, a number that is in use already, discards only the block it is from.
    */
   forget(taken?: Iid): void {
     const isFromBlock = taken === undefined || (taken > this.#end - 1 - BLOCK && taken < this.#end)

@@ -1,4 +1,4 @@
-/** One value that an instance keeps: encoded, and when it was set by the time of its turn. */
+/** One value of an instance's state: encoded, with the time of the turn that set it. */
 export interface KeptValue {
   readonly value: string
   readonly at: number
@@ -11,7 +11,7 @@ export function readKeptState(text: string): Map<string, KeptValue> {
   return new Map(entries.map(([key, value, at]) => [key, { value, at }]))
 }
 
-/** The state that an execution begins with, as it stands in its first event; empty for none. */
+/** Writes the state that an execution begins with, for its first event; empty for none. */
 export function writeKeptState(state: ReadonlyMap<string, KeptValue>): string {
   if (state.size === 0) return ''
   return JSON.stringify([...state].map(([key, { value, at }]) => [key, value, at]))

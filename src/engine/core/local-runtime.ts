@@ -10,68 +10,68 @@ import type { IidPool } from './iid-pool.ts'
 import type { NewInstance, StartOutcome } from './start-item.ts'
 import type { Values } from './values.ts'
 
-/** What a client works with. */
+/** What a client needs. */
 export interface ClientSetup {
   readonly store: WorkflowStore
   readonly values: Values
   readonly clock: Clock
   readonly log: Logger
-  /** How long a server that is starting is waited for; not at all without it. */
+  /** How long to wait for a database server that is starting. @default not at all */
   readonly connectTimeoutMs?: number
-  /** The runtime of this process, when there is one: it starts and ends instances without a detour. */
+  /** The runtime of this process, if it has one: instances that it owns need no round trip. */
   readonly runtime: LocalRuntime | undefined
-  /** What that runtime has the code of. */
+  /** The definitions that the runtime has registered. */
   readonly registry?: Pick<Registry, 'workflow' | 'latest'> | undefined
 }
 
-/** What a client uses of the runtime of its own process. */
+/** What a client uses of the runtime in its own process. */
 export interface LocalRuntime {
   /**
-   * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
-   * takes back a start that another transaction blocks.
+   * Starts an instance. Resolves once the start is committed, or its id turns out to be taken. The signal
+   * withdraws a start that another transaction blocks.
    */
   start(start: NewInstance, signal?: Abortable): Promise<StartOutcome>
-  /** Whether the instance is in this process now. */
+  /** Whether this process has the instance in memory now. */
   owns(iid: Iid): boolean
-  /** The attempt that this process makes at an activity of the instance, if any. */
+  /** The attempt at an activity of the instance that runs in this process, if any. */
   attemptAt?(iid: Iid, command: number): LocalAttempt | undefined
   readonly endings: Endings
   /** Numbers for new instances. */
   readonly iids: IidPool
-  /** Who waits in this process for which answer. */
+  /** Listeners for replies to requests, by address. */
   readonly replied?: { subscribe(to: string, listener: () => void): () => void }
-  /** The store's clock, as far as it is known. */
+  /** The estimated time of the store. */
   storeNow(): number
-  /** Something may have become claimable. */
+  /** Looks for instances to claim, because there may be one now. */
   claimNow(): void
-  /** There is mail for these. */
+  /** Reads the inbox of these instances, because there is mail. */
   hint(targets: readonly Hint[]): void
-  /** These were changed from outside: a copy in this process is of no use any more. */
+  /** Evicts these instances from memory, because a client changed them. */
   recall(iids: readonly Iid[]): void
-  /** Tells other processes. */
+  /** Notifies other processes. */
   tell(news: News): void
-  /** Who waits in this process for changes of instances that are not here. */
+  /** Changes of instances that other processes have in memory. */
   readonly changes: ChangeFeed
 }
 
-/** An attempt of this process. */
+/** An attempt at an activity in this process. */
 export interface LocalAttempt {
   readonly attempt: number
-  /** Whether its code was called; otherwise it waits for a free slot. */
+  /** Whether its code runs; otherwise it waits for a free slot. */
   readonly begun: boolean
 }
 
-/** Changes of instances that other processes have. */
+/** Changes of instances that other processes have in memory. */
 export interface ChangeFeed {
-  /** Whether they are told of, so that looking often would be in vain. */
+  /** Whether notifications arrive at present, so that frequent polling is unnecessary. */
   readonly isLive: boolean
-  /** Waits for changes of an instance, each of them. Call the result to stop. */
+  /** Adds a listener for every change of an instance. Call the result to remove it. */
   subscribe(iid: Iid, listener: () => void): () => void
-  /** This process has changed it: those who wait here are told. */
+  /** Calls the listeners of an instance that this process has changed. */
   changed(iid: Iid): void
 }
 
-/** An instance that there is mail for, and who owns it, if anybody. */
+/** An instance that has mail, and the runtime that owns it, if any. */
 export interface Hint {
   readonly iid: Iid
   readonly owner: number | null

@@ -1,7 +1,7 @@
 /**
- * What every log line about an instance begins with: the lines of the engine, and those that code
- * writes with `ctx.log`. Activities add `activity` and `attempt`; an error is always `err`, the key
- * that pino and others know how to write.
+ * The keys of every log line about an instance, both of the engine's lines and of those that code writes
+ * with `ctx.log`. Lines of activities also have `activity` and `attempt`. Errors are under `err`, the
+ * key that pino and others serialise.
  */
 export interface InstanceKeys {
   readonly instanceId: string

@@ -1,7 +1,7 @@
-/** The last moment that a `Date` can hold. */
+/** The latest time that a `Date` can represent. */
 export const MAX_DATE_MS = 8.64e15
 
-/** When so long a time is over; no later than any calendar reaches. */
+/** The time `ms` after `at`, at most the latest possible date. */
 export function momentAfter(at: number, ms: number): number {
   return Math.min(at + Math.ceil(ms), MAX_DATE_MS)
 }

@@ -1,11 +1,11 @@
-// The way of messages out of this process.
+// Sends the messages of this process to the store.
 //
-//   S1. What is sent to one instance arrives in the order of the calls, whatever each of them has
-//       to wait for before it can be sent: they leave through one lane.
-//   S2. A message is never sent twice by us: after a call whose outcome is unknown, only what the
-//       store recognises is sent again.
-//   S3. What another transaction blocks, and what is sent to the same id meanwhile, waits for that
-//       transaction by itself; everything else goes on.
+//   - Messages to one instance arrive in the order of the calls, however long each of them takes to
+//     prepare.
+//   - Holdfast never sends a message twice: after a call whose outcome is unknown, it sends again only
+//     what the store recognises as a duplicate.
+//   - A message that another transaction blocks, and those that follow it to the same id, wait for that
+//     transaction; all others go on.
 
 import type { Abortable } from '../../base/sync/on-abort.ts'
 import { AGAIN, Batcher } from '../../base/sync/batcher.ts'
@@ -18,24 +18,24 @@ import { Blocked } from './blocked.ts'
 import type { ClientSetup, LocalRuntime } from './local-runtime.ts'
 import { resend } from './resend.ts'
 
-/** What is needed to send. */
+/** What sending needs. */
 type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
   readonly log: Logger
   readonly runtime?: Pick<LocalRuntime, 'hint'> | undefined
-  /** Grows when what was to be sent before may have lost its cause. */
+  /** Counts the roll-backs, such as a failover, after which the turns that sent a message may be lost. */
   rollBacks?(): number
-  /** Tells other processes, where there is no runtime that would. */
+  /** Notifies other processes, in a client without a runtime. */
   tell?(news: News): void
 }
 
-/** A post, and how often causes had been lost when it was asked for. */
+/** A post, and the number of roll-backs when it was requested. */
 interface Waiting {
   readonly post: Post
   readonly since: number
   readonly signal: Abortable | undefined
 }
 
-/** What became of a post, or what will, for one that waits for another transaction. */
+/** The answer to a post, or a promise for it while another transaction blocks the post. */
 interface Answered {
   readonly answer: PostAnswer | Promise<PostAnswer>
 }
@@ -45,7 +45,7 @@ export class Posts {
   readonly #setup: PostsSetup
   readonly #batches: Batcher<Waiting, Answered>
   readonly #blocked: Blocked<Waiting, PostAnswer>
-  /** By id: settles when the last post for it has been handed over. */
+  /** By id: settles when the last post for it is in a batch. */
   readonly #tails = new Map<string, Promise<unknown>>()
 
   constructor(setup: PostsSetup) {
@@ -71,14 +71,14 @@ export class Posts {
     )
   }
 
-  /** Tells those who wait for another transaction that nothing is sent any more. */
+  /** Rejects the posts that another transaction blocks, and sends none of them any more. */
   close(error: Error): void {
     this.#blocked.close(error)
   }
 
   /**
-   * Sends what `prepare` makes, behind all that was sent to this id before. The signal takes back what
-   * is blocked.
+   * Sends what `prepare` returns, after everything sent to this id before. The signal withdraws a post
+   * that another transaction blocks.
    */
   async post(id: string, prepare: () => Promise<Post>, signal?: Abortable): Promise<PostAnswer> {
     const since = this.#rollBacks
@@ -86,7 +86,7 @@ export class Posts {
     const handedOver = Promise.all([prepare(), before]).then(([post]) => ({
       answered: this.#batches.call({ post, since, signal }),
     }))
-    // One that cannot be prepared must not let the next one overtake those before it.
+    // When one cannot be prepared, the next one still has to wait for those before it.
     const tail = Promise.allSettled([handedOver, before])
     this.#tails.set(id, tail)
     void tail.then(() => this.#tails.get(id) === tail && this.#tails.delete(id))
@@ -117,9 +117,9 @@ export class Posts {
     const posts = waiting.map(({ post }) => post)
     const haveCause = (): boolean => waiting.every(({ since }) => since === this.#rollBacks)
     const send = async (): Promise<readonly PostAnswer[]> => {
-      // Asked each time: a promotion may be noticed while this waits for its next try.
+      // Checked before each try: a failover may be noticed between two tries.
       if (haveCause()) return store.post(posts, { tells, wereLocked })
-      throw new StoreError('connection_lost', 'post', 'the server is another one')
+      throw new StoreError('connection_lost', 'post', 'the database server has changed')
     }
     let isSentAgain = false
     const isSafe = ({ code }: StoreError): boolean => {
@@ -129,16 +129,15 @@ export class Posts {
       return posts.every(isRecognised)
     }
     const answers = await resend(clock, send, isSafe)
-    // One that was sent before, though nobody knew, has to be told of as well.
+    // A duplicate after a lost answer was stored by the lost call, so its receiver needs a hint as well.
     const sent = answers.filter(
       ({ verdict }) => verdict === 'sent' || (isSentAgain && verdict === 'duplicate'),
     )
     if (sent.length === 0) return answers
     if (runtime !== undefined) runtime.hint(sent)
     else {
-      const untold = sent.filter(({ isTold }) => isTold !== true)
-      if (untold.length > 0)
-        this.#setup.tell?.({ kind: 'mail', iids: untold.map(({ iid }) => iid) })
+      const rest = sent.filter(({ isTold }) => isTold !== true)
+      if (rest.length > 0) this.#setup.tell?.({ kind: 'mail', iids: rest.map(({ iid }) => iid) })
     }
     return answers
   }
@@ -148,7 +147,7 @@ function isRecognised({ kind, dedupeKey }: Post): boolean {
   return kind !== 'message' || dedupeKey !== ''
 }
 
-/** The error for a store that says `locked` where that is waited for before. */
+/** The error for a verdict `locked` that `Posts` or `Blocked` should have waited out. */
 export function stillLocked(verb: string, id: string): StoreError {
   return new StoreError(
     'locked',

@@ -1,43 +1,42 @@
-// Waiting for what happens to instances in other processes.
+// Waits for changes of instances that other processes run.
 //
-//   Those who run them are told who waits, and tell them when something has changed. That they may
-//   forget, or never have heard it, costs time only: everybody who waits also looks now and then.
-//   And that anybody can say that something has changed, or that they have joined, costs little: what
-//   follows from it comes with pauses between.
+//   - This process announces which instances it waits for, and the runtimes that own them notify it of
+//     changes. A lost or forgotten announcement costs only time, because every wait also polls.
+//   - Any process can claim that something has changed, or that it has joined. Throttles bound the cost
+//     of that.
 
 import type { Clock, Timer } from '../../base/time/clock.ts'
 import { Throttle } from '../../base/time/throttle.ts'
 import type { Hint, News } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 
-// Who runs instances remembers for a minute at least who waits for them.
+// Runtimes remember an announcement for at least a minute.
 const RENEW_MS = 30_000
-// When anything may have changed, all look: the more there are, the more seldom.
+// When anything may have changed, all waits poll: the more there are, the less often.
 const SOONEST_LOOK_MS = 5
 const LOOKS_PER_MS = 10
-// An instance that is said to change again and again is looked at with longer and longer pauses, until
-// it is quiet for a while.
+// An instance that keeps changing is polled with growing pauses, until it is quiet for a while.
 const MAX_POLL_MS = 100
 const QUIET_MS = 1_000
-// Those who join at the same time are told at once who waits.
+// One announcement serves all processes that join within this time.
 const JOIN_MS = 1_000
 
 /** What this needs. */
 export interface RemoteChangesHost {
   readonly clock: Clock
   tell(news: News): void
-  /** Whether hints are heard at present. */
+  /** Whether hints arrive at present. */
   isListening(): boolean
 }
 
-/** An instance whose changes are waited for. */
+/** An instance that has listeners. */
 interface WatchedInstance {
   readonly listeners: Set<() => void>
   readonly hints: Throttle
   pauseMs: number
 }
 
-/** Who waits in this process for changes of which instances. */
+/** Listeners of this process for changes of instances that others run. */
 export class RemoteChanges {
   readonly #host: RemoteChangesHost
   readonly #waiting = new Map<Iid, WatchedInstance>()
@@ -52,12 +51,12 @@ export class RemoteChanges {
     this.#joins = new Throttle(host.clock, () => this.#announce(this.#waiting.keys()))
   }
 
-  /** Whether changes are told of, so that looking often would be in vain. */
+  /** Whether notifications arrive at present, so that frequent polling is unnecessary. */
   get isLive(): boolean {
     return this.#host.isListening()
   }
 
-  /** Waits for changes of an instance, each of them. Call the result to stop. */
+  /** Adds a listener for every change of an instance. Call the result to remove it. */
   subscribe(iid: Iid, listener: () => void): () => void {
     let watched = this.#waiting.get(iid)
     if (watched === undefined) {
@@ -89,7 +88,7 @@ export class RemoteChanges {
     this.#notify([iid])
   }
 
-  /** Follows up what was heard. */
+  /** Handles a hint of another process. */
   hear(hint: Hint): void {
     switch (hint.kind) {
       case 'changed':
@@ -107,13 +106,13 @@ export class RemoteChanges {
     }
   }
 
-  /** Hints are heard from now on, and were not before. */
+  /** Announces and notifies everything anew, because hints arrive again after an interruption. */
   resumed(): void {
     this.#announce(this.#waiting.keys())
     this.#notify([...this.#waiting.keys()])
   }
 
-  /** Nothing is announced any more. */
+  /** Announces nothing more. */
   close(): void {
     this.#unannounced.clear()
     this.#renewal?.cancel()
@@ -123,7 +122,7 @@ export class RemoteChanges {
     for (const { hints } of this.#waiting.values()) hints.cancel()
   }
 
-  /** Says who waits, together with all that is said in the same moment. */
+  /** Announces instances, together with all others of the same tick. */
   #announce(iids: Iterable<Iid>): void {
     const begins = this.#unannounced.size === 0
     for (const iid of iids) this.#unannounced.add(iid)
@@ -131,7 +130,7 @@ export class RemoteChanges {
     queueMicrotask(() => {
       const announced = [...this.#unannounced].filter((iid) => this.#waiting.has(iid))
       this.#unannounced.clear()
-      // Otherwise all are announced as soon as the answer would be heard.
+      // While nothing can be heard, announcing is useless: `resumed` announces everything later.
       if (announced.length === 0 || !this.#host.isListening()) return
       this.#host.tell({ kind: 'waiting', iids: announced })
       this.#renewal ??= this.#host.clock.after(RENEW_MS, () => {
@@ -147,7 +146,7 @@ export class RemoteChanges {
     }
   }
 
-  /** Somebody says that these have changed. */
+  /** Notifies the listeners of these instances, with pauses for those that change often. */
   #notifySoon(iids: readonly Iid[]): void {
     for (const iid of iids) {
       const watched = this.#waiting.get(iid)

@@ -1,24 +1,24 @@
-// Answers to requests: how they are written, and where they are waited for.
+// Replies to requests: how they are stored, and where their senders look for them.
 
 import type { Iid } from '../../store/instances.ts'
 import type { Values } from './values.ts'
 
 /**
- * Where the answer of an instance to a request is kept.
+ * The address under which the reply of an instance is stored.
  *
- * The instance is part of it: an id that is used anew, or a fork that has the same past, never
- * answers for another one.
+ * It contains the instance's number, so that a later instance with the same id, or a fork with the same
+ * history, never replies in its place.
  */
 export function replyAddress(iid: Iid, replyTo: string): string {
   return `${iid} ${replyTo}`
 }
 
-/** An answer, or the error it is refused with, as text; `encoded` is either of them, encoded. */
+/** Writes a reply, or the error that rejects the request; `encoded` is either of them, encoded. */
 export function encodeReply(ok: boolean, encoded: string): string {
   return (ok ? '1' : '0') + encoded
 }
 
-/** Reads what `encodeReply` wrote: returns the answer, or throws the error. */
+/** Reads what `encodeReply` wrote: returns the reply, or throws the error. */
 export function decodeReply(payload: string, values: Values): unknown {
   const encoded = payload.slice(1)
   if (payload.startsWith('1')) return values.value(encoded)

@@ -3,16 +3,16 @@ import type { Clock } from '../../base/time/clock.ts'
 import { retry } from '../../base/time/retry.ts'
 import { isRetryableStoreError, type StoreError } from '../../store/store-error.ts'
 
-// A store that does not answer for about ten seconds is the caller's to deal with.
+// After about ten seconds without an answer, the caller gets the error.
 const MAX_SENDS = 8
 const RESEND = resolveBackoff('resend', { initial: 50, max: 3_000 })
-const LOCKED = resolveBackoff('resend of what is locked', { initial: 20, max: 1_000 })
+const LOCKED = resolveBackoff('resend after a lock', { initial: 20, max: 1_000 })
 const UNANSWERED = resolveBackoff('calls without an answer', { initial: 100, max: 100, jitter: 0 })
 
 /**
- * Calls a store, again when it could not answer. Only for what the store recognises when it comes
- * twice, or when `isSafe` says that the first call cannot have been done. What another transaction has
- * locked is sent again until that one ends.
+ * Calls the store, and again when it could not answer. Only for calls that the store recognises as
+ * duplicates, or where `isSafe` tells that the first call had no effect. A call that another transaction
+ * blocks is sent again until that transaction ends.
  */
 export async function resend<T>(
   clock: Clock,
@@ -34,7 +34,7 @@ export async function resend<T>(
   })
 }
 
-/** Calls the store until it answers, or until there is nobody left to wait for that. */
+/** Calls the store until it answers, or until the runtime is closing. */
 export async function untilAnswered<T>(
   clock: Clock,
   isClosing: () => boolean,

@@ -5,32 +5,32 @@ import { type Event, writeEvents } from '../../store/history.ts'
 import { type Iid, NO_VERSION, type ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 
-/** A new instance to be started. */
+/** An instance to start. */
 export interface NewInstance {
-  /** What to run, where it is taken up at once. */
+  /** What to run when this process starts it at once. */
   readonly definition: WorkflowDefinition
-  /** Whether it has to be exactly that version; otherwise the first to take it up decides. */
+  /** Whether it must run exactly this version; otherwise the runtime that takes it up decides. */
   readonly isPinned: boolean
   readonly id: string
   /** Encoded. */
   readonly input: string
-  /** Of its first execution; no two starts share one, so that a start can be told from another. */
+  /** The seed of its first execution. It is unique, so that it identifies the start. */
   readonly seed: string
   readonly parent: ParentLink | null
   /** A JSON object with string values. */
   readonly labels: string
-  /** In its inbox from the start, encoded. */
+  /** Messages that its inbox begins with, encoded. */
   readonly messages: StartItem['messages']
-  /** How long it waits before its first turn; 0 for not at all. */
+  /** The delay of its first turn; 0 for none. */
   readonly delayMs: number
   /**
-   * The number under which messages wait for it already. Somebody else may be starting the same
-   * one, so it is started unowned: a store takes the second start for the first, sent again.
+   * The number under which messages already wait for it. Another process may start the same instance,
+   * so it is started without an owner: the store takes the second start for a duplicate of the first.
    */
   readonly iid: Iid | undefined
 }
 
-/** What became of a start. */
+/** The store's verdict on a start. */
 export interface StartOutcome {
   readonly iid: Iid
   readonly verdict: Verdict
@@ -55,12 +55,12 @@ export function firstEvent(start: NewInstance): Extract<Event, { type: 'started'
   }
 }
 
-/** The workflow of a start that nobody takes up at once: without a version, unless one was named. */
+/** The workflow of a start without an owner: it has a version only when the caller named one. */
 export function unownedWorkflow({ definition, isPinned }: NewInstance): WorkflowDefinition {
   return isPinned ? definition : { ...definition, version: NO_VERSION }
 }
 
-/** The start of an instance that nobody owns yet: all that has happened is its first event. */
+/** The start of an instance without an owner. Its history is its first event. */
 export function startItem(
   start: NewInstance,
   place: {

@@ -1,29 +1,28 @@
 import type { Clock } from '../../base/time/clock.ts'
 
-// By how much two clocks may drift apart, as a share of the time that passes.
-const MOST_DRIFT = 1e-4
-// Longer than this no answer is trusted more than a later one: somebody may have set a clock.
-const LONGEST_TRUST_MS = 30_000
-// A clock that goes back by more than this was set.
+// How far two clocks may drift apart, as a share of the time that passes.
+const MAX_DRIFT = 1e-4
+// An older answer counts for no more than a later one: a clock may have been set.
+const MAX_TRUST_MS = 30_000
+// A clock that jumps back by more than this has been set.
 const STEP_MS = 1_000
-// The store's time comes without its fraction.
+// The store reports whole milliseconds.
 const FRACTION_MS = 1
 
 /**
- * The store's time as this process estimates it between two answers.
+ * Estimates the store's time between two answers.
  *
- *   K1. It only grows: a claim that was told "due" by the store must not find it "not yet due" here.
- *       But where the store's clock was set back by more than a moment, it follows: otherwise it would
- *       stand still for as long, and all that waits with it.
- *   K2. It lags behind the store's clock: an answer is on its way, and may have waited for a disk,
- *       since the store read its clock. Of several answers the one that took least says most; what a
- *       slower one says is less, not different. It leads only when a clock was set, by no more than
- *       the way of an answer, and not for long.
- *   K3. What an answer proves wrong is given up: the store cannot be further than it was when the
- *       question left and all of the time since has passed.
+ *   - It only grows: what the store reports as due must be due here as well. If the store's clock is set
+ *     back by more than a moment, the estimate follows; otherwise it would stop for as long, and every
+ *     timer with it.
+ *   - It lags behind the store's clock, because the answer takes time after the store read its clock.
+ *     The fastest answer is the most precise; a slower one only gives a lower bound. The estimate leads
+ *     only when a clock was set, by no more than one round trip, and not for long.
+ *   - It drops an estimate that an answer disproves: the store's time cannot be later than its answer
+ *     plus the duration of the whole call.
  */
 export class StoreClock {
-  /** Told when the store's clock was set back by more than a moment. */
+  /** Called when the store's clock was set back by more than a moment. */
   onStepBack: (() => void) | undefined
   readonly #clock: Clock
   #seenMs = 0
@@ -41,16 +40,16 @@ export class StoreClock {
     return this.#lastMs
   }
 
-  /** An answer of the store carried its time; it was asked at `askedMs` of the process's clock. */
+  /** Learns the store's time from an answer; the call began at `askedMs` by the process's clock. */
   saw(storeMs: number, askedMs = this.#clock.now()): void {
     const nowMs = this.#clock.now()
     const agoMs = nowMs - this.#seenAtMs
     const estimate = this.#seenMs + agoMs
-    const isBetter = storeMs >= estimate - agoMs * MOST_DRIFT
+    const isBetter = storeMs >= estimate - agoMs * MAX_DRIFT
     const isDisproved = estimate > storeMs + FRACTION_MS + (nowMs - askedMs)
-    const mostMs = storeMs + STEP_MS + (nowMs - askedMs)
-    const isSet = this.#seenMs > 0 && Math.max(estimate, this.#lastMs) > mostMs
-    if (isBetter || isDisproved || agoMs > LONGEST_TRUST_MS) {
+    const maxMs = storeMs + STEP_MS + (nowMs - askedMs)
+    const isSet = this.#seenMs > 0 && Math.max(estimate, this.#lastMs) > maxMs
+    if (isBetter || isDisproved || agoMs > MAX_TRUST_MS) {
       this.#seenMs = storeMs
       this.#seenAtMs = nowMs
     }

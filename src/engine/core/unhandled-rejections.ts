@@ -1,33 +1,34 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Execution } from '../replay/execution.ts'
 
-// A promise of workflow code that rejects before anybody awaits it would end the process. Turns run
-// inside an AsyncLocalStorage, which names the instance in `unhandledRejection`; those are kept with
-// the instance. All others are passed on: with no other listener, the process ends as before.
+// A promise of workflow code that rejects before the code awaits it would end the process. Turns run
+// inside an AsyncLocalStorage, which tells the handler of `unhandledRejection` which execution it was;
+// the execution records the rejection. Without an execution, Node's default applies: if there is no
+// other handler, the process ends.
 
 const executions = new AsyncLocalStorage<Execution>()
 const owners = new WeakMap<Promise<unknown>, Execution>()
 let users = 0
 
-/** Calls workflow code so that its stray rejections are known to be its own. */
+/** Calls workflow code so that its unhandled rejections can be attributed to it. */
 export function insideExecution<T>(execution: Execution, run: () => T): T {
   return executions.run(execution, run)
 }
 
 /**
- * Calls code of somebody else, such as a logger, a codec or a schema, from within a turn: what it
- * does is not the doing of the workflow.
+ * Calls code that is not part of the workflow, such as a logger, a codec or a schema, from within a
+ * turn, so that its rejections and calls are not attributed to the workflow.
  */
 export function outsideExecution<T>(run: () => T): T {
   return executions.exit(run)
 }
 
-/** The execution whose code is running, also between its turns. */
+/** The execution whose code is running, in its turns and between them. */
 export function currentExecution(): Execution | undefined {
   return executions.getStore()
 }
 
-/** Starts to watch for stray rejections; call the returned function to end it. */
+/** Starts to handle unhandled rejections; call the returned function to stop. */
 export function watchUnhandledRejections(): () => void {
   if (users++ === 0) {
     process.on('unhandledRejection', onUnhandled)
@@ -47,12 +48,12 @@ function onUnhandled(reason: unknown, promise: Promise<unknown>): void {
   const execution = executions.getStore()
   if (execution !== undefined) {
     owners.set(promise, execution)
-    execution.stray(promise, reason)
-    // Thrown from here, it becomes an uncaught exception: what Node does without any listener.
+    execution.recordUnhandled(promise, reason)
+    // Thrown here, it becomes an uncaught exception, as it would without any handler.
   } else if (process.listenerCount('unhandledRejection') === 1) throw reason
 }
 
-/** The code came to look at it after all. */
+/** The code handles the rejection after all. */
 function onHandled(promise: Promise<unknown>): void {
-  owners.get(promise)?.strays.delete(promise)
+  owners.get(promise)?.unhandledRejections.delete(promise)
 }

@@ -64,9 +64,7 @@ describe('values', () => {
       decode: () => 1,
     })
 
-    expect(() => values.encode(1, 'the input')).toThrow(
-      'the input: the codec refused it: Error: no',
-    )
+    expect(() => values.encode(1, 'the input')).toThrow('the input: the codec failed: Error: no')
   })
 
   test.each([[undefined], [null], [1], [Promise.resolve('x')]])(
@@ -75,7 +73,7 @@ describe('values', () => {
       const values = valuesOf({ encode: () => written as unknown as string, decode: () => 1 })
 
       expect(() => values.encode(1, 'the input')).toThrow(
-        'the input: the codec must write text or bytes, got',
+        'the input: the codec must return a string or bytes, got',
       )
     },
   )

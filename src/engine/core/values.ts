@@ -4,11 +4,11 @@ import { errorFromData, type ErrorData, errorToData } from '../../base/codec/err
 import type { Decoder } from '../replay/execution.ts'
 import { outsideExecution } from './unhandled-rejections.ts'
 
-/** How values and errors are written and read back. */
+/** Encodes and decodes values and errors. */
 export interface Values extends Decoder {
-  /** Throws a `TypeError` that begins with `label` when the value cannot be stored. */
+  /** Encodes a value. Throws a `TypeError` that begins with `label` when it cannot be stored. */
   encode(value: unknown, label: string): string
-  /** Never throws: an error can always be recorded. */
+  /** Encodes an error. Never throws. */
   encodeError(thrown: unknown): string
 }
 
@@ -16,8 +16,8 @@ const BYTES = '~b'
 const TEXT = '~t'
 
 /**
- * The values of a runtime or client. Errors are always written by our own codec: their shape is
- * part of the engine.
+ * Creates the `Values` of a runtime or client. Errors always use Holdfast's own codec, because the engine
+ * relies on their shape.
  */
 export function valuesOf(codec: Codec | undefined): Values {
   return {
@@ -27,8 +27,8 @@ export function valuesOf(codec: Codec | undefined): Values {
   }
 }
 
-// What another codec makes may hold any character, so it is wrapped: history is joined by control
-// characters.
+// The output of another codec is wrapped, because it may contain the control characters that separate
+// the fields of history.
 function throughCodec(codec: Codec): Pick<Values, 'encode' | 'value'> {
   return {
     encode(value, label) {
@@ -36,14 +36,16 @@ function throughCodec(codec: Codec): Pick<Values, 'encode' | 'value'> {
       try {
         data = outsideExecution(() => codec.encode(value))
       } catch (error) {
-        throw new TypeError(`${label}: the codec refused it: ${String(error)}`, { cause: error })
+        throw new TypeError(`${label}: the codec failed: ${String(error)}`, { cause: error })
       }
       if (typeof data === 'string') return TEXT + JSON.stringify(data)
       if (data instanceof Uint8Array) return BYTES + Buffer.from(data).toString('base64')
-      throw new TypeError(`${label}: the codec must write text or bytes, got ${describe(data)}`)
+      throw new TypeError(
+        `${label}: the codec must return a string or bytes, got ${describe(data)}`,
+      )
     },
     value(text) {
-      // What has no mark was written before a codec was set.
+      // A value without a mark was written before the codec was set.
       if (!text.startsWith(BYTES) && !text.startsWith(TEXT)) return decode(text)
       const data = text.slice(2)
       const written = text.startsWith(BYTES)

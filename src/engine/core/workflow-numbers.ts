@@ -13,12 +13,12 @@ export interface WorkflowNumbersHost {
   isClosing(): boolean
 }
 
-/** What a runtime registers: its workflows, and what stands for starts of them without a version. */
+/** What a runtime registers: its workflows, and each of them without a version, for such starts. */
 export function registrationOf({
   workflows,
   latestWorkflows,
 }: Registry): readonly RegisteredWorkflow[] {
-  // Retention counts for those, too, that are ended before anybody takes them up.
+  // Retention also applies to instances that end before a runtime takes them up.
   const unversioned = latestWorkflows.map((latest) => ({ ...latest, version: NO_VERSION }))
   return [...workflows, ...unversioned].map(({ name, version, retentionMs }) => ({
     name,
@@ -27,18 +27,18 @@ export function registrationOf({
   }))
 }
 
-/** The numbers under which the store knows workflows. They stay, whatever becomes of the runtime. */
+/** The numbers that the store gives to workflows. They outlive the runtime. */
 export class WorkflowNumbers {
   readonly #host: WorkflowNumbersHost
   readonly #registered = new Map<WorkflowDefinition, number>()
-  /** By name: what stands for a start that names no version. */
+  /** By name: the number for starts without a version. */
   readonly #unversioned = new Map<string, number>()
 
   constructor(host: WorkflowNumbersHost) {
     this.#host = host
   }
 
-  /** What the store answered to a registration, in the order of `registrationOf`. */
+  /** Remembers the store's answer to a registration, in the order of `registrationOf`. */
   learn({ workflows, latestWorkflows }: Registry, numbers: readonly number[]): void {
     workflows.forEach((definition, i) => this.#registered.set(definition, numbers[i]!))
     latestWorkflows.forEach(({ name }, i) =>
@@ -46,18 +46,18 @@ export class WorkflowNumbers {
     )
   }
 
-  /** Those of the workflows that are registered here, and of starts of them without a version. */
+  /** The numbers of all registered workflows, and those for starts without a version. */
   get registered(): readonly number[] {
     return [...this.#registered.values(), ...this.#unversioned.values()]
   }
 
-  /** The number of a workflow that is registered here; `undefined` for any other. */
+  /** The number of a registered workflow; `undefined` for any other. */
   of(definition: WorkflowDefinition): number | undefined {
     if (definition.version === NO_VERSION) return this.#unversioned.get(definition.name)
     return this.#registered.get(definition)
   }
 
-  /** The number of any workflow, as the store gives it. */
+  /** Asks the store for the number of any workflow. */
   async ask(name: string, version: string): Promise<number> {
     const { store, clock } = this.#host
     const [number] = await untilAnswered(

@@ -1,18 +1,18 @@
-// The promises that workflow code gets. Each knows whether anybody ever waited for it, so that a
-// forgotten `await` is noticed.
+// The promises that workflow code gets. Each knows whether it was ever awaited, so that a forgotten
+// `await` is noticed.
 //
-// `await`, `then` and the combinators all read `constructor` before they attach themselves; what they
-// read here is `Promise`, so that they take as many microtasks as for any other promise. An own `then`
-// would not do: `await` does not call it. The property is on a prototype of our own, since on a promise
-// itself it would slow down all promises of the process.
+// `await`, `then` and the combinators all read `constructor` before they attach themselves. Here they
+// read `Promise`, so that they take as many microtasks as with any other promise. Overriding `then`
+// would not work, because `await` does not call it. The property is on our own prototype, because on
+// `Promise.prototype` it would slow down every promise of the process.
 
-/** What workflow code waits for. */
+/** The promise of a command. */
 export class CommandPromise extends Promise<unknown> {
-  /** Calls it off. */
+  /** Cancels the command. */
   cancel: (reason?: string) => void
-  /** Whether anybody ever waited for it. */
+  /** Whether it was ever awaited. */
   isAwaited = false
-  /** The promise of a group that waits for this one: then it counts whether that is waited for. */
+  /** The promise of the group that waits for this one, if any: then that one has to be awaited. */
   partOf: CommandPromise | undefined = undefined
 
   constructor(
@@ -31,7 +31,7 @@ void Object.defineProperty(CommandPromise.prototype, 'constructor', {
   },
 })
 
-/** Makes a promise one that can be called off, and that knows whether anybody waits for it. */
+/** Turns a promise into one that can be cancelled and that knows whether it was awaited. */
 export function cancellable(
   promise: Promise<unknown>,
   cancel: (reason: string) => void,
@@ -43,12 +43,12 @@ export function cancellable(
   return result
 }
 
-/** Whether somebody waits for a promise, or for all of the group that it is part of. */
+/** Whether a promise was awaited, and so were the groups it is part of. */
 export function isWaitedFor({ isAwaited, partOf }: CommandPromise): boolean {
   return isAwaited && (partOf === undefined || isWaitedFor(partOf))
 }
 
-/** The code may never look at it, or look at it later: that is no stray rejection. */
+/** Marks a rejection as handled: the code may await the promise later, or never. */
 export function seen<T>(promise: Promise<T>): Promise<T> {
   void promise.catch(() => {})
   return promise
@@ -59,7 +59,7 @@ export function never(): CommandPromise {
   return cancellable(forever(), () => {})
 }
 
-/** The same, for what cannot be called off. */
+/** The same, without `cancel`. */
 export function forever(): Promise<never> {
   return new Promise(() => {})
 }

@@ -1,13 +1,13 @@
-// What the code asks for and does, in the words of messages and reports.
+// Describes commands and notes for error messages and reports.
 
 import type { CommandEvent, NoteEvent } from '../../store/history.ts'
 
-/** A command before it has its number. */
+/** A command whose number is not assigned yet. */
 export type NewCommand = Unnumbered<CommandEvent>
 
 type Unnumbered<E> = E extends unknown ? Omit<E, 'command'> & { command: number } : never
 
-/** A command as messages name it. */
+/** Describes a command. */
 export function describeCommand(command: NewCommand): string {
   switch (command.type) {
     case 'timer':
@@ -29,7 +29,7 @@ export function describeCommand(command: NewCommand): string {
   }
 }
 
-/** The same, as something that was called. */
+/** Describes a command as a call. */
 export function describeCall(command: NewCommand): string {
   return command.type === 'timer' ? 'ctx.sleep()' : describeCommand(command)
 }
@@ -40,7 +40,7 @@ function routeOf({ tag, session }: { readonly tag: string; readonly session: str
   return ` (${route.filter((part) => part !== '').join(', ')})`
 }
 
-/** A note as messages name it. */
+/** Describes a note. */
 export function describeNote(note: NoteEvent): string {
   switch (note.type) {
     case 'dropped':

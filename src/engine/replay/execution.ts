@@ -3,11 +3,11 @@
 //   X1. The same inputs in the same order give the same commands, as long as the code is
 //       deterministic. Nothing here reads a clock, a random number or a database.
 //   X2. Inputs are applied one at a time; between two of them the code runs until it waits.
-//   X3. Commands are given, and the workflow returns, only in its own turn. What happens outside
-//       is refused and breaks the execution: it cannot be repeated.
+//   X3. The code issues commands, and returns, only in its own turn. Anything outside a turn could not
+//       be replayed: it throws, and breaks the execution.
 //   X4. A dropped execution does nothing any more: its commands never settle.
-//   X5. A command that the code no longer waits for is closed, and noted as `dropped`: whatever
-//       comes for it later is ignored.
+//   X5. A command that the code no longer waits for is closed and recorded as `dropped`; later results
+//       for it are ignored.
 
 import { CancelledError } from '../../base/errors.ts'
 import type { CancelledEvent, CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
@@ -22,18 +22,18 @@ import { inStep, inTurn, type InTurn } from './turn.ts'
 export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
 export type { NewCommand } from './describe-command.ts'
 
-/** A command with what is needed to carry it out; `work` is the runtime's business. */
+/** A command that the code issued; `work` is what the runtime needs to carry it out. */
 export interface IssuedCommand {
   readonly event: CommandEvent
   readonly work: unknown
-  /** Where in the code it was given; only while looking for the place of a mismatch. */
+  /** Where in the code it was issued; only while tracing the place of a mismatch. */
   readonly stack: string | undefined
 }
 
-/** What the code did since it was last asked, in order. */
+/** What the code did since the last `take`, in order. */
 export interface Taken {
   readonly given: readonly IssuedCommand[]
-  /** Commands and notes as they stand in history. */
+  /** Commands and notes, as history records them. */
   readonly events: readonly (CommandEvent | NoteEvent)[]
 }
 
@@ -44,7 +44,7 @@ export type Outcome =
   /** `version` is `undefined` for the latest one. */
   | { readonly kind: 'continued'; readonly input: string; readonly version: string | undefined }
 
-/** Turns stored text back into what it was. */
+/** Decodes stored values and errors. */
 export interface Decoder {
   value(text: string): unknown
   error(text: string): Error
@@ -56,7 +56,7 @@ export interface ReceivedMessage {
   readonly replyTo: string
 }
 
-/** A command that has no result yet, and the promise that the code holds. */
+/** A command that has no result yet, with the promise that the code got. */
 interface Waiting extends IssuedCommand {
   readonly scope: Scope
   readonly promise: CommandPromise
@@ -64,8 +64,8 @@ interface Waiting extends IssuedCommand {
   readonly reject: (error: unknown) => void
 }
 
-// Code that catches its cancellation and goes on as before would never come to an end.
-const MOST_REFUSED = 10_000
+// Stops code that catches its cancellation and carries on for ever.
+const MAX_REFUSED = 10_000
 
 const NONE: readonly Forgotten[] = []
 const NOTHING: Taken = { given: [], events: [] }
@@ -75,34 +75,34 @@ const NO_CHANGES: ReadonlySet<string> = new Set()
 /** A workflow's code while it runs. */
 export class Execution implements InTurn {
   readonly label: string
-  /** The scope that all others lie within. */
+  /** The outermost scope. */
   readonly root = new Scope(undefined)
-  /** Rejections that nobody has handled, by the promise that rejected. */
-  readonly strays = new Map<Promise<unknown>, unknown>()
-  /** Whether a forgotten `await` fails the workflow, if what was called never began. */
+  /** Rejections that the code has not handled, by promise. */
+  readonly unhandledRejections = new Map<Promise<unknown>, unknown>()
+  /** Whether a forgotten `await` fails the workflow, if the call never began. */
   failsForgotten = false
-  /** Number of the last command that was given in an earlier turn. */
+  /** Number of the last command of an earlier turn. */
   lastBegun = 0
-  /** Called when the code did something outside its turn: it has to be set aside. */
+  /** Called when the code did something outside its turn: the instance has to be suspended. */
   onBreak: (() => void) | undefined
-  /** The time of the turn, for the code. */
+  /** The time of the turn, which the code sees. */
   at = 0
   /** True while inputs come from history. */
   replaying = true
-  /** Whether the code has ever been given something to go on with. */
+  /** Whether the code has received an input. */
   hasWaited = false
-  /** Ids that history says instances were started under, by command, if they were answered. */
+  /** By command: the ids of instances that were started according to history. */
   recordedIds: ReadonlyMap<number, string> = NO_IDS
-  /** Changes that history says the code knew of. Set before the past is repeated. */
+  /** The changes that are recorded as patched in history. Set before replay. */
   recordedChanges: ReadonlySet<string> = NO_CHANGES
   readonly #decode: Decoder
   readonly #open = new Map<number, Waiting>()
   /** Open receives by channel, in the order they were given. */
   #receives: Map<string, Set<number>> | undefined
   #changes: Map<string, boolean> | undefined
-  /** Errors that were made here: code that does not look at them has nothing to hide. */
+  /** Cancellations created here: code need not handle them. */
   #ownErrors: WeakSet<CancelledError> | undefined
-  /** Children that have not ended, whether the code waits for them or not. */
+  /** Children that have not ended, whether or not the code waits for them. */
   #children: Set<number> | undefined
   #given: IssuedCommand[] = []
   #events: (CommandEvent | NoteEvent)[] = []
@@ -131,27 +131,27 @@ export class Execution implements InTurn {
     return this.#outcome
   }
 
-  /** That somebody asked for the end, and when. */
+  /** The request to cancel, and when it arrived. */
   get cancelled(): { readonly reason: string; readonly at: number } | undefined {
     return this.#cancelled
   }
 
-  /** Why this execution cannot go on; it has to be set aside. */
+  /** Why this execution cannot continue; the instance has to be suspended. */
   get broken(): Error | undefined {
     return this.#broken
   }
 
-  /** Calls that code did not wait for before it returned, so that they were called off. */
+  /** Calls that the code did not await before it returned, so that they were cancelled. */
   get forgotten(): readonly Forgotten[] {
     return this.#forgotten ?? NONE
   }
 
-  /** Number of the last command that was given. */
+  /** Number of the last command. */
   get lastCommand(): number {
     return this.#lastCommand
   }
 
-  /** Notes from now on where in the code each command is given. Slow: only for a report. */
+  /** Records from now on where in the code each command is issued. Slow: only for a report. */
   trace(): void {
     this.#traced = true
   }
@@ -163,18 +163,18 @@ export class Execution implements InTurn {
       if (inTurn() === this) this.#end(outcome)
       else this.break(outsideTurn(this, 'returned'))
     }
-    // Also a function that is not async may throw at once.
+    // A function that is not async may throw at once.
     new Promise((resolve) => resolve(run())).then(
       (value) => finish({ kind: 'returned', value }),
       (error: unknown) => finish({ kind: 'threw', error }),
     )
   }
 
-  /** The code asks for something. Fills in the command's number. */
+  /** The code issues a command. Fills in the command's number. */
   give(command: NewCommand, work: unknown, scope: Scope = this.root): CommandPromise {
     if (this.#dropped) return never()
     this.#mustBeInTurn(() => `called ${describeCall(command)}`)
-    // What is broken is set aside, and its code stops here.
+    // The instance is being suspended, and its code stops here.
     if (this.#outcome !== undefined || this.#broken !== undefined) return never()
     if (scope.error !== undefined) return this.#refuse(scope.error)
     command.command = ++this.#lastCommand
@@ -199,14 +199,14 @@ export class Execution implements InTurn {
     return promise
   }
 
-  /** The code did something that nothing answers. */
+  /** The code did something that has no result. */
   note(note: NoteEvent): void {
     if (this.#dropped) return
     this.#mustBeInTurn(() => `called ${describeNote(note)}`)
     if (this.#outcome === undefined) this.#events.push(note)
   }
 
-  /** What the code did since the last call. */
+  /** Returns what the code did since the last call. */
   take(): Taken {
     if (this.#events.length === 0) return NOTHING
     const taken = { given: this.#given, events: this.#events }
@@ -217,7 +217,7 @@ export class Execution implements InTurn {
     return taken
   }
 
-  /** Settles a command. The code goes on in the microtasks that follow. */
+  /** Settles a command. The code continues in the microtasks that follow. */
   apply(input: InputEvent): void {
     const waiting = this.#open.get(input.command)
     if (waiting === undefined) {
@@ -255,18 +255,18 @@ export class Execution implements InTurn {
     }
   }
 
-  /** The number of the `receive` that the next message of a channel is for. */
+  /** The number of the `receive` that gets the next message of a channel. */
   receiver(channel: string): number | undefined {
     const [first] = this.#receives?.get(channel) ?? []
     return first
   }
 
-  /** Whether a command started a child that has not ended, as far as is known here. */
+  /** Whether a command started a child that is not known to have ended. */
   isChild(command: number): boolean {
     return this.#children?.has(command) === true
   }
 
-  /** Somebody asked for the end: what the code waits for is called off. */
+  /** Cancels the workflow, and whatever its code waits for. */
   cancel({ reason }: CancelledEvent): void {
     if (this.#cancelled !== undefined) return
     const said = JSON.parse(reason) as string
@@ -274,7 +274,7 @@ export class Execution implements InTurn {
     this.cancelScope(this.root, new CancelledError(said))
   }
 
-  /** Cancels a scope: its open commands are closed with the error. */
+  /** Cancels a scope: closes its open commands with the error. */
   cancelScope(scope: Scope, error: CancelledError): void {
     if (scope !== this.root) return this.close(scope.cancel(error), error)
     const closed = new Set(scope.cancel(error))
@@ -287,7 +287,7 @@ export class Execution implements InTurn {
     )
   }
 
-  /** The code of a scope has returned, and is about to be left with what is open in it. */
+  /** The code of a scope has returned; what is still open in it may be a forgotten `await`. */
   returned(scope: Scope): void {
     if (scope.error !== undefined || this.#outcome !== undefined) return
     for (const command of scope.openCommands()) this.#noteForgotten(this.#open.get(command), scope)
@@ -301,9 +301,9 @@ export class Execution implements InTurn {
     ;(this.#forgotten ??= []).push({ given: waiting, began: age.began })
   }
 
-  /** The code no longer waits for these commands; those that are settled are left alone. */
+  /** The code no longer waits for these commands. Has no effect on those that are settled. */
   close(commands: readonly number[], error: CancelledError): void {
-    // What is left by then is carried out all the same.
+    // What outlasts the code is carried out nevertheless.
     if (this.#outcome !== undefined) return
     ;(this.#ownErrors ??= new WeakSet()).add(error)
     for (const command of commands) {
@@ -315,13 +315,13 @@ export class Execution implements InTurn {
     }
   }
 
-  /** A child that outlasts the code is known to run. Whoever calls it notes that it was dropped. */
+  /** Forgets a child that outlasts the code and is known to run. The caller records it as dropped. */
   leave(command: number): void {
     const waiting = this.#outcome === undefined ? undefined : this.#open.get(command)
     if (waiting?.event.type === 'child') this.#forget(waiting)
   }
 
-  /** Whether the code knows of a change: false only in executions that ran past it without it. */
+  /** Whether a change applies: false only in executions that passed it with the old code. */
   patched(change: string): boolean {
     const known = this.#changes?.get(change)
     if (known !== undefined) return known
@@ -332,7 +332,7 @@ export class Execution implements InTurn {
     return knows
   }
 
-  /** The code asks for its next execution. Nothing it does afterwards counts. */
+  /** The code ends this execution and requests the next. Nothing it does afterwards has an effect. */
   continueAsNew(input: string, version: string | undefined, scope: Scope): Promise<never> {
     if (this.#dropped) return forever()
     this.#mustBeInTurn(() => 'called continueAsNew')
@@ -347,20 +347,20 @@ export class Execution implements InTurn {
     this.#end({ kind: 'threw', error })
   }
 
-  /** A promise of the code rejected and nobody looked: reported if the code ends without doing so. */
-  stray(promise: Promise<unknown>, reason: unknown): void {
+  /** Records an unhandled rejection, to be reported if the code never handles it. */
+  recordUnhandled(promise: Promise<unknown>, reason: unknown): void {
     const isOwn = reason instanceof CancelledError && this.#ownErrors?.has(reason) === true
-    if (!this.#dropped && !isOwn) this.strays.set(promise, reason)
+    if (!this.#dropped && !isOwn) this.unhandledRejections.set(promise, reason)
   }
 
-  /** This execution cannot go on. The first reason stays. */
+  /** This execution cannot continue. The first reason counts. */
   break(error: Error): void {
     if (this.#broken !== undefined) return
     this.#broken = error
     this.onBreak?.()
   }
 
-  /** Forgets everything; whatever the code still does has no effect. */
+  /** Forgets everything. Whatever the code still does has no effect. */
   drop(): void {
     this.#dropped = true
     this.#open.clear()
@@ -369,11 +369,11 @@ export class Execution implements InTurn {
     this.#events = []
   }
 
-  /** The first outcome counts. What the code left behind is called off. */
+  /** The first outcome counts. Cancels what the code left open. */
   #end(outcome: Outcome): void {
     if (this.#outcome !== undefined) return
     if (this.#open.size > 0) {
-      // Code that threw had no chance to wait, and one that is cancelled need not.
+      // Code that threw could not await its calls, and code that is cancelled need not.
       if (outcome.kind !== 'threw' && this.#cancelled === undefined) {
         for (const waiting of this.#open.values()) this.#noteForgotten(waiting, this.root)
       }
@@ -398,10 +398,10 @@ export class Execution implements InTurn {
   }
 
   #refuse(reason: CancelledError): CommandPromise {
-    if (++this.#refused > MOST_REFUSED) {
+    if (++this.#refused > MAX_REFUSED) {
       const spins = new Error(
-        `${this.label} goes on and on after it was cancelled; let CancelledError end the loop, or ` +
-          'do what has to be done inside ctx.uncancellable',
+        `${this.label} keeps running after it was cancelled; let CancelledError end the loop, or ` +
+          'run the clean-up inside ctx.uncancellable',
       )
       this.#end({ kind: 'threw', error: spins })
       return never()
@@ -428,7 +428,7 @@ export class Execution implements InTurn {
   }
 }
 
-/** Whether an input is of a kind that the command can be settled by. */
+/** Whether an input of this kind can settle the command. */
 function settles({ type }: InputEvent, command: CommandEvent): boolean {
   if (command.type === 'timer') return type === 'fired'
   if (command.type === 'receive') {
@@ -445,7 +445,7 @@ function outsideTurn(execution: Execution, did: string): Error {
   if (called !== undefined && steps.includes(called)) {
     return new Error(
       `${execution.label} ${did} inside step "${called}": a step cannot use the ctx of its workflow; ` +
-        'call it before or after the step, in the code of the workflow',
+        'call it before or after the step, in the workflow code',
     )
   }
   const other = inTurn()
@@ -457,7 +457,7 @@ function outsideTurn(execution: Execution, did: string): Error {
   )
 }
 
-/** It may as well have been the code of a step, after something that it awaited. */
+/** The call may also come from the code of a step, after an `await`. */
 function insideSteps(names: readonly string[]): string {
   if (names.length === 0) return ''
   const steps = names.map((name) => `step "${name}"`).join(', ')

@@ -6,35 +6,36 @@ import { outlastsCode } from './outlasts-code.ts'
 import type { Scope } from './scope.ts'
 import { sourceLine } from './source-line.ts'
 
-/** A command that is open, with what tells whether anybody waits for it. */
+/** An open command, and what tells whether the code waits for it. */
 interface Open {
   readonly event: CommandEvent
   readonly scope: Scope
   readonly promise: CommandPromise
 }
 
-/** A call that code left behind when it returned. */
+/** A call that the code did not await before it returned. */
 export interface Forgotten {
   readonly given: IssuedCommand
-  /** Whether it was given in an earlier turn, and so was carried out until then. */
+  /** Whether an earlier turn issued it, so that it began to run. */
   readonly began: boolean
 }
 
 /** How old a command is. */
 export interface Age {
-  /** It was given in an earlier turn. */
+  /** An earlier turn issued it. */
   readonly began: boolean
-  /** It was given after the last input: nothing could happen between it and the end of the code. */
+  /** It was issued after the last input: nothing could happen between it and the end of the code. */
   readonly isLast: boolean
 }
 
 /**
- * Whether code that has returned forgot to wait for a command that is open: neither for its promise
- * nor for that of a group or scope around it, up to `outermost`, whose code it is. What the workflow
- * gave last is forgotten also when somebody waits for it, as a function does that nobody awaits.
+ * Whether code that has returned forgot to await an open command: it awaited neither its promise nor
+ * that of a group or scope around it, up to `outermost`, the scope of the code. A command that the
+ * workflow issued last counts as forgotten even when it is awaited, because the function that awaits it
+ * is not.
  *
- * Only what is lost then: what outlasts the code is carried out all the same, unless it is in a scope
- * that is left before it began, and a message that nobody received stays where it is.
+ * Only commands whose work is lost count. What outlasts the code is carried out anyway, unless it is in
+ * a scope that ended before it began, and a message that was not received stays in its channel.
  */
 export function isForgotten(
   { event, scope, promise }: Open,
@@ -54,13 +55,13 @@ export function isForgotten(
 
 const LOST: ReadonlySet<CommandEvent['type']> = new Set(['activity', 'step', 'child', 'timer'])
 
-/** A forgotten call as people find it: what was called, and where if that is known. */
+/** Describes a forgotten call: what was called and, if known, where. */
 export function describeForgotten({ given: { event, stack } }: Forgotten): string {
   const line = stack === undefined ? '' : sourceLine(stack)
   return line === '' ? describeCommand(event) : `${describeCommand(event)} ${line}`
 }
 
-/** What fails a workflow whose code forgot to wait, where that is an error. */
+/** The error of a workflow that fails because of a forgotten `await`. */
 export function forgottenError(label: string, forgotten: readonly Forgotten[]): Error {
   const calls = forgotten.slice(0, MAX_NAMED).map((call) => describeForgotten(call))
   const more = forgotten.length > MAX_NAMED ? `, and ${forgotten.length - MAX_NAMED} more` : ''
@@ -73,5 +74,5 @@ export function forgottenError(label: string, forgotten: readonly Forgotten[]): 
   return error
 }
 
-/** No more calls than this are named. */
+/** The most calls that a message names. */
 export const MAX_NAMED = 10

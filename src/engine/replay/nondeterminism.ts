@@ -1,6 +1,6 @@
 import { registerErrorClass } from '../../base/errors.ts'
 
-/** The code does not do what its history says it did. The instance is set aside, not failed. */
+/** The workflow code does not match the recorded history. The instance is suspended, not failed. */
 export class NondeterminismError extends Error {
   static {
     registerErrorClass('NondeterminismError', NondeterminismError, [
@@ -10,7 +10,7 @@ export class NondeterminismError extends Error {
     ])
   }
 
-  /** The number of the command that differs. */
+  /** The number of the command that does not match. */
   readonly position: number
   readonly expected: string
   readonly actual: string

@@ -1,13 +1,12 @@
-// Repeats a history: the code gives its commands again, and each is checked against what was
-// recorded.
+// Replays a history: the code issues its commands again, and each is compared with the recorded one.
 //
 //   R1. A command is matched by position, then by kind, name and encoded input (a timer by position
 //       and kind). A mismatch is a NondeterminismError, never a guess.
-//   R2. A recorded command must have been given by then, and nothing may have been given that is
-//       not recorded, until history ends.
-//   R3. Commands and notes beyond the end of history are new: they are returned, not lost.
-//   R4. A change of state is matched with the next one of the code; the other notes by kind alone.
-//       What was dropped must be closed by then.
+//   R2. The code must have issued each recorded command by its place in history, and no others until
+//       history ends.
+//   R3. Commands and notes beyond the end of history are new, and are returned.
+//   R4. A change of state must match the next one of the code; other notes only by kind. A dropped
+//       command must be closed by its place in history.
 
 import { errorToData } from '../../base/codec/error-data.ts'
 import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/history.ts'
@@ -24,7 +23,7 @@ export interface PastTurn {
   readonly events: readonly Event[]
 }
 
-/** What the past says about a command that has no result yet. */
+/** What history records about a command that has no result yet. */
 export interface OpenAttempt {
   /** Attempts that failed. */
   readonly attempts: number
@@ -32,7 +31,7 @@ export interface OpenAttempt {
   readonly retryAt: number
 }
 
-/** What replaying brought to light. */
+/** The result of a replay. */
 export interface Replayed {
   /** What the code did beyond the end of history. */
   readonly fresh: readonly (CommandEvent | NoteEvent)[]
@@ -41,7 +40,7 @@ export interface Replayed {
 }
 
 /**
- * Runs the code through its past. Must be called within the execution's turn, whose time is `now`.
+ * Replays history with the code. Must be called within the execution's turn, whose time is `now`.
  *
  * `begin` is called at the `started` event.
  */
@@ -72,7 +71,7 @@ export function* replay(
     for (const event of events) {
       switch (event.type) {
         case 'started':
-          // Started by somebody who did not run it, the code begins with the turn after that.
+          // When a client only stored the start, the code begins in the next turn.
           if (events.length === 1) execution.at = past[1]?.at ?? now
           begin(event)
           yield drained
@@ -127,7 +126,7 @@ export function* replay(
           remove(notes, ({ type }) => type === event.type)
           break
         case 'forked':
-          // What the input behind this leads to was never done here.
+          // The fork has not yet done what the next input leads to.
           execution.replaying = false
           break
         case 'ended':
@@ -173,7 +172,7 @@ function isState(note: NoteEvent): boolean {
   return note.type === 'set' || note.type === 'unset' || note.type === 'cleared'
 }
 
-/** Takes the first such note out of those that no event was found for yet. */
+/** Removes and returns the first such note that no event has matched yet. */
 function remove(notes: NoteEvent[], which: (note: NoteEvent) => boolean): NoteEvent | undefined {
   const at = notes.findIndex(which)
   return at < 0 ? undefined : notes.splice(at, 1)[0]
@@ -200,7 +199,7 @@ function writeState(note: NoteEvent): string {
 
 function stillOpen(command: number): NondeterminismError {
   return new NondeterminismError(
-    `command ${command} was called off, but the code now still waits for it`,
+    `command ${command} was cancelled, but the code now still waits for it`,
     command,
     `cancel of command ${command}`,
     'nothing',
@@ -218,12 +217,12 @@ function match(
   throw mismatch(recorded.command, describeEvent(recorded), did)
 }
 
-/** What was chosen once stays, also when the code would choose otherwise by now. */
+/** Keeps the recorded time, route and version, even where the code would choose another by now. */
 function keepChosen(recorded: CommandEvent, { event }: IssuedCommand): void {
   if (recorded.type === 'timer') Object.assign(event, { fireAt: recorded.fireAt })
   else if (recorded.type === 'receive') Object.assign(event, { until: recorded.until })
   else if (recorded.type === 'activity') {
-    // Where it goes may depend on what is registered where the past is repeated.
+    // The route may depend on what is registered in the process that replays.
     const { where, tag, session } = recorded
     Object.assign(event, { where, tag, session })
   } else if (recorded.type === 'child' || recorded.type === 'start') {
@@ -231,14 +230,14 @@ function keepChosen(recorded: CommandEvent, { event }: IssuedCommand): void {
   }
 }
 
-/** Whether the code left it to the engine what an instance is called. */
+/** Whether the engine chose the id of the instance. */
 function hasOwnId({ options }: { readonly options: string }): boolean {
   return (JSON.parse(options) as { ownId?: boolean }).ownId === true
 }
 
 /**
- * Whether the code gave the command that was recorded. An id that the code did not choose is
- * compared once it was answered: a fork starts those that were not anew, under ids of its own.
+ * Whether the code issued the recorded command. An id that the engine chose is compared only if the
+ * command has a result: a fork starts the others anew, with new ids.
  */
 function isSame(
   recorded: CommandEvent,
@@ -282,7 +281,7 @@ function refuseExtra(given: IssuedCommand | undefined, next: Event): void {
   throw mismatch(given.event.command, `nothing before "${next.type}"`, request(given))
 }
 
-/** Only what outlasts the code goes on behind its end; otherwise it ends earlier than it did. */
+/** Only what outlasts the code can settle after its end; otherwise the code now ends too early. */
 function refuseEnd(execution: Execution, next: InputEvent): void {
   if (execution.outcome === undefined) return
   const given = execution.open.get(next.command)
@@ -308,7 +307,7 @@ function request(given: IssuedCommand): Did {
   return { actual, says: `asks for ${actual}${lineOf(given.stack)}`, options: {} }
 }
 
-/** What the code does when it asks for nothing. */
+/** What the code does instead of issuing a command. */
 function insteadOf({ outcome, open }: Execution): Did {
   if (outcome === undefined) {
     const says =
@@ -323,7 +322,7 @@ function insteadOf({ outcome, open }: Execution): Did {
   return { actual: 'the end of the workflow', says, options: {} }
 }
 
-/** New code that throws is wrong in another way than one that asks for something else. */
+/** Code that now throws, rather than issuing another command. */
 function failure(thrown: unknown): Did {
   const { name, message } = errorToData(thrown)
   const actual = `${name}: ${message}`

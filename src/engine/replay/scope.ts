@@ -1,20 +1,20 @@
-// What is cancelled together. Every command belongs to a scope, every scope but the first to another.
+// The unit of cancellation. Every command belongs to a scope, and every scope but the root to another.
 //
-//   S1. A cancelled scope takes no further commands: each is answered with its error at once.
-//   S2. Cancelling reaches the scopes within, but not into one that is shielded.
-//   S3. A scope is cancelled once; the first error stays.
+//   - A cancelled scope takes no further commands: each rejects at once with its error.
+//   - Cancelling a scope cancels the scopes inside it, except those that are shielded.
+//   - A scope is cancelled once; the first error counts.
 
 import type { CancelledError } from '../../base/errors.ts'
 import type { CommandPromise } from './command-promise.ts'
 
 const NONE: readonly number[] = []
 
-/** A part of an execution that is cancelled as one. */
+/** A part of an execution that is cancelled as a unit. */
 export class Scope {
   readonly parent: Scope | undefined
-  /** True: what happens outside does not cancel it. */
+  /** Whether a cancellation from outside does not reach it. */
   readonly shielded: boolean
-  /** What is waited for when its code is. */
+  /** The promise of its code. */
   promise: CommandPromise | undefined
   #commands: Set<number> | undefined
   #within: Set<Scope> | undefined
@@ -30,12 +30,12 @@ export class Scope {
     if (!shielded && parent.#error !== undefined) this.#error = parent.#error
   }
 
-  /** Open commands that were given in it, by number. */
+  /** The numbers of its open commands. */
   get commands(): Set<number> {
     return (this.#commands ??= new Set())
   }
 
-  /** Numbers of the commands that are open in it, or in a scope within. */
+  /** The numbers of the open commands in it and in the scopes inside it. */
   openCommands(): readonly number[] {
     if (this.#commands === undefined && this.#within === undefined) return NONE
     const open = [...(this.#commands ?? NONE)]
@@ -43,33 +43,33 @@ export class Scope {
     return open
   }
 
-  /** Why it takes no further commands, if so. */
+  /** Why it takes no further commands; `undefined` while it does. */
   get error(): CancelledError | undefined {
     return this.#error
   }
 
-  /** The scope that all of an execution lies within. */
+  /** The outermost scope of the execution. */
   get root(): Scope {
     return this.parent?.root ?? this
   }
 
-  /** Whether what ran in it has ended. */
+  /** Whether its code has ended. */
   get left(): boolean {
     return this.#left
   }
 
-  /** Whether it is `other`, or lies somewhere within it. */
+  /** Whether it is `other`, or inside it. */
   isWithin(other: Scope): boolean {
     return this === other || (this.parent?.isWithin(other) ?? false)
   }
 
-  /** Calls back when it is cancelled. There is one at most. */
+  /** Sets the callback for its cancellation. There is at most one. */
   whenCancelled(callback: (error: CancelledError) => void): void {
     this.#onCancel = callback
     if (this.#error !== undefined) callback(this.#error)
   }
 
-  /** Cancels it and what is within; returns the numbers of the commands that this closes. */
+  /** Cancels it and the scopes inside it; returns the numbers of the commands to close. */
   cancel(error: CancelledError): readonly number[] {
     const closed: number[] = []
     this.#cancel(error, closed)
@@ -84,7 +84,7 @@ export class Scope {
     for (const scope of this.#within ?? []) if (!scope.shielded) scope.#cancel(error, closed)
   }
 
-  /** Nothing happens in it any more. */
+  /** Its code has ended. */
   leave(): void {
     this.#left = true
     if (this.parent !== undefined) this.parent.#within?.delete(this)

@@ -1,6 +1,6 @@
 /**
- * The first line of a stack that is not the engine's own, and if possible not of another package;
- * empty when there is none.
+ * The first line of a stack that is outside the engine and, if possible, outside other packages; empty
+ * when there is none.
  */
 export function sourceLine(stack: string): string {
   const own = /[\\/](engine[\\/](replay|context|runtime))[\\/]|\(?node:/

@@ -1,23 +1,23 @@
-// Whose turn it is. One instance is in turn at a time, in the whole process: promises that two
-// instances share would otherwise let one run inside the other's turn, unseen.
+// The current turn. Only one instance in the process has a turn at a time: otherwise a promise that two
+// instances share would let one of them run unnoticed inside the other's turn.
 
-/** An instance whose code may be in turn. */
+/** An execution that can have a turn. */
 export interface InTurn {
-  /** For messages: which workflow, which id. */
+  /** The workflow and the id, for messages. */
   readonly label: string
 }
 
 let current: InTurn | undefined
 const waiting: { readonly who: InTurn; readonly begin: () => void }[] = []
 
-/** The instance whose code may give commands right now. */
+/** The execution whose turn it is, which may issue commands now. */
 export function inTurn(): InTurn | undefined {
   return current
 }
 
 /**
- * Begins the turn of one instance: at once, or, when an instance of another runtime is in turn, as
- * soon as that turn and those that were asked for before have ended.
+ * Begins a turn: at once or, while another runtime of the process has a turn, after that turn and those
+ * requested before.
  */
 export function beginTurn(who: InTurn): Promise<void> | undefined {
   if (current !== undefined) return new Promise((begin) => waiting.push({ who, begin }))
@@ -25,7 +25,7 @@ export function beginTurn(who: InTurn): Promise<void> | undefined {
   return undefined
 }
 
-/** Ends the turn that is under way. It is the next one's from then on, whoever asks meanwhile. */
+/** Ends the current turn and begins the next one that was requested. */
 export function endTurn(): void {
   const next = waiting.shift()
   current = next?.who
@@ -34,7 +34,7 @@ export function endTurn(): void {
 
 let calledStep: string | undefined
 
-/** Calls the code of a step: whatever of a workflow's context it uses at once is known by that. */
+/** Calls the code of a step, so that `inStep` tells when it uses the context of the workflow. */
 export function callStep<T>(name: string, run: () => T): T {
   calledStep = name
   try {
@@ -44,18 +44,18 @@ export function callStep<T>(name: string, run: () => T): T {
   }
 }
 
-/** The step whose code is being called right now. */
+/** The step whose code is being called. */
 export function inStep(): string | undefined {
   return calledStep
 }
 
 /**
- * Work that stops wherever something has to be waited for, and yields that. Unlike an async function
- * it has no promise of its own: who does one such work after the other waits with a single one.
+ * Work that yields whatever it has to wait for. Unlike an async function it has no promise of its own,
+ * so that a loop over many such works needs only one.
  */
 export type Pausing<T> = Generator<PromiseLike<unknown>, T, void>
 
-/** Does such work to its end. */
+/** Runs such work to its end. */
 export async function untilDone<T>(work: Pausing<T>): Promise<T> {
   let step = work.next()
   for (; step.done !== true; step = work.next()) await step.value
@@ -63,7 +63,7 @@ export async function untilDone<T>(work: Pausing<T>): Promise<T> {
 }
 
 /**
- * To be waited for: resolves when the microtask queue is empty, so the code has run until it waits.
+ * An awaitable that resolves when the microtask queue is empty, so that the code has run until it waits.
  *
  * A tick queued from a microtask runs exactly then, and `then` of what is awaited is called by a
  * microtask. `setImmediate` would let I/O and timers in between, and what they resolve would look

@@ -312,7 +312,7 @@ describe('a command that the code calls off', () => {
   ])('is found when the code now %s', async (_, code, past) => {
     const error = await refusal(code, ...past)
 
-    expect(error.message).toBe('command 1 was called off, but the code now still waits for it')
+    expect(error.message).toBe('command 1 was cancelled, but the code now still waits for it')
   })
 })
 

@@ -12,7 +12,7 @@ export function logEnd(
   end: Ending,
 ): void {
   const keys = instanceKeys(instance)
-  for (const thrown of instance.run.strays.values()) {
+  for (const thrown of instance.run.unhandledRejections.values()) {
     log.warn({ ...keys, err: toError(thrown) }, 'unhandled rejection in workflow code')
   }
   switch (end.status) {
