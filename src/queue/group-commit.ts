@@ -9,7 +9,6 @@ import type {
   QueueState,
 } from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
-import { Halves } from './halves.ts'
 import type { Meter } from './meter.ts'
 import { MAX_ENTRIES, MAX_ITEMS, type PushEntry, PushLine, type StoredGroup } from './push-line.ts'
 import type { Push } from './push-options.ts'
@@ -70,8 +69,6 @@ interface Sent<D> {
   readonly pushes: readonly PushEntry[]
   readonly asked: Asked<D>
   readonly at: number
-  /** Whether no other was under way when it was sent. */
-  readonly isAlone: boolean
   readonly isDurable: boolean
 }
 
@@ -79,7 +76,6 @@ interface Sent<D> {
 export class GroupCommit<D> {
   readonly #setup: GroupCommitSetup<D>
   readonly #pushes: PushLine
-  readonly #halves = new Halves()
   #changes: ChangeEntry[] = []
   #inFlight = 0
   #isScheduled = false
@@ -179,16 +175,13 @@ export class GroupCommit<D> {
 
   async #send(): Promise<void> {
     const { store, takers, clock, leaseMs, maxAttempts, capacity } = this.#setup
-    const isAlone = this.#inFlight === 0
-    const share = (waiting: number): number => (isAlone ? this.#halves.firstOf(waiting) : waiting)
-    const changes = this.#nextChanges(share(this.#changes.length))
-    const pushes = this.#pushes.next(share(this.#pushes.size))
+    const changes = this.#changes.splice(0, countWithin(this.#changes, MAX_ENTRIES, CHANGES))
+    const pushes = this.#pushes.next()
     const sent: Sent<D> = {
       changes,
       pushes,
-      asked: takers.ask(takers.wantOneEach ? share(takers.size) : Infinity),
+      asked: takers.ask(),
       at: clock.now(),
-      isAlone,
       isDurable: pushes.some(wantsDurable) || changes.some(wantsDurable),
     }
     this.#mustSweep = false
@@ -215,20 +208,11 @@ export class GroupCommit<D> {
     this.#answer(answer, sent)
   }
 
-  #nextChanges(most: number): ChangeEntry[] {
-    const mostEntries = Math.min(MAX_ENTRIES, most)
-    return this.#changes.splice(0, countWithin(this.#changes, mostEntries, CHANGES))
-  }
-
   #answer(answer: BatchAnswer, sent: Sent<D>): void {
     const { takers, open, giveBack, onQueueState, meter, clock } = this.#setup
     const { changes, pushes, asked, at } = sent
     const { taken, queueState } = answer
     meter?.answered(sent, answer, clock.now())
-    if (sent.isAlone && sent.isDurable) {
-      const items = changes.length + pushes.length + taken.length
-      this.#halves.took(items, clock.now() - at)
-    }
     this.#isFailing = false
     this.#queueState = queueState
     let answered = 0

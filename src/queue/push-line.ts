@@ -92,17 +92,11 @@ export class PushLine {
     return this.#underWay === 0 || !this.keepsOrder
   }
 
-  /** How many stand in line. */
-  get size(): number {
-    return this.#entries.length
-  }
-
-  /** Takes out up to so many for the next batch; `answer` or `fail` has to follow. */
-  next(most: number): readonly PushEntry[] {
+  /** Takes out what goes with the next batch; `answer` or `fail` has to follow. */
+  next(): readonly PushEntry[] {
     if (!this.isReady) return []
-    const mostEntries = Math.min(MAX_ENTRIES, most)
     const items = { max: Math.min(MAX_ITEMS, this.#room()), of: (entry: PushEntry) => entry.items }
-    const next = this.#entries.splice(0, countWithin(this.#entries, mostEntries, [items, LENGTH]))
+    const next = this.#entries.splice(0, countWithin(this.#entries, MAX_ENTRIES, [items, LENGTH]))
     if (this.#entries.length === 0) this.#isFull = false
     this.#underWay++
     return next

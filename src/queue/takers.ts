@@ -89,15 +89,10 @@ export class Takers<D> {
     return this.#line.size
   }
 
-  /** Whether nobody wants more than one, so that some can be asked for without the others. */
-  get wantOneEach(): boolean {
-    return this.#wanted === this.#line.size
-  }
-
-  /** What the next batch is to ask the store for, up to so many. */
-  ask(wanted: number): Asked<D> {
+  /** What the next batch asks the store for. */
+  ask(): Asked<D> {
     if (!this.needsMore) return NOBODY
-    const most = Math.min(this.#wanted - this.#expected, wanted, MAX_AT_ONCE)
+    const most = Math.min(this.#wanted - this.#expected, MAX_AT_ONCE)
     const fresh = this.#unasked
     const takes = this.#prefetching === 0 ? [{ most, isAhead: false }] : this.#sharesOf(most)
     this.#unasked = []
