@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { StoreError } from '../store/store-error.ts'
 import { libraryOf } from './driver.ts'
@@ -6,9 +6,14 @@ import type { SqliteSettings } from './options.ts'
 
 // Two SQLite libraries must not use one file in one process (see `same-library.ts`), so the first to
 // open it is noted for the rest of the process: connections of users may stay open unseen. Also noted
-// for another copy of this package, which may find another copy of better-sqlite3.
+// for another copy of this package, which may find another copy of better-sqlite3. Files that have been
+// removed are forgotten, for a process may use any number of files.
 
 const KEY = Symbol.for('holdfast.sqlite.libraries')
+
+/** From so many files on, those that have been removed are looked for. */
+const MANY = 1_000
+let sweepAt = MANY
 
 /** Notes the library that is about to open a file. Throws when the process uses another one for it. */
 export function claimLibrary({ path, driver }: Pick<SqliteSettings, 'path' | 'driver'>): void {
@@ -18,6 +23,7 @@ export function claimLibrary({ path, driver }: Pick<SqliteSettings, 'path' | 'dr
   const known = libraries()
   const first = known.get(place) ?? library
   known.set(place, first)
+  if (known.size >= sweepAt) forgetRemoved(known)
   if (first === library) return
   throw new StoreError(
     'misconfigured',
@@ -26,6 +32,13 @@ export function claimLibrary({ path, driver }: Pick<SqliteSettings, 'path' | 'dr
       "two SQLite libraries in one process destroy each other's commits. Give the same driver to every " +
       'sqlite() and openDatabase() for this file',
   )
+}
+
+/** Not of the newer half: those may not have been made yet. */
+function forgetRemoved(known: Map<string, string>): void {
+  const older = [...known.keys()].slice(0, known.size >> 1)
+  for (const place of older) if (!existsSync(place)) known.delete(place)
+  sweepAt = Math.max(MANY, 2 * known.size)
 }
 
 function libraries(): Map<string, string> {
