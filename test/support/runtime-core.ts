@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../src/base/time/clock.ts'
 import type { Registry } from '../../src/engine/define/registry.ts'
-import { type RuntimeCore, runtimeCore } from '../../src/engine/runtime/core.ts'
+import { type RuntimeCore, runtimeCore } from '../../src/engine/runtime/core/runtime-core.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { values } from './executions.ts'
 import { memoryLog, type MemoryLog } from './workers.ts'

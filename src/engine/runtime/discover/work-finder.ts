@@ -2,8 +2,8 @@
 
 import type { Iid } from '../../../store/instances.ts'
 import type { Hint } from '../../core/local-runtime.ts'
-import type { Capacity } from '../capacity.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { Capacity } from '../schedule/capacity.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
 import { Claimer, type ClaimTaker } from './claimer.ts'
 import { HintExchange } from './hint-exchange.ts'

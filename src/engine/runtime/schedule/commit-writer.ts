@@ -7,7 +7,7 @@ import { NO_EFFECTS } from '../../instance/effects.ts'
 import { type LiveInstance, NO_OUTPUT, type TurnOutput } from '../../instance/live-instance.ts'
 import { taskFor } from '../../instance/task-for.ts'
 import { startedEvent, turnRow } from '../../instance/turn-record.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Committer } from './committer.ts'
 import { unsettledStarts } from './remote-commands.ts'
 

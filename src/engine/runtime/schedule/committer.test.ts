@@ -13,7 +13,7 @@ import type {
 import type { Iid } from '../../../store/instances.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import { StoreClock } from '../../core/store-clock.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import { Committer } from './committer.ts'
 
 type Commit = (batch: CommitBatch) => Promise<CommitAnswer>

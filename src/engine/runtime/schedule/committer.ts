@@ -14,7 +14,7 @@ import { bytesOfStart, bytesOfTurn, MAX_CALL_BYTES } from '../../../store/sizes.
 import { StoreError } from '../../../store/store-error.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 
 /** Something to be committed. */
 export interface Entry {

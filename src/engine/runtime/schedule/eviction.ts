@@ -17,7 +17,7 @@ import {
   type TurnOutput,
 } from '../../instance/live-instance.ts'
 import { finishedResults, unrecordedResults } from '../../instance/unrecorded-results.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { LiveInstances } from './live-instances.ts'
 import type { ActivityServices, Finder } from './ports.ts'
 

@@ -1,6 +1,6 @@
 import { instanceKeys } from '../../core/log-keys.ts'
 import type { Execution } from '../../replay/execution.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import { describeForgotten, type Forgotten, MAX_NAMED } from '../../replay/forgotten.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import { readTurn } from '../../instance/read-instance.ts'

@@ -9,7 +9,7 @@ import { parse } from '../../define/schema.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import { startedEvent } from '../../instance/turn-record.ts'
 import type { Execution, Outcome } from '../../replay/execution.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 
 /** The first row of the next execution; throws when the workflow does not take its input. */
 export async function nextExecution(

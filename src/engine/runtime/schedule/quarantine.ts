@@ -1,6 +1,6 @@
 import { instanceKeys } from '../../core/log-keys.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Identity } from './committer.ts'
 import type { Eviction } from './eviction.ts'
 import type { Finder } from './ports.ts'

@@ -6,7 +6,7 @@ import { systemClock } from '../../../base/time/clock.ts'
 import { StoreClock } from '../../core/store-clock.ts'
 import { valuesOf } from '../../core/values.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Decision } from './commit-writer.ts'
 import { TurnLoop, type TurnPolicy, type TurnServices } from './turn-loop.ts'
 

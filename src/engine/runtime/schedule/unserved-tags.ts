@@ -2,7 +2,7 @@ import type { CommandEvent } from '../../../store/history.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import { serves } from '../../define/served-tags.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import type { RuntimeCore } from '../core.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 
 // A runtime that is started at the same time may serve it.
 const LOOK_AFTER_MS = 3_000

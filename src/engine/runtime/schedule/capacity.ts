@@ -1,6 +1,6 @@
-import type { RuntimeCore } from './core.ts'
-import type { Committer } from './schedule/committer.ts'
-import type { LiveInstances } from './schedule/live-instances.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
+import type { Committer } from './committer.ts'
+import type { LiveInstances } from './live-instances.ts'
 
 /** How many instances a runtime may own at once, and how many of those slots are free. */
 export class Capacity {

@@ -1,10 +1,10 @@
-import type { Logger } from '../../base/log.ts'
-import type { Clock } from '../../base/time/clock.ts'
-import type { WorkflowStore } from '../../store/workflow-store.ts'
-import { Alarms } from '../core/alarms.ts'
-import { StoreClock } from '../core/store-clock.ts'
-import type { Values } from '../core/values.ts'
-import type { Registry } from '../define/registry.ts'
+import type { Logger } from '../../../base/log.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import type { WorkflowStore } from '../../../store/workflow-store.ts'
+import { Alarms } from '../../core/alarms.ts'
+import { StoreClock } from '../../core/store-clock.ts'
+import type { Values } from '../../core/values.ts'
+import type { Registry } from '../../define/registry.ts'
 
 /**
  * What every service of a runtime needs: the store, the two clocks, the log, and the user's code.
