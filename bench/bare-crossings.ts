@@ -12,21 +12,21 @@ import type { Crossings, CrossingSize } from './between-processes.ts'
 /** Sends as many messages as `crossings` does, one at a time. */
 export async function bareCrossings(url: string, size: CrossingSize): Promise<Crossings> {
   const { instances, messagesEach, everyMs } = size
-  const [sender, ear, reader] = Array.from({ length: 3 }, () => new Client(url)) as [
+  const [sender, listener, reader] = Array.from({ length: 3 }, () => new Client(url)) as [
     Client,
     Client,
     Client,
   ]
   const took = { received: [] as number[], seen: [] as number[] }
   try {
-    await Promise.all([sender, ear, reader].map((client) => client.connect()))
+    await Promise.all([sender, listener, reader].map((client) => client.connect()))
     await sender.query('drop table if exists rows')
     await sender.query('create table rows (id bigserial primary key, text text)')
-    await ear.query('listen bench_bare')
+    await listener.query('listen bench_bare')
     const insert = { name: 'insert', text: 'insert into rows (text) values ($1)' }
     const look = { name: 'look', text: 'select text from rows order by id desc limit 1' }
     for (let message = 0; message < instances * messagesEach; message++) {
-      const heard = once(ear, 'notification')
+      const heard = once(listener, 'notification')
       const sentMs = performance.now()
       await sender.query({ ...insert, values: ['x'.repeat(100)] })
       void sender.query('notify bench_bare')
@@ -39,6 +39,6 @@ export async function bareCrossings(url: string, size: CrossingSize): Promise<Cr
     }
     return took
   } finally {
-    await Promise.all([sender, ear, reader].map((client) => client.end()))
+    await Promise.all([sender, listener, reader].map((client) => client.end()))
   }
 }

@@ -12,7 +12,7 @@ import { fullLoad, type Shape } from './shapes.ts'
 
 const DATABASE = 'bench_ceiling'
 const CONNECTIONS = 4
-const MOST_ROWS = 200
+const MAX_ROWS = 200
 
 const TABLES = `
   drop table if exists workflow, step;
@@ -114,7 +114,7 @@ function joinedWrites(pool: Pool): Put {
   const sendAll = (): void => {
     for (const kind of ['end', 'step', 'start'] as const) {
       while (waiting[kind].length > 0 && busy < CONNECTIONS) {
-        send(kind, waiting[kind].splice(0, MOST_ROWS))
+        send(kind, waiting[kind].splice(0, MAX_ROWS))
       }
     }
   }

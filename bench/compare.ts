@@ -10,7 +10,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-import { median, quantile, whole } from './figures.ts'
+import { median, quantile, rounded } from './figures.ts'
 import { databaseFolder } from './folder.ts'
 import { LineProcess } from './line-process.ts'
 import { type BenchServer, benchServer } from './postgres.ts'
@@ -162,7 +162,7 @@ function cells(
   const ratios = both.map(({ ratio }) => ratio)
   const [low, high] = [quantile(ratios, 0.25), quantile(ratios, 0.75)]
   return [
-    `${whole(median(both.map(({ is }) => is)))}${unit}`,
+    `${rounded(median(both.map(({ is }) => is)))}${unit}`,
     `${median(ratios).toFixed(3)} (${low.toFixed(2)}–${high.toFixed(2)})`,
   ]
 }

@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 import { coldReplay } from './cold-replay.ts'
-import { judged, median, quantile, whole } from './figures.ts'
+import { judged, median, quantile, rounded } from './figures.ts'
 import {
   holdfastLatency,
   holdfastOn,
@@ -161,7 +161,7 @@ async function onSqlite({ plan, rounds }: Size): Promise<Row[]> {
     ),
     {
       what: `SQLite W10, each fsync ${SLOWER_FSYNC_MS} ms longer: steps/s`,
-      value: whole(median(rates)),
+      value: rounded(median(rates)),
     },
   ]
 }
@@ -194,12 +194,12 @@ async function onBoth(
   const [first] = replays
   const withoutStore = ({ parse, replay }: (typeof replays)[number]): number => parse + replay
   const all = (took: (typeof replays)[number]): number => took.load + withoutStore(took)
-  const events = whole(size.replayEvents)
-  const count = whole(size.sleepers)
+  const events = rounded(size.replayEvents)
+  const count = rounded(size.sleepers)
   return [
     { what: `${kind}: a step at history length 100`, value: `${costs.early.toFixed(3)} ms` },
     {
-      what: `${kind}: a step at history length ${whole(size.longEvents)}`,
+      what: `${kind}: a step at history length ${rounded(size.longEvents)}`,
       value: `${costs.late.toFixed(3)} ms`,
     },
     judged(
@@ -224,7 +224,7 @@ async function onBoth(
     ),
     {
       what: `${kind}: put to sleep per second, of ${count}`,
-      value: whole(slept.startedPerSecond),
+      value: rounded(slept.startedPerSecond),
     },
     {
       what: `${kind}: heap more with ${count} asleep (1,000 copies are kept)`,
@@ -232,7 +232,7 @@ async function onBoth(
     },
     {
       what: `${kind}: heap per sleeping instance beyond the first 4,000`,
-      value: `${whole(slept.each)} bytes`,
+      value: `${rounded(slept.each)} bytes`,
       target: '0',
     },
     judged(
@@ -242,7 +242,7 @@ async function onBoth(
     ),
     {
       what: `${kind}: the latest of ${slept.late.length} due ones is late`,
-      value: `${whole(Math.max(...slept.late))} ms`,
+      value: `${rounded(Math.max(...slept.late))} ms`,
     },
   ]
 }
@@ -305,8 +305,8 @@ export const COLUMNS = [
 /** The figures of one measurement, in columns. */
 export function cells(measured: Measured): string[] {
   return [
-    whole(measured.workflowsPerSecond),
-    whole(measured.stepsPerSecond),
+    rounded(measured.workflowsPerSecond),
+    rounded(measured.stepsPerSecond),
     share(measured.cpu),
     share(measured.loop),
     ...serverCells(measured.perStep),
@@ -314,7 +314,7 @@ export function cells(measured: Measured): string[] {
 }
 
 function share(value: number | undefined): string {
-  return value === undefined ? '-' : `${whole(value * 100)} %`
+  return value === undefined ? '-' : `${rounded(value * 100)} %`
 }
 
 function serverCells(perStep: PerStep | undefined): string[] {
@@ -323,7 +323,7 @@ function serverCells(perStep: PerStep | undefined): string[] {
   return [
     statements === undefined ? '-' : statements.toFixed(3),
     writeTransactions.toFixed(3),
-    whole(walBytes),
+    rounded(walBytes),
     fsyncs.toFixed(3),
   ]
 }

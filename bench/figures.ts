@@ -13,7 +13,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** A whole number for people. */
-export function whole(value: number): string {
+export function rounded(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
 

@@ -40,14 +40,14 @@ export async function amongListeners(
   for (let round = 0; round < size.rounds; round++) {
     await takeRound(makePlace, size, taken.alone)
     const { url } = await makePlace()
-    const ears = await listenAll(url, size.listeners)
+    const connections = await listenAll(url, size.listeners)
     try {
       await takeRound(makePlace, size, taken.among)
     } finally {
-      await Promise.all(ears.map((ear) => ear.end()))
+      await Promise.all(connections.map((listener) => listener.end()))
     }
   }
-  const share = (of: (side: Taken) => readonly number[]): number =>
+  const share = (of: (side: Samples) => readonly number[]): number =>
     median(of(taken.among)) / median(of(taken.alone))
   return {
     workflows: share(({ workflows }) => workflows),
@@ -57,20 +57,20 @@ export async function amongListeners(
   }
 }
 
-interface Taken {
+interface Samples {
   readonly workflows: number[]
   readonly commits: number[]
   readonly crossed: number[]
 }
 
-function nothingTaken(): Taken {
+function nothingTaken(): Samples {
   return { workflows: [], commits: [], crossed: [] }
 }
 
 async function takeRound(
   makePlace: () => Promise<Place>,
   { plan, crossing }: ListenersSize,
-  taken: Taken,
+  taken: Samples,
 ): Promise<void> {
   const { workflowsPerSecond } = await holdfastOn(await makePlace(), SHAPES[0]!, plan)
   taken.workflows.push(workflowsPerSecond)
@@ -96,16 +96,16 @@ async function commitRate(url: string, { ms, warmUpMs }: Plan): Promise<number> 
 }
 
 async function listenAll(url: string, count: number): Promise<Client[]> {
-  const ears = Array.from({ length: count }, () => new Client({ connectionString: url }))
+  const connections = Array.from({ length: count }, () => new Client({ connectionString: url }))
   let next = 0
   const lane = async (): Promise<void> => {
-    while (next < ears.length) {
+    while (next < connections.length) {
       const number = next++
-      const ear = ears[number]!
-      await ear.connect()
-      await ear.query(`listen bench_listener_${number}`)
+      const listener = connections[number]!
+      await listener.connect()
+      await listener.query(`listen bench_listener_${number}`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane))
-  return ears
+  return connections
 }

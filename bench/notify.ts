@@ -4,7 +4,7 @@
 import { bareCrossings } from './bare-crossings.ts'
 import { type Crossings, type CrossingSize, crossings } from './between-processes.ts'
 import type { EngineOptions } from './engine.ts'
-import { judged, median, quantile, whole } from './figures.ts'
+import { judged, median, quantile, rounded } from './figures.ts'
 import { type Place, postgresPlace, sqlitePlace } from './holdfast.ts'
 import { postgres } from '../dist/postgres/index.js'
 import { amongListeners, type ListenersSize } from './idle-listeners.ts'
@@ -176,7 +176,7 @@ async function processRows(server: BenchServer, { processes }: Size): Promise<Ro
   ]
   const what = `PostgreSQL, ${shape.name}`
   return [
-    { what: `${what}, one process, ${plan.inFlight} in flight: workflows/s`, value: whole(one) },
+    { what: `${what}, one process, ${plan.inFlight} in flight: workflows/s`, value: rounded(one) },
     judged(
       `${what}, ${count} processes, ${plan.inFlight} in flight each: beside one`,
       { value: several / one, digits: 2, unit: 'x' },

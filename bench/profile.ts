@@ -4,7 +4,7 @@
 import { Session } from 'node:inspector/promises'
 
 import type { EngineOptions } from './engine.ts'
-import { whole } from './figures.ts'
+import { rounded } from './figures.ts'
 import { type Place, postgresPlace, sqlitePlace, withRuntime } from './holdfast.ts'
 import type { BenchServer } from './postgres.ts'
 import { fullLoad, oneAtATime, type Shape, SHAPE_CODE, SHAPES } from './shapes.ts'
@@ -75,7 +75,7 @@ async function profiled(
     session.disconnect()
     const steps = runs * shape.steps
     const how = isAlone ? 'one at a time' : `${IN_FLIGHT} in flight`
-    const rate = `${whole((steps / tookMs) * 1_000)} steps/s`
+    const rate = `${rounded((steps / tookMs) * 1_000)} steps/s`
     print(`${kind}, ${shape.name}, ${how}: ${rate}; the main thread`, profile, steps)
   })
 }

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openQueue, type Queue, type QueueOptions } from '../dist/queue/index.js'
-import { judged, median, whole } from './figures.ts'
+import { judged, median, rounded } from './figures.ts'
 import { type LoadTime, type QueueLoad, underLoad } from './queue-load.ts'
 import {
   appendLog,
@@ -124,9 +124,9 @@ function pushRows(rounds: readonly Round[]): Row[] {
   return [
     {
       what: 'disk: 4 KiB appended and fdatasync, times/s',
-      value: whole(over(rounds, ({ disk }) => disk)),
+      value: rounded(over(rounds, ({ disk }) => disk)),
     },
-    { what: 'push, 1 in flight: messages/s', value: whole(rate(1)) },
+    { what: 'push, 1 in flight: messages/s', value: rounded(rate(1)) },
     judged(
       'push, 1 in flight: beside fdatasync',
       { value: over(rounds, ({ push, disk }) => push[1]!.perSecond / disk), digits: 2 },
@@ -140,7 +140,7 @@ function pushRows(rounds: readonly Round[]): Row[] {
       },
       { least: 0.85 },
     ),
-    { what: 'push, 64 in flight: messages/s', value: whole(rate(64)) },
+    { what: 'push, 64 in flight: messages/s', value: rounded(rate(64)) },
     ...rateRows('push, 1,024 in flight', rounds, ({ push }) => push[1_024]!, 150_000),
     cpuRow('push, 1,024 in flight', rounds, ({ push }) => push[1_024]!),
     stallRow('push, 1,024 in flight', rounds, ({ push }) => push[1_024]!),
@@ -148,11 +148,11 @@ function pushRows(rounds: readonly Round[]): Row[] {
     cpuRow('pushMany of 100, 16 in flight', rounds, ({ lists }) => lists),
     {
       what: "push, 1 in flight, durability 'os': messages/s",
-      value: whole(over(rounds, ({ fastOne }) => fastOne.perSecond)),
+      value: rounded(over(rounds, ({ fastOne }) => fastOne.perSecond)),
     },
     {
       what: "push, 1,024 in flight, durability 'os': messages/s",
-      value: whole(over(rounds, ({ fast }) => fast.perSecond)),
+      value: rounded(over(rounds, ({ fast }) => fast.perSecond)),
     },
   ]
 }
@@ -162,7 +162,7 @@ function cycleRows(rounds: readonly Round[]): Row[] {
   return [
     {
       what: 'push, take and ack, 1 in flight: messages/s',
-      value: whole(over(rounds, ({ oneCycle }) => oneCycle.perSecond)),
+      value: rounded(over(rounds, ({ oneCycle }) => oneCycle.perSecond)),
     },
     ...rateRows(what, rounds, ({ cycles }) => cycles, 50_000),
     cpuRow(what, rounds, ({ cycles }) => cycles),
@@ -184,20 +184,20 @@ async function backlogRows(folder: string, { backlog }: Size): Promise<Row[]> {
   const found = queue.counts.total
   await queue.close()
   if (found !== backlog || first?.id !== 0) throw new Error(`${found} of ${backlog} are there`)
-  const what = `${whole(backlog)} messages, lazy`
+  const what = `${rounded(backlog)} messages, lazy`
   return [
     judged(`${what}: open`, { value: openedMs, unit: ' ms' }, { most: 200 }),
-    { what: `${what}: open and take the first`, value: `${whole(takenMs)} ms` },
+    { what: `${what}: open and take the first`, value: `${rounded(takenMs)} ms` },
   ]
 }
 
 function peerRows(rounds: readonly Round[], name: string): Row[] {
   return IN_FLIGHT.flatMap((inFlight) => {
-    const what = `${name}: put, ${whole(inFlight)} in flight`
+    const what = `${name}: put, ${rounded(inFlight)} in flight`
     const rate = (round: Round): number => round.peers[inFlight]![name]!
     const beside = over(rounds, (round) => round.push[inFlight]!.perSecond / rate(round))
     return [
-      { what: `${what}: messages/s`, value: whole(over(rounds, rate)) },
+      { what: `${what}: messages/s`, value: rounded(over(rounds, rate)) },
       { what: `${what}: the queue beside it`, value: `${beside.toFixed(2)}x` },
     ]
   })

@@ -4,7 +4,7 @@
 import { type DbosQueues, installDbosQueues } from './dbos-queues.ts'
 import { type TasksMeasured, taskLatency, tasksOn, tasksOnPostgres } from './elsewhere.ts'
 import { cells, COLUMNS, type EngineOptions, medians, onFresh } from './engine.ts'
-import { median, quantile, whole } from './figures.ts'
+import { median, quantile, rounded } from './figures.ts'
 import { holdfastOn, type Place, postgresPlace, sqlitePlace } from './holdfast.ts'
 import type { Measured, Plan } from './peer.ts'
 import type { BenchServer } from './postgres.ts'
@@ -42,7 +42,7 @@ interface Bed {
 }
 
 /** All that was measured on one store, round by round. */
-interface Taken {
+interface Samples {
   readonly one: TasksMeasured[]
   readonly ten: TasksMeasured[]
   /** The same workflows with activities at their owner. */
@@ -69,7 +69,7 @@ export async function benchTasks(options: EngineOptions): Promise<Row[]> {
       measureTasks: (tasks) => onFresh(sqlitePlace, (place) => tasksOn(place, tasks, plan)),
     },
   ]
-  const all = new Map(beds.map((bed): [Bed, Taken] => [bed, nothingTaken()]))
+  const all = new Map(beds.map((bed): [Bed, Samples] => [bed, nothingTaken()]))
   for (let round = 0; round < rounds; round++) {
     for (const [bed, taken] of all) await takeRound(bed, taken, plan)
   }
@@ -91,11 +91,11 @@ export async function benchTasks(options: EngineOptions): Promise<Row[]> {
   return [...rows, ...(await dbosRows(server, dbos, all.get(beds[0]!)!, size))]
 }
 
-function nothingTaken(): Taken {
+function nothingTaken(): Samples {
   return { one: [], ten: [], oneHere: [], tenHere: [], latencies: [] }
 }
 
-async function takeRound(bed: Bed, taken: Taken, plan: Plan): Promise<void> {
+async function takeRound(bed: Bed, taken: Samples, plan: Plan): Promise<void> {
   const { makePlace, measureTasks } = bed
   taken.one.push(await measureTasks(W1.steps))
   taken.oneHere.push(await onFresh(makePlace, (place) => holdfastOn(place, W1, plan)))
@@ -106,16 +106,16 @@ async function takeRound(bed: Bed, taken: Taken, plan: Plan): Promise<void> {
 
 function taskCells(measured: readonly TasksMeasured[]): string[] {
   const cpu = median(measured.map(({ cpuElsewhere }) => cpuElsewhere))
-  return [...cells(medians(measured)), `${whole(cpu * 100)} %`]
+  return [...cells(medians(measured)), `${rounded(cpu * 100)} %`]
 }
 
-function rowsOf(kind: Place['kind'], taken: Taken, { inFlight }: Plan): Row[] {
+function rowsOf(kind: Place['kind'], taken: Samples, { inFlight }: Plan): Row[] {
   const beside = (there: readonly Measured[], here: readonly Measured[]): string =>
     (perSecond(there) / perSecond(here)).toFixed(2)
   const what = `${kind} TASK`
   return [
-    { what: `${what} W1, ${inFlight} in flight: tasks/s`, value: whole(perSecond(taken.one)) },
-    { what: `${what} W10, ${inFlight} in flight: tasks/s`, value: whole(perSecond(taken.ten)) },
+    { what: `${what} W1, ${inFlight} in flight: tasks/s`, value: rounded(perSecond(taken.one)) },
+    { what: `${what} W10, ${inFlight} in flight: tasks/s`, value: rounded(perSecond(taken.ten)) },
     { what: `${what} W1: beside the owner's own`, value: `${beside(taken.one, taken.oneHere)}x` },
     { what: `${what} W10: beside the owner's own`, value: `${beside(taken.ten, taken.tenHere)}x` },
     ...latencyRows(`${what} W1 one at a time`, taken.latencies),
@@ -126,11 +126,11 @@ function rowsOf(kind: Place['kind'], taken: Taken, { inFlight }: Plan): Row[] {
 async function dbosRows(
   server: BenchServer,
   dbos: DbosQueues,
-  ours: Taken,
+  ours: Samples,
   { plan, rounds, samplesOfSlowPolls }: Size,
 ): Promise<Row[]> {
   const polled = POLLS_MS.map((pollMs) => ({
-    what: `DBOS ${dbos.version}, a look each ${whole(pollMs)} ms`,
+    what: `DBOS ${dbos.version}, a look each ${rounded(pollMs)} ms`,
     plan: { ...plan, pollMs, samples: pollMs > 100 ? samplesOfSlowPolls : plan.samples },
     loads: [] as Measured[],
     latencies: [] as number[],

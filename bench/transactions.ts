@@ -10,7 +10,7 @@ import { Client } from 'pg'
 import { workflow } from '../dist/index.js'
 import { type DbosQueues, installDbosQueues } from './dbos-queues.ts'
 import { type EngineOptions, onFresh } from './engine.ts'
-import { median, whole } from './figures.ts'
+import { median, rounded } from './figures.ts'
 import { checkRecorded, type Place, postgresPlace, withRuntime } from './holdfast.ts'
 import type { Plan } from './peer.ts'
 import type { BenchServer } from './postgres.ts'
@@ -52,12 +52,12 @@ export async function benchTransactions(options: EngineOptions): Promise<Row[]> 
   console.log(`\n${server.description}`)
   printGrid(`TX: transactions per second, medians of ${rounds} rounds in turns`, [
     ['', ...rates.map(({ connections }) => named(connections))],
-    ...peers.map((peer) => [peer.name, ...rates.map(({ of }) => whole(median(of.get(peer)!)))]),
+    ...peers.map((peer) => [peer.name, ...rates.map(({ of }) => rounded(median(of.get(peer)!)))]),
   ])
   const rows = rates.flatMap(({ connections, of }) => {
     const rate = (peer: Peer): number => median(of.get(peer)!)
     return ours.flatMap((one): Row[] => [
-      { what: `TX, ${named(connections)}, ${one.name}: starts/s`, value: whole(rate(one)) },
+      { what: `TX, ${named(connections)}, ${one.name}: starts/s`, value: rounded(rate(one)) },
       ...others.map((other) => ({
         what: `TX, ${named(connections)}, ${one.name}: beside ${other.name}`,
         value: `${(rate(one) / rate(other)).toFixed(2)}x`,

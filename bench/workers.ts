@@ -5,7 +5,7 @@ import { semaphore } from '../dist/base/sync/semaphore.js'
 import { type Directive, idle, proceed } from '../dist/workers/directive.js'
 import { worker, type Worker } from '../dist/workers/worker.js'
 import type { WorkerOptions } from '../dist/workers/worker-options.js'
-import { quantile, whole } from './figures.ts'
+import { quantile, rounded } from './figures.ts'
 import { exposeGc } from './memory.ts'
 import type { Row } from './table.ts'
 
@@ -75,10 +75,10 @@ async function proceedLoop(rounds: number, roundMs: number): Promise<Row[]> {
   return [
     {
       what: 'proceed loop: passes a second, median round',
-      value: whole(quantile(rates, 0.5)),
+      value: rounded(quantile(rates, 0.5)),
       target: 'at least 200,000',
     },
-    { what: 'proceed loop: passes a second, worst round', value: whole(Math.min(...rates)) },
+    { what: 'proceed loop: passes a second, worst round', value: rounded(Math.min(...rates)) },
     {
       what: 'proceed loop: a 1 ms timer beside it is late, p99',
       value: `${quantile(late, 0.99).toFixed(1)} ms`,
@@ -95,11 +95,11 @@ async function proceedLoop(rounds: number, roundMs: number): Promise<Row[]> {
     },
     {
       what: 'proceed loop: beats of the timer more than 5 ms late',
-      value: `${tooLate(late)} of ${whole(late.length)}`,
+      value: `${tooLate(late)} of ${rounded(late.length)}`,
     },
     {
       what: 'bare loop: beats of the timer more than 5 ms late',
-      value: `${tooLate(bareLate)} of ${whole(bareLate.length)}`,
+      value: `${tooLate(bareLate)} of ${rounded(bareLate.length)}`,
     },
     {
       what: 'bare loop: the same timer is late, worst of the median round',
@@ -188,10 +188,10 @@ async function idleWorkers(count: number, idleMs: number): Promise<Row[]> {
   return [
     {
       what: 'idle workers: heap each, with a notifier each',
-      value: `${whole(bytes / count)} bytes`,
+      value: `${rounded(bytes / count)} bytes`,
     },
     {
-      what: `idle workers: CPU time used by ${whole(count)} in ${seconds} s`,
+      what: `idle workers: CPU time used by ${rounded(count)} in ${seconds} s`,
       value: `${cpu.toFixed(1)} ms`,
       target: '0',
     },
@@ -238,7 +238,7 @@ async function passRate(rounds: number, passes: number, setup: Setup): Promise<s
     rates.push((passes / (performance.now() - startMs)) * 1_000)
     await measured.stop()
   }
-  return `${whole(quantile(rates.slice(1), 0.5))} passes/s`
+  return `${rounded(quantile(rates.slice(1), 0.5))} passes/s`
 }
 
 // Those below that return `idle` wake themselves in a tick, which comes when all promises have run:

@@ -4,7 +4,7 @@
 import { messageLatency, messageRate } from './channel.ts'
 import type { Dbos } from './dbos.ts'
 import { cells, COLUMNS, medians, onFresh } from './engine.ts'
-import { median, quantile, whole } from './figures.ts'
+import { median, quantile, rounded } from './figures.ts'
 import { holdfastOnPostgres, postgresPlace } from './holdfast.ts'
 import type { Measured, Plan } from './peer.ts'
 import type { BenchServer } from './postgres.ts'
@@ -23,7 +23,7 @@ interface Peer {
 }
 
 /** All that was measured of one of them, round by round. */
-interface Taken {
+interface Samples {
   readonly children: Measured[]
   readonly messagesPerSecond: number[]
   readonly latencies: number[]
@@ -65,12 +65,12 @@ export async function workflowPeers(
     ['', 'messages/s', 'p50 ms', 'p99 ms'],
     ...both.map(({ name, messagesPerSecond, latencies }) => [
       name,
-      whole(median(messagesPerSecond)),
+      rounded(median(messagesPerSecond)),
       quantile(latencies, 0.5).toFixed(2),
       quantile(latencies, 0.99).toFixed(2),
     ]),
   ])
-  const beside = (what: string, figure: (taken: Taken) => number): Row => ({
+  const beside = (what: string, figure: (taken: Samples) => number): Row => ({
     what,
     value: `${(figure(ours!) / figure(theirs!)).toFixed(2)}x`,
   })
@@ -83,10 +83,10 @@ export async function workflowPeers(
   ]
 }
 
-async function inTurns(peers: readonly Peer[], rounds: number): Promise<Taken[]> {
+async function inTurns(peers: readonly Peer[], rounds: number): Promise<Samples[]> {
   const all = peers.map((peer) => ({
     peer,
-    taken: { children: [], messagesPerSecond: [], latencies: [] } as Taken,
+    taken: { children: [], messagesPerSecond: [], latencies: [] } as Samples,
   }))
   for (let round = 0; round < rounds; round++) {
     for (const { peer, taken } of all) taken.children.push(await peer.children())

@@ -3,7 +3,7 @@
 import { type CrossingSize, crossings } from './between-processes.ts'
 import { messageLatency, messageRate } from './channel.ts'
 import { cells, COLUMNS, type EngineOptions, medians, onFresh } from './engine.ts'
-import { median, quantile, whole } from './figures.ts'
+import { median, quantile, rounded } from './figures.ts'
 import {
   holdfastOn,
   holdfastOnPostgres,
@@ -56,7 +56,7 @@ interface Bed {
 }
 
 /** All that was measured on one store, round by round. */
-interface Taken {
+interface Samples {
   readonly children: Measured[]
   readonly latencies: number[]
   readonly messagesPerSecond: number[]
@@ -80,7 +80,7 @@ export async function benchWorkflows(options: EngineOptions): Promise<Row[]> {
       measureChildren: () => onFresh(sqlitePlace, (place) => holdfastOn(place, CHILD, size.child)),
     },
   ]
-  const all = new Map(beds.map((bed): [Bed, Taken] => [bed, nothingTaken(size)]))
+  const all = new Map(beds.map((bed): [Bed, Samples] => [bed, nothingTaken(size)]))
   for (let round = 0; round < size.rounds; round++) {
     for (const [bed, taken] of all) await takeRound(bed, taken, size)
   }
@@ -100,11 +100,11 @@ export async function benchWorkflows(options: EngineOptions): Promise<Row[]> {
   return rows
 }
 
-function nothingTaken({ loops }: Size): Taken {
+function nothingTaken({ loops }: Size): Samples {
   return { children: [], latencies: [], messagesPerSecond: [], loops: loops.map(() => []) }
 }
 
-async function takeRound(bed: Bed, taken: Taken, { channel, loops }: Size): Promise<void> {
+async function takeRound(bed: Bed, taken: Samples, { channel, loops }: Size): Promise<void> {
   const { makePlace } = bed
   taken.children.push(await bed.measureChildren())
   taken.latencies.push(...(await onFresh(makePlace, (place) => messageLatency(place, channel))))
@@ -116,7 +116,7 @@ async function takeRound(bed: Bed, taken: Taken, { channel, loops }: Size): Prom
 
 function rowsOf(
   kind: Place['kind'],
-  taken: Taken,
+  taken: Samples,
   crossed: readonly number[],
   { child, channel, crossing, loops }: Size,
 ): Row[] {
@@ -124,18 +124,18 @@ function rowsOf(
   return [
     {
       what: `${kind} CHILD, ${child.inFlight} parents of ${CHILD.steps} in flight: parents/s`,
-      value: whole(children.workflowsPerSecond),
+      value: rounded(children.workflowsPerSecond),
     },
-    { what: `${kind} CHILD: children/s`, value: whole(children.stepsPerSecond) },
+    { what: `${kind} CHILD: children/s`, value: rounded(children.stepsPerSecond) },
     ...latencyRows(`${kind} CHANNEL one at a time, send to first effect`, taken.latencies),
     {
       what: `${kind} CHANNEL, ${channel.inFlight} senders to as many instances: messages/s`,
-      value: whole(median(taken.messagesPerSecond)),
+      value: rounded(median(taken.messagesPerSecond)),
     },
     ...latencyRows(`${kind} CHANNEL between two processes, lease ${crossing.lease}`, crossed),
     ...loops.map(({ instances, executions }, i) => ({
-      what: `${kind} LOOP, ${instances} × ${whole(executions)} continue-as-new: executions/s`,
-      value: whole(median(taken.loops[i]!)),
+      what: `${kind} LOOP, ${instances} × ${rounded(executions)} continue-as-new: executions/s`,
+      value: rounded(median(taken.loops[i]!)),
     })),
   ]
 }

@@ -1,5 +1,5 @@
-import { describeAbsences } from './contract/absences.ts'
-import { describeCarefulClaims } from './contract/careful-claims.ts'
+import { describeUnstartedInstances } from './contract/unstarted-instances.ts'
+import { describeQuarantinedClaims } from './contract/quarantined-claims.ts'
 import { describeChannels } from './contract/channels.ts'
 import { describeClaims } from './contract/claims.ts'
 import { describeCloses } from './contract/closes.ts'
@@ -15,7 +15,7 @@ import { describeLocalBeats } from './contract/local-beats.ts'
 import { describeLostWrites } from './contract/lost-writes.ts'
 import { describeMailOfUnowned } from './contract/mail-of-unowned.ts'
 import { describeMail } from './contract/mail.ts'
-import { describeOverruledOwners } from './contract/overruled-owners.ts'
+import { describeSupersededOwners } from './contract/superseded-owners.ts'
 import { describeOwnership } from './contract/ownership.ts'
 import { describeParents } from './contract/parents.ts'
 import { describeParking } from './contract/parking.ts'
@@ -87,7 +87,7 @@ export function describeWorkflowStore(
     describeVersions(contract)
     describeUnversioned(contract)
     describeWhereabouts(contract)
-    describeCarefulClaims(contract)
+    describeQuarantinedClaims(contract)
     describeOwnership(contract)
     describeMail(contract)
     describeMailOfUnowned(contract)
@@ -95,7 +95,7 @@ export function describeWorkflowStore(
     describeChannels(contract)
     describeEarlyMessages(contract)
     describeLateStarts(contract)
-    describeAbsences(contract)
+    describeUnstartedInstances(contract)
     describeSenders(contract)
     describeParking(contract)
     describeParents(contract)
@@ -110,7 +110,7 @@ export function describeWorkflowStore(
     describeSchedules(contract)
     describeSuspending(contract)
     describeTerminating(contract)
-    describeOverruledOwners(contract)
+    describeSupersededOwners(contract)
     describeRemoving(contract)
     describeRetention(contract)
     describeImports(contract)

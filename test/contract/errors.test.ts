@@ -19,7 +19,7 @@ import {
 import { eventually } from '../support/engine.ts'
 
 // Differences: what is not registered is waited for, and named, instead of failing; code that
-// changed sets the instance aside instead of failing it; an early message is kept.
+// changed suspends the instance instead of failing it; an early message is kept.
 
 const go = channel<string>('go')
 const debit = activity('debit', ONCE, (account: string) => {
@@ -266,7 +266,7 @@ describeInPlaces('code and history that do not fit', (place) => {
     }
   }
 
-  test('code that was swapped sets the instance aside [code_swap_triggers_nondeterminism]', async () => {
+  test('code that was swapped suspends the instance [code_swap_triggers_nondeterminism]', async () => {
     const before = workflow('n-swap', async (_: undefined, ctx) => {
       await ctx.step('a', () => 1)
       await ctx.receive(go)

@@ -346,7 +346,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
   test.each([
     ['of another kind [node_78]', 'ni-78'],
     ['one more [node_79]', 'ni-79'],
-  ])('a command %s in new code sets the instance aside', async (_title, name) => {
+  ])('a command %s in new code suspends the instance', async (_title, name) => {
     const before = workflow(name, async (_: undefined, ctx) => {
       await ctx.run(echo, 'a')
       await ctx.receive(go)

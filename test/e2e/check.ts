@@ -6,12 +6,12 @@ import { checkCleanUp, checkEffects } from './checks/effects.ts'
 import { checkEpochs, checkExecutions } from './checks/history.ts'
 import { checkMail, type WaitingMessage } from './checks/mail.ts'
 import type { Line } from './ledger.ts'
-import { type Registration, readLives } from './life.ts'
+import { type RecordedInstance, readInstances } from './recorded-instance.ts'
 import type { Scene } from './scene.ts'
 
 /** Reads store and ledger and looks for whatever must not be there. */
 export async function checkScene(scene: Scene, lines: readonly Line[]): Promise<string[]> {
-  const lives = await readLives(scene)
+  const lives = await readInstances(scene)
   const epochs = await scene.query('select iid, epoch from history order by iid, execution, turn')
   const linesOf = groupBy(lines, ({ id }) => id)
   const epochsOf = groupBy(epochs, ({ iid }) => Number(iid))
@@ -40,7 +40,7 @@ export async function checkScene(scene: Scene, lines: readonly Line[]): Promise<
 }
 
 /** Whatever has not ended, and why it does not move: nobody owns it, wakes it, or wrote to it. */
-async function findUnfinished(scene: Scene, lives: readonly Registration[]): Promise<string[]> {
+async function findUnfinished(scene: Scene, lives: readonly RecordedInstance[]): Promise<string[]> {
   const rows = await scene.query(
     `select iid, owner, wake_at, held,
        (select count(*) from inbox where inbox.iid = runs.iid and not parked) as mail
@@ -49,7 +49,7 @@ async function findUnfinished(scene: Scene, lives: readonly Registration[]): Pro
   return rows.map(({ iid, owner, wake_at: wakeAt, held, mail }) => {
     const life = lives.find(({ row }) => row.iid === Number(iid))
     const isStuck = owner === null && wakeAt === null && Number(mail) === 0
-    const report = Number(held) > 0 ? `, set aside: ${life?.row.report}` : ''
+    const report = Number(held) > 0 ? `, suspended: ${life?.row.report}` : ''
     return (
       `${life?.row.id}: unfinished${isStuck ? ' and stuck' : ''} (owner ${String(owner)}, ` +
       `wake_at ${String(wakeAt)}, ${String(mail)} in its inbox${report})`

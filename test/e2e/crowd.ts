@@ -6,7 +6,7 @@ import { JOBS, type Start } from './programs/workflows.ts'
 import { randomFrom } from './random.ts'
 import type { Scene } from './scene.ts'
 
-const MOST_PAUSE_MS = 400
+const MAX_PAUSE_MS = 400
 
 /** All that is to be started in a round, and those who are attended to. */
 export class Crowd {
@@ -27,7 +27,7 @@ export class Crowd {
     this.#jobs = jobs
     this.#attendance = {
       client,
-      pause: () => passTime(this.#random() * MOST_PAUSE_MS),
+      pause: () => passTime(this.#random() * MAX_PAUSE_MS),
       note: (line) => note(scene.ledger, line),
     }
   }

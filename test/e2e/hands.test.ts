@@ -7,7 +7,7 @@ const ROUNDS = Number(process.env['HOLDFAST_ROUNDS'] ?? 1)
 
 describe.each(STORES)('on %s', (_, kind) => {
   test.each(Array.from({ length: ROUNDS }, (_round, i) => i + 1))(
-    'processes with different tags and sessions do all errands once, whoever is killed (%i)',
+    'processes with different tags and sessions do every job once, whichever is killed (%i)',
     { timeout: 120_000 },
     async () => {
       const seed = Math.floor(Math.random() * 1_000_000)

@@ -10,13 +10,7 @@ import { silentLog } from '../../src/base/log.ts'
 import { checkScene } from './check.ts'
 import { keepScene } from './keep.ts'
 import { type Line, note, readLedger } from './ledger.ts'
-import {
-  errandsOn,
-  type RemoteCommand,
-  type HandsOrder,
-  type Role,
-  ROLES,
-} from './programs/hands.ts'
+import { jobsOn, type Job, type HandsOrder, type Role, ROLES } from './programs/hands.ts'
 import { randomFrom } from './random.ts'
 import { openScene, type Scene, type SceneKind } from './scene.ts'
 import { storeOf } from './store-place.ts'
@@ -39,7 +33,7 @@ export async function playHands(kind: SceneKind, seed: number): Promise<HandsRep
   await using scene = openScene(kind)
   await using client = connect(storeOf(scene.store), { log: silentLog })
   await using hands = new Hands(scene)
-  const errands = errandsOf(seed)
+  const jobs = jobsOf(seed)
 
   const until = performance.now() + TROUBLE_MS
   const troubled = (Object.keys(ROLES) as Role[]).map(async (role, slot) => {
@@ -50,18 +44,18 @@ export async function playHands(kind: SceneKind, seed: number): Promise<HandsRep
       await hands.kill(child)
     }
   })
-  const { errand } = errandsOn('/dev/null')
-  for (const [id, input] of errands) {
-    await client.start(errand, input, { id })
+  const { job } = jobsOn('/dev/null')
+  for (const [id, input] of jobs) {
+    await client.start(job, input, { id })
     await passTime(TROUBLE_MS / ERRANDS)
   }
   await Promise.all(troubled)
 
   for (const role of Object.keys(ROLES) as Role[]) hands.start(role)
-  const expected = await undisturbed(errands)
+  const expected = await undisturbed(jobs)
   const findings: string[] = []
   await Promise.all(
-    [...errands.keys()].map(async (id) => {
+    [...jobs.keys()].map(async (id) => {
       const outcome = await client
         .get(id)
         .result({ timeout: FINISH_MS })
@@ -81,26 +75,24 @@ export async function playHands(kind: SceneKind, seed: number): Promise<HandsRep
   return { findings, kills: hands.kills, attempts: begins(lines).length }
 }
 
-function errandsOf(seed: number): Map<string, RemoteCommand> {
+function jobsOf(seed: number): Map<string, Job> {
   const random = randomFrom(seed)
   const number = (most: number): number => Math.floor(random() * most)
   return new Map(
     Array.from({ length: ERRANDS }, (_, i) => [
-      `errand ${i}`,
+      `job ${i}`,
       { seed: number(100_000), n: 1 + number(5) },
     ]),
   )
 }
 
-/** The outcomes of the same errands in one process that nobody disturbs. */
-async function undisturbed(
-  errands: ReadonlyMap<string, RemoteCommand>,
-): Promise<Map<string, number>> {
-  const { errand } = errandsOn('/dev/null')
-  await using runtime = await open('memory:', { register: errand, tags: 'any', log: silentLog })
-  const outcomes = [...errands].map(async ([id, input]): Promise<[string, number]> => [
+/** The outcomes of the same jobs in one process, undisturbed. */
+async function undisturbed(jobs: ReadonlyMap<string, Job>): Promise<Map<string, number>> {
+  const { job } = jobsOn('/dev/null')
+  await using runtime = await open('memory:', { register: job, tags: 'any', log: silentLog })
+  const outcomes = [...jobs].map(async ([id, input]): Promise<[string, number]> => [
     id,
-    await runtime.run(errand, input, { id }),
+    await runtime.run(job, input, { id }),
   ])
   return new Map(await Promise.all(outcomes))
 }

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readEvents } from '../../src/store/history.ts'
-import { readLives } from './life.ts'
+import { readInstances } from './recorded-instance.ts'
 import type { Scene } from './scene.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { Scene } from './scene.ts'
 export async function keepScene(scene: Scene, seed: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), `holdfast-round-${seed}-`))
   cpSync(scene.ledger, join(folder, 'ledger.jsonl'))
-  const lives = await readLives(scene)
+  const lives = await readInstances(scene)
   const instances = lives.map(({ row, turns }) => ({
     ...row,
     turns: turns.map((turn) => ({ ...turn, events: readEvents(turn.events) })),

@@ -14,7 +14,7 @@ const LIMIT_MS = 60_000
 const LEASE_MS = 1_000
 const NEIGHBOURS = 4
 // Five that count, and some in which only others were at work.
-const MOST_LIVES = 15
+const MAX_DEATHS = 15
 
 /** Starts the program again whenever it died, as a supervisor does. */
 class Supervisor implements AsyncDisposable {
@@ -34,7 +34,7 @@ class Supervisor implements AsyncDisposable {
   }
 
   async #supervise(): Promise<void> {
-    while (!this.#closing && this.deaths.length < MOST_LIVES) {
+    while (!this.#closing && this.deaths.length < MAX_DEATHS) {
       this.#child = spawn(process.execPath, [this.#program, JSON.stringify(this.#order)])
       this.#child.stderr!.on('data', (chunk) => (this.errors += String(chunk)))
       const [code, signal] = (await once(this.#child, 'close')) as [number | null, string | null]
@@ -59,7 +59,7 @@ describe.each(STORES)('on %s', (store, kind) => {
 
   // With PostgreSQL each death takes a lease; what is blamed is decided by the same code.
   test.concurrent.each(store === 'sqlite' ? poisons : poisons.slice(0, 2))(
-    'what kills its process is set aside, named, and nobody else: %s',
+    'what kills its process is suspended and named, and nothing else is: %s',
     { timeout: LIMIT_MS },
     async (poison, report, death) => {
       await using scene = openScene(kind())

@@ -67,7 +67,7 @@ describeOnStores('cancellation', (kind) => {
     await using space = await openSpace(kind)
     const done: string[] = []
     const undo = activity('undo', (what: string) => void done.push(what))
-    const careful = workflow('careful', async (_: undefined, ctx) => {
+    const tidy = workflow('tidy', async (_: undefined, ctx) => {
       try {
         await ctx.receive(word)
       } finally {
@@ -78,12 +78,12 @@ describeOnStores('cancellation', (kind) => {
         })
       }
     })
-    const first = await space.open(careful)
-    await (await first.start(careful, undefined, { id: 'c' })).cancel('stop')
+    const first = await space.open(tidy)
+    await (await first.start(tidy, undefined, { id: 'c' })).cancel('stop')
     await eventually(() => done.length === 1)
     await first.close()
 
-    const second = await space.open(careful)
+    const second = await space.open(tidy)
     expect((await second.get('c').info())?.status).toBe('running')
     await second.get('c').send(word, 'go on')
 

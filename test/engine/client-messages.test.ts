@@ -261,11 +261,11 @@ describeOnStores('cancellation by a client', (kind) => {
   test('cancelling needs an instance, and a reason that is text', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
-    await client.get('absent').send(numbers, 1)
+    await client.get('unknown').send(numbers, 1)
 
     await expect(client.get('none').cancel()).rejects.toThrow('cancel: there is no instance "none"')
-    await expect(client.get('absent').cancel()).rejects.toThrow(
-      'cancel: there is no instance "absent"',
+    await expect(client.get('unknown').cancel()).rejects.toThrow(
+      'cancel: there is no instance "unknown"',
     )
     await expect(client.get('none').cancel(1 as never)).rejects.toThrow(
       'cancel: reason must be a string, got 1',

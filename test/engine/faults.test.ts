@@ -87,7 +87,7 @@ describe('a store that fails', () => {
     await holdfast.close({ drain: 0 }).catch(() => {})
   })
 
-  test('a turn that cannot be stored sets its instance aside, and no other', async () => {
+  test('a turn that cannot be stored suspends its instance, and no other', async () => {
     const store = faultyStore((method, args, call) => {
       const text = method === 'commit' ? JSON.stringify((args[0] as CommitBatch).turns) : ''
       if (text.includes('poison')) throw new StoreError('rejected', 'commit', 'too large')
@@ -107,7 +107,7 @@ describe('a store that fails', () => {
     expect(info.error).toEqual({ name: 'StoreError', message: 'commit: too large' })
   })
 
-  test('an instance that cannot even be set aside is not tried without end', async () => {
+  test('an instance that cannot even be suspended is not tried without end', async () => {
     let refused = 0
     const store = faultyStore((method, args, call) => {
       const text = method === 'commit' ? JSON.stringify((args[0] as CommitBatch).turns) : ''

@@ -89,13 +89,13 @@ test.each(Object.keys(calls))('%s says what to use, and has no effect', async (n
 })
 
 test('activities, steps and everybody else use them as ever', async () => {
-  const careful = activity('careful', async () => {
+  const allowed = activity('allowed', async () => {
     await new Promise((resolve) => setTimeout(resolve, 1))
     return Date.now() > 0 && Math.random() < 1
   })
   const fine = workflow('fine', async (_: undefined, ctx) => {
     const step = await ctx.step('step', () => Date.now() > 0)
-    return [step, await ctx.run(careful)]
+    return [step, await ctx.run(allowed)]
   })
   const now = Date.now
   const runtime = await open('memory:', { register: fine })

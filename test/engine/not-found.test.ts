@@ -150,7 +150,7 @@ describeOnStores('errors in a history', (kind) => {
       details: { code: 7 },
     })
     // An export keeps them as errors, so that it can be imported.
-    const copy = await space.connect().import(await started.export(), { id: 'copy' })
-    await expect(runtime.get(copy.id).result()).rejects.toThrow('returned')
+    const imported = await space.connect().import(await started.export(), { id: 'imported' })
+    await expect(runtime.get(imported.id).result()).rejects.toThrow('returned')
   })
 })

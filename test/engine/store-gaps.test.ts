@@ -92,7 +92,7 @@ describeRace('executions that continued as new', (open) => {
 
 describeRace('a row of an inbox that cannot be read', (open) => {
   test.each(['of an unknown kind', 'with a payload that is none'] as const)(
-    '%s sets its instance aside, and no other [gap_16]',
+    '%s suspends its instance, and no other [gap_16]',
     async (damage) => {
       await using under = await open()
       const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
@@ -141,7 +141,7 @@ describe('errors of the server', () => {
     expect(await trouble.count()).toBeGreaterThan(3)
   })
 
-  test('one that nobody knows ends no instance: it is set aside, and goes on when resumed [gap_16]', async () => {
+  test('an unknown one ends no instance: it is suspended, and continues when resumed [gap_16]', async () => {
     await using under = await openPostgres({ prefix: 'gap' })
     const ran: number[] = []
     const steps = workflow('steps', async (_: undefined, ctx) => {

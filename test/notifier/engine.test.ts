@@ -328,7 +328,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('what was set aside goes on when a client says so', async () => {
+  test('a suspended instance continues when a client resumes it', async () => {
     await using scene = openHere()
     const runtime = await scene.open(reader)
     const instance = await runtime.start(reader)
@@ -474,7 +474,7 @@ test('without notifications everything happens, with the tick', async () => {
   ).toEqual([])
 })
 
-test('a runtime says how its loops and its ears are doing', async () => {
+test('a runtime reports how its loops and its notifier are doing', async () => {
   await using database = await testSchema('notifier')
   const { url, schema } = database
   await using scene = openScene(() => postgres({ url, schema }))

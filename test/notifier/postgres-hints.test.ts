@@ -75,7 +75,7 @@ describe('of mail', () => {
     expect((await store.claim({ ...claim, hinted: [] })).claims).toMatchObject([{ iid }])
   })
 
-  test('what was set aside, has ended or is unknown concerns nobody', async () => {
+  test('no hint is sent about what is suspended, ended or unknown', async () => {
     await using scene = openScene()
     const [a, store] = [await scene.runtime(), await scene.store()]
     const [aside, ended] = (await unowned(store, a, 2)) as [number, number]

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { readEvents } from '../../src/store/history.ts'
 import { isCommand, openAfter } from './history.ts'
-import { eventsOf } from './life.ts'
+import { eventsOf } from './random-instance.ts'
 import { forLives, ofMany } from './seeds.ts'
 
 test('a cancellation drops all that it may reach at once, and nothing else', async () => {

@@ -4,7 +4,7 @@ import { NondeterminismError } from '../../src/engine/replay/nondeterminism.ts'
 import type { CommandEvent, Event } from '../../src/store/history.ts'
 import type { Part } from '../support/programs.ts'
 import { isCommand, openAfter } from './history.ts'
-import { eventsOf, type LivedExecution } from './life.ts'
+import { eventsOf, type LivedExecution } from './random-instance.ts'
 import { pastOf, Player } from './player.ts'
 import { forLives, ofMany } from './seeds.ts'
 

@@ -30,7 +30,7 @@ export const Refused = failure<{ by: string }>('RefusedInProgram')
 export const STOP = 'stop'
 
 /** How many executions a program has at most. */
-const MOST_EXECUTIONS = 3
+const MAX_EXECUTIONS = 3
 
 const CHANNELS = { red: channel<unknown>('red'), blue: channel<unknown>('blue') }
 const QUESTION = request<unknown, unknown>('question')
@@ -192,7 +192,7 @@ class Interpreter {
         ctx.signal.addEventListener('abort', () => this.#threw('signal', ctx.signal.reason))
         return ctx.signal.aborted
       case 'continue': {
-        if (ctx.info.execution >= MOST_EXECUTIONS) return 'the last execution'
+        if (ctx.info.execution >= MAX_EXECUTIONS) return 'the last execution'
         return (ctx as unknown as WorkflowContext<string>).continueAsNew(short)
       }
     }

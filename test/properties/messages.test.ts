@@ -4,14 +4,14 @@ import { channel } from '../../src/index.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
 import { completed, play, values } from '../support/executions.ts'
 import { Dice } from '../support/programs.ts'
-import { CHANNELS, eventsOf, type Registration } from './life.ts'
+import { CHANNELS, eventsOf, type RandomInstance } from './random-instance.ts'
 import { forLives, ofMany } from './seeds.ts'
 
 const isMessage = ({ kind }: InboxRow): boolean => kind === 'message'
 const ids = (rows: readonly InboxRow[]): number[] => rows.map(({ id }) => id)
 
 /** The messages that the turns of a life took out of the inbox. */
-function takenMessages({ executions, posted }: Registration): InboxRow[] {
+function takenMessages({ executions, posted }: RandomInstance): InboxRow[] {
   const byId = new Map(posted.map((row) => [row.id, row]))
   const taken = executions.flatMap(({ turns }) => turns.flatMap(({ decision }) => decision.taken))
   return taken.map((id) => byId.get(id)!).filter(isMessage)

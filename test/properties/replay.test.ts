@@ -3,12 +3,18 @@ import { expect, test } from 'vitest'
 import { type Event, writeEvents } from '../../src/store/history.ts'
 import type { Dice, Part } from '../support/programs.ts'
 import { openAfter } from './history.ts'
-import { eventsOf, type Registration, live, type LivedExecution, MOST_TURNS } from './life.ts'
+import {
+  eventsOf,
+  type RandomInstance,
+  live,
+  type LivedExecution,
+  MAX_TURNS,
+} from './random-instance.ts'
 import { pastOf, Player, type Turn } from './player.ts'
 import { forLives, forPrograms, ofMany, one } from './seeds.ts'
 
 // Of a long history, so that it is cheaper to try more programs.
-const MOST_PREFIXES = one ? MOST_TURNS : 3
+const MAX_PREFIXES = one ? MAX_TURNS : 3
 
 /** The turns after which an execution may be read again: one that is over never is. */
 function places({ player, turns }: LivedExecution): number[] {
@@ -17,11 +23,11 @@ function places({ player, turns }: LivedExecution): number[] {
 }
 
 function somePlaces(
-  { executions }: Registration,
+  { executions }: RandomInstance,
   dice: Dice,
 ): { lived: LivedExecution; from: number }[] {
   const all = executions.flatMap((lived) => places(lived).map((from) => ({ lived, from })))
-  return dice.shuffle(all).slice(0, MOST_PREFIXES)
+  return dice.shuffle(all).slice(0, MAX_PREFIXES)
 }
 
 /** An execution that is read from the store after its turn `from`. */

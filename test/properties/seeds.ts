@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 
 import { Dice, type Part, randomProgram } from '../support/programs.ts'
-import { type Registration, live } from './life.ts'
+import { type RandomInstance, live } from './random-instance.ts'
 
 // HOLDFAST_PROPERTY_RUNS for more programs, HOLDFAST_PROPERTY_SEED for one that failed.
 const RUNS = Number(process.env['HOLDFAST_PROPERTY_RUNS'] ?? 800)
@@ -19,7 +19,7 @@ export function ofMany(often: number): number {
 vi.setConfig({ testTimeout: 60_000 + RUNS * 60 })
 
 // A life is lived once and looked at by all tests of a file.
-const lives = new Map<number, Promise<Registration>>()
+const lives = new Map<number, Promise<RandomInstance>>()
 
 /** Makes a program per seed, and returns how many; an error says which one it was. */
 export async function forPrograms(
@@ -43,7 +43,7 @@ export async function forPrograms(
 
 /** Looks at the life of a program per seed. */
 export function forLives(
-  check: (registration: Registration, program: Part, dice: Dice) => void | Promise<void>,
+  check: (registration: RandomInstance, program: Part, dice: Dice) => void | Promise<void>,
   share = 1,
 ): Promise<number> {
   return forPrograms(async (program, dice, seed) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import type { Effects } from '../../src/store/commits.ts'
-import { eventsOf, type LivedExecution } from './life.ts'
+import { eventsOf, type LivedExecution } from './random-instance.ts'
 import { forLives, ofMany } from './seeds.ts'
 
 /** The state that an execution leaves by its history. */

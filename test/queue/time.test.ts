@@ -150,7 +150,7 @@ describe('back-off', () => {
     expect(waited).toEqual([60_000, 120_000, 180_000, 180_000])
   })
 
-  test('is overruled by a delay', async () => {
+  test('gives way to a delay', async () => {
     await using under = await queueInTime<string>({ backoff: { initial: '1s' } })
     await under.queue.push('later')
 

@@ -70,7 +70,7 @@ describeRace('[O6] a verb while a commit of the owner is on its way', (openStore
     })
   })
 
-  test('[O6] suspend, by the key alone: the owner goes on with what was set aside', async () => {
+  test('[O6] suspend, by the key alone: the owner carries on with what is suspended', async () => {
     expect(await verbMeanwhile('suspend', 'key alone')).toMatchObject({
       ran: [1, 2],
       events: ['started', 'activity', 'completed', 'activity'],

@@ -9,13 +9,7 @@ import {
   turnItem,
   turnRow,
 } from '../../src/testing/contract/scene.ts'
-import {
-  appendByKeyAlone,
-  describeRace,
-  isWhole,
-  type Standing,
-  standingOf,
-} from '../support/race.ts'
+import { appendByKeyAlone, describeRace, isWhole, type RunRow, runRowOf } from '../support/race.ts'
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 
 // F1, F2, F3 of `design-notes.md` at the level of the store: what a stale owner may not do.
@@ -95,8 +89,8 @@ describeRace('[F1] the fence', (openStore) => {
     await writes.release(under, a, iid)
 
     const verdicts = await b.turns(turnItem(iid, { epoch: 2, turn: turnRow(2) }))
-    const standing = await standingOf(under, iid)
-    return { verdicts, isOwned: standing?.owner === b.runtime, mail: await scene.inboxOf(iid) }
+    const run = await runRowOf(under, iid)
+    return { verdicts, isOwned: run?.owner === b.runtime, mail: await scene.inboxOf(iid) }
   }
 
   test('[F1] a stale owner neither takes messages away nor the instance', async () => {
@@ -154,7 +148,7 @@ describeRace('[F2] the takeover', (openStore) => {
   /** B takes over from A and loads; A's commit, which uses up the message, arrives meanwhile. */
   async function takeover(by: Takeover): Promise<{
     consumedBy: 'A' | 'B' | 'nobody'
-    standing: Standing | undefined
+    run: RunRow | undefined
     claimable: boolean
     followedUp: boolean
   }> {
@@ -181,10 +175,10 @@ describeRace('[F2] the takeover', (openStore) => {
     await b.turns(turnItem(iid, { epoch: 2, next: RELEASE }))
 
     const { history } = await scene.load(iid)
-    const standing = await standingOf(under, iid)
+    const run = await runRowOf(under, iid)
     const claimable = (await b.claimed({ hinted: [iid] })).length > 0
     const followedUp = history.some(({ events }) => events === 'what follows')
-    return { consumedBy, standing, claimable, followedUp }
+    return { consumedBy, run, claimable, followedUp }
   }
 
   test('[F2] no commit of the old owner follows a takeover, and the taker sees the message', async () => {
@@ -196,7 +190,7 @@ describeRace('[F2] the takeover', (openStore) => {
       consumedBy: 'nobody',
       followedUp: false,
       claimable: false,
-      standing: { owner: null, wakeAt: null },
+      run: { owner: null, wakeAt: null },
     })
   })
 })

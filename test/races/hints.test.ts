@@ -10,7 +10,7 @@ import {
   FREQUENT_TICKS,
   iidOf,
   mailOf,
-  standingOf,
+  runRowOf,
 } from '../support/race.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
@@ -36,7 +36,7 @@ describeRace('[M2] a lost hint to a hot owner', (openStore) => {
     await using owner = await engineOn(owning, [flow, busy], FREQUENT_TICKS)
     await owner.start(flow, 'x', { id: 'hot' })
     const iid = await iidOf(under, 'hot')
-    const before = await standingOf(under, iid)
+    const before = await runRowOf(under, iid)
     // Somebody who looks for work, and may not take what is owned.
     const looking = countingStore(await under.another())
     await using other = await engineOn(looking.store, [flow, busy], FREQUENT_TICKS)
@@ -50,7 +50,7 @@ describeRace('[M2] a lost hint to a hot owner', (openStore) => {
       const isOver = tells === 'no mail' && ticking.ticks() > enough
       return (isOver || info!.status === 'completed') && info!.status
     })
-    const after = await standingOf(under, iid)
+    const after = await runRowOf(under, iid)
     const mail = await mailOf(under, iid)
     work.resolve()
     return { status, hasSameOwner: after?.epoch === before!.epoch && after.owner !== null, mail }

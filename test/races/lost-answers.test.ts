@@ -101,7 +101,7 @@ describeRace('an answer that is lost', (openStore) => {
   })
 })
 
-describeRace('an owner who was overruled', (openStore) => {
+describeRace('an owner that was superseded', (openStore) => {
   test('what failed there does not fail what the next one does', async () => {
     await using under = await openStore()
     const busy = activity('busy', async () => gate.promise)

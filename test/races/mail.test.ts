@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { result, Scene, turnItem, turnRow } from '../../src/testing/contract/scene.ts'
-import { connectionTo, describeRace, standingOf } from '../support/race.ts'
+import { connectionTo, describeRace, runRowOf } from '../support/race.ts'
 import { openPostgres } from '../support/store-under-test.ts'
 
 // M1, M3, M7 of `design-notes.md`: messages that must not be lost.
@@ -20,20 +20,20 @@ describeRace('[M1] a message that meets a release', (openStore) => {
     const other = await scene.otherRuntime()
     const iid = await owner.ownOne()
 
-    const seen = await standingOf(under, iid)
+    const seen = await runRowOf(under, iid)
     await owner.turns(turnItem(iid, { next: RELEASE }))
     await scene.store.send([result(iid, 1)])
     if (by === 'flag' && seen?.owner === null) {
       await under.sql('update runs set wake_at = 0 where iid = ? and owner is null', iid)
     }
 
-    const standing = await standingOf(under, iid)
+    const run = await runRowOf(under, iid)
     const mail = (await scene.inboxOf(iid)).length
     const claimed =
       by === 'mail'
         ? await other.claimed()
         : await under.sql('select iid from runs where owner is null and wake_at is not null')
-    return { standing, mail, claimed: claimed.length }
+    return { run, mail, claimed: claimed.length }
   }
 
   test('[M1] an instance with mail is claimable, whoever looked at what before', async () => {
@@ -42,7 +42,7 @@ describeRace('[M1] a message that meets a release', (openStore) => {
 
   test('[M1] with a flag that senders set, the message is stranded', async () => {
     expect(await sendDuringRelease('flag')).toMatchObject({
-      standing: { owner: null, wakeAt: null },
+      run: { owner: null, wakeAt: null },
       mail: 1,
       claimed: 0,
     })

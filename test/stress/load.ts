@@ -4,7 +4,7 @@
 import type { Outcome } from './outcome.ts'
 
 // A store that refuses everything would be asked for ever.
-const MOST_FAILURES = 100
+const MAX_FAILURES = 100
 
 /** Runs one instance and checks what it returns. Throws when something is wrong with it. */
 export type RunOne = (number: number) => Promise<void>
@@ -14,22 +14,22 @@ export async function keepRunning(
   { concurrent, ms }: { readonly concurrent: number; readonly ms: number },
   run: RunOne,
 ): Promise<Outcome> {
-  const tally = new Tally(run)
+  const outcomes = new Outcomes(run)
   const lane = async (): Promise<void> => {
-    while (tally.elapsedMs < ms && tally.failures.length < MOST_FAILURES) await tally.run()
+    while (outcomes.elapsedMs < ms && outcomes.failures.length < MAX_FAILURES) await outcomes.run()
   }
   await Promise.all(Array.from({ length: concurrent }, lane))
-  return tally.outcome()
+  return outcomes.outcome()
 }
 
 /** Runs so many instances, all at once. */
 export async function runAtOnce(count: number, run: RunOne): Promise<Outcome> {
-  const tally = new Tally(run)
-  await Promise.all(Array.from({ length: count }, () => tally.run()))
-  return tally.outcome()
+  const outcomes = new Outcomes(run)
+  await Promise.all(Array.from({ length: count }, () => outcomes.run()))
+  return outcomes.outcome()
 }
 
-class Tally {
+class Outcomes {
   readonly failures: string[] = []
   readonly #run: RunOne
   readonly #beganMs = performance.now()

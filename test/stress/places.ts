@@ -13,7 +13,7 @@ import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { sqlite } from '../../src/sqlite/index.ts'
 import type { OpenPlace, StressPlace } from './scenario.ts'
 
-// One for the ear, one for commits, and one for all the rest.
+// One to listen, one for commits, and one for all the rest.
 const SMALL_POOL = 3
 
 /** How places are opened on a store that is given by its name, or by the path of a module. */

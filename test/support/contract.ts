@@ -72,7 +72,7 @@ export async function untilItWaitsFor(instance: Instance, words: string): Promis
   )
 }
 
-/** Waits until an instance is set aside, and says why. */
+/** Waits until an instance is suspended, and returns why. */
 export async function reportOf(instance: Instance): Promise<{ name: string; message: string }> {
   const info = await eventually(async () => {
     const now = await instance.info()

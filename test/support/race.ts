@@ -53,14 +53,14 @@ export function unparkingTicks(inner: WorkflowStore, under: OpenedStore): Workfl
 }
 
 /** Where an instance stands, by its own row. */
-export interface Standing {
+export interface RunRow {
   readonly owner: number | null
   readonly epoch: number
   readonly wakeAt: number | null
 }
 
 /** Reads it past the port; `undefined` when the instance has ended. */
-export async function standingOf(under: OpenedStore, iid: Iid): Promise<Standing | undefined> {
+export async function runRowOf(under: OpenedStore, iid: Iid): Promise<RunRow | undefined> {
   const [row] = await under.sql<{ owner: number | null; epoch: number; wake_at: unknown }>(
     'select owner, epoch, wake_at from runs where iid = ?',
     iid,

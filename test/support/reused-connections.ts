@@ -10,7 +10,7 @@
 import pg, { Pool as RealPool, type PoolConfig } from 'pg'
 import type { PgClient, PgPool } from '../../src/postgres/connect/driver.ts'
 
-const MOST_KEPT = 12
+const MAX_KEPT = 12
 
 const kept = new Map<string, RealPool[]>()
 let urls = 0
@@ -97,7 +97,7 @@ class KeptPool implements PgPool {
 
 function isWorthKeeping({ idleCount, totalCount, waitingCount }: RealPool): boolean {
   const isIdle = idleCount === totalCount && waitingCount === 0
-  return isIdle && totalCount > 0 && totalCount <= MOST_KEPT - countKept()
+  return isIdle && totalCount > 0 && totalCount <= MAX_KEPT - countKept()
 }
 
 function countKept(): number {

@@ -13,7 +13,7 @@ export interface ModelTask {
   attempts: number
   deaths: number
   visibleAt: number
-  heldBy: number | null
+  owner: number | null
   beatUntil: number | null
 }
 
@@ -72,7 +72,7 @@ export class TaskModel {
       task.attempts--
       task.startBy = null
     }
-    Object.assign(task, { heldBy: null, beatUntil: null, visibleAt: this.now + delayMs })
+    Object.assign(task, { owner: null, beatUntil: null, visibleAt: this.now + delayMs })
   }
 
   beat(task: ModelTask, silentMs: number | null): void {
@@ -81,8 +81,8 @@ export class TaskModel {
   }
 
   free(runtime: number, died: boolean): void {
-    for (const task of this.tasks.filter(({ heldBy }) => heldBy === runtime)) {
-      Object.assign(task, { heldBy: null, beatUntil: null, visibleAt: this.now })
+    for (const task of this.tasks.filter(({ owner }) => owner === runtime)) {
+      Object.assign(task, { owner: null, beatUntil: null, visibleAt: this.now })
       if (died) task.deaths++
       else Object.assign(task, { attempts: task.attempts - 1, startBy: null })
     }
@@ -98,9 +98,9 @@ export class TaskModel {
     if (tag === '' ? !served.untagged : served.tags !== 'any' && !served.tags.includes(tag)) {
       return false
     }
-    if (task.heldBy === null ? task.visibleAt > this.now : !this.#isSilent(task)) return false
+    if (task.owner === null ? task.visibleAt > this.now : !this.#isSilent(task)) return false
     if (startBy !== null && startBy <= this.now && attempts === 0) return false
-    if (deaths >= 2 && this.#holdsCareful(runtime)) return false
+    if (deaths >= 2 && this.#ownsQuarantined(runtime)) return false
     if (session !== '') {
       if (this.#isTaken(session, runtime, sessionIdleMs)) return false
       const busy = this.#busySessions(runtime)
@@ -111,22 +111,22 @@ export class TaskModel {
 
   #take(task: ModelTask, runtime: number): void {
     const { session, limit } = task
-    Object.assign(task, { heldBy: runtime, beatUntil: null, attempts: task.attempts + 1 })
+    Object.assign(task, { owner: runtime, beatUntil: null, attempts: task.attempts + 1 })
     if (session !== '') this.sessions.set(session, { runtime, touchedAt: this.now })
     if (!limit?.rate) return
     const paidAt = Math.max(this.paidAt.get(limit.key) ?? 0, this.now * 1_000)
     this.paidAt.set(limit.key, paidAt + price(limit.rate))
   }
 
-  #holdsCareful(runtime: number): boolean {
+  #ownsQuarantined(runtime: number): boolean {
     return this.tasks.some(
-      (task) => task.heldBy === runtime && task.deaths >= 2 && !this.#isSilent(task),
+      (task) => task.owner === runtime && task.deaths >= 2 && !this.#isSilent(task),
     )
   }
 
   #busySessions(runtime: number): Set<string> {
-    const held = this.tasks.filter((task) => task.heldBy === runtime && task.session !== '')
-    return new Set(held.map(({ session }) => session))
+    const owned = this.tasks.filter((task) => task.owner === runtime && task.session !== '')
+    return new Set(owned.map(({ session }) => session))
   }
 
   #isSilent({ beatUntil }: ModelTask): boolean {
@@ -137,7 +137,7 @@ export class TaskModel {
     const owner = this.sessions.get(session)
     if (owner === undefined || owner.runtime === runtime) return false
     const isBusy = this.tasks.some(
-      (task) => task.session === session && task.heldBy === owner.runtime && !this.#isSilent(task),
+      (task) => task.session === session && task.owner === owner.runtime && !this.#isSilent(task),
     )
     return isBusy || owner.touchedAt + idleMs > this.now
   }
@@ -146,7 +146,7 @@ export class TaskModel {
     const { limit } = task
     if (limit === null) return true
     const others = this.tasks.filter(
-      (other) => other !== task && other.heldBy !== null && other.limit?.key === limit.key,
+      (other) => other !== task && other.owner !== null && other.limit?.key === limit.key,
     )
     if (limit.concurrency !== null && others.length >= limit.concurrency) return false
     return limit.rate === null || this.#opensAt(limit.key, limit.rate) <= this.now
@@ -157,10 +157,10 @@ export class TaskModel {
     return Math.ceil((paidAt + price(rate) - rate.perMs * 1_000) / 1_000)
   }
 
-  #touch({ session, heldBy }: ModelTask): void {
-    if (session === '' || heldBy === null) return
-    const owner = this.sessions.get(session)?.runtime ?? heldBy
-    if (owner === heldBy) this.sessions.set(session, { runtime: heldBy, touchedAt: this.now })
+  #touch({ session, owner }: ModelTask): void {
+    if (session === '' || owner === null) return
+    const sessionOwner = this.sessions.get(session)?.runtime ?? owner
+    if (sessionOwner === owner) this.sessions.set(session, { runtime: owner, touchedAt: this.now })
   }
 }
 

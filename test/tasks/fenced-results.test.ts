@@ -6,7 +6,7 @@ import { freezable, look, QUICK, tasksOf } from './support.ts'
 
 // What was finished is used, and not done again, whoever owns the instance or the task by then.
 describeOnStores('a result', (kind) => {
-  test('of an owner that was overruled while its activity ran is used', async () => {
+  test('of an owner that was superseded while its activity ran is used', async () => {
     await using space = await openSpace(kind)
     const begun = deferred()
     const gate = deferred<string>()

@@ -87,7 +87,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
     expect(await scene.entries()).toEqual(['b'])
   })
 
-  test('nobody runs it while the instance is set aside', async () => {
+  test('it does not run while the instance is suspended', async () => {
     await using scene = await openScene(open)
     await scene.under.store.suspend([`order-${scene.iid}`], '"later"')
 

@@ -13,7 +13,7 @@ import { checkScene } from '../e2e/check.ts'
 import { Crowd } from '../e2e/crowd.ts'
 import { keepScene } from '../e2e/keep.ts'
 import { type Line, placeOf, readLedger } from '../e2e/ledger.ts'
-import { commandsOf, readLives } from '../e2e/life.ts'
+import { commandsOf, readInstances } from '../e2e/recorded-instance.ts'
 import { compareOutcomes, undisturbed, untilEmpty } from '../e2e/outcomes.ts'
 import { JOBS, type Start, workflowsOn } from '../e2e/programs/workflows.ts'
 import { randomFrom } from '../e2e/random.ts'
@@ -227,7 +227,7 @@ function messagesOf(outcome = ''): string {
  * the ends before that which it has recorded.
  */
 async function after(scene: Scene, lines: readonly Line[], noticed: number): Promise<Line[]> {
-  const lives = await readLives(scene)
+  const lives = await readInstances(scene)
   const recorded = new Map(lives.map((life) => [life.row.id, commandsOf(life)]))
   return lines.filter((line, i) => {
     if (i >= noticed || (line.what !== 'begin' && line.what !== 'end')) return true

@@ -1,12 +1,12 @@
 import type { TestSchema } from '../support/postgres.ts'
 
-/** A moment of a schema that it can be set back to. */
+/** A moment of a schema that it can be rolled back to. */
 export interface Moment {
   /** Loses all that was written since, as a standby does that took over before it got everything. */
   loseTail(): Promise<void>
 }
 
-/** Keeps what a schema holds now. The runtimes on it notice nothing when it is set back. */
+/** Keeps what a schema holds now. The runtimes on it notice nothing when it is rolled back. */
 export async function keepMoment(database: TestSchema): Promise<Moment> {
   const { schema } = database
   const tables = await database.query<{ name: string }>(

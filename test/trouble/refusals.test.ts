@@ -13,12 +13,12 @@ import { until, workThrough } from './stage.ts'
 const LIMIT_MS = 120_000
 // Long enough for every loop of a runtime to fail more than once.
 const REFUSED_MS = 2_500
-const MOST_CONNECTIONS = 40
+const MAX_CONNECTIONS = 40
 
 let server: OwnServer
 
 beforeAll(async () => {
-  server = await ownServer([`max_connections=${MOST_CONNECTIONS}`])
+  server = await ownServer([`max_connections=${MAX_CONNECTIONS}`])
 }, LIMIT_MS)
 afterAll(() => server[Symbol.asyncDispose](), LIMIT_MS)
 
@@ -45,7 +45,7 @@ test(
            where application_name like 'holdfast%'`,
         )
         ours = cut.length
-        await Promise.all(Array.from({ length: MOST_CONNECTIONS }, grab))
+        await Promise.all(Array.from({ length: MAX_CONNECTIONS }, grab))
       }
       await passTime(REFUSED_MS)
       await Promise.all(others.map((other) => other.end()))

@@ -217,7 +217,7 @@ class World implements Disposable {
     const { now } = this.#model
     const startBy = startInMs === null ? null : now + startInMs
     const asked = this.#database.ask({ ...given, startBy })
-    const fresh = { deaths: 0, visibleAt: now, heldBy: null, beatUntil: null }
+    const fresh = { deaths: 0, visibleAt: now, owner: null, beatUntil: null }
     this.#model.tasks.push({ ...asked, ...fresh })
   }
 
@@ -261,7 +261,7 @@ class World implements Disposable {
     if (held === undefined) return NOTHING
     const end = kind === 'completed' ? { kind, payload: '1' } : { kind, delayMs }
     const result = { ...this.#attempt(held), end }
-    const [answer] = this.#database.run((tx) => finishTasks(tx, held.heldBy!, [result]))
+    const [answer] = this.#database.run((tx) => finishTasks(tx, held.owner!, [result]))
     this.#model.finish(held, kind, delayMs)
     return [answer?.verdict, 'done']
   }
@@ -270,7 +270,7 @@ class World implements Disposable {
     const held = this.#held(index)
     if (held === undefined) return NOTHING
     const sign = { ...this.#attempt(held), details: null, silentMs, local: null }
-    const wanted = this.#database.run((tx) => beat(tx, held.heldBy!, [sign]))
+    const wanted = this.#database.run((tx) => beat(tx, held.owner!, [sign]))
     this.#model.beat(held, silentMs)
     return [wanted, [true]]
   }
@@ -284,7 +284,7 @@ class World implements Disposable {
   }
 
   #held(index: number): ModelTask | undefined {
-    const held = this.#model.tasks.filter(({ heldBy }) => heldBy !== null)
+    const held = this.#model.tasks.filter(({ owner }) => owner !== null)
     return held[index % held.length]
   }
 

@@ -1,6 +1,6 @@
 import { type Contract, ending, PAST_LEASE_MS, result, sorted, turnItem, turnRow } from './scene.ts'
 
-/** Who gets what, and in which order; and what is set aside. */
+/** Who gets what, and in which order; and what is suspended. */
 export function describeClaims(contract: Contract): void {
   contract.describe('claims', () => {
     describeChoice(contract)
@@ -190,7 +190,7 @@ function describeChoice({ test, expect, open }: Contract): void {
 }
 
 function describeHolding({ test, expect, open }: Contract): void {
-  test('what was set aside is never claimed, whatever comes for it', async () => {
+  test('what is suspended is never claimed, whatever arrives for it', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -225,7 +225,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     expect((await scene.inboxOf(iid)).length).toBe(1)
   })
 
-  test('resuming counts those that were set aside, once each, and touches no others', async () => {
+  test('resuming counts those that were suspended, once each, and touches no others', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [a, b, running, ended] = await runtime.own(4)
@@ -246,7 +246,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     expect(sorted(await runtime.claimed())).toEqual([a!, b!])
   })
 
-  test('what was set aside is not freed by the death of who set it aside', async () => {
+  test('a suspended instance is not freed by the death of its last owner', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()

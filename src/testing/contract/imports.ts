@@ -81,23 +81,23 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
       expect(await scene.stateOf(iid!, 'a')).toEqual(['changed'])
     })
 
-    test('an id that is taken is answered with `exists`, also by one that is absent', async () => {
+    test('an id that is taken is answered with `exists`, also by one that is unstarted', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const taken = await runtime.ownOne()
-      await scene.post(message('absent', '1'))
+      await scene.post(message('unstarted', '1'))
       const [first, second] = await runtime.reserve(2)
       const before = await scene.state([taken], [runtime])
       const given = { workflow: runtime.workflows[0]!, state: setting({ a: '1' }).state }
 
       const verdicts = [
         await scene.store.import(imported(first!, { ...given, id: idOf(taken) })),
-        await scene.store.import(imported(second!, { ...given, id: 'absent' })),
+        await scene.store.import(imported(second!, { ...given, id: 'unstarted' })),
       ]
 
       expect(verdicts).toEqual(['exists', 'exists'])
       expect(await scene.state([taken], [runtime])).toEqual(before)
-      expect(await scene.store.find(['absent'])).toMatchObject([{ status: 'absent', mail: 1 }])
+      expect(await scene.store.find(['unstarted'])).toMatchObject([{ status: 'absent', mail: 1 }])
       for (const iid of [first!, second!]) {
         expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, history: 0, state: 0 })
       }

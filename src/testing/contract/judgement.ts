@@ -56,7 +56,7 @@ export function describeJudgement({ describe, test, expect, open }: Contract): v
         expect(await scene.state([iid], [owner, stranger])).toEqual(before)
       })
 
-      test(`${kind} of one that was set aside has no effect at all`, async () => {
+      test(`${kind} of one that is suspended has no effect at all`, async () => {
         await using scene = await open()
         const owner = await scene.runtime()
         const iid = await owner.ownOne()

@@ -165,7 +165,7 @@ function describeLabels({ test, expect, open }: Contract): void {
     expect((await scene.look(plain!)).labels).toBe('{}')
   })
 
-  test('one that is absent has none, and a start whose id is taken brings none', async () => {
+  test('one that is unstarted has none, and a start whose id is taken brings none', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const taken = await runtime.ownOne()

@@ -1,7 +1,7 @@
 import { END, message } from './items.ts'
 import { type Contract, idOf, result, sorted, turnItem, turnRow } from './scene.ts'
 
-/** Instances that somebody sets aside, whoever owns them. */
+/** Instances that are suspended from outside, with or without an owner. */
 export function describeSuspending(contract: Contract): void {
   contract.describe('suspending', () => {
     describeWhat(contract)
@@ -10,7 +10,7 @@ export function describeSuspending(contract: Contract): void {
 }
 
 function describeWhat({ test, expect, open }: Contract): void {
-  test('what is suspended is set aside with its report, owned or not', async () => {
+  test('suspending keeps the report, whether the instance is owned or not', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const later = (await scene.clock()) + 60_000
@@ -58,17 +58,17 @@ function describeWhat({ test, expect, open }: Contract): void {
     const runtime = await scene.runtime()
     const [ended, running] = await runtime.own(2)
     await runtime.turns(turnItem(ended!, { turn: turnRow(2), next: END }))
-    await scene.post(message('absent', '1'))
+    await scene.post(message('unstarted', '1'))
     const before = await scene.state([ended!], [])
 
     const answers = await scene.store.suspend(
-      ['nobody', idOf(ended!), 'absent', idOf(running!)],
+      ['nobody', idOf(ended!), 'unstarted', idOf(running!)],
       '"why"',
     )
 
     expect(answers).toEqual([false, false, false, true])
     expect(await scene.state([ended!], [])).toEqual(before)
-    expect(await scene.store.find(['nobody', 'absent'])).toMatchObject([
+    expect(await scene.store.find(['nobody', 'unstarted'])).toMatchObject([
       undefined,
       { status: 'absent', report: null },
     ] as object)

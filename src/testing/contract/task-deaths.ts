@@ -197,7 +197,7 @@ function describeCare({ test, expect, open }: Contract): void {
     expect(await heldOne(runtime)).toMatchObject({ command: 1, attempt: 4, deaths: 2 })
   })
 
-  test('one death is no reason for care, and a careful runtime that dies counts for the one task it held', async () => {
+  test('one death quarantines nothing, and a runtime that dies with a quarantined task counts for that task alone', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, newTasks(2))

@@ -25,7 +25,7 @@ import {
   newTasks,
 } from './task-items.ts'
 
-/** What becomes of tasks when the instance that asked for them ends, continues or is set aside. */
+/** What becomes of tasks when the instance that asked for them ends, continues or is suspended. */
 export function describeTaskEnds(contract: Contract): void {
   contract.describe('the end of tasks', () => {
     describeEnding(contract)

@@ -241,7 +241,7 @@ const PLANES = Array.from({ length: 17 }, (_, plane) =>
   String.fromCodePoint(plane * 0x1_0000 + 0x20, plane * 0x1_0000 + 0xfffd),
 ).join('')
 
-/** Every character of the first plane but the control characters and the halves of pairs. */
+/** Every character of the first plane but the control characters and lone surrogates. */
 const FIRST_PLANE = Array.from({ length: 0x1_0000 - 0x20 }, (_, i) => i + 0x20)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCharCode(code))

@@ -63,7 +63,7 @@ export function faultyPostgres(options: FaultyPostgresOptions = {}): FaultyPostg
   const active = new Set<ActiveFault>()
   const losing = new Set<ActiveFault>()
   let made: Promise<PgPool> | undefined
-  const inner = (): Promise<PgPool> => (made ??= makePool(url, MOST_CONNECTIONS))
+  const inner = (): Promise<PgPool> => (made ??= makePool(url, MAX_CONNECTIONS))
   const pool = faultyPool(inner, {
     strikes: (name) => [...active].flatMap((fault) => fault.strike(name) ?? []),
     losesHint: () => [...losing].some((fault) => fault.strike(HINT) !== undefined),
@@ -104,7 +104,7 @@ function add(to: Set<ActiveFault>, fault: Fault): Injected {
 }
 
 // Those that a store makes itself, and some for more than one runtime on it.
-const MOST_CONNECTIONS = 16
+const MAX_CONNECTIONS = 16
 const HINT = 'notification'
 
 function unheard(): Error {

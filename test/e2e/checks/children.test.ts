@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../../../src/store/history.ts'
 import type { InstanceRow } from '../../../src/store/instances.ts'
-import type { Registration } from '../life.ts'
+import type { RecordedInstance } from '../recorded-instance.ts'
 import { checkChildren } from './children.ts'
 import { BEGIN, END, life, ONE_DONE, turns } from './made-up.ts'
 
@@ -15,14 +15,14 @@ const STARTS: Event = {
   options: '{}',
 }
 const link = { iid: 1, id: 'a', execution: 1, command: 1 }
-const parent = (...settled: Event[]): Registration => ({
+const parent = (...settled: Event[]): RecordedInstance => ({
   ...life('a'),
   turns: turns([BEGIN, STARTS], [...settled, END]),
 })
 const child = (
   row: Partial<InstanceRow>,
   onClose: 'cancel' | 'terminate' | 'abandon',
-): Registration => life('c', { iid: 2, parent: { ...link, onClose }, ...row })
+): RecordedInstance => life('c', { iid: 2, parent: { ...link, onClose }, ...row })
 const dropped: Event = { type: 'dropped', command: 1 }
 
 test('a child that is as its parent was told passes', () => {

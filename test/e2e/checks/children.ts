@@ -1,8 +1,8 @@
 import type { InstanceRow, OnParentClose } from '../../../src/store/instances.ts'
-import { type CommandLife, commandsOf, type Registration } from '../life.ts'
+import { type RecordedCommand, commandsOf, type RecordedInstance } from '../recorded-instance.ts'
 
 /** What was started is there, ended as its parent was told, or as its parent left it. */
-export function checkChildren(lives: readonly Registration[]): string[] {
+export function checkChildren(lives: readonly RecordedInstance[]): string[] {
   const byId = new Map(lives.map((life) => [life.row.id, life.row]))
   const findings: string[] = []
   const accounted = new Set<string>()
@@ -24,7 +24,7 @@ export function checkChildren(lives: readonly Registration[]): string[] {
   return findings
 }
 
-function isStartedBy({ parent }: InstanceRow, by: InstanceRow, command: CommandLife): boolean {
+function isStartedBy({ parent }: InstanceRow, by: InstanceRow, command: RecordedCommand): boolean {
   return (
     parent?.iid === by.iid &&
     parent.execution === command.execution &&
@@ -32,7 +32,7 @@ function isStartedBy({ parent }: InstanceRow, by: InstanceRow, command: CommandL
   )
 }
 
-function checkStart({ command, settled }: CommandLife, row: InstanceRow | undefined): string[] {
+function checkStart({ command, settled }: RecordedCommand, row: InstanceRow | undefined): string[] {
   const how = settled?.by.type ?? 'open'
   if (command.type === 'start') {
     // Also one that nobody waited for is carried out before its starter ends.

@@ -1,6 +1,6 @@
 import { decode } from '../../../src/base/codec/codec.ts'
 import { type Line, placeOf } from '../ledger.ts'
-import { commandsOf, type Registration } from '../life.ts'
+import { commandsOf, type RecordedInstance } from '../recorded-instance.ts'
 
 /**
  * Holds the side effects of an instance against its history.
@@ -12,7 +12,7 @@ import { commandsOf, type Registration } from '../life.ts'
  */
 export function checkEffects(
   id: string,
-  turns: Registration['turns'],
+  turns: RecordedInstance['turns'],
   lines: readonly Line[],
 ): string[] {
   const findings: string[] = []
@@ -55,7 +55,7 @@ function nameOf(command: { readonly type: string; readonly name?: string }): str
 }
 
 /** What was reserved is released, and what was cancelled while it lingered has cleaned up. */
-export function checkCleanUp({ row, turns }: Registration): string[] {
+export function checkCleanUp({ row, turns }: RecordedInstance): string[] {
   if (row.status !== 'cancelled') return []
   const done = new Map<string, number>()
   for (const { command, settled } of commandsOf({ turns }).values()) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../../../src/store/history.ts'
-import type { Registration } from '../life.ts'
+import type { RecordedInstance } from '../recorded-instance.ts'
 import { checkEpochs, checkExecutions, checkHistory } from './history.ts'
 import { BEGIN, END, GOOD, life, ONE, ONE_DONE, turns } from './made-up.ts'
 
@@ -34,7 +34,7 @@ test('a result for a command that was dropped is found', () => {
 test('an execution that ended although there is another one is found', () => {
   const continued: Event = { type: 'ended', status: 'continued' }
   const next = turns([BEGIN, END]).map((turn) => ({ ...turn, execution: 2 }))
-  const live = (first: Event): Registration => ({
+  const live = (first: Event): RecordedInstance => ({
     ...life('a', { execution: 2 }),
     turns: [...turns([BEGIN, first]), ...next],
   })

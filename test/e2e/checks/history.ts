@@ -1,9 +1,9 @@
 import type { TurnRow } from '../../../src/store/commits.ts'
 import { type Event, readEvents } from '../../../src/store/history.ts'
-import { isCommand, isSettlement, type Registration } from '../life.ts'
+import { isCommand, isSettlement, type RecordedInstance } from '../recorded-instance.ts'
 
 /** Every execution but the last one was continued, and each is whole by itself. */
-export function checkExecutions({ row, turns }: Registration): string[] {
+export function checkExecutions({ row, turns }: RecordedInstance): string[] {
   const last = Math.max(row.execution, 1)
   return Array.from({ length: last }, (_, i) => i + 1).flatMap((execution) => {
     const own = turns.filter((turn) => turn.execution === execution)

@@ -5,7 +5,7 @@ import type { TurnRow } from '../../../src/store/commits.ts'
 import { type Event, writeEvents } from '../../../src/store/history.ts'
 import type { InstanceRow } from '../../../src/store/instances.ts'
 import { STARTED } from '../../support/executions.ts'
-import type { Registration } from '../life.ts'
+import type { RecordedInstance } from '../recorded-instance.ts'
 
 export const BEGIN: Event = { ...STARTED, workflow: 'w' }
 export const END: Event = { type: 'ended', status: 'completed' }
@@ -24,7 +24,7 @@ export const TWO_DONE: Event = { type: 'completed', command: 2, value: '20' }
 export const GOOD = turns([BEGIN, ONE], [ONE_DONE, TWO], [TWO_DONE, END])
 
 /** An instance that did nothing, unless told otherwise. */
-export function life(id: string, row: Partial<InstanceRow> = {}): Registration {
+export function life(id: string, row: Partial<InstanceRow> = {}): RecordedInstance {
   const whole: InstanceRow = {
     iid: 1,
     id,

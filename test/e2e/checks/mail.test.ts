@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../../../src/store/history.ts'
 import type { Line } from '../ledger.ts'
-import type { Registration } from '../life.ts'
+import type { RecordedInstance } from '../recorded-instance.ts'
 import { BEGIN, END, life, ONE_DONE, turns } from './made-up.ts'
 import { checkMail } from './mail.ts'
 
@@ -10,7 +10,7 @@ const AGAIN: Event = { ...RECEIVES, command: 2 }
 const got = (command: number, text: string): Event => {
   return { type: 'received', command, value: JSON.stringify(text), replyTo: '' }
 }
-const reader = (...all: string[]): Registration => ({
+const reader = (...all: string[]): RecordedInstance => ({
   ...life('a'),
   turns: turns([BEGIN, RECEIVES, AGAIN], [...all.map((text, i) => got(i + 1, text)), END]),
 })

@@ -1,6 +1,6 @@
 import { decode, encode } from '../../../src/base/codec/codec.ts'
 import type { Line } from '../ledger.ts'
-import { commandsOf, type Registration } from '../life.ts'
+import { commandsOf, type RecordedInstance } from '../recorded-instance.ts'
 
 /** A message that waits in an inbox. */
 export interface WaitingMessage {
@@ -14,7 +14,7 @@ export interface WaitingMessage {
  * acknowledged is received once or still waits; none comes twice, or from nowhere.
  */
 export function checkMail(
-  lives: readonly Registration[],
+  lives: readonly RecordedInstance[],
   waiting: readonly WaitingMessage[],
   lines: readonly Line[],
 ): string[] {

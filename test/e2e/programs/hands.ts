@@ -1,4 +1,4 @@
-// A process with some of the hands that errands need: `hands.ts <order as JSON>`. Which activities it
+// A process with some of the hands that jobs need: `hands.ts <order as JSON>`. Which activities it
 // runs is said by its role. On SIGTERM it closes its runtime and ends by itself.
 
 import { setTimeout as passTime } from 'node:timers/promises'
@@ -32,8 +32,8 @@ export interface HandsOrder {
   readonly role: Role
 }
 
-/** An errand: `seed` decides what is to be done, `n` how much of it. */
-export interface RemoteCommand {
+/** A job: `seed` decides what is to be done, `n` how much of it. */
+export interface Job {
   readonly seed: number
   readonly n: number
 }
@@ -46,7 +46,7 @@ interface Work {
 }
 
 /** The workflow and its activities, whose effects are noted in a ledger. */
-export function errandsOn(ledger: string) {
+export function jobsOn(ledger: string) {
   const perform = async ({ value, ms, failing }: Work, ctx: ActivityContext): Promise<number> => {
     const { instanceId: id, activity: name, session } = ctx.info
     const { idempotencyKey: key, attempt } = ctx
@@ -64,7 +64,7 @@ export function errandsOn(ledger: string) {
   const fetch = activity('fetch', often, perform)
   const print = activity('print', { ...often, tag: 'print' }, perform)
   const stamp = activity('stamp', { ...often, tag: 'stamp' }, perform)
-  const errand = workflow('errand', async ({ seed, n }: RemoteCommand, ctx) => {
+  const job = workflow('job', async ({ seed, n }: Job, ctx) => {
     // All of a session has one tag: it waits for its runtime, which has to serve that.
     const desk = { session: `desk ${seed % 3}` }
     const press = { session: `press ${seed % 3}` }
@@ -87,14 +87,14 @@ export function errandsOn(ledger: string) {
     }
     return sum
   })
-  return { errand, activities: [fetch, print, stamp] }
+  return { job, activities: [fetch, print, stamp] }
 }
 
 async function main({ store, ledger, leaseMs, role }: HandsOrder): Promise<void> {
-  const { errand, activities } = errandsOn(ledger)
+  const { job, activities } = jobsOn(ledger)
   const { tags, thinks } = ROLES[role]
   const runtime = await open(storeOf(store), {
-    register: [...activities, ...(thinks ? [errand] : [])],
+    register: [...activities, ...(thinks ? [job] : [])],
     tags,
     lease: leaseMs,
   })

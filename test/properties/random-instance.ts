@@ -14,7 +14,7 @@ import type { Dice, Part } from '../support/programs.ts'
 import { Refused, STOP } from './interpret.ts'
 import { type Birth, type Input, Player, type Turn } from './player.ts'
 
-export const MOST_TURNS = 60
+export const MAX_TURNS = 60
 /** Where messages and questions go. */
 export const CHANNELS = ['red', 'blue', 'question']
 
@@ -26,7 +26,7 @@ export interface LivedExecution {
 }
 
 /** A whole life. */
-export interface Registration {
+export interface RandomInstance {
   readonly executions: readonly LivedExecution[]
   /** Everything that was ever put into the inbox. */
   readonly posted: readonly InboxRow[]
@@ -44,16 +44,16 @@ export async function live(
   program: Part,
   dice: Dice,
   options: { readonly changed?: boolean } = {},
-): Promise<Registration> {
+): Promise<RandomInstance> {
   const world = new World(dice)
   const executions: LivedExecution[] = []
   let at = 1_000
   let taken = 0
   let next: Birth | undefined = { execution: 1, state: '', inbox: [] }
-  while (next !== undefined && taken < MOST_TURNS) {
+  while (next !== undefined && taken < MAX_TURNS) {
     const { player, turns } = begin(program, next, at, options)
     executions.push({ birth: next, player, turns })
-    for (; taken < MOST_TURNS && !player.over; taken++) {
+    for (; taken < MAX_TURNS && !player.over; taken++) {
       const input = turns.length === 0 ? { at, inbox: [], arrivals: [] } : world.input(player, at)
       const { events, ...decision } = await player.turn(input)
       world.record(decision)

@@ -6,8 +6,8 @@ const NOTHING = { instances: 0, runs: 0, history: 0, inbox: 0, posted: 0, state:
 const NONE = { late: 0, early: 0 }
 
 /** Messages whose instance is never started, or has ended: how long they are kept, and how many. */
-export function describeAbsences(contract: Contract): void {
-  contract.describe('absences', () => {
+export function describeUnstartedInstances(contract: Contract): void {
+  contract.describe('unstarted instances', () => {
     describeExpiry(contract)
     describeRebirth(contract)
     describeLimit(contract)

@@ -5,8 +5,8 @@ import { type Contract, idOf, inTurn, result, turnItem, turnRow } from './scene.
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }
 
 /** Owners whose instance was suspended or terminated under them. */
-export function describeOverruledOwners(contract: Contract): void {
-  contract.describe('overruled owners', () => {
+export function describeSupersededOwners(contract: Contract): void {
+  contract.describe('superseded owners', () => {
     describeSuspended(contract)
     describeTerminated(contract)
   })

@@ -2,8 +2,8 @@ import { type Actor, type Contract, idOf, type Scene, sorted, turnItem, turnRow 
 import { bury } from './task-items.ts'
 
 /** Instances that owners died with: handed out one at a time, with what was about to be done. */
-export function describeCarefulClaims(contract: Contract): void {
-  contract.describe('careful claims', () => {
+export function describeQuarantinedClaims(contract: Contract): void {
+  contract.describe('quarantined claims', () => {
     describeOneAtATime(contract)
     describeDoing(contract)
   })
@@ -20,8 +20,8 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     const first = (await taker.claim({ hinted: grave })).claims
     const second = await taker.claimed({ hinted: grave })
     const elsewhere = (await other.claim()).claims
-    const [careful] = first.filter(({ attempts }) => attempts === 2)
-    await taker.turns(turnItem(careful!.iid, { epoch: careful!.epoch, turn: turnRow(2) }))
+    const [quarantined] = first.filter(({ attempts }) => attempts === 2)
+    await taker.turns(turnItem(quarantined!.iid, { epoch: quarantined!.epoch, turn: turnRow(2) }))
     const third = (await taker.claim()).claims
 
     expect(sorted(first.map(({ attempts }) => attempts))).toEqual([0, 0, 2])
@@ -33,7 +33,7 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     }
   })
 
-  test('one that comes to rest or is set aside makes room for the next', async () => {
+  test('one that comes to rest or is suspended makes room for the next', async () => {
     await using scene = await open()
     const taker = await scene.otherRuntime()
     const grave = await doomed(scene, taker, 3)
@@ -66,10 +66,10 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     const claims = await scene.takeOver(dead, second)
     await second.turns(...claims.map(({ iid, epoch }) => turnItem(iid, { epoch })))
 
-    const careful = await scene.takeOver(second, taker)
+    const quarantined = await scene.takeOver(second, taker)
 
     expect(sorted(claims.map(({ iid }) => iid))).toEqual(iids)
-    expect(careful.map(({ attempts }) => attempts)).toEqual([2])
+    expect(quarantined.map(({ attempts }) => attempts)).toEqual([2])
   })
 }
 

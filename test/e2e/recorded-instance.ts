@@ -5,19 +5,19 @@ import { insist } from './attend.ts'
 import type { Scene } from './scene.ts'
 
 /** An instance with all its executions, as the store has it. */
-export interface Registration {
+export interface RecordedInstance {
   readonly row: InstanceRow
   /** Of all executions, in order. */
   readonly turns: readonly TurnRow[]
 }
 
 /** Reads all there is. */
-export function readLives(scene: Scene): Promise<Registration[]> {
+export function readInstances(scene: Scene): Promise<RecordedInstance[]> {
   return scene.read(async (store) => {
     const ids = await scene.query('select id from instances order by iid')
     const rows = await store.find(ids.map(({ id }) => String(id)))
     return Promise.all(
-      rows.map(async (row): Promise<Registration> => {
+      rows.map(async (row): Promise<RecordedInstance> => {
         const { iid, execution } = row!
         // Of many at once, some may have to wait for a connection for longer than one call does.
         const executions = Array.from({ length: execution }, (_, i) =>
@@ -36,7 +36,7 @@ export type Command = Extract<Event, { readonly type: (typeof COMMANDS)[number] 
 type Settlement = Extract<Event, { readonly type: (typeof SETTLEMENTS)[number] }>
 
 /** A command of some execution, and what became of it. */
-export interface CommandLife {
+export interface RecordedCommand {
   /** Execution and command. */
   readonly place: string
   readonly execution: number
@@ -47,8 +47,10 @@ export interface CommandLife {
 }
 
 /** All commands of an instance, by their place. */
-export function commandsOf({ turns }: Pick<Registration, 'turns'>): Map<string, CommandLife> {
-  const commands = new Map<string, CommandLife>()
+export function commandsOf({
+  turns,
+}: Pick<RecordedInstance, 'turns'>): Map<string, RecordedCommand> {
+  const commands = new Map<string, RecordedCommand>()
   for (const [position, { execution, events }] of turns.entries()) {
     for (const event of readEvents(events)) {
       if (isCommand(event)) {

@@ -7,7 +7,7 @@ import { activity, channel, NondeterminismError, TimeoutError, workflow } from '
 import { deferred, describeOnStores, eventually, openSpace } from '../support/engine.ts'
 import { memoryLog } from '../support/workers.ts'
 
-describeOnStores('instances that are set aside', (kind) => {
+describeOnStores('suspended instances', (kind) => {
   test('code that changed suspends the instance with a report, and resumes after a fix', async () => {
     await using space = await openSpace(kind)
     let mayPass = false
@@ -43,7 +43,7 @@ describeOnStores('instances that are set aside', (kind) => {
 
     expect(info.error).toMatchObject({ name: 'NondeterminismError' })
     expect(info.error!.message).toMatch(
-      /^command 2 was activity "held" with input "x", but the code now asks for activity "other" with input "x" at .*set-aside\.test\.ts:\d+:\d+\)?; undo the change,/,
+      /^command 2 was activity "held" with input "x", but the code now asks for activity "other" with input "x" at .*suspended\.test\.ts:\d+:\d+\)?; undo the change,/,
     )
     const waiting = handle.result()
     waiting.catch(() => {})
@@ -110,7 +110,7 @@ describeOnStores('instances that are set aside', (kind) => {
     ).toEqual(['charge', 'slow'])
   })
 
-  test('resuming what was not set aside does nothing', async () => {
+  test('resuming what is not suspended does nothing', async () => {
     await using space = await openSpace(kind)
     const release = deferred()
     const run = workflow('run', async (_, ctx) =>
@@ -129,7 +129,7 @@ describeOnStores('instances that are set aside', (kind) => {
     expect(await handle.result()).toBe(1)
   })
 
-  test('who waits for its result is told that it is set aside, and gets the result after it went on', async () => {
+  test('a waiting result() logs that it is suspended, and resolves after it is resumed', async () => {
     await using space = await openSpace(kind)
     const go = channel<string>('go')
     const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
