@@ -1,8 +1,9 @@
 import type { Transact } from '../store/transactions.ts'
+import { isAttempt } from '../store/verdicts.ts'
 import type { Transaction } from './database.ts'
 import { send } from './operations/inbox.ts'
 import { finishTasks } from './operations/task-results.ts'
-import { findTask, isHeldBy } from './operations/tasks.ts'
+import { findTask } from './operations/tasks.ts'
 
 /** What a transaction is judged on. */
 export type Judged = Omit<Transact, 'code'>
@@ -20,7 +21,7 @@ const OWNED = 'select 1 from runs where iid = ? and owner = ? and epoch = ? and 
 export function mayTransact(tx: Transaction, work: Judged): boolean {
   const { runtime, iid, execution, command, by } = work
   if (tx.sql(RESULT).get(iid, execution, command) !== undefined) return false
-  if ('attempt' in by) return isHeldBy(findTask(tx, work), runtime, by)
+  if ('attempt' in by) return isAttempt(findTask(tx, work), runtime, by)
   if (tx.sql(OWNED).get(iid, runtime, by.epoch) === undefined) return false
   return tx.sql(TURN).get(iid, execution, by.turn) !== undefined
 }

@@ -1,6 +1,9 @@
 // Numbers and texts that both databases and the engine go by: each is written here and nowhere else.
 // SQLite's operations import them. PostgreSQL's procedures write `:NAME`, which `npm run generate`
 // replaces with the value, so that a search for the name finds every place that depends on it.
+//
+// Indexes have `QUARANTINE_DEATHS` and `UNSTARTED_SAMPLE` in their conditions: to change one of these
+// takes a migration in each database.
 
 /** An instance or a task that so many runtimes died with is quarantined: it is run by itself. */
 export const QUARANTINE_DEATHS = 2

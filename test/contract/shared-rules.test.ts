@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
-import { PROCEDURES } from '../../src/postgres/schema/sql.generated.ts'
+import { MIGRATIONS, PROCEDURES } from '../../src/postgres/schema/sql.generated.ts'
 import * as numbers from '../../src/postgres/wire/numbers.ts'
 import * as conditions from '../../src/store/claimable.ts'
 import * as constants from '../../src/store/constants.ts'
@@ -14,6 +14,9 @@ const SRC = join(import.meta.dirname, '../../src')
 
 const PROCEDURE_FILES = textsIn('postgres/procedures', '.sql')
 const SQLITE_FILES = textsIn('sqlite', '.ts').filter(({ file }) => !file.startsWith('queue'))
+
+/** What SQLite calls; PostgreSQL's procedures are compared with it: see verdicts.test.ts. */
+const RULE_FILES = textsIn('store', '.ts').filter(({ file }) => /^(rates|verdicts)\.ts$/.test(file))
 
 /** Only the engine goes by these. */
 const ENGINE_ONLY = ['MAX_DEATHS']
@@ -27,7 +30,19 @@ const SHARED = Object.keys(constants).filter(
 
 test.each(SHARED)('%s is used by both databases', (name) => {
   expect(PROCEDURE_FILES.some(({ code }) => new RegExp(`:${name}\\b`).test(code))).toBe(true)
-  expect(SQLITE_FILES.some(({ code }) => new RegExp(`\\b${name}\\b`).test(code))).toBe(true)
+  const files = [...SQLITE_FILES, ...RULE_FILES]
+  expect(files.some(({ code }) => new RegExp(`\\b${name}\\b`).test(code))).toBe(true)
+})
+
+test('the indexes of both databases have the constants in their conditions', () => {
+  const migrations = textsIn('sqlite/migrations', '.ts').map(({ code }) => code)
+  const [postgres, sqlite] = [MIGRATIONS.map(({ sql }) => sql).join(), migrations.join()]
+
+  expect(postgres).toContain(`attempts < ${constants.QUARANTINE_DEATHS};`)
+  expect(postgres).toContain(`id % ${constants.UNSTARTED_SAMPLE} = 0`)
+  expect(sqlite).toContain(`attempts < ${constants.QUARANTINE_DEATHS};`)
+  expect(sqlite).toContain(`deaths < ${constants.QUARANTINE_DEATHS};`)
+  expect(sqlite).toContain(`id % ${constants.UNSTARTED_SAMPLE} = 0`)
 })
 
 describe('what can be claimed', () => {
@@ -96,7 +111,7 @@ describe('no statement compares with a bare number', () => {
 /** The files of a folder without its comments, migrations and tests. */
 function textsIn(folder: string, end: string): { readonly file: string; readonly code: string }[] {
   return readdirSync(join(SRC, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith(end) && !/\.test\.ts$|migrations/.test(file))
+    .filter((file) => file.endsWith(end) && !/\.test\.ts$|migrations\//.test(file))
     .map((file) => ({
       file,
       code: readFileSync(join(SRC, folder, file), 'utf8').replaceAll(

@@ -1475,7 +1475,7 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: 'c2efdddf21173831',
+    checksum: '049542363b2f8aba',
     sql: `-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
 -- C8). Must be called alone, as the only statement of its transaction.
 --
@@ -1745,15 +1745,19 @@ begin
             select r.epoch
             from runs as r
             where r.iid = b.iid
+              and r.held = (b.iid = any (p_held_iids))
               and r.owner is null
           )
           then 'd'
         when (
-            select e.status
-            from unnest(p_ended_iids, p_ended_statuses) as e (iid, status)
+            select (e.status, e.output)
+            from unnest(
+              p_ended_iids, p_ended_statuses,
+              split_texts(p_ended_outputs, cardinality(p_ended_iids))
+            ) as e (iid, status, output)
             where e.iid = b.iid
           ) = (
-            select i.status
+            select (i.status, i.output)
             from instances as i
             where i.iid = b.iid
           )

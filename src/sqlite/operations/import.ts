@@ -3,7 +3,7 @@ import type { Verdict } from '../../store/commits.ts'
 import type { Transaction } from '../database.ts'
 import { changeState } from './effects.ts'
 import { appendTurn } from './history.ts'
-import { insertInstance, insertRun } from './starts.ts'
+import { insertInstance, insertRun, known } from './starts.ts'
 
 /** Nobody here wrote these turns. */
 const EPOCH = 0
@@ -21,8 +21,7 @@ export function importInstance(tx: Transaction, item: ImportItem): Verdict {
 }
 
 function verdictOnTaken(tx: Transaction, iid: number, id: string): Verdict {
-  const other = tx.sql('select iid, status from instances where id = ?').get(id) as
-    { iid: number; status: string } | undefined
+  const other = known(tx, 'id', id)
   if (other === undefined) return 'refused'
-  return other.iid === iid && other.status !== 'absent' ? 'done' : 'exists'
+  return other.iid === iid && other.isStarted ? 'done' : 'exists'
 }

@@ -1,4 +1,5 @@
 import type { StartItem, Verdict } from '../../store/commits.ts'
+import { type KnownInstance, verdictOnUnappliedStart } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
 import { closeOrphan, isChildOf } from './children.ts'
 import { applyEffects } from './effects.ts'
@@ -23,23 +24,16 @@ const INSERT_RUN = `
 insert into runs (iid, workflow, owner, epoch, wake_at, attempts, held, child)
 values (?, ?, ?, ?, ?, 0, 0, ?)`
 
-/**
- * Makes a new instance, owned by `owner` if the item says so.
- *
- * One that was made before under the same number is the same start, sent again. If it was to be
- * owned and its sender has lost it since, the sender must not go on with it.
- */
+/** Makes a new instance, owned by `owner` if the item says so. */
 export function startInstance(tx: Transaction, item: StartItem, owner: number | null): Verdict {
-  const { iid, id, owned, end } = item
-  if (isOverruled(tx, item, owner)) return 'refused'
-  if (!insertInstance(tx, item, item.turn.execution)) {
-    const other = tx.sql('select iid, status from instances where id = ?').get(id) as
-      { iid: number; status: string } | undefined
-    if (other === undefined) return 'refused'
-    const isAbsent = other.status === 'absent'
-    if (other.iid !== iid) return isAbsent ? 'absent' : 'exists'
-    if (!isAbsent) {
-      return owned && end === null && !isFirstOwner(tx, iid, owner) ? 'refused' : 'done'
+  const isRefused = isSuperseded(tx, item, owner)
+  if (isRefused || !insertInstance(tx, item, item.turn.execution)) {
+    const byNumber = known(tx, 'iid', item.iid)
+    const isAwaited = byNumber?.id === item.id && !byNumber.isStarted
+    if (isRefused || !isAwaited) {
+      return verdictOnUnappliedStart(item, byNumber, known(tx, 'id', item.id), () =>
+        isFirstOwner(tx, item.iid, owner),
+      )
     }
     makeLive(tx, item)
   }
@@ -48,14 +42,22 @@ export function startInstance(tx: Transaction, item: StartItem, owner: number | 
 }
 
 /** Who starts one for a workflow has to own that: another owner may have called it off. */
-function isOverruled(tx: Transaction, { iid, parent }: StartItem, owner: number | null): boolean {
+function isSuperseded(tx: Transaction, { parent }: StartItem, owner: number | null): boolean {
   if (parent === null || owner === null) return false
   const run = tx.sql('select owner from runs where iid = ?').get(parent.iid) as
     { owner: number | null } | undefined
-  if (run === undefined || run.owner === owner) return false
-  // Sent again, it may have been done when its sender owned the parent.
-  const done = `select 1 from instances where iid = ? and status <> 'absent'`
-  return tx.sql(done).get(iid) === undefined
+  return run !== undefined && run.owner !== owner
+}
+
+/** The instance with this number or this id, if there is one. */
+export function known(
+  tx: Transaction,
+  column: 'iid' | 'id',
+  value: number | string,
+): KnownInstance | undefined {
+  const row = tx.sql(`select iid, id, status from instances where ${column} = ?`).get(value) as
+    { iid: number; id: string; status: string } | undefined
+  return row && { iid: row.iid, id: row.id, isStarted: row.status !== 'absent' }
 }
 
 /** What is known of an instance from the beginning. */

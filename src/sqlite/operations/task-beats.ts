@@ -1,8 +1,9 @@
 import type { Beat } from '../../store/tasks.ts'
+import { isAttempt } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
 import { isAlive } from './runtimes.ts'
 import { touchSession } from './task-sessions.ts'
-import { findTask, insertTask, isHeldBy } from './tasks.ts'
+import { findTask, insertTask } from './tasks.ts'
 
 /** Records signs of life; answers for each whether the attempt is still wanted. */
 export function beat(tx: Transaction, runtime: number, beats: readonly Beat[]): readonly boolean[] {
@@ -22,7 +23,7 @@ function beatOne(tx: Transaction, runtime: number, item: Beat): boolean {
     touchSession(tx, local.task.session, runtime)
     return true
   }
-  if (!isHeldBy(task, runtime, item)) return false
+  if (task === undefined || !isAttempt(task, runtime, item)) return false
   tx.sql(NOTE).run(details, beatUntil, task.number)
   touchSession(tx, task.session, runtime)
   return true

@@ -1,8 +1,9 @@
 import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
+import { isAttempt } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
 import { freeSessionsOf } from './task-sessions.ts'
-import { findTask, isHeldBy } from './tasks.ts'
+import { findTask } from './tasks.ts'
 
 const FREE = `
 update tasks
@@ -47,5 +48,5 @@ export function wantedOf(
   runtime: number,
   held: readonly (TaskKey & { readonly attempt: number })[],
 ): readonly boolean[] {
-  return held.map((item) => isHeldBy(findTask(tx, item), runtime, { ...item, token: null }))
+  return held.map((item) => isAttempt(findTask(tx, item), runtime, { ...item, token: null }))
 }

@@ -1,12 +1,10 @@
 import { MICROS_PER_MS } from '../../store/constants.ts'
+import { type Rate, rateOpensAt, spend } from '../../store/rates.ts'
 import type { TaskLimit } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
 import type { Value } from '../driver.ts'
 
-// How many tasks are held is counted; how many were started lately is one time for each limit, until
-// which its rate is spent (the generic cell rate algorithm): each start adds its share to it, and one
-// may start as long as that leaves it within `perMs` from now. So `count` may start at once, and then
-// one for each share of time that has passed.
+// How many tasks of a limit are held is counted; its rate is one time, see `rates.ts`.
 
 /** The limit of a task, as it stands in its row. */
 export interface LimitColumns {
@@ -49,22 +47,21 @@ export class Limits {
    */
   opensAt(task: LimitColumns, isHeld: boolean): number {
     if (task.limitKey === '') return 0
-    const { concurrency, rateCount, rateMs } = task
+    const { concurrency } = task
     if (concurrency !== null && !isHeld && this.#countHeld(task.limitKey) >= concurrency) {
       return Infinity
     }
-    if (rateCount === null || rateMs === null) return 0
-    const earliest = this.#spent(task.limitKey) + share(task) - rateMs * MICROS_PER_MS
-    return Math.ceil(earliest / MICROS_PER_MS)
+    const rate = rateOf(task)
+    return rate === undefined ? 0 : rateOpensAt(rate, this.#spent(task.limitKey))
   }
 
   /** Notes that a task starts now, which may be held already. */
   start(task: LimitColumns, isHeld: boolean): void {
     const held = this.#held.get(task.limitKey)
     if (held !== undefined && !isHeld) this.#held.set(task.limitKey, held + 1)
-    if (task.rateCount === null) return
-    const from = Math.max(this.#spent(task.limitKey), this.#tx.now * MICROS_PER_MS)
-    const until = from + share(task)
+    const rate = rateOf(task)
+    if (rate === undefined) return
+    const until = spend(rate, this.#spent(task.limitKey), this.#tx.now)
     this.#spentUntil.set(task.limitKey, until)
     this.#tx.sql(SPEND).run(task.limitKey, until)
   }
@@ -89,9 +86,8 @@ export class Limits {
   }
 }
 
-/** What one start takes of its limit, in microseconds. Rounded down, or the last of `count` would wait. */
-function share({ rateCount, rateMs }: LimitColumns): number {
-  return Math.floor(((rateMs ?? 0) * MICROS_PER_MS) / (rateCount ?? 1))
+function rateOf({ rateCount, rateMs }: LimitColumns): Rate | undefined {
+  return rateCount === null || rateMs === null ? undefined : { count: rateCount, perMs: rateMs }
 }
 
 /** So that no tick takes long, whatever has piled up. */

@@ -1,9 +1,10 @@
 import type { TaskResult, TaskVerdict } from '../../store/tasks.ts'
+import { takesResult } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
 import { send } from './inbox.ts'
 import { isAlive } from './runtimes.ts'
 import { touchSession } from './task-sessions.ts'
-import { findTask, isHeldBy } from './tasks.ts'
+import { findTask } from './tasks.ts'
 
 const OWNER = 'select owner from runs where iid = ?'
 
@@ -13,9 +14,9 @@ export function finishTasks(
   runtime: number,
   results: readonly TaskResult[],
 ): readonly TaskVerdict[] {
-  const alive = isAlive(tx, runtime)
+  const sender = { runtime, isAlive: isAlive(tx, runtime) }
   return results.map((result) => {
-    const verdict = finishOne(tx, runtime, alive, result) ? 'done' : 'gone'
+    const verdict = finishOne(tx, sender, result) ? 'done' : 'gone'
     const run = tx.sql(OWNER).get(result.iid) as { owner: number | null } | undefined
     return { verdict, owner: run?.owner ?? null }
   })
@@ -28,14 +29,14 @@ const RELEASE = `
 update tasks set held_by = null, beat_until = null, visible_at = ?, attempts = max(attempts - 1, 0), start_by = null
 where number = ?`
 
-function finishOne(tx: Transaction, runtime: number, alive: boolean, result: TaskResult): boolean {
-  const { iid, execution, command, token, end } = result
+function finishOne(
+  tx: Transaction,
+  sender: { readonly runtime: number; readonly isAlive: boolean },
+  result: TaskResult,
+): boolean {
+  const { iid, execution, command, end } = result
   const task = findTask(tx, result)
-  if (task === undefined) return false
-  // What has been done is not undone by doing it again: the first result counts, whoever has it.
-  const isWanted =
-    end.kind === 'completed' ? task.token === token : alive && isHeldBy(task, runtime, result)
-  if (!isWanted) return false
+  if (task === undefined || !takesResult(task, sender, result)) return false
   switch (end.kind) {
     case 'completed':
     case 'failed':
@@ -48,7 +49,7 @@ function finishOne(tx: Transaction, runtime: number, alive: boolean, result: Tas
     case 'release':
       tx.sql(RELEASE).run(visibleAt(tx, end.delayMs), task.number)
   }
-  if (task.heldBy === runtime) touchSession(tx, task.session, runtime)
+  if (task.owner === sender.runtime) touchSession(tx, task.session, sender.runtime)
   return true
 }
 

@@ -1,6 +1,7 @@
 import type { Effects } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { NewTask, OpenTask, TaskKey } from '../../store/tasks.ts'
+import type { OwnedTask } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
 import { limitColumns } from './task-limits.ts'
 import { pinOf } from './task-sessions.ts'
@@ -81,30 +82,17 @@ export function openTasks(tx: Transaction, iid: Iid, execution: number): readonl
 }
 
 /** What is judged on when something is written about a task. */
-export interface TaskRow {
+export interface TaskRow extends OwnedTask {
   readonly number: number
-  readonly heldBy: number | null
-  readonly attempts: number
   readonly session: string
-  readonly token: number | null
 }
 
 const FIND = `
-select number, held_by as heldBy, attempts, session, token
+select number, held_by as owner, attempts, session, token
 from tasks
 where iid = ? and execution = ? and command = ?`
 
 /** A task by its key. */
 export function findTask(tx: Transaction, key: TaskKey): TaskRow | undefined {
   return tx.sql(FIND).get(key.iid, key.execution, key.command) as TaskRow | undefined
-}
-
-/** Whether this is the attempt that is under way, at this runtime; without a token, of any task. */
-export function isHeldBy(
-  task: TaskRow | undefined,
-  runtime: number,
-  { attempt, token }: { readonly attempt: number; readonly token: number | null },
-): task is TaskRow {
-  if (task === undefined || (token !== null && token !== task.token)) return false
-  return task.heldBy === runtime && task.attempts === attempt
 }

@@ -1,5 +1,6 @@
-import type { Next, TurnItem, TurnRow, Verdict } from '../../store/commits.ts'
-import type { Iid } from '../../store/instances.ts'
+import type { TurnItem, TurnRow, Verdict } from '../../store/commits.ts'
+import type { Ending, Iid } from '../../store/instances.ts'
+import { isOwner, verdictOnUnapplied } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'
@@ -10,6 +11,8 @@ import { writeReport } from './suspend.ts'
 // To come to rest is progress: who released it did not die of it.
 const RELEASE = `update runs set owner = null, wake_at = ?, attempts = 0, doing = '' where iid = ?`
 const HOLD = 'update runs set owner = null, wake_at = null, held = 1 where iid = ?'
+
+const ENDING = `select status, output from instances where iid = ? and output is not null`
 
 interface Run {
   readonly owner: number | null
@@ -27,9 +30,14 @@ export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Ve
   const run = tx
     .sql('select owner, epoch, attempts, doing, held, child from runs where iid = ?')
     .get(iid) as Run | undefined
-  const isOwner =
-    run !== undefined && run.owner === runtime && run.epoch === epoch && run.held === 0
-  if (!isOwner || !append(tx, item)) return wasDone(tx, run, item) ? 'done' : 'refused'
+  const owned = run && { ...run, isSuspended: run.held === 1 }
+  if (run === undefined || !isOwner(owned, runtime, epoch) || !append(tx, item)) {
+    return verdictOnUnapplied(item, {
+      run: owned,
+      writerOf: (other) => writerOf(tx, iid, other),
+      ending: () => tx.sql(ENDING).get(iid) as Ending | undefined,
+    })
+  }
   for (const id of item.taken) tx.sql('delete from inbox where id = ? and iid = ?').run(id, iid)
   if (effects !== null) {
     applyEffects(tx, iid, turn?.execution ?? currentExecution(tx, iid), effects)
@@ -92,42 +100,5 @@ function proceed(tx: Transaction, { iid, epoch, next }: TurnItem, isChild: boole
       return
     case 'continue':
       continueInstance(tx, iid, epoch, next)
-  }
-}
-
-/** Whether this very item was committed before, and only its answer was lost. */
-function wasDone(tx: Transaction, run: Run | undefined, item: TurnItem): boolean {
-  const { iid, epoch, turn, next } = item
-  return turn === null ? isAsAfter(tx, run, iid, epoch, next) : writerOf(tx, iid, turn) === epoch
-}
-
-// No row of history tells. But an epoch has one owner, who is alive here, and whoever else takes
-// away what it owns raises the epoch.
-function isAsAfter(
-  tx: Transaction,
-  run: Run | undefined,
-  iid: Iid,
-  epoch: number,
-  next: Next,
-): boolean {
-  switch (next.kind) {
-    case 'keep':
-      return false
-    case 'release':
-    case 'hold':
-      return (
-        run !== undefined &&
-        run.epoch === epoch &&
-        run.owner === null &&
-        (run.held === 1) === (next.kind === 'hold')
-      )
-    case 'end': {
-      // The epoch is gone with the run.
-      const sql = 'select 1 from instances where iid = ? and status = ? and output = ?'
-      const { status, output } = next.end
-      return run === undefined && tx.sql(sql).get(iid, status, output) !== undefined
-    }
-    case 'continue':
-      return writerOf(tx, iid, next.started) === epoch
   }
 }

@@ -267,15 +267,19 @@ begin
             select r.epoch
             from runs as r
             where r.iid = b.iid
+              and r.held = (b.iid = any (p_held_iids))
               and r.owner is null
           )
           then :VERDICT.done
         when (
-            select e.status
-            from unnest(p_ended_iids, p_ended_statuses) as e (iid, status)
+            select (e.status, e.output)
+            from unnest(
+              p_ended_iids, p_ended_statuses,
+              split_texts(p_ended_outputs, cardinality(p_ended_iids))
+            ) as e (iid, status, output)
             where e.iid = b.iid
           ) = (
-            select i.status
+            select (i.status, i.output)
             from instances as i
             where i.iid = b.iid
           )
