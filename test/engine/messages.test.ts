@@ -133,7 +133,7 @@ test('a saga that fails, and cannot undo, names both causes', async () => {
 
   expect(await sentence(runtime.run(order, undefined))).toBe(
     'workflow "order" failed: ctx.saga failed: activity "pay" failed after 1 attempt: card declined; ' +
-      'and 1 of 2 undos failed, so what it should have undone is still in place: activity "refund" failed after 1 attempt: bank is closed',
+      '1 of 2 undo functions failed as well, so their effects remain: activity "refund" failed after 1 attempt: bank is closed',
   )
 })
 
@@ -177,7 +177,7 @@ test('the ctx of a workflow that is used inside a step is named, at once or afte
   await eventually(async () => (await then.info())!.status === 'suspended')
 
   expect((await now.info())!.error!.message).toBe(
-    'instance "now" of workflow "wrong" 1.0.0 called activity "mail" inside step "send": a step cannot use the ctx of its workflow; call it before or after the step, in the code of the workflow',
+    'instance "now" of workflow "wrong" 1.0.0 called activity "mail" inside step "send": a step cannot use the ctx of its workflow; call it before or after the step, in the workflow code',
   )
   expect((await then.info())!.error!.message).toBe(
     'instance "then" of workflow "wrong" 1.0.0 called activity "mail" outside any turn: it waited for something that is not durable (a timer, I/O, or a promise shared between instances); use ctx.step, ctx.run or ctx.sleep for it; or, if this was called inside step "send": a step cannot use the ctx of its workflow',

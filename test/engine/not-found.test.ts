@@ -90,7 +90,7 @@ describeOnStores('what cannot be done', (kind) => {
 
     expectTypeOf<Parameters<WorkflowContext['step']>[2] & {}>().not.toHaveProperty(option)
     await expect(runtime.run(wrong, undefined)).rejects.toThrow(
-      `workflow "wrong" failed: ctx.step "mail": ${option} is not an option of a step, which always runs in the process of its workflow; define an activity to run it elsewhere: ctx.run(activity, input, { ${option} })`,
+      `workflow "wrong" failed: ctx.step "mail": ${option} is not an option of a step, which always runs in the process of its workflow; use an activity to run code elsewhere: ctx.run(activity, input, { ${option} })`,
     )
   })
 })

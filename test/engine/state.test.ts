@@ -98,8 +98,8 @@ describeOnStores('state', (kind) => {
     const runtime = await space.open([fills, long], { limits })
 
     expect(await runtime.run(fills, 3)).toBe(3)
-    await expect(runtime.run(fills, 4)).rejects.toThrow('an instance may have 3 keys')
-    await expect(runtime.run(long)).rejects.toThrow('a value may have 40 characters')
+    await expect(runtime.run(fills, 4)).rejects.toThrow('the instance already has 3 keys')
+    await expect(runtime.run(long)).rejects.toThrow('must have at most 40 characters')
   })
 })
 

@@ -11,27 +11,27 @@ import type { Values } from '../core/values.ts'
 import type { WorkflowContext } from '../define/workflow-context.ts'
 import { WorkflowState } from './workflow-state.ts'
 
-/** What workflow code may not exceed. */
+/** Limits of workflow code. */
 export interface WorkflowLimits {
-  /** Keys of state that one instance may have. */
+  /** The most state keys of one instance. */
   readonly stateKeys: number
-  /** Length of one encoded value of state or progress, in characters. */
+  /** The longest encoded value of state or progress, in characters. */
   readonly valueLength: number
 }
 
-/** What workflow code reaches through its context. */
+/** What the context of a workflow needs of the runtime. */
 export interface ContextHost {
   readonly values: Values
   readonly log: Logger
   readonly limits: WorkflowLimits
   /** The code that is registered in this process. */
   readonly registry: Pick<Registry, 'activity' | 'latest' | 'learn'>
-  /** Whether activities with this tag run here; empty for none. */
+  /** Whether activities with this tag run here; an empty tag means none. */
   serves(tag: string): boolean
 }
 
-// Code inside a scope may use the context of a scope around it, as a function written in place does:
-// what it asks for belongs to the innermost scope all the same.
+// Code inside a scope may use the `ctx` of a scope around it, as closures do. What it calls belongs to
+// the innermost scope nevertheless.
 const scopes = new AsyncLocalStorage<Scope>()
 
 /** What the contexts of one execution share. */
@@ -47,7 +47,7 @@ export class Frame {
     this.host = host
   }
 
-  // What most executions never ask for is made when they do.
+  // Created on first use, because most executions never need them.
 
   get state(): WorkflowState {
     return (this.#state ??= new WorkflowState(this.instance, this.host))
@@ -57,27 +57,27 @@ export class Frame {
     return (this.#random ??= seededRandom(this.instance.started.seed))
   }
 
-  /** The state for the next execution, as text. */
+  /** The state that the next execution begins with, as text. */
   writeState(): string {
     return this.#state?.write() ?? this.instance.started.state
   }
 
-  /** The scope that a call through a context of `scope` belongs to. */
+  /** The scope that a call on the context of `scope` belongs to. */
   innermost(scope: Scope): Scope {
     if (!this.#scoped) return scope
     const current = scopes.getStore()
     if (current === undefined) return scope
-    // A context outlives its scope where an undo was noted in it: that runs in the scope of the undos.
+    // A context outlives its scope in the undo functions of a saga: those run in the scope of the undo.
     const isMeant = current.isWithin(scope) || (scope.left && current.root === scope.root)
     return isMeant ? current : scope
   }
 
-  /** Gives a command through a context of `scope`. */
+  /** Issues a command on the context of `scope`. */
   give(scope: Scope, command: NewCommand, work: unknown): CommandPromise {
     return this.instance.run.give(command, work, this.innermost(scope))
   }
 
-  /** Runs code in a scope of its own; what it leaves behind is cancelled when it ends. */
+  /** Runs code in a new scope, and cancels what is still open in it when the code ends. */
   enter(
     outer: Scope,
     makeContext: (scope: Scope) => WorkflowContext,
@@ -93,7 +93,7 @@ export class Frame {
         execution.returned(scope)
         return value
       } finally {
-        execution.cancelScope(scope, new CancelledError('the scope it was in has ended'))
+        execution.cancelScope(scope, new CancelledError('its scope has ended'))
         scope.leave()
       }
     })

@@ -4,8 +4,8 @@ import type { Scope } from '../replay/scope.ts'
 type Listener = ((event: Event) => void) | { handleEvent(event: Event): void }
 
 /**
- * The signal of a scope. Its listeners are called within the turn; one that throws fails the
- * workflow, where an ordinary signal would end the process.
+ * Creates the signal of a scope. Its listeners run within the turn. A listener that throws fails the
+ * workflow; with an ordinary signal it would end the process.
  */
 export function guardedSignal(execution: Execution, scope: Scope): AbortSignal {
   const controller = new AbortController()

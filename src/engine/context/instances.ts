@@ -1,9 +1,8 @@
-// Workflows that a workflow starts: children, whose result it waits for, and others, which go their
-// own way.
+// Workflows that a workflow starts: children, and independent instances.
 
 import { createHash } from 'node:crypto'
-import { describe } from '../../base/describe.ts'
 import { resolveOptions } from '../../base/options.ts'
+import { checkWorkflow } from '../define/check-workflow.ts'
 import { type ChildOptions, childOptions, type WorkflowDefinition } from '../define/definitions.ts'
 import type { CommandPromise } from '../replay/command-promise.ts'
 import type { Scope } from '../replay/scope.ts'
@@ -19,7 +18,7 @@ import type { Child, WorkflowContext } from '../define/workflow-context.ts'
 
 const MAX_PREFIX = 300
 
-/** What is needed to carry out a `child` or `start`. */
+/** What the runtime needs to carry out a `child` or `start` command. */
 export interface StartWork {
   readonly definition: WorkflowDefinition
   readonly onClose: OnParentClose
@@ -41,7 +40,7 @@ export function runChild(
 ): Child<unknown> {
   const options = childOptions(`ctx.run: workflow "${definition.name}"`, given)
   const { timeoutMs } = options
-  // Before anything is asked for: an input that cannot be stored leaves nothing behind.
+  // Encoded first, so that an input that cannot be stored issues no command.
   const text = frame.host.values.encode(input, `ctx.run: input of workflow "${definition.name}"`)
   if (timeoutMs === undefined) return child(frame, scope, definition, text, options)
   let inner!: Child<unknown>
@@ -90,8 +89,9 @@ function child(
 }
 
 /**
- * The id of an instance that was given none: of the starter's id, its execution and the command,
- * which never repeat within one life of the starter, and of its seed, which differs between lives.
+ * The id of an instance whose start names none. It consists of the id, execution and command number of
+ * the instance that starts it, which are unique while that exists, and of its seed, which differs when
+ * the same id is used again.
  */
 function instanceId({ instance }: Frame): string {
   const command = instance.run.lastCommand + 1
@@ -101,7 +101,7 @@ function instanceId({ instance }: Frame): string {
   return `${shortened(instance.id)}/${place}.${instance.started.seed.slice(0, 6)}`
 }
 
-/** Ids of children of children grow; beyond this, a hash stands for the end. */
+/** Shortens the ids of deeply nested children: a hash replaces the end. */
 function shortened(id: string): string {
   if (id.length <= MAX_PREFIX) return id
   const hash = createHash('sha256').update(id).digest('hex').slice(0, 24)
@@ -112,7 +112,7 @@ function ownId({ id }: { readonly id: string | undefined }): object {
   return id === undefined ? { ownId: true } : {}
 }
 
-/** Starts an instance of its own; resolves when it is started. */
+/** Starts an independent instance. Resolves when it is started. */
 export function startInstance(
   frame: Frame,
   scope: Scope,
@@ -120,7 +120,7 @@ export function startInstance(
   input: unknown,
   given: StartOptions | undefined,
 ): CommandPromise {
-  const definition = workflowDefinition('ctx.start', workflow)
+  const definition = checkWorkflow('ctx.start', workflow)
   const { name } = definition
   const options = resolveOptions(`ctx.start: workflow "${name}"`, given, START_OPTIONS)
   if (options.onConflict === 'restart') {
@@ -137,7 +137,7 @@ export function startInstance(
     onConflict: options.onConflict,
     delayMs: options.delay,
     labels: options.labels,
-    message: letter && letterOf(letter, values),
+    message: letter && sendWorkOf(letter, values),
   }
   const promise = frame.give(
     scope,
@@ -159,22 +159,14 @@ export function startInstance(
   return mapped(promise, () => remote(frame, scope, id))
 }
 
-/** As it is now: the code may change what it gave. */
-function letterOf(letter: Letter, values: Values): SendWork {
+/** Encodes the message now, because the code may change its data later. */
+function sendWorkOf(letter: Letter, values: Values): SendWork {
   const channel = channelOf('ctx.start: send', letter)
   const what = `ctx.start: message for channel "${channel.name}"`
   return { channel, value: values.encode(letter.data, what) }
 }
 
-/** The latest version that is registered here; where there is none, whoever takes it up decides. */
+/** The latest version registered here; without one, the runtime that takes it up decides. */
 function latestVersion({ host }: Frame, { name }: WorkflowDefinition): string {
   return host.registry.latest(name)?.version ?? NO_VERSION
-}
-
-/** The engine's view of a workflow; refuses everything else. */
-export function workflowDefinition(what: string, value: unknown): WorkflowDefinition {
-  const { kind, name } = (value ?? {}) as { kind?: unknown; name?: unknown }
-  if (kind === 'workflow') return value as WorkflowDefinition
-  const got = typeof kind === 'string' ? `${kind} "${String(name)}"` : describe(value)
-  throw new TypeError(`${what}: needs a workflow, got ${got}`)
 }

@@ -24,7 +24,7 @@ import type { WorkflowContext } from '../define/workflow-context.ts'
 
 export type { ContextHost } from './frame.ts'
 
-/** The code of one execution, called with its context. */
+/** Calls the code of one execution with its context. */
 export function callCode(
   instance: LiveInstance,
   host: ContextHost,
@@ -39,7 +39,7 @@ export function callCode(
     : runTimed(frame, instance.run.root, makeContext, run, timeoutMs, `workflow "${name}"`)
 }
 
-/** The `ctx` of one scope: every call becomes a command of its execution. */
+/** Creates the `ctx` of one scope, whose calls become commands of the execution. */
 function contextIn(frame: Frame, scope: Scope): WorkflowContext {
   const { instance, host } = frame
   const { run, definition, started } = instance
@@ -107,7 +107,9 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
     sleep(duration: Duration) {
       const fireAt = run.at + Math.ceil(durationMs(duration, 'ctx.sleep: duration'))
       if (fireAt > MAX_DATE_MS) {
-        throw new RangeError(`ctx.sleep: no calendar reaches that far, got ${describe(duration)}`)
+        throw new RangeError(
+          `ctx.sleep: the end exceeds the latest possible date, got ${describe(duration)}`,
+        )
       }
       return timer(fireAt)
     },
@@ -138,7 +140,7 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
       const { valueLength } = host.limits
       if (text.length > valueLength) {
         throw new RangeError(
-          `ctx.progress: a value may have ${valueLength} characters when encoded, this one has ${text.length}`,
+          `ctx.progress: the encoded value must have at most ${valueLength} characters, got ${text.length}`,
         )
       }
       run.note({ type: 'progress', value: text })
@@ -154,13 +156,13 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
   return context as unknown as WorkflowContext
 }
 
-/** Refuses what could have no effect: a step runs where its workflow runs. */
+/** Throws for options that have no effect, because a step runs where its workflow runs. */
 function checkStepOptions(name: string, options: ActivityOptions | undefined): void {
   const route = (['tag', 'session'] as const).find((one) => options?.[one] !== undefined)
   if (route === undefined) return
   throw new TypeError(
     `ctx.step "${name}": ${route} is not an option of a step, which always runs in the process of ` +
-      `its workflow; define an activity to run it elsewhere: ctx.run(activity, input, { ${route} })`,
+      `its workflow; use an activity to run code elsewhere: ctx.run(activity, input, { ${route} })`,
   )
 }
 
@@ -176,7 +178,7 @@ function runActivity(
   const text = host.values.encode(input, `ctx.run: input of activity "${name}"`)
   const definition = activity.run === undefined ? host.registry.activity(name) : activity
   if (definition === activity) host.registry.learn(activity)
-  // A contract has no options of its own: those of the code that is registered for it hold.
+  // A contract has no options: those of its registered implementation apply.
   const { options: defined } = definition ?? activity
   const resolved = mergeActivityOptions(`ctx.run: activity "${name}"`, defined, options)
   const limit = limitOf(definition ?? activity, input)
@@ -200,22 +202,22 @@ function runActivity(
   )
 }
 
-/** Lines are kept until their turn is recorded, and dropped while the past is repeated. */
+/** Creates `ctx.log`: it buffers lines until their turn is committed, and drops them during replay. */
 function turnLog(instance: LiveInstance, log: Logger): Logger {
   const about = instanceKeys(instance)
   const line =
     (level: keyof Logger): Log =>
     (data, message) => {
       if (instance.run.replaying) return
-      const written = { ...about, ...asItIs(data) }
+      const written = { ...about, ...copyOf(data) }
       instance.log(() => log[level](written, message))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-// The line is written later, so the data is copied now. It must not throw: when the past is repeated
-// nothing is logged, and the code has to do the same.
-function asItIs(data: object): object {
+// Copies the data now, because the line is written later. It must not throw: during replay nothing is
+// logged, and the code has to behave the same.
+function copyOf(data: object): object {
   try {
     return { ...data }
   } catch (error) {

@@ -11,14 +11,14 @@ import type { Frame } from './frame.ts'
 import { momentAfter } from '../core/moments.ts'
 import type { Asked, DurablePromise, Remote } from '../define/workflow-context.ts'
 
-/** What is needed to carry out a `send`. */
+/** What the runtime needs to carry out a `send` command. */
 export interface SendWork {
   readonly channel: ChannelDefinition
-  /** Encoded; the schema of the channel is asked when it is sent. */
+  /** Encoded; the schema of the channel validates it when it is sent. */
   readonly value: string
 }
 
-/** Waits for a message of a channel or for a request. */
+/** Waits for a message of a channel, or for a request. */
 export function receive(
   frame: Frame,
   scope: Scope,
@@ -28,13 +28,13 @@ export function receive(
   const { run } = frame.instance
   const { kind, name } = inbound(from)
   const { timeout } = resolveOptions('ctx.receive', given, { timeout: duration(undefined) })
-  // 0 stands for never, and no turn is at the beginning of 1970.
+  // 0 means never: no turn happens at the beginning of 1970.
   const until = timeout === undefined ? 0 : momentAfter(run.at, timeout)
   const promise = frame.give(scope, { type: 'receive', command: 0, name, until }, undefined)
   return mapped(promise, (received) => {
     if (received === undefined) return undefined
     const message = received as ReceivedMessage
-    return kind === 'request' ? asked(frame, message) : message.value
+    return kind === 'request' ? requestOf(frame, message) : message.value
   })
 }
 
@@ -44,13 +44,13 @@ function inbound(from: unknown): { readonly kind: string; readonly name: string 
   throw new TypeError(`ctx.receive: needs a channel or a request, got ${describe(from)}`)
 }
 
-function asked(frame: Frame, { value, replyTo }: ReceivedMessage): Asked<unknown, unknown> {
+function requestOf(frame: Frame, { value, replyTo }: ReceivedMessage): Asked<unknown, unknown> {
   const { values } = frame.host
   let answered = false
   const answer = (ok: boolean, text: string): void => {
-    if (answered) throw new Error('this request was answered before: reply or reject it once')
+    if (answered) throw new Error('this request is already answered: call reply or reject once')
     answered = true
-    // It came by `send`, so nobody waits for an answer.
+    // It was sent by `send`, so there is nobody to reply to.
     if (replyTo === '') return
     frame.instance.run.note({ type: 'replied', to: replyTo, ok, value: encodeReply(ok, text) })
   }
@@ -61,7 +61,7 @@ function asked(frame: Frame, { value, replyTo }: ReceivedMessage): Asked<unknown
   }
 }
 
-/** Another instance, by id. */
+/** Creates a handle to another instance. */
 export function remote(frame: Frame, scope: Scope, id: string): Remote {
   checkId(id, 'ctx.get: id')
   return {
@@ -82,7 +82,7 @@ export function remote(frame: Frame, scope: Scope, id: string): Remote {
   }
 }
 
-/** A promise for what becomes of a result; to cancel it is to cancel the command. */
+/** Maps the result of a command. Cancelling the new promise cancels the command. */
 export function mapped(promise: CommandPromise, map: (value: unknown) => unknown): CommandPromise {
   return cancellable(seen(promise.then(map)), (reason) => promise.cancel(reason))
 }

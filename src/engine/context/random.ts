@@ -1,12 +1,12 @@
-/** Numbers that look random and are the same for the same seed. */
+/** A pseudo-random generator: the same seed gives the same numbers. */
 export interface Random {
-  /** From 0 up to, but not including, 1. */
+  /** A number in [0, 1). */
   number(): number
   /** 32 random bits. */
   bits(): number
 }
 
-/** A generator (sfc32) for a seed of 32 hexadecimal digits. */
+/** Creates a generator (sfc32) from a seed of 32 hexadecimal digits. */
 export function seededRandom(seed: string): Random {
   const part = (i: number): number => Number.parseInt(seed.slice(i * 8, i * 8 + 8), 16) | 0
   let [a, b, c, d] = [part(0), part(1), part(2), part(3)]
@@ -19,7 +19,7 @@ export function seededRandom(seed: string): Random {
     c |= 0
     return sum >>> 0
   }
-  // The first ones still show the seed.
+  // Skip the first numbers, which still reveal the seed.
   for (let i = 0; i < 12; i++) bits()
   return {
     bits,
@@ -28,7 +28,7 @@ export function seededRandom(seed: string): Random {
   }
 }
 
-/** A UUID of version 4 from such numbers. */
+/** Makes a UUID, version 4, from random numbers. */
 export function randomUuid(random: Random): string {
   const part = (): string => random.bits().toString(16).padStart(8, '0')
   const hex = part() + part() + part() + part()

@@ -1,7 +1,7 @@
-// Work side by side, and what becomes of the rest when some of it has ended.
+// Structured concurrency: groups of branches, scopes and sagas.
 //
-//   B1. Whatever ends a group (a failure, a winner, a cancellation) cancels the rest of it.
-//   B2. A group settles when all its functions have ended: clean-up in them is never cut off.
+//   - Whatever ends a group (a failure, a winner, a cancellation) cancels the rest of it.
+//   - A group settles only when all its functions have ended, so that their clean-up always completes.
 
 import { describe } from '../../base/describe.ts'
 import { CancelledError, TimeoutError } from '../../base/errors.ts'
@@ -13,14 +13,14 @@ import type { Frame } from './frame.ts'
 import { momentAfter } from '../core/moments.ts'
 import type { Branch, WorkflowContext } from '../define/workflow-context.ts'
 
-/** The part of a context that holds groups together. */
+/** The part of the context for structured concurrency. */
 export type Structure = Pick<
   WorkflowContext,
   'all' | 'race' | 'map' | 'scope' | 'uncancellable' | 'saga'
 >
 type Run = (ctx: WorkflowContext) => Promise<unknown>
 
-/** Makes that part. */
+/** Creates that part of a context. */
 export function makeStructure(
   frame: Frame,
   scope: Scope,
@@ -134,7 +134,7 @@ export function makeStructure(
   }
 }
 
-/** Runs a group as one promise, which cancels all of it. */
+/** Combines a group into one promise, which cancels all of it. */
 function group(
   promises: readonly CommandPromise[],
   settle: (end: (reason: string) => Promise<void>) => Promise<unknown>,
@@ -147,12 +147,12 @@ function group(
     await Promise.allSettled(promises)
   }
   const own = promises.filter(({ isAwaited }) => !isAwaited)
-  const whole = cancellable(settle(end), cancel)
-  for (const promise of own) promise.partOf = whole
-  return whole
+  const combined = cancellable(settle(end), cancel)
+  for (const promise of own) promise.partOf = combined
+  return combined
 }
 
-/** Runs code in a scope that is cancelled when its time is over. */
+/** Runs code in a scope that is cancelled after a timeout. */
 export function runTimed(
   frame: Frame,
   outer: Scope,
@@ -163,29 +163,29 @@ export function runTimed(
 ): CommandPromise {
   const { run: execution } = frame.instance
   const fireAt = momentAfter(execution.at, timeoutMs)
-  // Before the code, so that its place in history does not depend on what the code does.
+  // Issued before the code runs, so that its place in history does not depend on the code.
   const timer = frame.give(outer, { type: 'timer', command: 0, fireAt }, undefined)
   const inner = frame.enter(outer, makeContext, run)
   let late: TimeoutError | undefined
   void timer.then(
     () => {
       late = new TimeoutError(`${what} took longer than ${timeoutMs} ms`, timeoutMs)
-      inner.promise.cancel(`out of time after ${timeoutMs} ms`)
+      inner.promise.cancel(`timed out after ${timeoutMs} ms`)
       return undefined
     },
     () => {},
   )
   const settled = async (): Promise<unknown> => {
     const [end] = await Promise.allSettled([inner.promise])
-    timer.cancel('what it limited has ended')
-    // Whatever the code made of its cancellation, it was late.
+    timer.cancel('the timed code has ended')
+    // However the code handled its cancellation, it timed out.
     if (late !== undefined) throw withCause(late, end)
     if (end.status === 'rejected') throw end.reason
     return end.value
   }
-  const whole = cancellable(settled(), (reason) => inner.promise.cancel(reason))
-  inner.promise.partOf = whole
-  return whole
+  const combined = cancellable(settled(), (reason) => inner.promise.cancel(reason))
+  inner.promise.partOf = combined
+  return combined
 }
 
 function withCause(late: TimeoutError, end: PromiseSettledResult<unknown>): TimeoutError {
@@ -207,7 +207,7 @@ async function runSaga(
         try {
           await undo()
         } catch (undoError) {
-          // The others have to be undone all the same.
+          // The other steps still have to be undone.
           failed.push(undoError)
         }
       }
@@ -215,8 +215,8 @@ async function runSaga(
     if (failed.length === 0) throw error
     throw new AggregateError(
       [error, ...failed],
-      `ctx.saga failed: ${messageOf(error)}; and ${failed.length} of ${undos.length} undos failed, ` +
-        `so what it should have undone is still in place: ${failed.map(messageOf).join('; ')}`,
+      `ctx.saga failed: ${messageOf(error)}; ${failed.length} of ${undos.length} undo functions failed ` +
+        `as well, so their effects remain: ${failed.map(messageOf).join('; ')}`,
       { cause: error },
     )
   }

@@ -6,9 +6,9 @@ import type { ContextHost } from './frame.ts'
 import type { State } from '../define/workflow-context.ts'
 
 /**
- * The state of one execution: what it began with, changed by what its code did so far.
+ * The state of one execution: what it began with, and the changes of its code so far.
  *
- * What the store has now plays no part: when the past is repeated, the code has to see what it saw.
+ * It ignores what the store has now, because replay has to show the code what it saw before.
  */
 export class WorkflowState implements State {
   readonly #instance: LiveInstance
@@ -33,12 +33,12 @@ export class WorkflowState implements State {
     const text = values.encode(value, `ctx.state.set "${name}"`)
     if (text.length > limits.valueLength) {
       throw new RangeError(
-        `ctx.state.set "${name}": a value may have ${limits.valueLength} characters when encoded, this one has ${text.length}`,
+        `ctx.state.set "${name}": the encoded value must have at most ${limits.valueLength} characters, got ${text.length}`,
       )
     }
     if (!this.#kept.has(name) && this.#kept.size >= limits.stateKeys) {
       throw new RangeError(
-        `ctx.state.set "${name}": an instance may have ${limits.stateKeys} keys, and has as many`,
+        `ctx.state.set "${name}": the instance already has ${limits.stateKeys} keys, the limit`,
       )
     }
     this.#instance.run.note({ type: 'set', key: name, value: text })
@@ -66,12 +66,12 @@ export class WorkflowState implements State {
     return old.length
   }
 
-  /** As text, for the next execution to begin with. */
+  /** The state as text, which the next execution begins with. */
   write(): string {
     return writeKeptState(this.#kept)
   }
 
-  /** Whether the code has ended: nothing it still does counts. */
+  /** Whether the code has ended: changes have no effect then. */
   get #isOver(): boolean {
     return this.#instance.run.outcome !== undefined
   }

@@ -88,7 +88,7 @@ describe('weak points of old', () => {
     await second.turn(4, fired(1))
 
     expect(statusOf(second.instance)).toBe('failed')
-    expect(errorOf(second.instance).message).toContain(`an instance may have ${stateKeys} keys`)
+    expect(errorOf(second.instance).message).toContain(`the instance already has ${stateKeys} keys`)
   })
 
   test('a start in the turn that continues as new is carried out before the next execution [gap_07]', async () => {
