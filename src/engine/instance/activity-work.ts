@@ -18,7 +18,7 @@ export interface ActivityWork {
   readonly options: ResolvedActivityOptions
   /** Encoded: read when the code is called, so that repeating the past reads nothing. */
   readonly input: string | undefined
-  /** `undefined` while nobody here has registered its code. */
+  /** `undefined` while its code is not registered here. */
   readonly definition: ActivityDefinition | undefined
   /** The code of a step, written in place. */
   readonly step: ((ctx: ActivityContext) => unknown) | undefined
@@ -27,13 +27,13 @@ export interface ActivityWork {
   /** What it may not exceed, with whom. */
   readonly limit: TaskLimit | null
   /**
-   * Of a contract whose code is not here: the options that the call does not name. Whoever has the
+   * Of a contract whose code is not here: the options that the call does not name. The runtime that has the
    * code applies its own.
    */
   readonly unset?: readonly CodeOption[]
 }
 
-/** An option that concerns how the code is run, and not where: whoever runs it can apply it. */
+/** An option that concerns how the code is run, and not where: the runtime that runs it can apply it. */
 export type CodeOption = 'retry' | 'timeout' | 'heartbeatTimeout' | 'totalTimeout'
 
 const CODE_OPTIONS: readonly CodeOption[] = ['retry', 'timeout', 'heartbeatTimeout', 'totalTimeout']
@@ -135,7 +135,7 @@ export function readTaskOptions(text: string): TaskOptions {
   return JSON.parse(text) as TaskOptions
 }
 
-/** The options of a task as its holder applies them: what nobody named is as its own code says. */
+/** The options of a task as its owner applies them: what the call did not name comes from the code. */
 export function completeTaskOptions(
   task: TaskOptions,
   { options: own }: ActivityDefinition,

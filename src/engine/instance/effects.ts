@@ -49,7 +49,7 @@ export class EffectsCollector {
     this.#any = true
   }
 
-  /** Messages that nobody waits for. */
+  /** Messages that no code waits for. */
   park(rows: readonly number[]): void {
     if (rows.length === 0) return
     this.#parked.push(...rows)
@@ -62,7 +62,7 @@ export class EffectsCollector {
     this.#any = true
   }
 
-  /** A task that nobody waits for any more. */
+  /** A task whose result is no longer wanted. */
   dropTask(command: number): void {
     this.#dropsTasks.push(command)
     this.#any = true

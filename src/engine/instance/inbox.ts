@@ -141,7 +141,7 @@ export class Inbox {
     this.#arrivals = [...arrivals, ...this.#arrivals]
   }
 
-  /** Forgets what arrived: another owner has it now, or nobody may have it. */
+  /** Forgets what arrived: it is handed over, or lost with what it follows from. */
   dropArrivals(): void {
     this.#arrivals = []
   }
@@ -173,7 +173,7 @@ export class Inbox {
     return { command, message }
   }
 
-  /** Marks messages that no code waits for, and returns their rows: they wake nobody any more. */
+  /** Marks messages that no code waits for, and returns their rows: they no longer wake the instance. */
   park(): readonly number[] {
     const rows: number[] = []
     for (const waiting of this.#messages.values()) {

@@ -1,5 +1,5 @@
 /**
- * Inbox rows that a copy has seen.
+ * Inbox rows that an instance has seen.
  *
  * A row is read again as long as it is there, and a read that began before the row was deleted may
  * bring it afterwards. So a row is forgotten only when it was deleted and no such read is under way.

@@ -27,7 +27,7 @@ export type Phase =
 
 /**
  * Why an instance is gone from this runtime. Results that still finish here belong to the next owner
- * of one that was superseded, and to a suspended one; nobody may have those of one that was rolled
+ * of one that was superseded, and to a suspended one; those of one that was rolled
  * back, because what they follow from may be lost.
  */
 export type Departure =
@@ -76,7 +76,7 @@ export const NO_OUTPUT: TurnOutput = {
   effects: null,
 }
 
-/** Where the history of an execution stands. */
+/** How far the history of an execution is committed. */
 interface Position {
   readonly turn: number
   readonly turnAt: number
@@ -223,7 +223,7 @@ export class LiveInstance implements ExecutionFacts {
     return this.#past
   }
 
-  /** Whether owners died with it: the store is told what runs before it runs. */
+  /** Whether runtimes died with it: what is about to run is written to the store first. */
   get isQuarantined(): boolean {
     return this.#isQuarantined
   }

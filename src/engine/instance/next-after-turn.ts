@@ -4,7 +4,7 @@ import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
 import type { LiveInstance } from './live-instance.ts'
 import { firesAt } from './turn.ts'
 
-/** An instance that will not wake before this is released; its copy is kept for a while. */
+/** An instance that does not wake within this time is released. */
 export const REST_MS = 5_000
 
 /** Under which circumstances an instance is looked at. */
@@ -25,14 +25,14 @@ export function nextAfterTurn(
   { now, closing, impatient }: Circumstances,
 ): Next {
   if (instance.inbox.hasArrivals() || instance.inbox.stop !== undefined) return { kind: 'keep' }
-  // What is parked wakes nobody: whoever takes it over has to look.
+  // Parked messages do not wake an instance: its next owner has to look for them.
   if (instance.inbox.awaitsUnread()) {
     const leaves = closing && instance.calls.isIdle
     return leaves ? { kind: 'release', wakeAt: 0 } : { kind: 'keep' }
   }
   const wakeAt = sleepsUntil(instance, closing)
   if (wakeAt === undefined) return { kind: 'keep' }
-  // What owners died with is given back at once: nobody may take it for the cause of the next death.
+  // An instance in quarantine is released at once, or it would be blamed for the next death.
   if (!closing && !instance.isQuarantined) {
     if (wakeAt <= now + REST_MS) return { kind: 'keep' }
     if (!impatient && expectsMail(instance)) return { kind: 'keep' }
@@ -47,7 +47,7 @@ export function expectsMail(instance: LiveInstance): boolean {
   return false
 }
 
-/** When clean-up after a cancellation has to be over; `undefined` when nobody cancelled. */
+/** When clean-up after a cancellation has to be over; `undefined` when it was not cancelled. */
 export function cleanUpUntil({ run, definition }: LiveInstance): number | undefined {
   return run.cancelled && run.cancelled.at + definition.cleanupMs
 }
@@ -73,14 +73,14 @@ function sleepsUntil(instance: LiveInstance, closing: boolean): number | undefin
     ) {
       wakeAt = Math.min(wakeAt, firesAt(event))
     } else if (closing) {
-      // Not carried out yet: whoever takes over does it.
+      // Not carried out yet: the next owner does it.
       wakeAt = 0
     } else return undefined
   }
   return wakeAt
 }
 
-/** A child that is not known to run: nobody would ever tell of its end. */
+/** A child that is not known to run, and so may never report its end. */
 function isUnstarted({ calls }: LiveInstance, { type, command }: CommandEvent): boolean {
   return type === 'child' && calls.child(command) === undefined
 }

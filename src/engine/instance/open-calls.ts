@@ -8,7 +8,7 @@ export interface Attempt {
   readonly kind: 'activity' | 'remote'
   /** Of an activity or step: whether its code was called, rather than waiting for a slot. */
   readonly begun?: boolean
-  /** Aborts its signal: nobody wants the result any more. */
+  /** Aborts its signal: the result is no longer wanted. */
   abort(reason: string): void
 }
 
@@ -125,12 +125,12 @@ export class OpenCalls {
     ;(this.#failed ??= new Map()).set(command, attempt)
   }
 
-  /** A command has its result, or nobody waits for it: its failures are forgotten. */
+  /** A command has its result, or is no longer waited for: its failures are forgotten. */
   settled(command: number): void {
     this.#failed?.delete(command)
   }
 
-  /** Replaying told which attempts failed. */
+  /** Replaying showed which attempts failed. */
   restoreFailures(failed: ReadonlyMap<number, OpenAttempt>): void {
     this.#failed = failed.size === 0 ? undefined : new Map(failed)
   }

@@ -1,6 +1,6 @@
 import { registerErrorClass } from '../../base/errors.ts'
 
-/** Whoever runs an instance, or a task of it, dies of it. */
+/** Every runtime that runs an instance, or a task of it, dies of it. */
 export class PoisonError extends Error {
   static {
     registerErrorClass('PoisonError', PoisonError, ['deaths', 'doing'])
@@ -13,8 +13,8 @@ export class PoisonError extends Error {
   constructor(deaths: number, doing: string) {
     const what = doing === '' ? 'working on it' : `running ${doing}`
     super(
-      `${deaths} runtimes died while ${what}; it is set aside until somebody resumes it. ` +
-        'Does its code exit the process, run out of memory, or never pause?',
+      `${deaths} runtimes died while ${what}; the instance is suspended; resume it once the ` +
+        'cause is fixed. Does its code exit the process, run out of memory, or block the event loop?',
     )
     this.deaths = deaths
     this.doing = doing

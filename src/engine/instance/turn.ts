@@ -164,7 +164,7 @@ class Turn {
     this.#note({ type: 'dropped', command })
   }
 
-  /** The result came from elsewhere, or from a transaction: nobody wants that of an attempt here. */
+  /** The result came from elsewhere, or from a transaction: an attempt here is of no use. */
   #stopOwnAttempt(command: number): void {
     const { calls } = this.#instance
     if (calls.attempt(command)?.kind === 'activity') calls.abort(command, 'its result is there')
@@ -193,7 +193,7 @@ class Turn {
     }
   }
 
-  /** Messages that no code waits for stay in the inbox, and wake nobody any more. */
+  /** Messages that no code waits for stay in the inbox, and no longer wake the instance. */
   park(): void {
     if (!this.#instance.inbox.hasMessages) return
     const rows = this.#instance.inbox.park()

@@ -4,7 +4,7 @@ import { type LiveInstance, lastTurnOf, type TurnOutput } from './live-instance.
 
 /**
  * What was completed here for an instance that was taken over: handed on, it is not done again by
- * whoever has the instance now. What failed is not: others may be at it, and succeed.
+ * its owner. What failed is not handed on: the owner may be at it, and succeed.
  */
 export function finishedResults(
   instance: LiveInstance,
@@ -16,7 +16,7 @@ export function finishedResults(
 }
 
 /**
- * What came to an end here for an instance that is suspended, and that no turn recorded. Nobody else
+ * What came to an end here for an instance that is suspended, and that no turn recorded. Nothing else
  * is at it, so what finally failed is kept too. What came from the inbox is still there.
  */
 export function unrecordedResults(instance: LiveInstance): readonly Delivery[] {

@@ -4,7 +4,7 @@
 //
 //   G1. Nothing is thrown: a mistake in the code is no error of the workflow, so no `catch`, no
 //       `finally` and no undo of a saga may run for it. The code goes on until it next asks its context
-//       for something, which never answers; its turn is not recorded.
+//       for something, which never answers; its turn is not committed.
 //   G2. What is called has no effect: no timer is set, nothing is fetched.
 
 import { forever } from '../replay/command-promise.ts'
@@ -67,7 +67,7 @@ function clearedImmediate(set: Call): unknown {
 let users = 0
 let restore: (() => void)[] = []
 
-/** Guards the globals until the returned function is called by all who asked for it. */
+/** Guards the globals until every caller has called the function it got. */
 export function guardGlobals(): () => void {
   if (users++ === 0) restore = GUARDED.map(guard)
   let guarding = true
@@ -92,7 +92,7 @@ function guard({ on, name, called, advice, refused }: Guarded): () => void {
   Object.defineProperties(replacement, Object.getOwnPropertyDescriptors(original))
   on[name] = replacement
   return () => {
-    // Somebody else may have put theirs over ours since.
+    // Other code may have replaced ours since.
     if (on[name] === replacement) on[name] = original
   }
 }

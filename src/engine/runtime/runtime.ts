@@ -44,8 +44,8 @@ import { untilIdle } from './until-idle.ts'
 import { registrationOf, WorkflowNumbers } from '../core/workflow-numbers.ts'
 import { ActivityPool } from './activities/activity-pool.ts'
 
-// Whoever closes a runtime does not wait for a store that does not answer: nothing is lost by going
-// early, it only takes the others until the end of the lease to go on.
+// close() does not wait for a store that does not answer: nothing is lost by leaving early, other
+// runtimes only have to wait for the end of the lease.
 const STOP_MS = 5_000
 const GOODBYE_MS = 2_000
 
@@ -215,7 +215,7 @@ export class EngineRuntime implements LocalRuntime {
   static async open(setup: RuntimeSetup): Promise<EngineRuntime> {
     const runtime = new EngineRuntime(setup)
     await setup.store.open(setup)
-    // The server may be restarting just now. Whoever is registered twice is dead once as well.
+    // The server may be restarting. A registration whose answer was lost ends with its lease.
     await resend(
       setup.clock,
       () => runtime.#registration.register(),
@@ -262,7 +262,7 @@ export class EngineRuntime implements LocalRuntime {
     return attempt instanceof LocalCall ? attempt : undefined
   }
 
-  /** Who waits in this process for the end of which instance. */
+  /** Callers in this process that wait for the end of an instance. */
   get endings(): Endings {
     return this.#scheduler.endings
   }

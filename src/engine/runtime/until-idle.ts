@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../base/time/clock.ts'
 
-// Only while somebody waits, and only memory is looked at so often.
+// Only while a caller waits, and only memory is checked so often.
 const LOOK_MS = 5
 
 /** What is asked whether there is anything to do. */

@@ -4,7 +4,7 @@ import { parseNow } from '../../core/parse-now.ts'
 import { insideExecution } from '../../core/unhandled-rejections.ts'
 import type { Begin } from '../../instance/turn.ts'
 
-/** Calls the code of copies, with their input and a context. */
+/** Calls the code of instances, with their input and a context. */
 export function codeCaller(context: ContextHost): Begin {
   return (instance) => {
     const { definition, run } = instance

@@ -179,7 +179,7 @@ export class CommandRunner {
     }
   }
 
-  /** Nobody waits for this command any more. */
+  /** The code no longer waits for this command. */
   drop(instance: LiveInstance, command: number): void {
     instance.calls.abort(command, 'its result is not wanted any more')
     instance.calls.settled(command)
@@ -240,10 +240,7 @@ export class CommandRunner {
     const until = cleanUpUntil(instance)
     if (until === undefined || instance.timers.has(CLEAN_UP)) return
     this.setTimer(instance, CLEAN_UP, until, () => {
-      this.#core.log.warn(
-        instanceKeys(instance),
-        'clean-up took too long: the instance ends as it stands',
-      )
+      this.#core.log.warn(instanceKeys(instance), 'clean-up took too long; ending the instance')
       const { reason } = instance.run.cancelled!
       instance.inbox.stopWith({ status: 'cancelled', reason })
       this.#events.ready(instance)

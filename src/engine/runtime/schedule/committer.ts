@@ -25,13 +25,13 @@ export interface Entry {
   settle(result: Verdict | Error): void
 }
 
-/** Who this runtime is, as the store knows it. */
+/** A runtime, as the store knows it. */
 export interface Identity {
   readonly runtime: number
   readonly server: string
 }
 
-/** Who this runtime is, and what to do when the store no longer agrees. Implemented by Registration. */
+/** The identity of this runtime, and what to do when the store no longer accepts it: Registration. */
 export interface RuntimeIdentity {
   readonly identity: Identity
   /** The store declared that runtime dead: resolves when this one has another number. */
@@ -48,7 +48,7 @@ const BOUNDS = [{ max: MAX_CALL_BYTES, of: bytesOf }]
 const MAX_BATCHES = 100
 // Fewer are not worth a batch of their own while more are about to come.
 const MIN_AHEAD = 16
-/** Beyond this many waiting items, new work is held back. */
+/** Beyond this many waiting items, new work has to wait. */
 const CROWDED = 4 * MAX_ITEMS
 
 /** Sends what turns decided to the store. */

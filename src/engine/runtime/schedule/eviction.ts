@@ -66,7 +66,7 @@ export class Eviction {
   }
 
   /**
-   * Another runtime owns it, or somebody changed it: whatever this one sends is refused. What finished
+   * Another runtime owns it, or it was changed from outside: whatever this one sends is refused. What finished
    * here, also in a turn that was refused, is for its owner.
    */
   supersede(instance: LiveInstance, reason: string, output: TurnOutput = NO_OUTPUT): void {
@@ -83,7 +83,7 @@ export class Eviction {
     this.evict(instance, 'the instance was suspended')
   }
 
-  /** Somebody changed these instances. */
+  /** These instances were changed from outside. */
   supersedeAll(iids: readonly Iid[]): void {
     for (const iid of iids) {
       const instance = this.#instances.get(iid)
@@ -161,5 +161,5 @@ export class Eviction {
   }
 }
 
-/** Why an instance that somebody changed leaves. */
+/** Why an instance leaves that was changed from outside. */
 export const CHANGED = 'it was changed from outside'

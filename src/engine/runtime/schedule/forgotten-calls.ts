@@ -32,7 +32,7 @@ export class ForgottenCalls {
     this.#makeExecution = makeExecution
   }
 
-  /** Call it when the end of the execution is recorded. */
+  /** Call it when the end of the execution is committed. */
   report(instance: LiveInstance): void {
     const { forgotten, failsForgotten } = instance.run
     // Those that failed the workflow were logged with that.

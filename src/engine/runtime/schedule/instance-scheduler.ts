@@ -254,7 +254,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     if (instance.isGone) return
     // The code has ended: all that was left to do was to start it.
     if (instance.childrenLeft().length > 0) return this.ready(instance)
-    // After a takeover the result may have come while nobody looked.
+    // After a takeover the result may be in the inbox already.
     this.#finder.look([instance.iid])
     this.releaseIfIdle(instance)
   }

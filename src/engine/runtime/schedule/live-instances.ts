@@ -2,14 +2,14 @@ import type { Claim, Standing } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 
-// Released copies that are kept in memory, in case they are claimed again here.
+// Released instances that stay in memory, in case they are claimed again here.
 const KEPT_COPIES = 1_000
 const KEPT_BYTES = 64 << 20
-// Owned copies whose code was handed more than this: no further ones are taken on.
+// Once the code of owned instances was given more than this, no further ones are taken on.
 const MAX_OWNED_BYTES = 256 << 20
 
 /**
- * The copies in memory: those that are owned, and some that were released and may be used again.
+ * The instances in memory: those that are owned, and some that were released and may be used again.
  *
  * Released ones are bounded by count and bytes; the one that rested longest goes first.
  */
@@ -19,7 +19,7 @@ export class LiveInstances {
   #bytes = 0
   #ownedBytes = 0
 
-  /** Whether the owned copies take up as much memory as they may. */
+  /** Whether the owned instances take up as much memory as they may. */
   get heavy(): boolean {
     return this.#ownedBytes >= MAX_OWNED_BYTES
   }
@@ -28,7 +28,7 @@ export class LiveInstances {
     return this.#owned.size
   }
 
-  /** An owned copy. */
+  /** An owned instance. */
   get(iid: Iid): LiveInstance | undefined {
     return this.#owned.get(iid)
   }
@@ -50,7 +50,7 @@ export class LiveInstances {
   /** It ended, was refused, or was taken away: also one that was released can be, and is not kept. */
   remove(instance: LiveInstance): void {
     const { iid } = instance
-    // Another copy may stand in its place by now.
+    // Another one may have taken its place by now.
     if (this.#owned.get(iid) === instance) {
       this.#owned.delete(iid)
       this.#ownedBytes -= weigh(instance)
@@ -62,7 +62,7 @@ export class LiveInstances {
     }
   }
 
-  /** It was released: kept for a while, in case nobody else takes a turn. */
+  /** It was released: it is kept in case no other runtime takes a turn. */
   release(instance: LiveInstance): void {
     this.remove(instance)
     const bytes = weigh(instance)
@@ -76,7 +76,7 @@ export class LiveInstances {
     }
   }
 
-  /** The released copy that a claim can go on with: the store has no turn that it has not seen. */
+  /** The released instance that a claim can go on with: it has seen every turn that the store has. */
   adopt(claim: Claim): LiveInstance | undefined {
     const kept = this.#released.get(claim.iid)
     if (kept === undefined) return undefined
@@ -88,14 +88,14 @@ export class LiveInstances {
     return undefined
   }
 
-  /** Forgets all released copies. */
+  /** Forgets all released instances. */
   forgetReleased(): void {
     for (const { instance } of this.#released.values()) instance.run.drop()
     this.#released.clear()
     this.#bytes = 0
   }
 
-  /** What this runtime believes to be recorded of the copies it owns. */
+  /** How far the owned instances are committed, as this runtime believes. */
   standings(): readonly Standing[] {
     return [...this.#owned.values()]
       .filter((instance) => instance.isStarted)

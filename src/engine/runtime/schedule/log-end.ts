@@ -5,7 +5,7 @@ import { instanceKeys } from '../../core/log-keys.ts'
 import type { Values } from '../../core/values.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 
-/** Says how an instance ended, unless it completed. Call it once its end is recorded. */
+/** Logs how an instance ended, unless it completed. Call it once its end is committed. */
 export function logEnd(
   { log, values }: { readonly log: Logger; readonly values: Values },
   instance: LiveInstance,
@@ -31,12 +31,12 @@ export function logEnd(
   }
 }
 
-/** Says that an instance cannot go on and is suspended, once that is recorded. */
+/** Logs that an instance cannot go on and is suspended, once that is committed. */
 export function logSuspended(log: Logger, keys: object, err: unknown): void {
   log.error({ ...keys, err }, 'instance suspended; resume it once the cause is fixed')
 }
 
-/** What the code threw, with its own stack; or why its result could not be recorded. */
+/** What the code threw, with its own stack; or why its result could not be stored. */
 function thrownBy({ run: { outcome } }: LiveInstance, { output }: Ending, values: Values): Error {
   return outcome?.kind === 'threw' ? toError(outcome.error) : values.error(output)
 }

@@ -44,7 +44,7 @@ export interface ActivityServices {
   readonly tasks: {
     /** There may be tasks to run. */
     wake(): void
-    /** Nobody waits for these tasks any more. */
+    /** The results of these tasks are no longer wanted. */
     abort(keys: readonly TaskKey[]): void
   }
 }

@@ -6,8 +6,8 @@ import type { Eviction } from './eviction.ts'
 import type { Finder } from './ports.ts'
 
 /**
- * Lets code of instances that owners died with run only after the store was told what is about to run,
- * so that the next owner knows what to blame.
+ * Instances that runtimes died with run only after the store has noted what is about to run, so that
+ * the next owner knows what to blame.
  */
 export class Quarantine {
   readonly #core: RuntimeCore
@@ -28,7 +28,7 @@ export class Quarantine {
   }
 
   /**
-   * Tells the store what is about to run; whether it may. A store that does not answer means no: the
+   * Notes in the store what is about to run; whether it may. A store that does not answer means no: the
    * instance is evicted, and read again by its owner.
    */
   async mayRun(instance: LiveInstance, doing: string): Promise<boolean> {
@@ -45,7 +45,7 @@ export class Quarantine {
     } catch (error) {
       log.warn(
         { ...instanceKeys(instance), err: error },
-        'the store could not be told what is about to run; the instance is read again',
+        'could not note in the store what is about to run; reloading the instance',
       )
       evict('the store does not answer')
       this.#finder.claimer.reconcile()

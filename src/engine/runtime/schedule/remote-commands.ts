@@ -1,7 +1,7 @@
 // What workflow code asks of other instances: start them, send to them, read their state.
 //
-//   It is carried out after the turn that asked for it is recorded, and again by whoever takes
-//   the instance over: the store recognises what comes twice (a start by its parent link, a
+//   It is carried out after the turn that asked for it is committed, and again by the next owner
+//   of the instance: the store recognises what comes twice (a start by its parent link, a
 //   message by its key).
 //   A store that does not answer is asked again, until the instance is gone from here.
 
@@ -58,7 +58,7 @@ export class RemoteCommand implements Attempt {
   readonly kind = 'remote'
   /** Settles when it is over: done, failed, or given up. */
   readonly over: Promise<void>
-  /** The runtime is closing: it is not done, and whoever takes the instance over does it. */
+  /** The runtime is closing: the next owner of the instance does it. */
   isGivenUp = false
   readonly #aborter = new AbortController()
 
@@ -66,12 +66,12 @@ export class RemoteCommand implements Attempt {
     this.over = run(this)
   }
 
-  /** Whether somebody still waits for what it brings. */
+  /** Whether its result is still wanted. */
   get wanted(): boolean {
     return !this.#aborter.signal.aborted
   }
 
-  /** Aborts when nobody waits for it any more. */
+  /** Aborts when its result is no longer wanted. */
   get signal(): AbortSignal {
     return this.#aborter.signal
   }
@@ -96,7 +96,7 @@ export class RemoteCommands {
     this.#posts = new Posts({ store, clock, log, runtime: hints, rollBacks })
   }
 
-  /** Gives up what another transaction blocks: whoever takes the instances over sends it again. */
+  /** Gives up what another transaction blocks: the next owners of the instances send it again. */
   close(): void {
     this.#posts.close(new StoreError('closed', 'send', 'the runtime is closed'))
   }
@@ -200,11 +200,11 @@ export class RemoteCommands {
         iids.forget(iid)
         continue
       }
-      // Somebody else owns the parent by now, and decides what becomes of its commands.
+      // Another runtime owns the parent by now, and decides what becomes of its commands.
       if (verdict === 'refused' && (row === undefined || row.status === 'absent')) {
         return scheduler.eviction.supersede(instance, CHANGED)
       }
-      // Somebody removed it just now.
+      // It was removed just now.
       if (row === undefined) continue
       if (isSameParent(row.parent, parent)) return this.#found(instance, event, row.iid)
       absent = row.status === 'absent' ? row.iid : undefined
@@ -226,7 +226,7 @@ export class RemoteCommands {
     return row !== undefined && row.id !== id
   }
 
-  /** Whether a child has ended, though its id is somebody else's by now. */
+  /** Whether a child has ended, though another instance has its id by now. */
   async #hasResult({ iid, turn, execution }: LiveInstance, command: number): Promise<boolean> {
     const [loaded] = await this.#core.store.load([{ iid, after: turn }])
     const isResult = (row: InboxRow): boolean =>
@@ -335,7 +335,7 @@ export class RemoteCommands {
   }
 }
 
-/** Sent again by whoever takes the instance over, a message is known by this. */
+/** The next owner sends a message again under the same key, and the store recognises it. */
 function keyOf({ iid, execution }: LiveInstance, command: number): string {
   return `holdfast:${iid}.${execution}.${command}`
 }

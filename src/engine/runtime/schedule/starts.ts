@@ -1,9 +1,9 @@
 // How a runtime starts instances. One whose code is here, that is due now and has room here is owned
-// from the beginning: it is recorded with its first turn. Any other is recorded as nobody's, and
-// claimed by whoever has its code, when it is due.
+// from the beginning: its start is committed with its first turn. Any other is committed unowned, and
+// claimed by a runtime that has its code, when it is due.
 //
-//   An id that another transaction has locked keeps nobody waiting but its own start: the copy and its
-//   first turn are dropped, and the start is sent again as nobody's, apart from all others.
+//   An id that another transaction has locked delays only its own start: the first turn is dropped,
+//   and the start is sent again unowned, apart from all others.
 
 import type { Abortable } from '../../../base/sync/on-abort.ts'
 import { Batcher } from '../../../base/sync/batcher.ts'
@@ -85,13 +85,13 @@ export class Starts {
     this.#blocked.forget(({ parent }) => parent !== null, closedError)
   }
 
-  /** Tells everybody who still waits that nothing is sent any more. */
+  /** Rejects all starts that still wait: nothing is sent any more. */
   close(): void {
     this.#blocked.close(closedError())
   }
 
   /**
-   * Starts an instance; resolves when it is recorded, or when its id turns out to be taken. The signal
+   * Starts an instance; resolves when that is committed, or when its id turns out to be taken. The signal
    * takes back a start that another transaction blocks.
    */
   async start(start: NewInstance, signal?: Abortable): Promise<StartOutcome> {
@@ -146,7 +146,7 @@ export class Starts {
     let verdict: Verdict = 'locked'
     if (!wasLocked && !this.#blocked.has(item.id)) verdict = await this.#commit(item)
     if (verdict === 'locked') {
-      // Whoever takes its parent over starts it.
+      // The next owner of its parent starts it.
       if (start.parent !== null && this.#core.closing.aborted) throw closedError()
       verdict = await this.#blocked.wait(item, signal)
     }
@@ -166,7 +166,7 @@ export class Starts {
     })
   }
 
-  /** Who starts one for a workflow has to own that still. */
+  /** An instance that was started by another is refused unless this runtime still owns that. */
   async #sendAgain(items: readonly StartItem[]): Promise<readonly Verdict[]> {
     const { store } = this.#core
     const verdicts = new Map<StartItem, Verdict>()
@@ -180,7 +180,7 @@ export class Starts {
     return items.map((item) => verdicts.get(item)!)
   }
 
-  /** An instance that nobody owns is for others, unless there is room for it here. */
+  /** An unowned instance is for other runtimes, unless there is room for it here. */
   #tellStart(iid: Iid, isKnown: boolean): void {
     const { capacity, finder } = this.#services
     if (!isKnown || capacity.free <= 0) finder.hints.tell({ kind: 'due', iids: [iid] })
