@@ -218,5 +218,5 @@ const FAILS_BY_DESIGN =
 // Who cannot reach its server says so, and a process that is started meanwhile ends. Nobody sets
 // anything aside for that, or gives up a loop.
 function isOfServer(line: string): boolean {
-  return !/suspended|worker died|could not be followed up/.test(line)
+  return !/suspended|worker died|could not be followed up|handling a notification failed/.test(line)
 }

@@ -14,7 +14,7 @@ const options = { timeout: 120_000 }
 const large = 'x'.repeat(MEGABYTE)
 
 const REFUSED = expect.stringMatching(
-  /^(start|post): this has 2684\d{5} characters, and PostgreSQL takes 268435456 at once/,
+  /^(start|post): this has 2684\d{5} characters, and PostgreSQL accepts 268435456 at once/,
 ) as string
 
 const notes = channel<string>('notes')

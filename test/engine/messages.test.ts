@@ -97,12 +97,12 @@ test('rights that a role lacks are named as grants, which help', async () => {
       `grant usage, update on all sequences in schema ${name} to ${quoted(role)}`,
     ]
     expect(words).toBe(
-      `open: permission denied for schema ${schema}; its owner has to grant role ${quoted(role)} what it lacks: ${grants.join('; ')}`,
+      `open: permission denied for schema ${schema}; the owner of the schema has to grant role ${quoted(role)} the missing privileges: ${grants.join('; ')}`,
     )
 
     await database.query(grants[0]!)
     expect(await sentence(client.start(hello, 'Kim', { id: 'a' }))).toMatch(
-      /: permission denied for (table|sequence) \w+; its owner has to grant role "app_.*"$/,
+      /: permission denied for (table|sequence) \w+; the owner of the schema has to grant role "app_.*"$/,
     )
     for (const grant of grants.slice(1)) await database.query(grant)
     expect(await client.run(hello, 'Kim', { id: 'a', timeout: '10s' })).toBe('hello Kim')

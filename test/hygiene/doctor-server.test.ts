@@ -24,10 +24,10 @@ describe('a server with careless settings', () => {
   ])
 
   test.each([
-    ['fsync', /^fsync is "off": acknowledged work is lost with the power/],
+    ['fsync', /^fsync is "off": acknowledged work is lost in a power failure/],
     ['full_page_writes', /^full_page_writes is "off": a crash of the machine can damage tables/],
-    ['autovacuum', /^autovacuum is "off": nothing removes what was deleted/],
-  ])('%s is named, with the cure', async (setting, detail) => {
+    ['autovacuum', /^autovacuum is "off": nothing removes deleted rows/],
+  ])('%s is named, with the fix', async (setting, detail) => {
     const found = only(await findings(place.at), 'settings', `${setting} is`)
 
     expect(found.level).toBe('error')
@@ -135,7 +135,7 @@ describe('a server with careless settings', () => {
       from generate_series(1, 30) as i`
     await admin.query(notify)
 
-    const found = only(await findings(place.at), 'hints', 'the queue of notifications')
+    const found = only(await findings(place.at), 'hints', 'the notification queue')
     await listener.query('rollback')
 
     expect(found.level).toMatch(/^(warning|error)$/)
@@ -169,7 +169,7 @@ describe('a standby', () => {
     ])
     expect(found.filter(({ level }) => level === 'error')).toEqual([])
     expect(only(found, 'indexes')).toMatchObject({ level: 'ok' })
-    expect(only(found, 'hints', 'cannot be tried on a standby')).toMatchObject({ level: 'note' })
+    expect(only(found, 'hints', 'cannot be tested on a standby')).toMatchObject({ level: 'note' })
   })
 
   test.each([

@@ -198,7 +198,7 @@ describe('tables and indexes', () => {
 
     expect(only(found, 'bloat', 'the table state')).toMatchObject({
       level: 'warning',
-      detail: expect.stringMatching(/holds 20000 dead rows .* was there never/),
+      detail: expect.stringMatching(/has 20000 dead rows .* last ran never/),
     })
     expect(only(found, 'autovacuum')).toMatchObject({
       level: 'warning',
@@ -306,7 +306,7 @@ describe('processes', () => {
     const found = await findings(opened.database)
 
     expect(only(found, 'runtimes', 'no runtime is alive')).toMatchObject({ level: 'note' })
-    expect(only(found, 'runtimes', 'beyond its lease')).toMatchObject({ level: 'warning' })
+    expect(only(found, 'runtimes', 'has taken over')).toMatchObject({ level: 'warning' })
   })
 
   test('a pooler that swallows notifications is noticed', async () => {
@@ -328,7 +328,7 @@ describe('processes', () => {
 
     const found = await doctor({ url, schema, listenUrl: 'postgres://nobody@127.0.0.1:1/none' })
 
-    expect(only(found, 'hints', 'there is no connection')).toMatchObject({
+    expect(only(found, 'hints', 'cannot open a connection')).toMatchObject({
       level: 'warning',
       detail: expect.stringContaining('ECONNREFUSED'),
       fix: expect.stringContaining('listenUrl'),
@@ -346,7 +346,7 @@ describe('processes', () => {
     inUse.release()
     await pool.end()
 
-    expect(only(found, 'hints', 'there is no connection')).toMatchObject({
+    expect(only(found, 'hints', 'cannot open a connection')).toMatchObject({
       level: 'warning',
       detail: expect.stringContaining('no answer within 3000 ms'),
     })
@@ -363,17 +363,17 @@ describe('processes', () => {
 })
 
 describe('instances', () => {
-  test('those that are set aside are counted, and some are named', async () => {
+  test('suspended ones are counted, and some are named', async () => {
     await using opened = await openStore()
     const runtime = await opened.runtime()
     await startOwned(opened.store, runtime, 4)
     await opened.store.suspend(['order-1', 'order-2', 'order-3', 'order-4'], '"why"')
 
-    const found = only(await findings(opened.database), 'instances', 'set aside')
+    const found = only(await findings(opened.database), 'instances', 'suspended')
 
     expect(found).toMatchObject({
       level: 'warning',
-      detail: "4 instances are set aside, 'order-1', 'order-2', 'order-3' among them",
+      detail: "4 instances are suspended, including 'order-1', 'order-2', 'order-3'",
     })
   })
 
@@ -405,7 +405,7 @@ describe('instances', () => {
     expect(early).toMatchObject({ level: 'ok' })
     expect(late).toMatchObject({
       level: 'note',
-      detail: "messages wait for 1 ids that were never started, 'nobody' among them",
+      detail: "messages wait for 1 ids that were never started, including 'nobody'",
     })
   })
 
@@ -435,11 +435,13 @@ describe('little privilege', () => {
     await database.query(`drop owned by ${role}`)
     await database.query(`drop role ${role}`)
 
-    expect(only(found, 'privileges', 'may not read the tables').fix).toContain('grant select on')
+    expect(only(found, 'privileges', 'not allowed to read the tables').fix).toContain(
+      'grant select on',
+    )
     expect(only(found, 'privileges', 'sessions of other roles').fix).toContain('pg_read_all_stats')
     expect(only(found, 'indexes')).toMatchObject({ level: 'ok' })
     expect(only(found, 'connections')).toMatchObject({ level: 'ok' })
-    expect(only(found, 'vacuum').detail).toBe('nothing that can be seen holds vacuum back')
+    expect(only(found, 'vacuum').detail).toBe('nothing that this role can see holds vacuum back')
   })
 })
 

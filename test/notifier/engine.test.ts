@@ -88,7 +88,7 @@ function openScene(store: () => Store, lease: Duration = LEASE): Scene {
     },
     async heard(count) {
       await eventually(
-        () => log.at('debug').filter((line) => line === 'hints are heard').length >= count,
+        () => log.at('debug').filter((line) => line === 'receiving notifications').length >= count,
       )
     },
     async [Symbol.asyncDispose]() {

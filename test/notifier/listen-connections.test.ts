@@ -26,7 +26,7 @@ test('a connection that is cut is replaced, and what was missed is looked for', 
 
   expect(await a.until(1)).toEqual([{ kind: 'recalled', iids: [1] }])
   expect(a.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
-  expect(a.log.at('warn')).toEqual(['the connection for hints is lost; it is opened again'])
+  expect(a.log.at('warn')).toEqual(['notification connection lost; reconnecting'])
 })
 
 test('runtimes and clients of one postgres() share one connection that listens', async () => {
@@ -165,7 +165,7 @@ describe('behind a pooler that loses notifications', () => {
     const before = looks
     await eventually(() => looks > before + 3)
 
-    expect(log.at('warn')).toEqual([expect.stringContaining('Give listenUrl')])
+    expect(log.at('warn')).toEqual([expect.stringContaining('set listenUrl')])
     await listening.close()
     await store.close()
     await pool.end()

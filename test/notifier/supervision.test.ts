@@ -37,7 +37,7 @@ describe('what fails in the loop', () => {
 
     expect(eight.looks).toHaveLength(1)
     expect(seven.listening.hears).toBe(true)
-    expect(log.at('debug')).toContain('a look failed')
+    expect(log.at('debug')).toContain('polling the store failed')
   })
 
   test('a channel whose name cannot be asked for is asked for again', async () => {
@@ -66,14 +66,19 @@ describe('what is logged', () => {
     server.cut()
     await clock.advance(0)
 
-    expect(log.lines.filter(({ message }) => /hints/.test(message))).toEqual([
-      { level: 'debug', message: 'hints are heard', data: { interruptions: 0 } },
+    expect(log.lines.filter(({ message }) => /notification/.test(message))).toEqual([
+      { level: 'debug', message: 'receiving notifications', data: { interruptions: 0 } },
       {
         level: 'warn',
-        message: 'the connection for hints is lost; it is opened again',
+        message: 'notification connection lost; reconnecting',
+        data: { reason: 'cut' },
+      },
+      {
+        level: 'debug',
+        message: 'notification connection lost',
         data: { err: expect.objectContaining({ message: 'cut' }) },
       },
-      { level: 'debug', message: 'hints are heard', data: { interruptions: 1 } },
+      { level: 'debug', message: 'receiving notifications', data: { interruptions: 1 } },
     ])
   })
 
@@ -104,7 +109,7 @@ describe('what is logged', () => {
 
     expect(log.lines.at(-1)).toEqual({
       level: 'error',
-      message: 'a hint could not be followed up',
+      message: 'handling a notification failed',
       data: { err: expect.objectContaining({ message: 'it fails' }) },
     })
   })

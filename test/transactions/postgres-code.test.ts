@@ -29,7 +29,7 @@ describe('code that cannot be trusted to be all there is', () => {
   test.each<[string, RegExp, Code]>([
     [
       'commits',
-      /^transaction: "commit" was not sent: it is committed when its code returns/,
+      /^transaction: "commit" was not sent: Holdfast commits when the code returns/,
       (tx) => tx.query('commit'),
     ],
     [
@@ -39,7 +39,7 @@ describe('code that cannot be trusted to be all there is', () => {
     ],
     [
       'leaves a statement under way',
-      /^transaction: its code returned while 1 of its statements were under way: await each/,
+      /^transaction: its code returned while 1 of its statements were still running: await each/,
       async (tx) => void tx.query('select pg_sleep(0.05)'),
     ],
     [
@@ -70,7 +70,7 @@ describe('code that cannot be trusted to be all there is', () => {
       const end = await attempt(scene, (tx) => tx.query(text))
 
       expect(end).toMatchObject({ name: 'StoreError', code: 'rejected' })
-      expect((end as Error).message).toContain('the code ended its transaction by itself')
+      expect((end as Error).message).toContain('the code ended its transaction itself')
       expect(await scene.inbox()).toEqual([])
     },
   )
@@ -82,7 +82,7 @@ describe('code that cannot be trusted to be all there is', () => {
     await attempt(scene, async (tx) => (kept = tx))
 
     await expect(kept.query(`insert into ${scene.table} values ('late')`)).rejects.toThrow(
-      'transaction: tx.query() came after the code had returned or thrown: nothing was sent',
+      'transaction: tx.query() was called after the code returned or threw: nothing was sent',
     )
     expect(await scene.entries()).toEqual([])
   })
@@ -181,7 +181,9 @@ test.each<[string, (tx: Queryable) => Promise<unknown>]>([
   await transactor.close()
 
   expect(end).not.toBeInstanceOf(StoreError)
-  expect((end as Error).message).toMatch(/^transaction: its code let more than 100 ms pass without/)
+  expect((end as Error).message).toMatch(
+    /^transaction: its code sent no statement for more than 100 ms/,
+  )
 })
 
 test('transactions that take their time leave connections for everything else', async () => {

@@ -96,7 +96,7 @@ describe("the user's transaction", () => {
     })
 
     await expect(kept.start(greet, 'Kim', { id: 'late' })).rejects.toThrow(
-      /^in: there is no transaction: it has ended, or was never begun/,
+      /^in: no transaction is open: it has ended or was never begun/,
     )
     expect(await client.get('late').info()).toBeUndefined()
   })

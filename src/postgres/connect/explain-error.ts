@@ -3,10 +3,10 @@ import type { Connections } from './connections.ts'
 import type { PgPool } from './driver.ts'
 import { quoted } from './schema-name.ts'
 
-// What a stranger has to know to mend an error of the server or the driver: where it was, as whom, and
-// what to do. A password is never among it.
+// Adds to an error of the server or the driver what is needed to fix it: the address, the user, and
+// what to do. A password is never shown.
 
-/** Where connections lead, as far as the driver tells. */
+/** The address of connections, as far as the driver knows it. */
 interface Address {
   readonly host?: string
   readonly port?: number
@@ -14,7 +14,7 @@ interface Address {
   readonly database?: string
 }
 
-/** Why there is no connection, in words. */
+/** The message for a connection that failed. */
 export function connectWords(pool: PgPool, error: unknown): string {
   const { host, port, user, database } = addressOf(pool) ?? {}
   const at = host === undefined ? '' : ` at ${host}, port ${port}`
@@ -24,15 +24,15 @@ export function connectWords(pool: PgPool, error: unknown): string {
 }
 
 /**
- * What the driver makes of the settings of a pool, the variables of the process and its own defaults.
- * Nothing is connected for it.
+ * The address that the driver derives from the settings of a pool, the variables of the process and its
+ * own defaults. Opens no connection.
  */
 function addressOf(pool: PgPool): Address | undefined {
   const { Client, options } = pool as unknown as {
     readonly Client?: new (options: object) => Address
     readonly options?: { readonly stream?: unknown }
   }
-  // A stream of the user's making leads where only it knows.
+  // A custom stream may lead anywhere.
   if (Client === undefined || options === undefined || options.stream !== undefined)
     return undefined
   try {
@@ -44,9 +44,9 @@ function addressOf(pool: PgPool): Address | undefined {
 
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; is the server running, and is the port right?',
-  ENOTFOUND: 'there is no host of this name',
+  ENOTFOUND: 'there is no host with this name',
   ENOENT: 'there is no such socket; is the server running?',
-  ETIMEDOUT: 'nothing answers there; is the address right, and does a firewall let it through?',
+  ETIMEDOUT: 'no answer; is the address right, and does a firewall allow it?',
   '28P01': 'check the user and the password',
   '3D000': 'create the database, or name another one',
 }
@@ -63,28 +63,28 @@ function reasonOf(error: unknown): string {
 
 const NOT_AUTHORIZED = '28000'
 
-/** One code for whoever does not exist, may not log in, or may not do so from here. */
+/** The server has one code for a role that does not exist, cannot log in, or not from this host. */
 function adviceForUser(message: string): string | undefined {
   if (message.includes('pg_hba.conf')) {
-    return 'pg_hba.conf of the server does not let this user in from here'
+    return 'pg_hba.conf of the server does not allow this user to connect from this host'
   }
   if (/^role .* does not exist$/.test(message)) return 'create it, or name another user'
   return undefined
 }
 
-/** Whether the driver could not make anything of the URL it was given. */
+/** Whether the driver could not parse the URL. */
 export function isUnreadableUrl(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'ERR_INVALID_URL'
 }
 
-/** What is wrong with it. Neither the URL nor the driver's error is shown: both hold the password. */
+/** The message for that. Neither the URL nor the driver's error is shown: both contain the password. */
 export const UNREADABLE_URL =
   'the URL cannot be read: the port must be a number, and in a user name or password the characters ' +
   ': / ? # [ ] @ % must be percent-encoded (encodeURIComponent)'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
-/** The same error; for one about rights that a role lacks in the schema, with those it needs. */
+/** The same error; if the role lacks privileges in the schema, with the grants it needs. */
 export async function withRights(
   schema: string,
   operation: string,
@@ -93,13 +93,13 @@ export async function withRights(
 ): Promise<unknown> {
   if (!(error instanceof StoreError)) return error
   const { code, message } = (error.cause ?? {}) as { code?: unknown; message?: string }
-  // Who may not change the schema was told what to do.
+  // The error of a migration already says what to do.
   if (code !== INSUFFICIENT_PRIVILEGE || error.message.includes('migrationSql')) return error
   const needed = grants(quoted(schema), await roleOf(connections))
   return new StoreError(error.code, operation, `${message}; ${needed}`, { cause: error.cause })
 }
 
-/** The role that statements are run as; it need not be the user who logged in. */
+/** The role that statements run as, which may differ from the user of the connection. */
 async function roleOf({ query }: Pick<Connections, 'query'>): Promise<string | undefined> {
   try {
     const { rows } = await query('role', 'other', { text: 'select current_user::text as role' })
@@ -114,7 +114,7 @@ function grants(name: string, role: string | undefined): string {
   const whom = role ?? 'app'
   const who = role === undefined ? 'the role of this connection, here called app' : `role ${role}`
   return (
-    `its owner has to grant ${who} what it lacks: ` +
+    `the owner of the schema has to grant ${who} the missing privileges: ` +
     `grant usage on schema ${name} to ${whom}; ` +
     `grant select, insert, update, delete on all tables in schema ${name} to ${whom}; ` +
     `grant usage, update on all sequences in schema ${name} to ${whom}`

@@ -1,23 +1,25 @@
-// What the database is asked, how long that takes, and how much it is about.
+// Measures database calls: how many, how long they take, how many items they carry.
 //
-//   M1. Without a sink nothing is measured, and nothing stands in the way: the connections are used
-//       as they are.
-//   M2. A sink that throws, or rejects, harms nobody. Its first mistake is a warning of the process.
+//   M1. Without a sink nothing is measured, and the connections are used as they are.
+//   M2. A sink that throws or rejects breaks nothing. Its first error becomes a process warning.
 
 import { harmless, type Metrics } from '../../base/metrics.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Behind, Connections } from './connections.ts'
 import { type Row, ints } from './rows.ts'
 
-/** The sink of a store, which harms nobody (M2). */
+/** A sink that never throws (M2). */
 export function harmlessSink(given: Metrics): Metrics {
   return harmless(given, (error) => {
     const words = error instanceof Error ? error.message : String(error)
-    process.emitWarning(`a metrics sink threw (${words}); further throws are not told`, 'Holdfast')
+    process.emitWarning(
+      `a metrics sink threw (${words}); its further errors are not reported`,
+      'Holdfast',
+    )
   })
 }
 
-/** The same connections, measured by a sink that harms nobody. */
+/** The same connections, with their calls measured. */
 export function measured(connections: Connections, metrics: Metrics): Connections {
   const meters = new Map<string, Meter>()
   const meterOf = (operation: string): Meter => {
@@ -56,7 +58,7 @@ class Meter {
     this.#labels = { procedure }
   }
 
-  /** The same statement; when it was carried out, that is counted. */
+  /** The same statement, counted when it was carried out. */
   watch(behind: Behind): Behind {
     const begunMs = performance.now()
     const over = (isDone: boolean): void => {
@@ -88,7 +90,7 @@ class Meter {
 
 type Count = (rows: readonly Row[]) => number
 
-/** Of procedures whose answer does not have one row for each item. */
+/** Procedures whose answer does not have one row for each item. */
 const COUNTED: Readonly<Record<string, Count>> = {
   beat_tasks: lettersIn('wanted'),
   claim: numbersIn('iids'),
@@ -106,18 +108,18 @@ const COUNTED: Readonly<Record<string, Count>> = {
   verify: lettersIn('same'),
 }
 
-/** How many things a call was about, or found: items of a batch, claims, messages, rows. */
+/** How many items a call carried or found: items of a batch, claims, messages, rows. */
 function itemsOf(procedure: string, rows: readonly Row[]): number {
   const count = COUNTED[procedure]
   return count === undefined ? rows.length : count(rows)
 }
 
-/** Answers that are a letter for each item. */
+/** For answers with a letter for each item. */
 function lettersIn(...columns: readonly string[]): Count {
   return ([row]) => columns.reduce((sum, column) => sum + (row?.[column]?.length ?? 0), 0)
 }
 
-/** Answers that are lists of numbers. */
+/** For answers that are lists of numbers. */
 function numbersIn(column: string): Count {
   return ([row]) => (row === undefined ? 0 : ints(row, column).length)
 }

@@ -45,18 +45,21 @@ test.each([
   [{ url: 'postgres://a/b', pool: POOL }, 'postgres: give url or pool, not both'],
   [
     { url: 'mysql://root:secret@a/b' },
-    'postgres: url must start with "postgres://", got another text',
+    'postgres: url must start with "postgres://", got another string',
   ],
   [{ pool: { query() {} } }, 'postgres: pool must be a pg.Pool, but it has no method connect()'],
   [
     { pool: { ...POOL, options: { max: 1 } } },
-    'postgres: pool must have room for more than the one',
+    'postgres: pool must allow more than one connection',
   ],
   [{ schema: '' }, 'postgres: schema must be the name of a schema, got ""'],
   [{ schema: 'pg_own' }, 'postgres: schema must not start with "pg_", got "pg_own"'],
   [{ schema: '$user' }, 'postgres: schema must not be "$user"'],
   [{ schema: 'ö'.repeat(32) }, 'postgres: schema must not be longer than 63 bytes'],
-  [{ listenUrl: 'server' }, 'postgres: listenUrl must start with "postgres://", got another text'],
+  [
+    { listenUrl: 'server' },
+    'postgres: listenUrl must start with "postgres://", got another string',
+  ],
   [{ notify: 'on' }, `postgres: notify must be one of 'auto', 'off', got "on"`],
   [
     { notify: 'off', listenUrl: 'postgres://a/b' },

@@ -14,54 +14,54 @@ export interface PostgresOptions {
    */
   readonly url?: string
   /**
-   * A `pg.Pool` to take connections from, instead of `url`. It stays yours to end. It should have
-   * room for six connections more than you use yourself.
+   * A `pg.Pool` to take connections from, instead of `url`. You create it and end it. It should allow
+   * six connections more than you use yourself.
    */
   readonly pool?: unknown
   /**
-   * The schema that holds the tables; any name will do. It is created when missing.
+   * The schema of the tables, under any name. It is created if it does not exist.
    *
    * @default 'holdfast'
    */
   readonly schema?: string
   /**
-   * Whether processes tell each other at once what they did, by LISTEN and NOTIFY. When `off`, each
-   * finds out by asking, which may take ten seconds.
+   * Whether processes notify each other of new work through LISTEN and NOTIFY. When `off`, they find
+   * it by polling, which may take ten seconds.
    *
    * @default 'auto'
    */
   readonly notify?: 'auto' | 'off'
   /**
-   * The same database by an address that leads past a pooler such as PgBouncer, for the one
-   * connection that listens: poolers in transaction mode lose what should be heard.
+   * An address of the same database that bypasses a pooler such as PgBouncer, for the one connection
+   * that listens: poolers in transaction mode lose notifications.
    *
    * @default as all other connections
    */
   readonly listenUrl?: string
   /**
-   * Where measurements of calls of the database go: how many there are, how long they take, how many
-   * fail, and how much they are about, each by procedure. Nothing is measured without one.
+   * Receives measurements of database calls: how many there are, how long they take, how many fail,
+   * and how many items they carry, by procedure. Without it nothing is measured.
    */
   readonly metrics?: Metrics
 }
 
-/** The same, complete. */
+/** The options with all defaults filled in. */
 export interface PostgresSettings {
   readonly source: PostgresSource
   readonly schema: string
-  /** Where the connection that hears hints comes from; `undefined` when none is wanted. */
+  /** Where the listen connection comes from; `undefined` for none. */
   readonly listenTo?: ListenSource | undefined
-  /** Harms nobody when it throws. */
+  /** Never throws: see `harmlessSink`. */
   readonly metrics?: Metrics | undefined
 }
 
 /** Where connections come from. */
 export type PostgresSource = { readonly url: string | undefined } | { readonly pool: PgPool }
 
-/** The same for the connection that hears hints, which `listenUrl` may have been given for. */
+/** Where the listen connection comes from; `isForListening` if `listenUrl` was given. */
 export type ListenSource = PostgresSource & { readonly isForListening?: true }
 
-/** What is known, for whoever takes these options beside some of its own. */
+/** The option checks, for functions that take these options beside their own. */
 export const POSTGRES_OPTIONS = {
   url: option(databaseUrl, undefined),
   pool: option(having<PgPool>('a pg.Pool', ['connect', 'on', 'removeListener']), undefined),
@@ -76,7 +76,7 @@ export function postgresSettings(given: PostgresOptions = {}): PostgresSettings 
   return settingsOf('postgres', resolveOptions('postgres', given, POSTGRES_OPTIONS))
 }
 
-/** What options that were checked come to; `owner` is who was given them. */
+/** Settings from checked options; `owner` is the function that was given them. */
 export function settingsOf(
   owner: string,
   given: Resolved<typeof POSTGRES_OPTIONS>,
@@ -90,29 +90,29 @@ export function settingsOf(
   }
   if (pool !== undefined && notify === 'auto' && listenUrl === undefined) checkRoom(owner, pool)
   const source = pool === undefined ? { url } : { pool }
-  const listenConnections: ListenSource =
+  const listenSource: ListenSource =
     listenUrl === undefined ? source : { url: listenUrl, isForListening: true }
   return {
     source,
     schema,
     metrics: metrics && harmlessSink(metrics),
-    listenTo: notify === 'off' ? undefined : listenConnections,
+    listenTo: notify === 'off' ? undefined : listenSource,
   }
 }
 
-/** The connection that listens is kept: with no other one, everything would wait for ever. */
+/** The listen connection is kept: without another one, every statement would wait forever. */
 function checkRoom(owner: string, pool: PgPool): void {
   const max = maxOf(pool)
   if (max > 1) return
   throw new RangeError(
-    `${owner}: pool must have room for more than the one connection that is kept for hints, got ` +
-      `max: ${max}; six are enough, or give notify: 'off'`,
+    `${owner}: pool must allow more than one connection, since one is kept for listening, got ` +
+      `max: ${max}; six are enough, or set notify: 'off'`,
   )
 }
 
 function databaseUrl(value: unknown, what: string): string {
   if (typeof value === 'string' && /^postgres(ql)?:\/\//.test(value)) return value
-  // Whatever it is, it may hold a password.
-  const shown = typeof value === 'string' ? 'another text' : describe(value)
+  // It may contain a password.
+  const shown = typeof value === 'string' ? 'another string' : describe(value)
   throw new TypeError(`${what} must start with "postgres://", got ${shown}`)
 }

@@ -1,9 +1,9 @@
 import { StoreError } from '../../store/store-error.ts'
 
-// Reads the columns of an answer. Values come as the text that the server sent, whatever parsers the
+// Reads the columns of an answer. Values are the text that the server sent, whatever parsers the
 // process has set for `pg`.
 
-/** What joins several texts into one, both ways. */
+/** Joins several texts into one, in parameters and in answers. */
 export const TEXT_SEPARATOR = '\x01'
 
 /** A row as the server sent it: texts by column, `null` where there is no value. */
@@ -13,7 +13,7 @@ export type Row = Readonly<Record<string, string | null>>
 export function text(row: Row, column: string): string {
   const value = row[column]
   if (value === null || value === undefined) {
-    throw new StoreError('corrupt', 'read', `column "${column}" has no value`)
+    throw new StoreError('corrupt', 'read', `column "${column}" is null`)
   }
   return value
 }

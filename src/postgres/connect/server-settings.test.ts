@@ -13,7 +13,7 @@ test.each([
   ['synchronous_commit', 'off'],
   ['synchronous_commit', 'local'],
   ['default_transaction_isolation', 'repeatable read'],
-])('the setting %s = %s is refused, with its name and the cure', async (name, value) => {
+])('the setting %s = %s is refused, with its name and the fix', async (name, value) => {
   await using database = await testSchema()
   const client = await database.connect()
   await client.query(`select set_config('${name}', '${value}', false)`)
@@ -27,7 +27,7 @@ test.each([
 test.each([
   ['fsync', 'off', /fsync is "off".*postgresql\.conf/],
   ['server_encoding', 'SQL_ASCII', /server_encoding is "SQL_ASCII".*encoding 'UTF8'/],
-  ['server_version_num', '130011', /PostgreSQL 14 or newer is needed, this is 13/],
+  ['server_version_num', '130011', /PostgreSQL 14 or newer is required, this is 13/],
 ])('a server with %s = %s is refused', async (name, setting, message) => {
   const rows = [{ name: 'server_version_num', setting: '180004' }].filter(
     (row) => row.name !== name,

@@ -3,7 +3,7 @@ import type { Session } from './connections.ts'
 
 const OLDEST_VERSION = 14
 
-/** What must be so for the promises to hold, and how to make it so. */
+/** The settings that Holdfast requires, why, and how to fix them. */
 const REQUIRED: readonly {
   readonly name: string
   readonly allowed: readonly string[]
@@ -13,7 +13,7 @@ const REQUIRED: readonly {
   {
     name: 'fsync',
     allowed: ['on'],
-    why: 'acknowledged work would be lost with the power',
+    why: 'acknowledged work would be lost in a power failure',
     fix: 'set fsync = on in postgresql.conf and reload',
   },
   {
@@ -25,7 +25,7 @@ const REQUIRED: readonly {
   {
     name: 'default_transaction_isolation',
     allowed: ['read committed', 'read uncommitted'],
-    why: 'a stale owner could be taken for the rightful one',
+    why: 'a stale owner could pass for the current one',
     fix:
       'give Holdfast a role of its own, and set it for that: alter role … set ' +
       'default_transaction_isolation = "read committed"',
@@ -33,12 +33,12 @@ const REQUIRED: readonly {
   {
     name: 'server_encoding',
     allowed: ['UTF8'],
-    why: 'not every text could be stored',
+    why: 'some characters could not be stored',
     fix: "use a database made with encoding 'UTF8'",
   },
 ]
 
-/** Throws `misconfigured` when the server would break a promise, naming the setting and the cure. */
+/** Throws `misconfigured` for a server that cannot be relied on; names the setting and the fix. */
 export async function checkSettings(session: Session): Promise<void> {
   const { rows } = await session.query({
     text: `select name, setting
@@ -52,7 +52,7 @@ export async function checkSettings(session: Session): Promise<void> {
 
   const version = Math.floor(Number(settings.get('server_version_num')) / 10_000)
   if (version < OLDEST_VERSION) {
-    throw misconfigured(`PostgreSQL ${OLDEST_VERSION} or newer is needed, this is ${version}`)
+    throw misconfigured(`PostgreSQL ${OLDEST_VERSION} or newer is required, this is ${version}`)
   }
   for (const { name, allowed, why, fix } of REQUIRED) {
     const setting = settings.get(name)

@@ -2,12 +2,12 @@ import { StoreError } from '../../store/store-error.ts'
 import type { PgClient, StatementResult } from './driver.ts'
 
 /**
- * Which server the connections of a store lead to. One that was promoted counts its timeline on, and
- * may lack the latest writes of the one before. That one may still be there, and take what is lost:
- * so connections to it are left.
+ * Detects failovers of the server that a store's connections lead to. A standby that was promoted has a
+ * higher timeline, and may lack the latest writes of the old primary. The old primary may still accept
+ * writes that will be lost, so connections to it are given up.
  */
 export class ServerWatch {
-  /** Told before anything is sent to a server that was promoted since. */
+  /** Called before anything is sent to the promoted server. */
   onPromotion: (() => void) | undefined
   #promotions = 0
   #timeline: string | undefined
@@ -18,18 +18,18 @@ export class ServerWatch {
     return this.#promotions
   }
 
-  /** Whether it is known where a connection leads. A standby does not know what it will be. */
+  /** Whether the timeline of a connection is known. A standby does not know its own yet. */
   knows(client: PgClient): boolean {
     return this.#timelines.has(client)
   }
 
-  /** Whether a connection leads to a server in whose place there is another one by now. */
+  /** Whether a connection leads to a server that another one has replaced. */
   hasLeft(client: PgClient): boolean {
     const timeline = this.#timelines.get(client)
     return timeline !== undefined && timeline !== this.#timeline
   }
 
-  /** A connection has told where it leads. */
+  /** Records the timeline that a connection reported. */
   saw(client: PgClient, { rows }: StatementResult): void {
     const { timeline } = rows[0] as { timeline: string | null }
     if (timeline === null) return
@@ -38,8 +38,8 @@ export class ServerWatch {
   }
 
   /**
-   * The server has said who it is, see `server_identity.sql`. Answers whether it was promoted: behind
-   * a pooler, connections outlive the server that they led to.
+   * Records the identity that the server reported, see `server_identity.sql`. Returns whether it was
+   * promoted: behind a pooler, connections outlive the server that they led to.
    */
   sawServer(identity: string): boolean {
     const [, timeline] = /-([0-9A-F]+)$/.exec(identity) ?? []
@@ -58,8 +58,8 @@ export class ServerWatch {
 
 const TIMELINE_DIGITS = 8
 
-/** What is thrown instead of sending something to a server that does not know what it follows from. */
+/** Thrown instead of sending a statement to a server that may lack the writes before it. */
 export function wasPromoted(operation: string): StoreError {
-  const words = 'the server is another one than when this was asked for'
+  const words = 'the database failed over to another server before the statement was sent'
   return new StoreError('connection_lost', operation, words)
 }

@@ -19,12 +19,12 @@ export async function checkNotifications(
     return {
       level: 'note',
       what: 'hints',
-      detail: "notify is 'off': what other processes do is found by asking, within ten seconds",
-      fix: "leave notify at 'auto', unless the server has no connection left for it",
+      detail: "notify is 'off': processes find new work by polling, within ten seconds",
+      fix: "use notify: 'auto', unless the server has no connection to spare",
     }
   }
   if (isStandby) {
-    const detail = 'notifications cannot be tried on a standby'
+    const detail = 'notifications cannot be tested on a standby'
     return { level: 'note', what: 'hints', detail, fix: '' }
   }
   try {
@@ -32,13 +32,13 @@ export async function checkNotifications(
       return { level: 'ok', what: 'hints', detail: 'a notification reached this process', fix: '' }
     }
   } catch (error) {
-    // All else was found out by then, and is to be told.
+    // The other findings are still worth reporting.
     const { message } = storeError('listen', error, 'connect')
     return {
       level: 'warning',
       what: 'hints',
-      detail: `there is no connection that notifications could come through: ${message}`,
-      fix: 'see to it that this process can have one connection more, or mend listenUrl',
+      detail: `cannot open a connection for notifications: ${message}`,
+      fix: 'allow this process one more connection, or correct listenUrl',
     }
   }
   return {
@@ -46,8 +46,8 @@ export async function checkNotifications(
     what: 'hints',
     detail:
       `a notification did not reach this process within ${ARRIVES_WITHIN_MS / 1_000} s: a pooler ` +
-      'such as PgBouncer in transaction mode forgets who listens',
-    fix: 'give listenUrl, an address that leads past the pooler',
+      'such as PgBouncer in transaction mode drops LISTEN',
+    fix: 'set listenUrl to an address that bypasses the pooler',
   }
 }
 
@@ -73,7 +73,7 @@ async function arrives(
   const heard = notify()
   const connection = await openConnection({
     heard: (through) => through === channel && heard.notifyOne(),
-    // What is lost does not arrive.
+    // A lost connection receives nothing: that is the finding.
     lost: () => {},
   })
   try {

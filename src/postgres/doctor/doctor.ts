@@ -10,24 +10,24 @@ import { type AppliedFile, FILES, readApplied, schemaState } from '../schema/sch
 import { checkSettings } from '../connect/server-settings.ts'
 import { schemaConflictError } from '../schema/schema-conflicts.ts'
 
-/** Which database `doctor` looks at: the same options as for `postgres`. */
+/** Which database `doctor` examines: the options of `postgres`. */
 export interface DoctorOptions extends PostgresOptions {
-  /** Transactions that have been open for longer are named. @default '1m' */
+  /** Transactions that have been open for longer are reported. @default '1m' */
   readonly longTransaction?: Duration
 }
 
 const WORST_FIRST: readonly Finding['level'][] = ['error', 'warning', 'note', 'ok']
 const LONG_MS = 60_000
-/** What people take for simultaneous in two logs, and more. */
+/** Up to here, timestamps of two logs can be compared. */
 const SAME_TIME_MS = 1_000
 
 /**
- * Looks at a schema and its server, and names what holds vacuum back, indexes that are missing,
- * settings that lose data, instances that wait for code, and more: the worst first. It only reads, and
- * asks for no more rights than a client has.
+ * Examines a schema and its server, and reports what holds vacuum back, missing indexes, settings that
+ * lose data, instances that wait for code, and more, the worst first. It only reads, and needs no more
+ * privileges than a client.
  *
- * `select * from doctor()` in the schema tells the same, without what only a process can find out:
- * whether its version fits, whether its clock does, and whether notifications reach it.
+ * `select * from doctor()` in the schema reports the same, except for what only a process can test:
+ * whether its version and its clock match, and whether notifications arrive.
  */
 export async function doctor(options: DoctorOptions = {}): Promise<readonly Finding[]> {
   const { longTransaction: longMs, ...rest } = resolveOptions('doctor', options, {
@@ -61,11 +61,11 @@ async function examine(session: Session, schema: string, longMs: number): Promis
     text: `select * from ${quoted(schema)}.doctor($1)`,
     values: [longMs],
   })
-  // Of the migrations, this process knows more than the schema does.
+  // This process knows more about migrations than the schema does.
   return [...findings, ...(told.rows as Finding[]).filter(({ what }) => what !== 'migrations')]
 }
 
-/** How far the clock of this process is from that of the server. */
+/** How far the clock of this process differs from that of the server. */
 export async function checkClock(session: Session, clock = systemClock()): Promise<Finding> {
   let best = { wayMs: Infinity, offsetMs: 0 }
   for (let round = 0; round < 3; round++) {
@@ -85,8 +85,8 @@ export async function checkClock(session: Session, clock = systemClock()): Promi
   return {
     level: 'warning',
     what: 'clock',
-    detail: `${detail}; nothing is decided by it, but logs cannot be compared`,
-    fix: 'let both machines follow the same time service (NTP)',
+    detail: `${detail}; no decision depends on it, but timestamps in logs cannot be compared`,
+    fix: 'synchronize both machines with NTP',
   }
 }
 
@@ -96,8 +96,8 @@ async function checkMigrations(session: Session, schema: string): Promise<Findin
   try {
     applied = await readApplied(session, schema)
   } catch (error) {
-    const detail = `what was applied to schema "${schema}" cannot be read: ${String(error)}`
-    return { level: 'note', what, detail, fix: 'use a role that may read the tables' }
+    const detail = `cannot read which migrations were applied to schema "${schema}": ${String(error)}`
+    return { level: 'note', what, detail, fix: 'use a role that is allowed to read the tables' }
   }
   const state = schemaState(applied, schema, FILES)
   switch (state.kind) {
@@ -106,13 +106,13 @@ async function checkMigrations(session: Session, schema: string): Promise<Findin
       return { level: 'error', what, detail: state.error.message, fix }
     }
     case 'ahead': {
-      const detail = `schema "${schema}" is that of ${state.by}; version ${FILES.version} works with it`
+      const detail = `schema "${schema}" was upgraded by ${state.by}; version ${FILES.version} works with it`
       return { level: 'note', what, detail, fix: 'finish the upgrade' }
     }
     case 'behind': {
       const { missing } = state
       if (missing.length === 0) {
-        const detail = `schema "${schema}" is that of version ${FILES.version}`
+        const detail = `schema "${schema}" is up to date for version ${FILES.version}`
         return { level: 'ok', what, detail, fix: '' }
       }
       const conflict = await schemaConflictError(session, schema, missing, applied.length === 0)
@@ -124,20 +124,25 @@ async function checkMigrations(session: Session, schema: string): Promise<Findin
         level: 'error',
         what,
         detail: `schema "${schema}" is not up to date: ${named(missing.map(({ name }) => name))}`,
-        fix: 'open the store with a role that may change it, or run what migrationSql() returns',
+        fix: 'open the store with a role that is allowed to change it, or run the SQL of migrationSql()',
       }
     }
   }
 }
 
-/** What can be said of a server that has no schema of ours. */
+/** The finding for a server without our schema. */
 async function checkServer(session: Session): Promise<Finding> {
   try {
     await checkSettings(session)
-    return { level: 'ok', what: 'settings', detail: 'the server can be used', fix: '' }
+    return {
+      level: 'ok',
+      what: 'settings',
+      detail: 'the server has the required settings',
+      fix: '',
+    }
   } catch (error) {
     const { message } = error as Error
-    return { level: 'error', what: 'settings', detail: message, fix: 'as the message says' }
+    return { level: 'error', what: 'settings', detail: message, fix: 'see the message' }
   }
 }
 
@@ -149,7 +154,7 @@ async function isStandby(connections: Connections): Promise<boolean> {
 }
 
 function named(names: readonly string[]): string {
-  const most = 5
-  const rest = names.length - most
-  return names.slice(0, most).join(', ') + (rest > 0 ? ` and ${rest} more are missing` : ' missing')
+  const max = 5
+  const rest = names.length - max
+  return names.slice(0, max).join(', ') + (rest > 0 ? ` and ${rest} more are missing` : ' missing')
 }

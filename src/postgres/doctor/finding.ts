@@ -1,14 +1,14 @@
-/** Something that `doctor` looked at. */
+/** A result of `doctor`. */
 export interface Finding {
   /**
-   * `ok`: in order · `note`: good to know · `warning`: becomes trouble when nothing is done ·
-   * `error`: is trouble.
+   * `ok`: no problem · `note`: good to know · `warning`: will become a problem · `error`: a problem
+   * now.
    */
   readonly level: 'ok' | 'note' | 'warning' | 'error'
-  /** What was looked at: `vacuum`, `indexes`, `clock`, … */
+  /** What was examined: `vacuum`, `indexes`, `clock`, … */
   readonly what: string
-  /** What was found, for people. */
+  /** What was found, in words. */
   readonly detail: string
-  /** What to do about it, often as SQL; empty when nothing is to be done. */
+  /** What to do about it, often as SQL; empty if nothing has to be done. */
   readonly fix: string
 }

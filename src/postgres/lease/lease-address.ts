@@ -1,6 +1,6 @@
 import type { PostgresSettings } from '../connect/options.ts'
 
-// What of a pool's settings says where it leads, and how to get in; the rest is about the pool.
+// The settings of a pool that are about the address and the login; the others are about the pool.
 const ADDRESS = [
   'connectionString',
   'host',
@@ -15,18 +15,18 @@ const ADDRESS = [
   'client_encoding',
 ] as const
 
-/** A password that is asked for anew by each connection. `pg` tells it where that leads. */
+/** A password that each connection asks for. `pg` passes the address of the connection. */
 export type PasswordFunction = (parameters: object) => unknown
 
-/** Where a store's connections lead. */
+/** The address of a store's connections, for a thread. */
 export interface LeaseAddress {
-  /** As data that can be sent to a thread: for `pg`, or `undefined` for what `PG…` variables say. */
+  /** Settings for `pg` that can be sent to a thread; `undefined` for the `PG…` variables. */
   readonly address: object | undefined
-  /** To be asked for in the thread that has it. */
+  /** Called in the main thread, since a function cannot be sent. */
   readonly password: PasswordFunction | undefined
 }
 
-/** Where a store's connections lead. Throws an `Error` with the reason when it cannot be sent. */
+/** The address of a store's connections. Throws an `Error` with the reason if it cannot be sent. */
 export function addressOf(source: PostgresSettings['source']): LeaseAddress {
   if (!('pool' in source)) {
     const { url } = source
@@ -36,10 +36,10 @@ export function addressOf(source: PostgresSettings['source']): LeaseAddress {
     }
   }
   const { options } = source.pool as { options?: Readonly<Record<string, unknown>> }
-  if (options === undefined) throw new Error('the pool does not say where its connections lead')
-  // A client, or a socket, of the user's making may lead anywhere.
+  if (options === undefined) throw new Error('the pool does not say which address it connects to')
+  // A custom client or socket may lead anywhere.
   const own = ['Client', 'stream'].find((name) => options[name] !== undefined)
-  if (own !== undefined) throw new Error(`the pool has a ${own} of its own`)
+  if (own !== undefined) throw new Error(`the pool has a custom ${own}`)
   const password = passwordFunction(options['password'])
   const address = ADDRESS.flatMap((name): [string, unknown][] => {
     const value = options[name]
@@ -60,7 +60,7 @@ function passwordFunction(password: unknown): PasswordFunction | undefined {
   return typeof password === 'function' ? (password as PasswordFunction) : undefined
 }
 
-// `pg` hides the key from those who list properties, as sending does.
+// `pg` makes the key non-enumerable, and then it would not be sent.
 function sslWithKey(ssl: unknown): unknown {
   if (typeof ssl !== 'object' || ssl === null) return ssl
   const { key } = ssl as { key?: unknown }

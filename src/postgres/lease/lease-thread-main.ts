@@ -19,8 +19,7 @@ const say = (news: LeaseThreadNews): void => port.postMessage(news)
 const asking = new Map<number, { resolve(password: string): void; reject(error: Error): void }>()
 let asked = 0
 
-// What the function on the other side may want to know; the rest cannot be sent, or is no business
-// of it.
+// The address, for the password function of the user; the rest cannot be sent, or is not needed.
 interface Parameters {
   readonly host?: string
   readonly port?: number
@@ -50,13 +49,13 @@ const connections = ownConnections(undefined, {
     ? { address: { ...address, password: askPassword } }
     : address !== undefined && { address }),
   applicationName: 'holdfast lease',
-  // There is time for a second try, on another connection, before the lease ends.
+  // Leaves time for a second try, on another connection, before the lease expires.
   answerWithinMs: Math.max(everyMs, 1_000),
 })
 const call = callerOf(connections, schema)
 const tasks = postgresTaskStore(call)
 
-/** For how long an instance that somebody has locked is tried to be suspended. */
+/** How long to retry suspending an instance that another transaction has locked. */
 const SUSPEND_MS = 1_000
 
 const store: LeaseStore = {
@@ -97,7 +96,7 @@ const watch = new LeaseWatch(
 const timer = setInterval(() => void watch.check(), everyMs)
 
 port.on('message', hear)
-// A pool of the user's own may have come with a bundle that leaves this thread without the driver.
+// In a bundle, the pool of the user may work while this thread cannot load the driver.
 loadDriver().catch((error: Error) => say({ trouble: error.message, isLasting: true }))
 
 function stop(): void {

@@ -10,39 +10,39 @@ import { addressOf, type LeaseAddress, type PasswordFunction } from './lease-add
 import { LEASE_THREAD_SCRIPT } from './lease-thread-script.ts'
 import type { PostgresSettings } from '../connect/options.ts'
 
-// The thread that looks after the lease of one runtime, as its runtime sees it.
+// The thread that renews the lease of one runtime, seen from the runtime.
 //
-//   T1. It keeps no process alive.
-//   T2. Whatever becomes of it, the runtime goes on: without it, only a stall is tolerated less.
-//   T3. A password that is asked for is asked for here, where its code is: only a connection that is
-//       opened while the loop stands still has to wait for it.
+//   H1. It does not keep the process alive.
+//   H2. If it fails, the runtime continues; only a blocked event loop is tolerated for less time.
+//   H3. A function that returns the password runs in the main thread: a connection that the thread
+//       opens while the event loop is blocked waits for it.
 
 /** What the thread is started with. */
 export interface LeaseThreadData {
   readonly order: LeaseOrder
-  /** How to connect, as `pg` takes it; `undefined` for what the `PG…` variables say. */
+  /** Settings for `pg`; `undefined` for the `PG…` variables. */
   readonly address: object | undefined
   /** Whether each connection asks for its password. */
   readonly asksPassword: boolean
   readonly schema: string
 }
 
-/** What the thread says: why a renewal failed, or that a connection needs a password. */
+/** A message of the thread: why a renewal failed, or that a connection needs a password. */
 export type LeaseThreadNews =
   | { readonly trouble: string; readonly isLasting: boolean }
   | { readonly ask: number; readonly parameters: object }
 
-/** What it is told: to stop, or what came of a password that it asked for. */
+/** A message to the thread: to stop, or the password that it asked for. */
 export type LeaseThreadOrder =
   | { readonly stop: true }
   | { readonly asked: number; readonly password: string }
   | { readonly asked: number; readonly failed: string }
 
 const STOP_MS = 1_000
-// The thread does next to nothing, and may hold next to nothing.
+// The thread does little and needs little memory.
 const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
 
-/** Starts a thread for the lease of a runtime; `undefined` when it could not connect. */
+/** Starts a thread for the lease of a runtime; `undefined` if it cannot be given the address. */
 export function keepLease(
   { source, schema }: PostgresSettings,
   request: LeaseRequest,
@@ -72,14 +72,14 @@ export function keepLease(
     if ('trouble' in news) onTrouble(news.trouble, news.isLasting)
     else void ask(password!, news.parameters).then((answer) => tell({ asked: news.ask, ...answer }))
   })
-  worker.on('error', (error) => onTrouble(`its thread has ended: ${error.message}`, true))
+  worker.on('error', (error) => onTrouble(`the lease thread ended: ${error.message}`, true))
   worker.unref()
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const pulse = new SharedLoopHeartbeat(order.memory)
   return {
     async stop() {
       worker.ref()
-      // It says goodbye to the server if they have met, unless it waits for an answer.
+      // If it is connected, it closes the connection, unless it waits for an answer.
       const isConnected = pulse.renewedMs('thread') > 0
       tell({ stop: true })
       const late = setTimeout(() => void worker.terminate(), isConnected ? STOP_MS : 0)
@@ -89,14 +89,16 @@ export function keepLease(
   }
 }
 
-/** A password, or why there is none. Only text is sent on: `pg` takes nothing else. */
+/** A password, or why there is none. `pg` takes only strings. */
 async function ask(
   password: PasswordFunction,
   parameters: object,
 ): Promise<{ readonly password: string } | { readonly failed: string }> {
   try {
     const given = await password(parameters)
-    return typeof given === 'string' ? { password: given } : { failed: 'the password is no text' }
+    return typeof given === 'string'
+      ? { password: given }
+      : { failed: 'the password is not a string' }
   } catch (error) {
     return { failed: error instanceof Error ? error.message : String(error) }
   }

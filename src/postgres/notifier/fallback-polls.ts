@@ -1,17 +1,17 @@
 import type { Clock, Timer } from '../../base/time/clock.ts'
 
-// Often while something is found, seldom while nothing is.
+// Often while polls find something, rarely while they do not.
 const SOONEST_LOOK_MS = 250
 const LATEST_LOOK_MS = 5_000
 
-/** What this needs. */
+/** What `FallbackPolls` needs. */
 export interface PollHost {
   readonly clock: Clock
-  /** Has everybody look who listens; answers whether anybody found something to do. */
+  /** Polls for every listener; resolves to whether any of them found something to do. */
   look(): Promise<boolean>
 }
 
-/** Looks that stand in for hints while none are heard, whatever the reason. */
+/** Polls the store while notifications do not arrive, whatever the reason. */
 export class FallbackPolls {
   readonly #host: PollHost
   #timer: Timer | undefined
@@ -22,7 +22,7 @@ export class FallbackPolls {
     this.#host = host
   }
 
-  /** Hints are not heard: looks begin soon, or go on. */
+  /** Notifications do not arrive: starts polling soon, or goes on. */
   begin(): void {
     if (this.#isOn) return
     this.#isOn = true
@@ -30,7 +30,7 @@ export class FallbackPolls {
     this.#lookLater()
   }
 
-  /** Hints are heard, or nobody listens any more. */
+  /** Notifications arrive, or there are no listeners left. */
   end(): void {
     this.#isOn = false
     this.#timer?.cancel()
@@ -44,7 +44,7 @@ export class FallbackPolls {
   async #look(): Promise<void> {
     const timer = this.#timer
     const found = await this.#host.look()
-    // It may have ended meanwhile, and begun anew.
+    // Polling may have ended meanwhile, and begun again.
     if (this.#timer !== timer) return
     this.#everyMs = found ? SOONEST_LOOK_MS : Math.min(this.#everyMs * 2, LATEST_LOOK_MS)
     this.#lookLater()

@@ -1,11 +1,13 @@
-// The way of hints out of a store.
+// Sends the hints of a store.
 //
-//   S1. The first is sent at once. What follows within a millisecond, or while a call is under way,
-//       is gathered: however much happens, the server is called once in a while.
-//   S2. A call that fails is forgotten: a lost hint costs time, never work. But others may lose theirs
-//       for the same reason, such as a full queue of notifications: the notifier is told.
-//   S3. A runtime that was just told that there is no other one tells nothing, for a while: nobody
-//       would hear it. Who joins says so, and is asked to look if something was kept back just then.
+//   B1. The first is sent at once. Those that follow within a millisecond, or while a call is in
+//       flight, are batched: however much happens, the server is called at most once a millisecond.
+//   B2. A call that fails is not repeated: a lost hint costs time, never work. But notifications to
+//       this process may fail for the same reason, such as a full notification queue, so the notifier
+//       tests whether they arrive.
+//   B3. A runtime that just learned that there is no other one sends no hints for a while: nobody would
+//       receive them. A runtime that joins announces itself, and is asked to poll if a hint was
+//       withheld just then.
 
 import type { Clock } from '../../base/time/clock.ts'
 import { Throttle } from '../../base/time/throttle.ts'
@@ -15,14 +17,14 @@ import { type Letter, lettersFor, type PlainNews } from './payload.ts'
 
 const PAUSE_MS = 1
 const ALONE_MS = 10_000
-// Somebody who joins looks at everything; what was kept back before that, the look has found.
+// A runtime that joins polls for everything: that finds what was withheld before.
 const KEPT_BACK_MS = 1_000
-// However often somebody joins, others are told to look so often at the most.
+// The shortest time between two requests to poll, however many runtimes join.
 const JOIN_MS = 250
-// However often something becomes free, everybody is asked to look so often at the most.
+// The shortest time between two requests to poll, however often something becomes free.
 const FREED_MS = 100
 
-/** All that is told at once. */
+/** The hints of one call. */
 export interface Parcel {
   readonly teller: Teller
   readonly mail: readonly Iid[]
@@ -31,20 +33,20 @@ export interface Parcel {
   readonly letters: readonly Letter[]
 }
 
-/** What the sender works with. */
+/** What the sender needs. */
 export interface SenderSetup {
   readonly clock: Clock
-  /** Tells it all; answers whether there are other live runtimes. */
+  /** Sends the hints; resolves to whether there are other live runtimes. */
   send(parcel: Parcel): Promise<boolean>
-  /** The listener of this store whom others can answer; empty for none. */
+  /** The listener of this store that others can reply to; empty for none. */
   listener(): string
-  /** Hints could not be sent. */
+  /** A call failed, and its hints are lost. */
   lost(): void
-  /** Whether it would be heard if a runtime joined. */
+  /** Whether an announcement of a runtime that joins would arrive here. */
   hears(): boolean
 }
 
-/** Gathers hints and sends them. */
+/** Batches hints and sends them. */
 export class HintSender {
   readonly #setup: SenderSetup
   readonly #joins: Throttle
@@ -52,7 +54,7 @@ export class HintSender {
   readonly #mail = new Set<Iid>()
   readonly #due = new Set<Iid>()
   readonly #tasks = new Map<string, ToldTasks>()
-  /** Instances that have changed, by who waits for that. */
+  /** Instances that have changed, by the listener that waits for them. */
   readonly #changed = new Map<string, Set<Iid>>()
   #letters: Letter[] = []
   #teller: Teller = { runtime: 0, hasRoom: false }
@@ -97,7 +99,7 @@ export class HintSender {
     this.#start()
   }
 
-  /** A runtime has begun to listen, or somebody says so. */
+  /** A runtime has announced that it listens. */
   joined(): void {
     this.#joins.request(JOIN_MS)
   }
@@ -113,7 +115,7 @@ export class HintSender {
     this.#start()
   }
 
-  /** Resolves when everything that was told so far is sent, or lost. */
+  /** Resolves when all hints so far are sent, or lost. */
   async drain(): Promise<void> {
     this.#frees.flush()
     await this.#sending
@@ -145,7 +147,7 @@ export class HintSender {
 
   async #send(): Promise<void> {
     const { clock } = this.#setup
-    // Not before whoever tells has told all.
+    // After the caller has added all its hints.
     await Promise.resolve()
     while (this.#hasNews()) {
       const pauseMs = this.#sentMs + PAUSE_MS - clock.now()
@@ -157,7 +159,7 @@ export class HintSender {
         const isAlone = !others && parcel.teller.runtime !== 0
         this.#aloneUntilMs = isAlone ? clock.now() + ALONE_MS : -Infinity
       } catch {
-        // See S2.
+        // See B2.
         this.#setup.lost()
       }
     }

@@ -3,25 +3,25 @@ import { maxOf, type PgClient, type PgPool } from '../connect/driver.ts'
 import { quoted } from '../connect/schema-name.ts'
 import { firstStatement, isDirect } from '../connect/session.ts'
 
-/** Is told what comes through an ear. */
+/** Receives what arrives through a listen connection. */
 export interface ListenHost {
   heard(channel: string, payload: string): void
-  /** The connection is gone; nothing more will be heard through it. Called once. */
+  /** The connection is lost, and nothing more arrives through it. Called once. */
   lost(error: Error): void
 }
 
-/** A connection that hears notifications. Its methods reject when it is gone. */
+/** A connection that receives notifications. Its methods reject once it is lost. */
 export interface ListenConnection {
   listen(channel: string): Promise<void>
   unlisten(channel: string): Promise<void>
-  /** Ends it. `lost` is not called any more. */
+  /** Closes it; `lost` is not called afterwards. */
   close(): void
 }
 
-/** Opens an ear. */
+/** Opens a listen connection. */
 export type OpenListenConnection = (host: ListenHost) => Promise<ListenConnection>
 
-/** What a connection says besides answers. */
+/** The events of a connection besides results. */
 interface ListeningClient extends PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
@@ -33,45 +33,45 @@ interface Notification {
   readonly payload?: string
 }
 
-/** Which connections ears are made of. */
+/** Where listen connections come from. */
 export interface ListenConnectionOptions {
-  /** Whether they are ours, and set up as such. */
+  /** Whether the pool is ours, so that its sessions get our settings. */
   readonly isOurs: boolean
   /**
-   * Whether the address was given for listening: then a pooler on the way is one that keeps sessions
-   * apart.
+   * Whether the address was given for listening (`listenUrl`). A pooler behind it is then trusted to
+   * keep sessions apart.
    */
   readonly isForListening: boolean
 }
 
-/** Hears nothing: what to listen through is a session that is not ours alone, see `session.ts`. */
+/** Receives nothing: behind a pooler the session is shared, and LISTEN must not be left in it. */
 const NOT_LISTENING: ListenConnection = {
   listen: async () => {},
   unlisten: async () => {},
   close() {},
 }
 
-/** How many connections of a pool are kept for ears. */
+/** How many connections of a pool are kept for listening. */
 const kept = new WeakMap<PgPool, number>()
 
 /**
- * Counts one more. The last connection of a user's pool is left to everything else, which would wait
- * for one for ever.
+ * Counts one more. The last connection of a user's pool is left to other statements, which would
+ * otherwise wait forever.
  */
 function keepOne(pool: PgPool, isOurs: boolean): () => void {
   const count = kept.get(pool) ?? 0
   const max = maxOf(pool)
   if (!isOurs && count >= max - 1) {
     throw new Error(
-      `the pool has room for ${max} connections, and ${count} of them listen already; make it ` +
-        'larger, or use one postgres() for all',
+      `the pool has at most ${max} connections, and ${count} of them listen already; raise its max, ` +
+        'or share one postgres() store',
     )
   }
   kept.set(pool, count + 1)
   return () => void kept.set(pool, kept.get(pool)! - 1)
 }
 
-/** Ears that take a connection of a pool and keep it: LISTEN belongs to one session. */
+/** Listen connections that are taken from a pool and kept: LISTEN belongs to one session. */
 export function listenConnectionsFrom(
   pool: PgPool,
   { isOurs, isForListening }: ListenConnectionOptions,
@@ -87,15 +87,15 @@ export function listenConnectionsFrom(
       const was = open
       open = false
       if (was) leave()
-      // Ended, not given back: whoever got it next would hear what is not meant for them.
+      // Closed rather than given back: its next user would receive our notifications.
       if (was) client.release(true)
       return was
     }
     const gone = (error: Error): void => {
       if (end()) host.lost(error)
     }
-    // They stay: what has ended may still have something to say, and an error that nobody listens
-    // to would end the process.
+    // Never removed: a closed connection may still emit an error, and an error without a listener
+    // ends the process.
     client.on('error', gone)
     client.on('end', () => gone(new Error('the connection ended')))
     client.on('notification', ({ channel, payload = '' }) => {

@@ -284,7 +284,7 @@ test('a listener that throws harms neither the others nor the connection', async
   server.notify('all', { kind: 'recalled', iids: [1] })
 
   expect(eight.heard).toContainEqual({ kind: 'recalled', iids: [1] })
-  expect(log.at('error')).toEqual(['a hint could not be followed up'])
+  expect(log.at('error')).toEqual(['handling a notification failed'])
   expect(eight.listening.hears).toBe(true)
 })
 

@@ -1,15 +1,15 @@
-// Listens for hints, through one connection for all who listen by one store.
+// Receives notifications through one connection, for all listeners of one store.
 //
-//   L1. It never gives up: whatever fails is tried again, with backoff and jitter.
-//   L2. Hints count as heard only when a trial, sent through another connection, has arrived, and
-//       again does once a minute. Poolers accept LISTEN and forget it; a network may swallow packets;
-//       a server that others have left for another one still answers. While they are not heard,
-//       for whatever reason, everybody is asked to look now and then.
-//   L3. LISTEN comes before the look: whoever begins to listen, and everybody after a gap, is asked
-//       to look once hints are heard.
-//   L4. A listener that throws harms nobody, and so does one that leaves: what fails because its store
-//       is being closed says nothing about the connection of the others.
-//   L5. Only runtimes say that they have joined: who runs nothing need not know who waits.
+//   L1. It never gives up: whatever fails is retried, with backoff and jitter.
+//   L2. Notifications count as arriving only while a test notification, sent through another
+//       connection, arrives, once a minute. Poolers accept LISTEN and forget it, a network may drop
+//       packets, and after a failover the old server may still answer. While they do not arrive, for
+//       whatever reason, every listener polls the store.
+//   L3. LISTEN comes before the poll: a new listener polls once notifications arrive, and so does
+//       every listener after a gap.
+//   L4. A listener that throws or leaves does not affect the others: an error of a store that is being
+//       closed says nothing about the connection.
+//   L5. Only runtimes announce that they joined: a client has no use for what others wait for.
 
 import { randomBytes } from 'node:crypto'
 
@@ -24,39 +24,39 @@ import type { ListenConnection, OpenListenConnection } from './listen-connection
 import { EVERYBODY, type Letter, lettersFor, readPayload, trialLetter } from './payload.ts'
 import { FallbackPolls } from './fallback-polls.ts'
 
-/** What the notifier works with. */
+/** What the notifier needs. */
 export interface NotifierSetup {
   readonly openConnection: OpenListenConnection
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** How somebody who listens calls the server, through other connections than the one that hears. */
+/** How a listener calls the server, through other connections than the one that listens. */
 export interface Server {
   send(letters: readonly Letter[]): Promise<void>
-  /** The name of the channel that letters to this recipient go through. */
+  /** The name of the channel for notifications to this recipient. */
   channelOf(to: string): Promise<string>
 }
 
 const ANSWER_MS = 10_000
 const TRIAL_MS = 5_000
-// At a price that idle servers can bear.
+// Rare enough to cost an idle server next to nothing.
 const NEXT_TRIAL_MS = 60_000
-// However often there is doubt, trials come so often at the most.
+// The shortest time between two test notifications that a failed send asks for.
 const DOUBT_MS = 1_000
 const BACKOFF = { initial: 100, max: 10_000 }
-const UNHEARD = 'a notification that was sent did not arrive'
+const UNHEARD = 'a test notification did not arrive'
 
-/** Somebody who listens. */
+/** A listener, as the notifier keeps it. */
 interface Place {
   readonly id: string
   readonly listener: HintReceiver
   readonly server: Server
-  /** Whether its channels are listened to, so that it need not look. */
+  /** Whether its channels are listened to, so that it need not poll. */
   hears: boolean
 }
 
-/** Hears hints and hands them on. */
+/** Receives hints and passes them to the listeners. */
 export class Notifier {
   readonly #setup: NotifierSetup
   readonly #places = new Set<Place>()
@@ -68,10 +68,10 @@ export class Notifier {
   #state: Exclude<NotifierHealth['state'], 'off'> = 'connecting'
   #interruptions = 0
   #lastError: string | undefined
-  /** Under way, or lost on the way. */
+  /** The test notification that was sent and has not arrived. */
   #trial: { readonly token: string; readonly sentMs: number; readonly place: Place } | undefined
   readonly #looks: FallbackPolls
-  /** When a trial arrived. */
+  /** When a test notification last arrived. */
   #heardMs = 0
   #loggedDeaf = false
   readonly #closing = new AbortController()
@@ -87,12 +87,12 @@ export class Notifier {
     )
   }
 
-  /** Whether hints are heard at present. */
+  /** Whether notifications arrive at present. */
   get hears(): boolean {
     return this.#state === 'listening'
   }
 
-  /** Adds somebody who listens. */
+  /** Adds a listener. */
   listen(listener: HintReceiver, server: Server): Listening & { readonly id: string } {
     const place: Place = { id: randomBytes(8).toString('hex'), listener, server, hears: false }
     this.#places.add(place)
@@ -115,14 +115,14 @@ export class Notifier {
       },
       close: async () => {
         this.#places.delete(place)
-        // It is not listened for any more: another one has to be sent.
+        // Its channel is about to be dropped: another listener has to send the test.
         if (this.#trial?.place === place) this.#trial = undefined
         this.#wake.notifyOne()
       },
     }
   }
 
-  /** Hints may not arrive at present: a trial is sent now instead of within a minute. */
+  /** Notifications may not arrive at present: tests that now instead of within a minute. */
   doubt(): void {
     if (!this.hears || this.#trial !== undefined) return
     if (this.#setup.clock.now() - this.#heardMs < DOUBT_MS) return
@@ -130,7 +130,7 @@ export class Notifier {
     this.#wake.notifyOne()
   }
 
-  /** Ends the connection and the loop. */
+  /** Closes the connection and stops the loop. */
   async close(): Promise<void> {
     this.#state = 'closed'
     this.#closing.abort(new Error('the notifier was closed'))
@@ -141,7 +141,7 @@ export class Notifier {
 
   async #pass(stopping: AbortSignal): Promise<Directive> {
     try {
-      // A stop does not wait for a server that does not answer.
+      // Stopping does not wait for a server that does not answer.
       return await unlessAborted(this.#listen(), stopping)
     } catch (error) {
       if (this.#state !== 'closed') this.#drop(error)
@@ -161,7 +161,7 @@ export class Notifier {
     const opened = await this.#setup.openConnection({
       heard: (channel, payload) => this.#guarded(() => this.#receive(channel, payload)),
       lost: (error) => {
-        // One that was given up before is nobody's loss.
+        // It was replaced already.
         if (connection === undefined || connection !== this.#connection) return
         this.#drop(error)
         this.#wake.notifyOne()
@@ -176,13 +176,15 @@ export class Notifier {
     return opened
   }
 
-  /** The connection is of no use any more. */
+  /** Gives the connection up. */
   #drop(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
     if (this.#connection !== undefined) {
       this.#interruptions++
-      this.#setup.log.warn({ err: error }, 'the connection for hints is lost; it is opened again')
+      this.#setup.log.warn({ reason }, 'notification connection lost; reconnecting')
+      this.#setup.log.debug({ err: error }, 'notification connection lost')
     }
-    this.#lastError = error instanceof Error ? error.message : String(error)
+    this.#lastError = reason
     this.#connection?.close()
     this.#connection = undefined
     this.#followed.clear()
@@ -193,7 +195,7 @@ export class Notifier {
     for (const place of this.#places) place.hears = false
   }
 
-  /** Listens to what somebody wants to hear, and to nothing else. */
+  /** Listens to the channels of all listeners, and to no others. */
   async #follow(connection: ListenConnection): Promise<void> {
     const wanted = new Map<string, Place>()
     for (const place of this.#places) {
@@ -213,19 +215,19 @@ export class Notifier {
     }
   }
 
-  /** Calls the server for somebody; `undefined` when that failed and they have left meanwhile: L4. */
+  /** Calls the server for a listener; `undefined` when that failed and the listener has left: L4. */
   async #through<T>(place: Place, call: (server: Server) => Promise<T>): Promise<T | undefined> {
     try {
       return await call(place.server)
     } catch (error) {
       if (this.#places.has(place)) throw error
-      // Somebody else is found for it, if anybody is left.
+      // The next pass uses another listener, if there is one.
       this.#wake.notifyOne()
       return undefined
     }
   }
 
-  /** Finds out whether hints arrive, and now and then whether they still do. */
+  /** Tests whether notifications arrive, and later whether they still do. */
   async #check(): Promise<void> {
     const { clock } = this.#setup
     const hears = this.#state === 'listening'
@@ -236,10 +238,10 @@ export class Notifier {
     }
     const ageMs = clock.now() - trial.sentMs
     if (ageMs < TRIAL_MS) return
-    // It may have arrived while the process stood still: then it is heard before this goes on.
+    // It may have arrived while the event loop was blocked: then it is handled before this continues.
     await clock.yield()
     if (this.#trial !== trial || this.#closing.signal.aborted) return
-    // Another connection may hear again.
+    // Another connection may receive them again.
     if (hears) throw new Error(UNHEARD)
     if (ageMs >= NEXT_TRIAL_MS) await this.#try()
     else this.#noteDeaf()
@@ -260,13 +262,12 @@ export class Notifier {
     this.#loggedDeaf = true
     this.#setup.log.warn(
       {},
-      'notifications do not arrive here: is there a pooler such as PgBouncer, in transaction mode? ' +
-        'The store is asked again and again instead, which is slower. Give listenUrl, an address ' +
-        'that leads past the pooler.',
+      'notifications do not arrive; polling instead, which is slower. If there is a pooler such as ' +
+        'PgBouncer in transaction mode, set listenUrl to an address that bypasses it.',
     )
   }
 
-  /** Those who did not hear for a while look now. */
+  /** Listeners that missed notifications for a while poll now. */
   async #tellToLook(): Promise<Directive> {
     if (this.#state !== 'listening') return restFor(TRIAL_MS)
     for (const place of this.#places) {
@@ -282,7 +283,7 @@ export class Notifier {
     return restFor(this.#trial === undefined ? this.#untilNextTrialMs() : TRIAL_MS)
   }
 
-  /** Whether its channels are listened to: who comes while others are seen to has to wait a moment. */
+  /** Whether its channels are listened to: one that was just added is served by the next pass. */
   #isFollowed(place: Place): boolean {
     return recipientsOf(place).every((to) => this.#followed.has(to))
   }
@@ -293,7 +294,7 @@ export class Notifier {
   }
 
   #untilNextTrialMs(): number {
-    // Less than a millisecond might be no time at all to a clock that rounds.
+    // A clock that rounds would turn less than a millisecond into none.
     return Math.max(1, this.#heardMs + NEXT_TRIAL_MS - this.#setup.clock.now())
   }
 
@@ -301,8 +302,8 @@ export class Notifier {
     try {
       return await listener.look()
     } catch (error) {
-      // The tick says so as well, and louder.
-      this.#setup.log.debug({ err: error }, 'a look failed')
+      // The tick fails as well, and logs that at a higher level.
+      this.#setup.log.debug({ err: error }, 'polling the store failed')
       return false
     }
   }
@@ -320,7 +321,7 @@ export class Notifier {
     }
   }
 
-  /** The trial has come through. */
+  /** The test notification has arrived. */
   #arrived(): void {
     this.#trial = undefined
     this.#heardMs = this.#setup.clock.now()
@@ -328,7 +329,7 @@ export class Notifier {
     this.#state = 'listening'
     this.#looks.end()
     this.#lastError = undefined
-    this.#setup.log.debug({ interruptions: this.#interruptions }, 'hints are heard')
+    this.#setup.log.debug({ interruptions: this.#interruptions }, 'receiving notifications')
     this.#wake.notifyOne()
   }
 
@@ -336,11 +337,11 @@ export class Notifier {
     try {
       run()
     } catch (error) {
-      this.#setup.log.error({ err: error }, 'a hint could not be followed up')
+      this.#setup.log.error({ err: error }, 'handling a notification failed')
     }
   }
 
-  /** The answer of the server, or an error when it stays out. */
+  /** The result of a statement, or an error when the server does not answer in time. */
   async #answered(answer: Promise<void>): Promise<void> {
     const late = new AbortController()
     const timer = this.#setup.clock.after(ANSWER_MS, () =>
@@ -357,7 +358,7 @@ export class Notifier {
   }
 }
 
-/** Whom letters are sent to that are meant for somebody. */
+/** The recipients whose notifications a listener receives. */
 function recipientsOf({ id, listener }: Place): string[] {
   const { runtime } = listener.interest()
   return runtime === 0 ? [EVERYBODY, id] : [EVERYBODY, id, `r${runtime}`]

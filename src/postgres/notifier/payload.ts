@@ -1,5 +1,5 @@
-// What travels through NOTIFY, as JSON. Some of it is written by the server: see `tell_work.sql`
-// and `tell_tasks.sql`. Anybody who may connect can send some: what could not be ours means nothing.
+// The payload of a notification: JSON. Procedures write some of them: see `tell_work.sql` and
+// `tell_tasks.sql`. Every role that can connect can send one, so nothing in it is trusted.
 
 import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
@@ -8,36 +8,36 @@ import type { Hint, News } from '../../store/hints.ts'
 // The server takes less than 8000 bytes.
 const MAX_BYTES = 7_000
 
-/** A hint to everybody, or to one listener. */
+/** A notification to every listener, or to one. */
 export interface Letter {
   readonly to: string
   readonly payload: string
 }
 
-/** Whoever listens at all. */
+/** The recipient that stands for every listener. */
 export const EVERYBODY = 'all'
 
-/** The test of a listener, which it sends to itself. */
+/** The test notification of a listener, which it sends to itself. */
 export interface Trial {
   readonly kind: 'trial'
   readonly token: string
 }
 
-/** What was received: a hint or a trial, and the listener it is from, if a listener sent it. */
+/** A payload that was read, and the listener that sent it, if one did. */
 export interface Received {
   readonly hint: Hint | Trial
   readonly from: string
 }
 
-/** News that the server need not find recipients for; `from` is the listener who sends them. */
+/** Hints whose recipients are known without asking the database. */
 export type PlainNews = Exclude<News, { kind: 'mail' | 'due' | 'tasks' }> | { kind: 'joined' }
 
-/** The letters for some news: several when there is much to tell. */
+/** The notifications for a hint: several when one would be too long. `from` is the sender. */
 export function lettersFor(news: PlainNews, from: string): Letter[] {
   switch (news.kind) {
     case 'freed':
       return [letter(EVERYBODY, { kind: 'work', iids: [], at: 0, from })]
-    // For any, since a moment that is long past.
+    // For every instance, due since a time long past.
     case 'overflow':
       return [letter(EVERYBODY, { kind: 'work', iids: [], at: 1, from })]
     case 'joined':
@@ -57,7 +57,7 @@ export function lettersFor(news: PlainNews, from: string): Letter[] {
   }
 }
 
-/** The letter by which a listener finds out whether it hears. */
+/** The notification by which a listener tests whether notifications arrive. */
 export function trialLetter(listener: string, token: string): Letter {
   return letter(listener, { kind: 'trial', token, from: listener })
 }
@@ -70,9 +70,9 @@ function keyNumbers({ iid, execution, command }: TaskKey): number[] {
   return [iid, execution, command]
 }
 
-/** Lists that are short enough to be sent; what belongs together in threes stays together. */
+/** Lists short enough for one payload each; a task is three numbers, which stay together. */
 function portions(numbers: readonly number[]): number[][] {
-  // A number and its comma take 17 bytes at the most.
+  // A number and its comma take at most 17 bytes.
   const most = Math.floor(MAX_BYTES / 17 / 3) * 3
   const lists: number[][] = []
   for (let at = 0; at < numbers.length; at += most) lists.push(numbers.slice(at, at + most))
@@ -81,7 +81,7 @@ function portions(numbers: readonly number[]): number[][] {
 
 const ANYTHING: Received = { hint: { kind: 'work', iids: [], at: 0 }, from: '' }
 
-/** Reads a payload. One that cannot be read, or comes from a newer version, may mean anything. */
+/** Reads a payload. An invalid one, or one of a newer version, counts as a hint to poll. */
 export function readPayload(payload: string): Received {
   let content: unknown
   try {
@@ -120,7 +120,7 @@ function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefi
     case 'recalled':
     case 'changed': {
       const iids = numbersOf(given['iids'])
-      // None would mean all that are waited for, which is never sent through here.
+      // An empty list would mean every instance that is waited for; it is never sent.
       return iids && iids.length > 0 ? { kind, iids } : undefined
     }
     case 'joined':
@@ -144,12 +144,12 @@ function numbersOf(value: unknown): readonly Iid[] | undefined {
   return Array.isArray(value) && value.every(isNatural) ? value : undefined
 }
 
-/** Another one would make the server refuse what it is asked for. */
+/** The server would reject any other number as the id of an instance. */
 function isNatural(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** Names of listeners are short; a long one would be no name of a channel. */
+/** Names of listeners are short: a channel name is limited. */
 function isListener(value: unknown): value is string {
   return typeof value === 'string' && /^\w{1,32}$/.test(value)
 }

@@ -9,15 +9,15 @@ import type { Server } from './notifier.ts'
 import type { Letter } from './payload.ts'
 import type { SharedNotifier } from './shared-notifier.ts'
 
-/** Hints of one workflow store, whose connections carry them out. */
+/** Hints of one workflow store, sent through its connections. */
 export interface PostgresHints extends HintStore {
-  /** For a client: there is mail for these, which it may have told by itself; then it is not told. */
+  /** For a client: tells of mail for these instances, unless the call behind its post did so. */
   tellMailUnless(isTold: Promise<boolean>, iids: readonly Iid[]): void
-  /** Resolves when everything that was told is sent, or lost. */
+  /** Resolves when all hints so far are sent, or lost. */
   drain(): Promise<void>
 }
 
-/** Hints by way of LISTEN and NOTIFY. */
+/** Hints through LISTEN and NOTIFY. */
 export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHints {
   let listener = ''
   const sender = new HintSender({

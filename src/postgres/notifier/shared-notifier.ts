@@ -5,15 +5,15 @@ import type { ListenSource } from '../connect/options.ts'
 import { listenConnectionsFrom, type OpenListenConnection } from './listen-connection.ts'
 import { Notifier, type Server } from './notifier.ts'
 
-/** A notifier, and how it is ended with its connections. */
+/** A notifier, and how to close it together with its connections. */
 interface Running {
   readonly notifier: Notifier
   readonly end: () => Promise<void>
 }
 
 /**
- * The notifier of one `postgres()`: one connection for hints, however many runtimes and clients use
- * it, from the first that listens to the last.
+ * The notifier of one `postgres()` store: one listen connection for all its runtimes and clients. It is
+ * opened for the first listener, and closed after the last.
  */
 export class SharedNotifier {
   readonly #source: ListenSource
@@ -24,17 +24,17 @@ export class SharedNotifier {
     this.#source = source
   }
 
-  /** Whether hints are heard at present. */
+  /** Whether notifications arrive at present. */
   get hears(): boolean {
     return this.#running?.notifier.hears === true
   }
 
-  /** Hints could not be sent: whether others arrive is found out now. */
+  /** A notification could not be sent: tests now whether others arrive. */
   doubt(): void {
     this.#running?.notifier.doubt()
   }
 
-  /** Adds somebody who listens. */
+  /** Adds a listener. */
   listen(listener: HintReceiver, server: Server): Listening & { readonly id: string } {
     const { notifier } = (this.#running ??= this.#start(listener))
     const listening = notifier.listen(listener, server)
@@ -72,7 +72,7 @@ export class SharedNotifier {
   }
 }
 
-/** How connections for hints are opened, and what is to be ended after the last. */
+/** How to open listen connections, and how to close their pool. */
 function listenConnections(source: ListenSource): {
   openConnection: OpenListenConnection
   end: () => Promise<void>
@@ -90,7 +90,7 @@ function listenConnections(source: ListenSource): {
       made ??= makePool(source.url, 1, { applicationName: 'holdfast hints' })
       return listenConnectionsFrom(await made, { isOurs: true, isForListening })(host)
     },
-    // One that is being opened on a network that swallows everything is not waited for.
+    // On a network that drops packets, a connection that is still being opened never ends.
     end: async () => {
       const pool = await made
       if (pool !== undefined) await answered('close', pool.end(), CLOSE_TIMEOUT_MS).catch(() => {})

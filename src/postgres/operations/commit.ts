@@ -1,8 +1,8 @@
-// How starts and turns are written.
+// Writes starts and turns.
 //
-//   An id that another transaction has locked makes a batch fail after a moment, and nothing of it is
-//   done. Then its turns are sent without its starts, and the starts one by one, for a moment: those
-//   that are still locked, and those that there was no time for, are left out, so that they hold up
+//   An id that another transaction has locked makes a batch fail after a few milliseconds, without any
+//   effect. Then its turns are sent without its starts, and the starts one by one, for a short time:
+//   those that are still locked, and those that there was no time for, are skipped, so that they delay
 //   nothing else.
 
 import type {
@@ -30,7 +30,7 @@ export async function commitBatch(call: Call, batch: CommitBatch): Promise<Commi
   } catch (error) {
     if (!isLocked(error) || starts.length === 0) throw error
   }
-  // Starts first, as within one batch: who closes all its children closes also these.
+  // Starts first, as within one batch: a turn that closes all children closes these as well.
   const parents = new Set(turns.map(({ iid }) => iid))
   const verdicts = new Map<StartItem, Verdict>()
   for (let some = starts; some.length > 0;) {
@@ -60,7 +60,7 @@ export async function startInstances(
 ): Promise<readonly Verdict[]> {
   const owned = items.find((item) => item.owned)
   if (owned !== undefined) {
-    const words = `a client owns nothing, but the item for "${owned.id}" says owned`
+    const words = `a client cannot own instances, but the start of "${owned.id}" asks for that`
     throw new StoreError('rejected', 'start', words)
   }
   if (!wereLocked && runtime === undefined) {
@@ -72,7 +72,7 @@ export async function startInstances(
     }
   }
   const answer = await startOneByOne(call, items, { runtime, server: undefined }, 'other')
-  // Who is dead owns no parent.
+  // A dead runtime owns no parent.
   return answer.state === 'ok' ? answer.starts : items.map(() => 'refused')
 }
 
@@ -102,7 +102,7 @@ function furtherValues(starts: readonly StartItem[]): [effects: string, tasks: s
   return [effectsValue(batch), tasksValue(batch)]
 }
 
-/** Whether nothing was done because another transaction has locked something. */
+/** Whether a call failed, without any effect, because another transaction has locked a row. */
 export function isLocked(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'locked'
 }

@@ -3,13 +3,13 @@ import type { Call } from '../wire/call.ts'
 import { int } from '../connect/rows.ts'
 
 const AT_ONCE = 1_000
-// An end is noted with the time at which its commit began, and can be seen when that is over.
+// An end is recorded with the time at which its commit began, and visible once it is committed.
 const OVERLAP_MS = 60_000
 const START_OVER_MS = 600_000
 
 /**
- * Removes what has expired, some at a time. Each call goes on where the last one came to, and now and
- * then one starts from the beginning: it finds what could not be seen then.
+ * Removes expired instances, some at a time. Each call continues where the last one stopped. Every ten
+ * minutes one starts from the beginning, for ends that were not visible yet.
  */
 export class Expiry {
   readonly #call: Call
@@ -23,13 +23,13 @@ export class Expiry {
     this.#begunMs = clock.now()
   }
 
-  /** Starts from the beginning: instances may have to go sooner than it seemed. */
+  /** Starts from the beginning: a retention may have become shorter. */
   startOver(): void {
     this.#since = 0
     this.#begunMs = this.#clock.now()
   }
 
-  /** Removes some; answers whether there may be more. */
+  /** Removes some; resolves to whether there may be more. */
   async remove(): Promise<boolean> {
     if (this.#clock.now() - this.#begunMs > START_OVER_MS) this.startOver()
     const [row] = await this.#call('remove_expired', [this.#since, AT_ONCE])

@@ -1,5 +1,6 @@
-// How messages are sent. What another transaction has locked makes a batch fail after a moment, and
-// nothing of it is done; then they are sent one by one, and those that are still locked are left out.
+// Sends messages. A row that another transaction has locked makes a batch fail after a few
+// milliseconds, without any effect; then messages are sent one by one, and those whose rows are still
+// locked are skipped.
 
 import type { Post, PostAnswer, PostBatchOptions } from '../../store/inbox.ts'
 import { toPostAnswers } from '../wire/answers.ts'
@@ -31,7 +32,7 @@ export async function postMessages(
   return toPostAnswers(row!)
 }
 
-/** The same, and the owners are told right behind it. */
+/** The same, with the notification of the owners right behind it. */
 async function postAndTell(
   call: Call,
   hints: PostgresHints,
@@ -44,7 +45,7 @@ async function postAndTell(
   const behind = { procedure: 'tell_mail', values: [ids, posts.length], over }
   const [row] = await call('post_nowait', values, 'other', behind)
   const answers = toPostAnswers(row!)
-  // A duplicate may be one whose first answer was lost, and nobody told.
+  // A duplicate may be one whose first answer was lost before anybody was notified.
   const waiting = answers.filter(({ verdict }) => verdict === 'sent' || verdict === 'duplicate')
   hints.tellMailUnless(
     isTold,

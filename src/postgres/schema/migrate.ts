@@ -11,33 +11,33 @@ import { FILES, readApplied, type SchemaFiles, schemaState } from './schema-stat
 import type { SqlFile } from './sql-file.ts'
 import { schemaConflictError } from './schema-conflicts.ts'
 
-// Brings a schema up to date.
+// Creates or upgrades a schema.
 //
-//   G1. What was applied is noted in the schema itself, with its checksum and the version that did
-//       it. A migration is applied once; a procedure again whenever its text differs.
-//   G2. All of it is one transaction, under a lock: of two that start at once, the second waits and
-//       then finds nothing to do; one that is killed leaves nothing behind.
-//   G3. An up-to-date schema is only read, so that a role without the right to create can start.
-//   G4. A schema with a migration we do not know is refused before anything is changed, unless that
-//       migration says that we may go on beside it. Then, and after any newer version, nothing is
-//       changed: an older version never puts its own procedures in the place of newer ones.
-//   G5. Tables that others use are waited for in short pieces. Whoever waits for a table for long
-//       keeps everybody else from it meanwhile.
-//   G6. Nothing of somebody else's is changed, also where it has a name that ours is to have.
+//   G1. The schema records which files were applied, with their checksums and the version that applied
+//       them. A migration is applied once; a procedure again whenever its text differs.
+//   G2. An upgrade is one transaction, under a lock: of two processes that start at once, the second
+//       waits and then finds nothing to do; one that is killed leaves nothing behind.
+//   G3. An up-to-date schema is only read, so that a role that is not allowed to create can start.
+//   G4. A schema with an unknown migration is refused before anything is changed, unless that migration
+//       says that older versions can run beside it. In that case, and after any newer version, nothing
+//       is changed: an older version never replaces newer procedures.
+//   G5. Locks on tables are waited for in short attempts: a migration that waits for a table blocks
+//       everybody else who needs it.
+//   G6. Objects of other applications are never changed, whatever their names.
 //
-// Two versions that run side by side call the same procedures. So procedures keep their names and
-// what they are given, and get further parameters with defaults. A version that changes what one
-// does, and not only how, adds a migration that older ones do not work with.
+// Versions that run side by side call the same procedures. So a procedure that processes call keeps
+// its name and parameters, and further parameters have defaults. A version that changes what one
+// does, rather than how, adds a migration that older versions do not work with. Procedures that only
+// other procedures call can be renamed or removed: see `retired-procedures.ts`.
 
 const LOCK_PIECE = '2s'
 const LOCK_PIECES = 15
 const PAUSE = resolveBackoff('migrate', { initial: 100, max: 2_000 })
 const INSUFFICIENT_PRIVILEGE = '42501'
-// Others hold what it needs, or wait for each other with it: those who run take their locks in another
-// order than a migration may.
+// Lock timeout and deadlock: running processes take their locks in another order than a migration.
 const IN_THE_WAY: readonly unknown[] = ['55P03', '40P01']
 
-/** Where the schema notes what was applied. Columns were added later. */
+/** The table that records what was applied. Some columns were added later. */
 export const NOTES = `create table if not exists holdfast_migrations (
   name text collate "C" primary key,
   checksum text not null,
@@ -47,7 +47,7 @@ alter table holdfast_migrations
   add column if not exists version text,
   add column if not exists works_with text;`
 
-/** Creates the schema or brings it up to date. Safe from many processes at once. */
+/** Creates or upgrades the schema. Safe to call from many processes at once. */
 export async function migrate(
   session: Session,
   schema: string,
@@ -66,8 +66,8 @@ export async function migrate(
   })
 }
 
-// Whatever the role says, some of which older servers do not know. But a process that stops in the
-// middle keeps nobody waiting for long.
+// Overrides time limits of the role, some of which older servers do not have. But a process that stops
+// in the middle of a migration blocks others for a minute at most.
 const NO_TIMEOUTS: Statement = {
   text: `select set_config(name, case when name like 'idle%' then '60000' else '0' end, true)
     from pg_settings
@@ -89,7 +89,7 @@ async function inTransaction(session: Session, schema: string, files: SchemaFile
     await apply(session, schema, files)
     await session.query({ text: 'commit' })
   } catch (error) {
-    // The first error is the one to tell; a broken connection rolls back by itself.
+    // The first error is the one to throw; a broken connection rolls back by itself.
     await session.query({ text: 'rollback' }).catch(() => {})
     throw error
   }
@@ -97,9 +97,9 @@ async function inTransaction(session: Session, schema: string, files: SchemaFile
 
 async function apply(session: Session, schema: string, files: SchemaFiles): Promise<void> {
   await createSchema(session, schema)
-  // Temporary tables of the session are looked at last: by default they would come first.
+  // Temporary tables come last; by default they would come first.
   await session.query({ text: `set local search_path to ${quoted(schema)}, pg_temp` })
-  // Read again: what the lock waited for has been done.
+  // Read again: another process may have upgraded the schema while this one waited for the lock.
   const { left, isNew } = await missing(session, schema, files)
   if (left.length === 0) return
   const conflict = await schemaConflictError(session, schema, left, isNew)
@@ -126,8 +126,8 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
 }
 
 /**
- * The files to apply, in order, and whether none ever was. Throws when the schema is not one we may
- * use.
+ * The files to apply, in order, and whether none was applied before. Throws when this version must not
+ * use the schema.
  */
 async function missing(
   session: Session,
@@ -140,7 +140,7 @@ async function missing(
   return { left: state.kind === 'behind' ? state.missing : [], isNew: applied.length === 0 }
 }
 
-/** Not `if not exists` alone, which asks for the right to create also when there is nothing to do. */
+/** Not `if not exists` alone: that needs the privilege to create even when there is nothing to do. */
 async function createSchema(session: Session, schema: string): Promise<void> {
   const { rows } = await session.query({
     text: 'select 1 from pg_namespace where nspname = $1',
@@ -155,9 +155,9 @@ function mayNot(schema: string, { version }: SchemaFiles, cause: unknown): Store
   return new StoreError(
     'misconfigured',
     'migrate',
-    `schema "${schema}" has to be brought to version ${version}, and this role may not do it ` +
-      `(${words}); have its owner run what migrationSql({ schema: '${schema}' }) of ` +
-      'holdfast/postgres returns',
+    `schema "${schema}" needs an upgrade to version ${version}, which this role is not allowed to ` +
+      `do (${words}); have its owner run the SQL of migrationSql({ schema: '${schema}' }) from ` +
+      'holdfast/postgres',
     { cause },
   )
 }
@@ -166,8 +166,8 @@ function inUse(schema: string, cause: unknown): StoreError {
   return new StoreError(
     'busy',
     'migrate',
-    `tables of schema "${schema}" are in use by transactions that do not end; ` +
-      'doctor() of holdfast/postgres names them',
+    `tables of schema "${schema}" are locked by long transactions; ` +
+      'doctor() from holdfast/postgres lists them',
     { cause },
   )
 }

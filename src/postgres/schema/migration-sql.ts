@@ -8,14 +8,14 @@ import type { SqlFile } from './sql-file.ts'
 import { functionsOf, indexesOf, schemaConflictsSql, tablesOf } from './schema-conflicts.ts'
 
 /**
- * The SQL that creates a schema, or brings it up to date, for those who let nobody but themselves
- * change tables. It is one transaction, can be run again, and refuses a schema of a newer version,
- * and one in which somebody else has tables or functions of the same names.
+ * The SQL that creates or upgrades a schema, for those who run migrations themselves. It is one
+ * transaction, can be run again, and refuses a schema of a newer version, and one that contains other
+ * tables or functions with the same names.
  *
- * After it a process can open the store with a role that may not create anything.
+ * Afterwards a process can open the store with a role that is not allowed to create anything.
  */
 export function migrationSql(options?: {
-  /** The schema that holds the tables. @default 'holdfast' */
+  /** The schema of the tables. @default 'holdfast' */
   readonly schema?: string
 }): string {
   const { schema } = resolveOptions('migrationSql', options, {
@@ -24,15 +24,15 @@ export function migrationSql(options?: {
   return sqlFor(schema, FILES)
 }
 
-/** The same, for files that tests give. */
+/** The same for given files, for tests. */
 export function sqlFor(
   schema: string,
   { migrations, procedures, retired = [], version }: SchemaFiles,
 ): string {
   return [
-    `-- Holdfast ${version}: brings the schema ${quoted(schema)} up to date.`,
+    `-- Holdfast ${version}: creates or upgrades the schema ${quoted(schema)}.`,
     'begin;',
-    // What is there already, and what was never there to be dropped, is no news. It ends with the transaction.
+    // No notices about what exists already or cannot be dropped; reset at the end of the transaction.
     'set local client_min_messages to warning;',
     `select pg_advisory_xact_lock(hashtext('holdfast migrate'), hashtext(${literal(schema)}));`,
     `create schema if not exists ${quoted(schema)};`,
@@ -50,8 +50,8 @@ export function sqlFor(
 }
 
 /**
- * Stops when a migration was applied that is not among these, and when a newer version has written
- * procedures: those of an older one never take their place.
+ * Fails when an unknown migration was applied, or a newer version has written procedures: an older
+ * version never replaces them.
  */
 function refusal(migrations: readonly SqlFile[], version: string): string {
   const known = migrations.map(({ name }) => literal(name)).join(', ')
@@ -72,33 +72,33 @@ declare
   );
 begin
   if v_unknown is not null then
-    raise exception 'this schema was brought up to date by a newer version of Holdfast: %', v_unknown;
+    raise exception 'this schema was upgraded by a newer version of Holdfast: %', v_unknown;
   end if;
   if v_newer is not null then
-    raise exception 'this schema was brought up to date by version % of Holdfast, this is %',
+    raise exception 'this schema was upgraded by version % of Holdfast, this is %',
       v_newer, ${literal(version)};
   end if;
 end`)
 }
 
-/** Stops when the schema is new to us, and holds what is somebody else's under names of ours. */
+/** Fails when the schema is new to us and contains objects with names that we need. */
 function conflictRefusal(schema: string, files: readonly SqlFile[]): string {
   const list = (names: readonly string[]): string =>
     `array[${names.map((name) => literal(name)).join(', ')}]::text[]`
   return block(`
 declare
-  v_strangers text := (
+  v_conflicts text := (
     ${schemaConflictsSql(literal(schema), list([...tablesOf(files), ...indexesOf(files)]), list(functionsOf(files)))}
   );
 begin
-  if v_strangers is not null and not exists (select from holdfast_migrations) then
-    raise exception 'this schema holds what is not Holdfast''s under names that Holdfast needs: %; '
-      'use another one', v_strangers;
+  if v_conflicts is not null and not exists (select from holdfast_migrations) then
+    raise exception 'this schema already contains objects with names that Holdfast needs: %; '
+      'use another schema', v_conflicts;
   end if;
 end`)
 }
 
-/** What versions are ordered by, in SQL; pre-releases of one version are all the same here. */
+/** The sort key of a version, in SQL; pre-releases of one version count as equal. */
 function numbersOf(version: string): string {
   return `string_to_array(split_part(${version}, '-', 1), '.')::bigint[]`
 }
@@ -133,7 +133,7 @@ function block(code: string): string {
   return `do ${dollars(`${code}\n`, 'holdfast')};`
 }
 
-/** A text between dollars, with a tag that it does not hold. */
+/** A dollar-quoted text, with a tag that does not occur in it. */
 function dollars(text: string, name: string): string {
   let tag = `$${name}$`
   for (let n = 2; text.includes(tag); n++) tag = `$${name}${n}$`
@@ -141,7 +141,7 @@ function dollars(text: string, name: string): string {
 }
 
 function literal(text: string): string {
-  // With backslashes only where the server's setting cannot change what they mean.
+  // As an E string if it has backslashes: then standard_conforming_strings does not matter.
   const escaped = text.replaceAll("'", "''")
   return escaped.includes('\\') ? `E'${escaped.replaceAll('\\', '\\\\')}'` : `'${escaped}'`
 }

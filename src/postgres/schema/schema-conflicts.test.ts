@@ -34,7 +34,7 @@ describe('a schema that somebody else uses', () => {
     const refused = await store.open().catch((error: unknown) => error)
     const refusedSql = database.query(migrationSql({ schema }))
     await expect(refusedSql).rejects.toThrow(
-      `under names that Holdfast needs: ${named}; use another`,
+      `with names that Holdfast needs: ${named}; use another`,
     )
     await database.query('rollback')
     await store.close()
@@ -43,10 +43,10 @@ describe('a schema that somebody else uses', () => {
       name: 'StoreError',
       code: 'misconfigured',
       message: expect.stringContaining(
-        `schema "${schema}" holds what is not Holdfast's under names that Holdfast needs: ${named};`,
+        `schema "${schema}" already contains objects with names that Holdfast needs: ${named};`,
       ),
     })
-    expect(refused).toMatchObject({ message: expect.stringContaining('give another schema') })
+    expect(refused).toMatchObject({ message: expect.stringContaining('use another schema') })
     expect(await manifestOf(database)).toBe(before)
   })
 

@@ -1,14 +1,14 @@
-// Somebody else's tables and functions in a schema, under names that ours are to have.
+// Objects of other applications in the schema that have names Holdfast needs.
 //
-// A schema that is shared with others' tables is none of our affair, until a name meets another.
-// Then nothing may be written: `create table` would fail half-way with words that help nobody, and
-// `create or replace function` and `drop function if exists` would not even fail.
+// A schema may be shared with other tables as long as no names collide. If some do, nothing is
+// changed: `create table` would fail half-way with an error that does not help, and `create or replace
+// function` and `drop function if exists` would not even fail.
 
 import { StoreError } from '../../store/store-error.ts'
 import type { Session } from '../connect/connections.ts'
 import type { SqlFile } from './sql-file.ts'
 
-/** The error for a schema in which others have names that these files need; `undefined` when none is. */
+/** The error for a schema that contains objects with names these files need; `undefined` for none. */
 export async function schemaConflictError(
   session: Session,
   schema: string,
@@ -17,7 +17,7 @@ export async function schemaConflictError(
 ): Promise<StoreError | undefined> {
   const { rows } = await session.query({
     text: schemaConflictsSql('$1', '$2::text[]', '$3::text[]'),
-    // What has been here before knows which functions and indexes are its own, and may replace them.
+    // A schema that Holdfast created before has only our own functions and indexes under these names.
     values: [
       schema,
       [...tablesOf(missing), ...(isNew ? indexesOf(missing) : [])],
@@ -29,12 +29,12 @@ export async function schemaConflictError(
   return new StoreError(
     'misconfigured',
     'migrate',
-    `schema "${schema}" holds what is not Holdfast's under names that Holdfast needs: ${found}; ` +
-      `nothing was changed; give another schema, as in postgres({ schema: 'holdfast' })`,
+    `schema "${schema}" already contains objects with names that Holdfast needs: ${found}; ` +
+      `nothing was changed; use another schema, as in postgres({ schema: 'holdfast' })`,
   )
 }
 
-/** What is in the way, as one text; null when nothing is. Its arguments are expressions of SQL. */
+/** A query for the conflicts as one text, null for none. The arguments are SQL expressions. */
 export function schemaConflictsSql(schema: string, tables: string, functions: string): string {
   return `select string_agg(what, ', ' order by what) as found
 from (
@@ -63,7 +63,7 @@ from (
   from pg_proc p
   where p.pronamespace = (select oid from pg_namespace where nspname = ${schema})
     and p.proname = any (${functions})
-) strangers`
+) conflicts`
 }
 
 /** The tables and sequences that migrations create. */
@@ -80,7 +80,7 @@ function namesIn(files: readonly SqlFile[], pattern: RegExp): readonly string[] 
   return files.flatMap(({ sql }) => Array.from(sql.matchAll(pattern), ([, name]) => name!))
 }
 
-/** The functions that files of procedures create: each is called as its file. */
+/** The functions that files of procedures create: each has the name of its file. */
 export function functionsOf(files: readonly SqlFile[]): readonly string[] {
   return files.flatMap(({ name }) => /^procedures\/(\w+)$/.exec(name)?.[1] ?? [])
 }

@@ -7,9 +7,9 @@ import { quoted } from '../connect/schema-name.ts'
 import { RETIRED } from './retired-procedures.ts'
 import type { SqlFile } from './sql-file.ts'
 
-// What a schema is to this version: behind, up to date, or ahead of it.
+// How a schema compares with this version: behind, up to date, or ahead.
 
-/** What to bring a schema to; tests give their own. */
+/** The files that a schema is created from; tests give their own. */
 export interface SchemaFiles {
   readonly migrations: readonly SqlFile[]
   readonly procedures: readonly SqlFile[]
@@ -27,22 +27,22 @@ export const FILES: SchemaFiles = {
   version: VERSION,
 }
 
-/** A file that was applied, as the schema has noted it. */
+/** A file that was applied, as recorded in the schema. */
 export interface AppliedFile {
   readonly name: string
   readonly checksum: string
-  /** The version of the package that applied it; null for one from before that was noted. */
+  /** The version of the package that applied it; null from before that was recorded. */
   readonly version: string | null
   readonly works_with: string | null
 }
 
-/** What a schema is to a version of the package. */
+/** How a schema compares with a version of the package. */
 export type SchemaState =
-  /** These are to be applied, in this order; none of them when it is up to date. */
+  /** These files have to be applied, in this order; none when it is up to date. */
   | { readonly kind: 'behind'; readonly missing: readonly SqlFile[] }
-  /** A newer version has been here, with which this one goes on as it is. */
+  /** A newer version has upgraded it, and this version works with it as it is. */
   | { readonly kind: 'ahead'; readonly by: string }
-  /** This version must not touch it, nor use it. */
+  /** This version must neither change nor use it. */
   | { readonly kind: 'refused'; readonly error: StoreError }
 
 /** The files that were applied; none when the schema is new. */
@@ -56,7 +56,7 @@ export async function readApplied(
     values: [table],
   })
   if (!(rows[0] as { known: boolean }).known) return []
-  // Not by column: a schema that an earlier version made has fewer.
+  // Not by column: a schema that an earlier version created has fewer.
   const applied = await session.query({ text: `select * from ${table}` })
   const noted = applied.rows as (Pick<AppliedFile, 'name' | 'checksum'> & Partial<AppliedFile>)[]
   return noted.map((row) => ({ version: null, works_with: null, ...row }))
@@ -86,8 +86,8 @@ export function schemaState(
   }
 
   const newest = newestOf(applied)
-  // Whoever is older leaves the procedures alone: newer processes count on what theirs do, and what
-  // they do goes for older ones as well.
+  // An older version leaves the procedures alone: newer processes depend on theirs, which work for
+  // older processes too.
   if (unknown.length > 0 || (newest !== undefined && compareVersions(newest, version) > 0)) {
     if (absent.length === 0) return { kind: 'ahead', by: newest ?? 'a newer version' }
   }
@@ -100,7 +100,7 @@ export function schemaState(
   }
 }
 
-/** Migrations that were applied and that this version has never heard of. */
+/** Migrations that were applied and that this version does not know. */
 function unknownMigrations(
   applied: readonly AppliedFile[],
   migrations: readonly SqlFile[],
@@ -129,16 +129,16 @@ function refused(code: 'newer_schema' | 'misconfigured', words: string): SchemaS
 
 function editedWords(schema: string, { name }: SqlFile): string {
   return (
-    `schema "${schema}" was made with another text of ${name}; ` +
-    'use another schema, or the version of Holdfast that made this one'
+    `schema "${schema}" was created with a different text of ${name}; ` +
+    'use another schema, or the version of Holdfast that created this one'
   )
 }
 
 function newerWords(schema: string, version: string, unknown: readonly AppliedFile[]): string {
   const by = unknown.find((migration) => migration.version !== null)?.version
   return (
-    `schema "${schema}" was brought up to date by a newer version of Holdfast` +
-    `${by === undefined ? '' : ` (${by})`}, which version ${version} cannot work with; ` +
-    `unknown here: ${unknown.map(({ name }) => name).join(', ')}`
+    `schema "${schema}" was upgraded by a newer version of Holdfast` +
+    `${by === undefined ? '' : ` (${by})`}, which version ${version} does not work with; ` +
+    `unknown migrations: ${unknown.map(({ name }) => name).join(', ')}`
   )
 }

@@ -1,11 +1,11 @@
 /** One file of SQL, as embedded in the package. */
 export interface SqlFile {
-  /** `migrations/0001_instances`, `procedures/claim`, …: as noted in the database. */
+  /** `migrations/0001_instances`, `procedures/claim`, …: as recorded in the database. */
   readonly name: string
   readonly checksum: string
   /**
-   * Of a migration, the number of the last one that a process must know to go on beside it, as the
-   * line `-- Works with 0004.` says; without it, only those work that know this one.
+   * Of a migration, the number of the last one that a process must know to run beside it, as the
+   * line `-- Works with 0004.` says; without it, a process must know this one.
    */
   readonly worksWith?: string
   /**

@@ -1846,14 +1846,13 @@ $$;
   },
   {
     name: 'procedures/doctor',
-    checksum: '4f7aa9dbff8d8b83',
+    checksum: 'be4d1c42ecda03e6',
     settings: 'any plan',
-    sql: `-- Looks at what keeps this schema from doing well: one row for each thing that somebody should know
--- of or do something about, and one \`ok\` for each thing that was looked at and is in order. Reads
--- only, also on a standby; what the role may not see is said.
+    sql: `-- Checks the health of this schema and its server: one row for each problem, and one \`ok\` for each
+-- check that found none. Only reads, and works on a standby; says so where the role cannot see enough.
 --
---   select * from doctor()                 -- what has been open for a minute counts as long
---   select * from doctor(600000)           -- ten minutes
+--   select * from doctor()                 -- reports transactions that are open for a minute
+--   select * from doctor(600000)           -- for ten minutes
 --
 -- Settings: any plan.
 create or replace function doctor(p_long_ms bigint default 60000)
@@ -1867,7 +1866,7 @@ begin
   return query select * from doctor_vacuum(p_long_ms);
   return query select * from doctor_hints();
   return query select * from doctor_indexes();
-  -- Only those who use the tables may read them; all others learn the rest.
+  -- A role that cannot read the tables still gets the other checks.
   begin
     return query select * from doctor_tables();
     return query select * from doctor_migrations();
@@ -1877,7 +1876,7 @@ begin
     return query
     select
       'note', 'privileges',
-      format('%s may not read the tables of schema %s: %s', current_user, current_schema(), sqlerrm),
+      format('%s is not allowed to read the tables of schema %s: %s', current_user, current_schema(), sqlerrm),
       format('grant select on all tables in schema %I to %I', current_schema(), current_user);
   end;
 end
@@ -1886,7 +1885,7 @@ $$;
   },
   {
     name: 'procedures/doctor_connections',
-    checksum: '0f7375f6ea5c8864',
+    checksum: '75c1cf0579f95a35',
     settings: 'any plan',
     sql: `-- Whether the server has connections left: a part of doctor().
 --
@@ -1900,7 +1899,7 @@ declare
   v_used bigint := (
     select count(*)
     from pg_stat_activity as a
-    -- What sessions of other roles are is hidden from roles that may not see it.
+    -- The type of other roles' sessions is hidden from roles without pg_read_all_stats.
     where coalesce(a.backend_type = 'client backend', a.usesysid is not null and a.datid is not null)
   );
   v_most bigint := current_setting('max_connections')::bigint
@@ -1919,8 +1918,8 @@ begin
     format('%s of %s connections of the server are in use', v_used, v_most),
     case
       when v_used < v_most * 0.8 then ''
-      else 'raise max_connections, give each process a pool of fewer connections, or put a pooler '
-        'such as PgBouncer before the server and give listenUrl for hints'
+      else 'raise max_connections, use smaller pools, or put a pooler such as PgBouncer in front of the '
+        'server and set listenUrl'
     end;
 end
 $$;
@@ -1928,9 +1927,9 @@ $$;
   },
   {
     name: 'procedures/doctor_hints',
-    checksum: '99ed65792e9e54a0',
+    checksum: '469e46062079d92c',
     settings: 'any plan',
-    sql: `-- Whether runtimes can tell each other what they did: a part of doctor().
+    sql: `-- Whether runtimes can notify each other: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_hints()
@@ -1940,7 +1939,7 @@ create or replace function doctor_hints()
 as $$
 declare
   v_usage double precision := pg_notification_queue_usage();
-  v_ears bigint := (
+  v_listeners bigint := (
     select count(*)
     from pg_stat_activity as a
     where a.datname = current_database()
@@ -1953,16 +1952,16 @@ begin
       case when v_usage > 0.5 then 'error' else 'warning' end,
       'hints',
       format(
-        'the queue of notifications is %s %% full, because a session that listens stays in a '
-        'transaction; when it is full, no transaction that notifies can commit',
+        'the notification queue is %s %% full, because a listening session stays in a transaction; '
+        'when it is full, no transaction that notifies can commit',
         round(v_usage * 100)
       ),
-      'end that session: the server''s log names its pid';
+      'end that session: the log of the server has its pid';
   else
     return query
     select
       'ok', 'hints',
-      format('%s sessions of this database listen, for whichever schema', v_ears), '';
+      format('%s sessions of this database listen, for whichever schema', v_listeners), '';
   end if;
 end
 $$;
@@ -1970,10 +1969,10 @@ $$;
   },
   {
     name: 'procedures/doctor_indexes',
-    checksum: '70c1497f6ebb83c4',
+    checksum: 'ca01e99286107d85',
     settings: 'any plan',
-    sql: `-- Whether all indexes are there and can be used: a part of doctor(). Without one of them everything
--- still works, and becomes slower with each row.
+    sql: `-- Whether all indexes exist and are valid: a part of doctor(). Without one of them everything still
+-- works, and becomes slower with each row.
 --
 -- Settings: any plan.
 create or replace function doctor_indexes()
@@ -1987,11 +1986,11 @@ begin
     'error', 'indexes',
     case
       when i.indexrelid is null then format('the index %s is missing', e.name)
-      else format('the index %s cannot be used: it was not built to its end', e.name)
+      else format('the index %s cannot be used: its build did not finish', e.name)
     end,
     case
       when i.indexrelid is null then
-        'create it again as docs/reference/schema.sql has it, with: create index concurrently'
+        'create it as in docs/reference/schema.sql, with: create index concurrently'
       else format('reindex index concurrently %I.%I', current_schema(), e.name)
     end
   from unnest(
@@ -2015,7 +2014,7 @@ begin
     or not i.indisready
   order by e.name;
   if not found then
-    return query select 'ok', 'indexes', 'all indexes are there and can be used', '';
+    return query select 'ok', 'indexes', 'all indexes exist and are valid', '';
   end if;
 end
 $$;
@@ -2023,9 +2022,9 @@ $$;
   },
   {
     name: 'procedures/doctor_instances',
-    checksum: 'e936b03c111901fe',
+    checksum: '36422aa112e04c85',
     settings: 'any plan',
-    sql: `-- Instances that do not move unless somebody does something: a part of doctor().
+    sql: `-- Instances that make no progress without help: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_instances()
@@ -2045,14 +2044,14 @@ begin
   select
     'warning', 'instances',
     format(
-      '%s instances are set aside, %s among them', h.count,
+      '%s instances are suspended, including %s', h.count,
       (
         select string_agg(format('%L', i.id), ', ' order by i.id)
         from instances as i
         where i.iid = any (h.first)
       )
     ),
-    'read why in instance.info().error, mend it, then: instance.resume(), or instance.terminate()'
+    'instance.info().error says why; fix that, then call instance.resume(), or instance.terminate()'
   from (
     select count(*) as count, (array_agg(r.iid order by r.iid))[1:3] as first
     from runs as r
@@ -2075,7 +2074,7 @@ begin
   select
     'warning', 'instances',
     format(
-      '%s instances of workflow %s, %s, are due, and no runtime that is alive has its code',
+      '%s instances of workflow %s, %s, are due, and no live runtime has its code',
       case when due.count = 1000 then '1000 or more' else due.count::text end, w.name,
       case when w.version = '' then 'any version' else 'version ' || w.version end
     ),
@@ -2097,7 +2096,7 @@ begin
   v_found := v_found or found;
 
   loop
-    -- From one activity to the next, over all tasks between them.
+    -- One index lookup per activity, not per task.
     v_activity := (
       select t.activity
       from tasks as t
@@ -2110,7 +2109,7 @@ begin
     );
     exit when v_activity is null;
     continue when v_activity = any (v_activities);
-    -- Who serves which tags is known to the runtimes alone.
+    -- Without tags: only the runtimes know which tags they serve.
     v_count := (
       select count(*)
       from (
@@ -2130,7 +2129,7 @@ begin
       select
         'warning', 'instances',
         format(
-          '%s tasks of activity %s wait, and no runtime that is alive is known to have its code',
+          '%s tasks of activity %s wait, and no live runtime is known to have its code',
           case when v_count = 1000 then '1000 or more' else v_count::text end, v_activity
         ),
         'register the activity in a runtime';
@@ -2141,14 +2140,14 @@ begin
   select
     'note', 'instances',
     format(
-      'messages wait for %s ids that were never started, %s among them', e.count,
+      'messages wait for %s ids that were never started, including %s', e.count,
       (
         select string_agg(format('%L', i.id), ', ' order by i.id)
         from instances as i
         where i.iid = any (e.first)
       )
     ),
-    'start them, or find out who sends to the wrong ids'
+    'start them, or find out what sends to the wrong ids'
   from (
     select count(*) as count, (array_agg(i.iid order by a.at, i.iid))[1:3] as first
     from absences as a
@@ -2160,7 +2159,7 @@ begin
   v_found := v_found or found;
 
   if not v_found then
-    return query select 'ok', 'instances', 'none is set aside, and none waits for code', '';
+    return query select 'ok', 'instances', 'none is suspended, and none waits for code', '';
   end if;
 end
 $$;
@@ -2168,9 +2167,9 @@ $$;
   },
   {
     name: 'procedures/doctor_migrations',
-    checksum: '269292dfddeeb9ce',
+    checksum: 'f1c813b8b86af305',
     settings: 'any plan',
-    sql: `-- Who made the schema what it is: a part of doctor().
+    sql: `-- Which version created the schema: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_migrations()
@@ -2195,10 +2194,10 @@ $$;
   },
   {
     name: 'procedures/doctor_runtimes',
-    checksum: '39b2221109ea20eb',
+    checksum: 'afffff89a65f1bba',
     settings: 'any plan',
-    sql: `-- Who runs workflows, and whether they are of one version: a part of doctor(). What a runtime says of
--- itself is its machine, its process and its version.
+    sql: `-- Which runtimes are alive, and whether they have one version: a part of doctor(). The info of a
+-- runtime is its host, its process and its version.
 --
 -- Settings: any plan.
 create or replace function doctor_runtimes()
@@ -2239,7 +2238,7 @@ begin
     case when v_alive = 0 or v_versions > 1 then 'note' else 'ok' end,
     'runtimes',
     case
-      when v_alive = 0 then 'no runtime is alive: nothing goes on'
+      when v_alive = 0 then 'no runtime is alive: nothing runs'
       when v_versions > 1 then
         format('%s runtimes are alive, of %s versions: %s', v_alive, v_versions, v_named)
       else format('%s runtimes are alive, of version %s', v_alive, v_named)
@@ -2254,7 +2253,7 @@ begin
   select
     'warning', 'runtimes',
     format(
-      'runtime %s (%s) has been silent for %s s beyond its lease, and nobody has taken over',
+      'the lease of runtime %s (%s) expired %s s ago, and no other runtime has taken over',
       r.runtime, r.info, (v_clock - r.lease_until) / 1000
     ),
     'start another runtime, whose first tick takes over, or find out why those there are do not tick'
@@ -2269,9 +2268,9 @@ $$;
   },
   {
     name: 'procedures/doctor_settings',
-    checksum: '1942c0af61f83d13',
+    checksum: '0611cff4d3b30911',
     settings: 'any plan',
-    sql: `-- Whether the server keeps what it has acknowledged, and can be written to: a part of doctor().
+    sql: `-- Whether the server keeps acknowledged writes and can be written to: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_settings()
@@ -2291,7 +2290,7 @@ begin
     values
       (
         'fsync', array['on'],
-        'acknowledged work is lost with the power',
+        'acknowledged work is lost in a power failure',
         'set fsync = on in postgresql.conf and reload'
       ),
       (
@@ -2306,22 +2305,22 @@ begin
       ),
       (
         'default_transaction_isolation', array['read committed', 'read uncommitted'],
-        'a stale owner could be taken for the rightful one',
+        'a stale owner could pass for the current one',
         format('alter role %I set default_transaction_isolation = "read committed"', current_user)
       ),
       (
         'server_encoding', array['UTF8'],
-        'not every text can be stored',
+        'some characters cannot be stored',
         'use a database made with encoding ''UTF8'''
       ),
       (
         'autovacuum', array['on'],
-        'nothing removes what was deleted',
+        'nothing removes deleted rows',
         'set autovacuum = on in postgresql.conf and reload'
       ),
       (
         'track_counts', array['on'],
-        'autovacuum does not know what was deleted',
+        'autovacuum does not know which tables have deleted rows',
         'set track_counts = on in postgresql.conf and reload'
       )
   ) as r (name, allowed, why, fix)
@@ -2351,10 +2350,10 @@ $$;
   },
   {
     name: 'procedures/doctor_tables',
-    checksum: 'f4af078d73f7b858',
+    checksum: 'ff0d593da924ce3f',
     settings: 'any plan',
-    sql: `-- Whether what was deleted is removed: a part of doctor(). A table has too much of it when it is
--- twice as much as what autovacuum should come for.
+    sql: `-- Whether deleted rows are removed: a part of doctor(). A table has too many when there are twice as
+-- many as the threshold of autovacuum.
 --
 -- Settings: any plan.
 create or replace function doctor_tables()
@@ -2385,15 +2384,15 @@ begin
   select
     'warning', 'bloat',
     format(
-      'the table %s (%s) holds %s dead rows beside %s live ones; autovacuum comes for %s, and was '
-      'there %s',
+      'the table %s (%s) has %s dead rows and %s live ones; the threshold of autovacuum is %s, and it '
+      'last ran %s',
       t.relname, pg_size_pretty(pg_total_relation_size(t.relid)), t.n_dead_tup, t.n_live_tup,
       t.due_at,
       coalesce(date_trunc('second', clock_timestamp() - t.last_autovacuum) || ' ago', 'never')
     ),
     format(
-      'end what holds vacuum back, if anything does; then: vacuum %I.%I; let autovacuum come '
-      'sooner: alter table %I.%I set (autovacuum_vacuum_scale_factor = 0.05)',
+      'end what holds vacuum back, if anything does; then: vacuum %I.%I; to run autovacuum sooner: '
+      'alter table %I.%I set (autovacuum_vacuum_scale_factor = 0.05)',
       current_schema(), t.relname, current_schema(), t.relname
     )
   from (
@@ -2424,7 +2423,7 @@ begin
     select
       'ok', 'bloat',
       format(
-        '%s in all tables; the largest is %s; %s dead rows beside %s live ones',
+        '%s in all tables; the largest is %s; %s dead rows and %s live ones',
         pg_size_pretty(sum(pg_total_relation_size(s.relid))),
         (array_agg(s.relname order by pg_total_relation_size(s.relid) desc))[1],
         sum(s.n_dead_tup), sum(s.n_live_tup)
@@ -2439,11 +2438,10 @@ $$;
   },
   {
     name: 'procedures/doctor_vacuum',
-    checksum: 'bf15fdc2b543a71f',
+    checksum: 'e22c32cc5dc0523d',
     settings: 'any plan',
-    sql: `-- Who keeps vacuum from removing rows that nobody needs, and who holds locks without doing anything:
--- a part of doctor(). Only what concerns this database: sessions of another one hold nothing back
--- here.
+    sql: `-- What keeps vacuum from removing dead rows, and which idle sessions keep locks: a part of doctor().
+-- Only for this database: sessions of others hold nothing back here.
 --
 -- Settings: any plan.
 create or replace function doctor_vacuum(p_long_ms bigint)
@@ -2497,7 +2495,7 @@ begin
   order by t.xact_start;
   v_found := found;
 
-  -- A standby that asks for it, while it is connected: its session keeps what it needs, or its slot.
+  -- A connected standby with hot_standby_feedback: its session keeps the rows it needs, or its slot.
   return query
   select
     'warning', 'vacuum',
@@ -2527,7 +2525,7 @@ begin
   select
     'warning',
     case when s.xmin is null and s.catalog_xmin is null then 'disk' else 'vacuum' end,
-    format('nobody reads the %s replication slot %s, which keeps %s', s.slot_type, s.slot_name,
+    format('nothing reads the %s replication slot %s, which keeps %s', s.slot_type, s.slot_name,
       case
         when s.xmin is not null then 'rows from ' || age(s.xmin) || ' transactions ago, and WAL'
         when s.catalog_xmin is not null then
@@ -2574,7 +2572,7 @@ begin
     select
       'ok', 'vacuum',
       case
-        when v_hidden > 0 then 'nothing that can be seen holds vacuum back'
+        when v_hidden > 0 then 'nothing that this role can see holds vacuum back'
         else 'nothing holds vacuum back'
       end,
       '';
@@ -6275,10 +6273,10 @@ $$;
   },
   {
     name: 'procedures/split_lists',
-    checksum: '694d50d65879a127',
+    checksum: '8236df03e0f78ded',
     settings: 'none',
-    sql: `-- Lists that came as one text, joined by \\x02. What is seldom sent, or sent by few, is packed like
--- this: each parameter costs something also when it is empty.
+    sql: `-- Splits lists that were sent as one text, joined by \\x02. Rarely used lists are packed like this,
+-- because each parameter costs something even when it is empty.
 --
 -- Settings: its caller's.
 create or replace function split_lists(p_lists text, p_count integer)
@@ -6290,8 +6288,8 @@ declare
   v_lists text[] := string_to_array(p_lists, e'\\x02');
 begin
   if cardinality(v_lists) <> p_count then
-    raise exception 'got % lists where % belong: a text holds the control character U+0002',
-      cardinality(v_lists), p_count
+    raise exception 'expected % lists, got %: a text contains the control character U+0002',
+      p_count, cardinality(v_lists)
       using errcode = '22023';
   end if;
   return v_lists;
@@ -6301,10 +6299,10 @@ $$;
   },
   {
     name: 'procedures/split_texts',
-    checksum: 'd891a5b51b8aae2c',
+    checksum: '5c31fa8d3cde31ad',
     settings: 'none',
-    sql: `-- Texts that came as one, joined by \\x01: several times cheaper to send than an array. A text that
--- holds the separator itself would shift all that follow, so the count is checked.
+    sql: `-- Splits texts that were sent as one, joined by \\x01: several times cheaper to send than an array. A
+-- text that contains the separator would shift all that follow, so the count is checked.
 --
 -- Settings: its caller's.
 create or replace function split_texts(p_texts text, p_count integer)
@@ -6315,13 +6313,13 @@ as $$
 declare
   v_texts text[] := string_to_array(p_texts, e'\\x01');
 begin
-  -- Nothing, and one text that is empty, look the same.
+  -- No text and one empty text look the same.
   if p_texts = '' and p_count = 1 then
     return array[''];
   end if;
   if cardinality(v_texts) <> p_count then
-    raise exception 'got % texts where % belong: one holds the control character U+0001',
-      cardinality(v_texts), p_count
+    raise exception 'expected % texts, got %: one contains the control character U+0001',
+      p_count, cardinality(v_texts)
       using errcode = '22023';
   end if;
   return v_texts;

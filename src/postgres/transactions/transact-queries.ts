@@ -3,7 +3,7 @@ import type { Session } from '../connect/connections.ts'
 import { dropsConnection } from '../connect/errors.ts'
 import { endsTransaction } from './transaction-control.ts'
 
-/** What the SQL of a transaction goes through. Each statement is awaited before the code returns. */
+/** Sends the SQL of a transaction. Await each statement before the code returns. */
 export interface Queryable {
   /** Runs one statement, with `$1`, `$2`, … for the values; rows have the types that `pg` gives them. */
   query(
@@ -31,22 +31,22 @@ export class TransactQueries implements Queryable {
     return this.#firstError
   }
 
-  /** The error by which the connection was lost. */
+  /** The error that ended the connection. */
   get lost(): unknown {
     return this.#lost
   }
 
-  /** The code has returned. Throws when it should not have. */
+  /** The code has returned. Throws if statements are still running. */
   end(): void {
     this.close()
     if (this.#underWay === 0) return
     throw new Error(
-      `transaction: its code returned while ${this.#underWay} of its statements were under way: ` +
+      `transaction: its code returned while ${this.#underWay} of its statements were still running: ` +
         'await each tx.query()',
     )
   }
 
-  /** Nothing is taken any more. */
+  /** Refuses further statements. */
   close(): void {
     this.#closed = true
   }
@@ -54,7 +54,7 @@ export class TransactQueries implements Queryable {
   async query(text: string, values: readonly unknown[] = []): Promise<Result> {
     if (this.#closed) {
       throw new Error(
-        'transaction: tx.query() came after the code had returned or thrown: nothing was sent',
+        'transaction: tx.query() was called after the code returned or threw: nothing was sent',
       )
     }
     if (typeof text !== 'string') {
@@ -62,8 +62,8 @@ export class TransactQueries implements Queryable {
     }
     if (endsTransaction(text)) {
       throw new Error(
-        `transaction: ${describe(text)} was not sent: it is committed when its code returns, and ` +
-          'rolled back when it throws',
+        `transaction: ${describe(text)} was not sent: Holdfast commits when the code returns, and ` +
+          'rolls back when it throws',
       )
     }
     this.#underWay++

@@ -1,12 +1,11 @@
-// User code in a transaction of its own: its SQL and its result are committed together, or not at all.
-// Why that is exact stands in `procedures/finish_transaction.sql`.
+// Runs user code in a transaction: its SQL and its result are committed together, or not at all.
+// `procedures/transactions/finish_transaction.sql` explains why that is exactly once.
 //
-//   X1. What the code throws is thrown as it is, after a rollback. What is the connection's fault is
-//       a `StoreError`, whatever the code made of it.
-//   X2. Code that cannot be trusted to be all there is never recorded as done: it ended the
-//       transaction itself, went on after a statement that failed, or left one under way.
-//   X3. Whether a commit was done whose answer was lost is not asked: run again, the code finds its
-//       result there.
+//   X1. What the code throws is thrown unchanged, after a rollback. An error of the connection is a
+//       `StoreError`, whatever the code made of it.
+//   X2. Code is never recorded as done if it ended the transaction itself, continued after a failed
+//       statement, or left one running.
+//   X3. After a commit whose answer was lost, the code is run again and finds its result.
 
 import { semaphore } from '../../base/sync/semaphore.ts'
 import { StoreError } from '../../store/store-error.ts'
@@ -26,14 +25,14 @@ export interface Transactor {
   close(): Promise<void>
 }
 
-// Code may take its time, and must not keep ticks and claims from their connections.
+// User code may be slow, and must not take connections from ticks and claims.
 const MAX_AT_ONCE = 4
-// Whoever stops in the middle holds locks in tables of the user.
+// A transaction that stops in the middle keeps locks on tables of the user.
 const IDLE_LIMIT_MS = 60_000
 
 /**
- * Runs transactions over connections that nothing else uses, but for a pool that the user gave. Only
- * tests have another limit on how long code may send nothing.
+ * Runs transactions over connections of their own, except with a pool of the user. Only tests change
+ * how long the code may stay without a statement.
  */
 export function transactorOf(
   settings: PostgresSettings,
@@ -58,8 +57,8 @@ export function transactorOf(
     },
     async close() {
       const closed = connections.close()
-      // Code that does not end must not hold up whoever closes the store. It is never committed once
-      // its runtime is gone.
+      // Closing does not wait for code that does not end: once its runtime is gone, it is never
+      // committed.
       if (slots.free === MAX_AT_ONCE) await closed
       else closed.catch(() => {})
     },
@@ -72,7 +71,7 @@ interface Place {
   readonly work: Transact
 }
 
-/** What the code threw is handed through as a value: it is no fault of the connection. */
+/** An error of the code is passed as a value: the connection is still good. */
 type End = { readonly verdict: 'done' | 'refused' } | { readonly thrown: unknown }
 
 const DONE: End = { verdict: 'done' }
@@ -139,8 +138,8 @@ const TOOK_TOO_LONG = '25P04'
 const ABORTED = '25P02'
 
 /**
- * Why the server ends the connection, if it says so. When nothing is under way it tells the connection
- * itself, and the next statement only finds that it is gone.
+ * Why the server ended the connection, if it said so. It reports that as an event of the connection
+ * when no statement is running; the next statement only finds the connection closed.
  */
 function closingReason(session: Session): Disposable & { of(error: unknown): unknown } {
   // What is on loan is a connection of the driver.
@@ -177,13 +176,13 @@ async function commit(session: Session): Promise<End> {
     await session.query({ text: 'commit' })
     return DONE
   } catch (error) {
-    // A constraint that is checked last is the code's affair. All else is the server's, or nobody's.
+    // A deferred constraint that fails is an error of the code; anything else is one of the server.
     if (storeError('transact', error).retryable) throw error
     return { thrown: error }
   }
 }
 
-/** A connection that is lost rolls back by itself; what was to be told is told all the same. */
+/** A lost connection rolls back by itself; the error before it is the one to report. */
 async function rollback(session: Session): Promise<void> {
   await session.query({ text: 'rollback' }).catch(() => {})
 }
@@ -194,15 +193,15 @@ function isAborted(error: unknown): boolean {
 
 function wasIdle(limitMs: number, cause: unknown): Error {
   return new Error(
-    `transaction: its code let more than ${limitMs} ms pass without a statement, and the server ` +
-      'ended it: do slow work before the transaction, in an activity',
+    `transaction: its code sent no statement for more than ${limitMs} ms, so the server ended it: ` +
+      'do slow work before the transaction, in an activity',
     { cause },
   )
 }
 
 function tookTooLong(cause: unknown): Error {
   return new Error(
-    'transaction: it took longer than the transaction_timeout of its role, and the server ended it: ' +
+    'transaction: it took longer than the transaction_timeout of its role, so the server ended it: ' +
       'do slow work before the transaction, in an activity, or raise that setting',
     { cause },
   )
@@ -211,8 +210,8 @@ function tookTooLong(cause: unknown): Error {
 function wentOn(cause: unknown): Error {
   const { message } = cause as Error
   return new Error(
-    `transaction: its code returned after a statement had failed (${message}): PostgreSQL takes ` +
-      'nothing more then; let the error through, or use a savepoint around that statement',
+    `transaction: its code returned after a statement had failed (${message}): PostgreSQL accepts ` +
+      'nothing after an error; rethrow it, or wrap that statement in a savepoint',
     { cause },
   )
 }
@@ -221,7 +220,7 @@ function endedItself(): StoreError {
   return new StoreError(
     'rejected',
     'transact',
-    'the code ended its transaction by itself; what it wrote before that may be committed, its ' +
-      'result is not: leave commit and rollback to Holdfast',
+    'the code ended its transaction itself; what it wrote before may be committed, but its result ' +
+      'is not: leave commit and rollback to Holdfast',
   )
 }

@@ -1,11 +1,11 @@
 import { describe } from '../../base/describe.ts'
 
-// How to send a statement through the transaction of a database driver or an ORM. All of them are
-// known by their methods alone: none is imported, and any version that has the method will do.
+// Sends statements through the transaction of a database driver or an ORM. They are recognized by
+// their methods: none is imported, and every version that has the method works.
 //
-// Statements have one column of text, so that no driver's ideas of types come between.
+// Answers have one text column, so that type conversions of the drivers do not matter.
 
-/** Sends one statement with values of text, and answers its rows. */
+/** Sends one statement with text values, and returns its rows. */
 export type Send = (text: string, values: readonly string[]) => Promise<readonly unknown[]>
 
 type Rows = readonly unknown[] | { readonly rows: readonly unknown[] }
@@ -34,7 +34,7 @@ const CALLS: { readonly [Method in keyof Drivers]: (tx: Pick<Drivers, Method>) =
 
 type Call = (text: string, values: readonly string[]) => PromiseLike<Rows>
 
-/** How statements go through `tx`; throws a `TypeError` when it is nothing we know. */
+/** How to send statements through `tx`; throws a `TypeError` for an unknown kind. */
 export function sendThrough(tx: unknown): Send {
   const methods = Object.keys(CALLS) as (keyof Drivers)[]
   const method = methods.find(
@@ -59,9 +59,9 @@ function compiledQuery(sql: string, parameters: readonly string[]): object {
   return { sql, parameters, query, queryId: { queryId: 'holdfast' } }
 }
 
-/** Drizzle takes values only inside objects of its own; as text, a statement has to hold them. */
+/** Drizzle takes values only inside its own objects; a statement as text has to contain them. */
 function withLiterals(text: string, values: readonly string[]): string {
-  // A quoted name may hold anything, also what looks like the place of a value.
+  // A quoted name may contain anything, even what looks like a placeholder.
   return text.replaceAll(/"(?:[^"]|"")*"|\$(\d+)/g, (found, place?: string) =>
     place === undefined ? found : literal(values[Number(place) - 1]!),
   )

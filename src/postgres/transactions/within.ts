@@ -1,12 +1,12 @@
-// The store inside a transaction that a user began and commits, through whatever driver.
+// The store inside a transaction that the user begins and commits, through any driver.
 //
 //   W1. Nothing is written outside of a transaction: a pool, or a connection before `begin` or after
-//       `commit`, would commit by itself.
-//   W2. Only rows are inserted, none is locked that an owner writes. Who starts the same id, or sends
-//       under the same key, waits until this transaction ends.
-//   W3. Runtimes are told when it is committed, and not otherwise: a NOTIFY is part of it. That makes
-//       commits with one wait for each other, so it can be left out.
-//   W4. No setting of the transaction is changed, but that its commit waits for the disk.
+//       `commit`, would commit on its own.
+//   W2. Only inserts rows, and locks none that an owner writes. Another start of the same id, or a
+//       message with the same key, waits until this transaction ends.
+//   W3. Runtimes are notified when it is committed, and only then: NOTIFY is part of the transaction.
+//       Commits with a NOTIFY wait for each other, so it can be turned off.
+//   W4. Changes no setting of the transaction, except that its commit waits for the disk.
 
 import { randomUUID } from 'node:crypto'
 import type { InstanceRow } from '../../store/instances.ts'
@@ -22,7 +22,7 @@ import { type Send, sendThrough } from './within-driver.ts'
 import { driverErrorOf } from './within-error.ts'
 import type { Row } from '../connect/rows.ts'
 
-/** The store of this schema inside `tx`; throws a `TypeError` when that is no transaction we know. */
+/** The store of this schema inside `tx`; throws a `TypeError` for an unknown kind of transaction. */
 export function withinTransaction(schema: string, tx: unknown, tells: boolean): StoreInTransaction {
   const inside = new Within(schema, sendThrough(tx))
   const tell = String(tells)
@@ -63,13 +63,13 @@ class Within {
     await (this.#entered ??= this.#enter())
     const answer = await this.#ask(procedure, [this.#token, ...values])
     if (answer !== null) return answer
-    // The mark is taken back with a savepoint that is older than this.
+    // A rollback to an earlier savepoint removes the mark.
     await this.#enter()
     const again = await this.#ask(procedure, [this.#token, ...values])
     if (again !== null) return again
     throw new TypeError(
-      'in: there is no transaction: it has ended, or was never begun, and this would be committed ' +
-        'by itself; give what the callback of transaction() or begin() gets, or a client after "begin"',
+      'in: no transaction is open: it has ended or was never begun, and this would commit on its own; ' +
+        'pass what the callback of transaction() or begin() receives, or a client after "begin"',
     )
   }
 
@@ -85,8 +85,8 @@ class Within {
     throw new StoreError(
       'misconfigured',
       'in',
-      `the transaction is "${isolation}", and cannot see what was committed since it began; ` +
-        'begin it as "read committed"',
+      `the isolation of the transaction is "${isolation}", so it cannot see what was committed ` +
+        'since it began; use "read committed"',
     )
   }
 
@@ -103,7 +103,7 @@ class Within {
   }
 }
 
-/** Another database has no such schema, or one without our procedures. */
+/** In another database the schema, or our procedures, do not exist. */
 function explained(error: StoreError): StoreError {
   if (error.code !== 'misconfigured') return error
   const [, ...words] = error.message.split(': ')

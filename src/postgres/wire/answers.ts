@@ -9,7 +9,7 @@ import type { Whereabouts } from '../../store/whereabouts.ts'
 import { KINDS, ON_CLOSES, POST_VERDICTS, STATUSES, VERDICTS } from './numbers.ts'
 import { splitTexts, text, int, intOrNull, ints, intsOrNull, type Row } from '../connect/rows.ts'
 
-// Rows of the server turned into what the port speaks of.
+// Converts rows of procedures into the types of the port.
 
 /** One letter per item. */
 export function toVerdicts(letters: string | null | undefined): Verdict[] {
@@ -248,5 +248,5 @@ function known<Word>(words: ReadonlyMap<number, Word>, number: number): Word {
   const word = words.get(number)
   if (word !== undefined) return word
   const expected = [...words.values()].join(', ')
-  throw new StoreError('corrupt', 'read', `${number} stands for none of ${expected}`)
+  throw new StoreError('corrupt', 'read', `unknown code ${number}, expected one of ${expected}`)
 }

@@ -11,7 +11,7 @@ const LIST_SEPARATOR = '\x02'
 // message by cutting the connection, which would look as if trying again could help.
 const MAX_LENGTH = 2 ** 28
 
-/** A list of numbers or truths as an array literal. */
+/** A list of numbers or booleans as an array literal. */
 export function listOf(values: readonly (number | boolean | null)[]): string {
   let literal = '{'
   for (let i = 0; i < values.length; i++) {
@@ -21,7 +21,7 @@ export function listOf(values: readonly (number | boolean | null)[]): string {
   return literal + '}'
 }
 
-/** A list of texts as an array literal. Costs more than `joinTexts`: for lists that are seldom sent. */
+/** A list of texts as an array literal. Costs more than `joinTexts`: for lists that are rarely sent. */
 export function textArray(texts: readonly string[]): string {
   return `{${texts.map((one) => `"${one.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
@@ -31,7 +31,7 @@ export function joinTexts(operation: string, texts: readonly string[]): string {
   return joined(operation, texts, TEXT_SEPARATOR)
 }
 
-/** Lists as one text: what `listOf` and `joinTexts` made. For lists that are seldom sent. */
+/** Several results of `listOf` and `joinTexts` as one text. For lists that are rarely sent. */
 export function packLists(operation: string, lists: readonly string[]): string {
   return joined(operation, lists, LIST_SEPARATOR)
 }
@@ -43,8 +43,8 @@ function joined(operation: string, texts: readonly string[], separator: string):
     throw new StoreError(
       'rejected',
       operation,
-      `this has ${length} characters, and PostgreSQL takes ${MAX_LENGTH} at once; keep what is so ` +
-        'large elsewhere, and pass on where it is',
+      `this has ${length} characters, and PostgreSQL accepts ${MAX_LENGTH} at once; store large ` +
+        'data elsewhere, and pass a reference to it',
     )
   }
   return texts.join(separator)

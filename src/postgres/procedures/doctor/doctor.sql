@@ -1,9 +1,8 @@
--- Looks at what keeps this schema from doing well: one row for each thing that somebody should know
--- of or do something about, and one `ok` for each thing that was looked at and is in order. Reads
--- only, also on a standby; what the role may not see is said.
+-- Checks the health of this schema and its server: one row for each problem, and one `ok` for each
+-- check that found none. Only reads, and works on a standby; says so where the role cannot see enough.
 --
---   select * from doctor()                 -- what has been open for a minute counts as long
---   select * from doctor(600000)           -- ten minutes
+--   select * from doctor()                 -- reports transactions that are open for a minute
+--   select * from doctor(600000)           -- for ten minutes
 --
 -- Settings: any plan.
 create or replace function doctor(p_long_ms bigint default 60000)
@@ -17,7 +16,7 @@ begin
   return query select * from doctor_vacuum(p_long_ms);
   return query select * from doctor_hints();
   return query select * from doctor_indexes();
-  -- Only those who use the tables may read them; all others learn the rest.
+  -- A role that cannot read the tables still gets the other checks.
   begin
     return query select * from doctor_tables();
     return query select * from doctor_migrations();
@@ -27,7 +26,7 @@ begin
     return query
     select
       'note', 'privileges',
-      format('%s may not read the tables of schema %s: %s', current_user, current_schema(), sqlerrm),
+      format('%s is not allowed to read the tables of schema %s: %s', current_user, current_schema(), sqlerrm),
       format('grant select on all tables in schema %I to %I', current_schema(), current_user);
   end;
 end

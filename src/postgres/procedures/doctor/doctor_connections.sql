@@ -10,7 +10,7 @@ declare
   v_used bigint := (
     select count(*)
     from pg_stat_activity as a
-    -- What sessions of other roles are is hidden from roles that may not see it.
+    -- The type of other roles' sessions is hidden from roles without pg_read_all_stats.
     where coalesce(a.backend_type = 'client backend', a.usesysid is not null and a.datid is not null)
   );
   v_most bigint := current_setting('max_connections')::bigint
@@ -29,8 +29,8 @@ begin
     format('%s of %s connections of the server are in use', v_used, v_most),
     case
       when v_used < v_most * 0.8 then ''
-      else 'raise max_connections, give each process a pool of fewer connections, or put a pooler '
-        'such as PgBouncer before the server and give listenUrl for hints'
+      else 'raise max_connections, use smaller pools, or put a pooler such as PgBouncer in front of the '
+        'server and set listenUrl'
     end;
 end
 $$;

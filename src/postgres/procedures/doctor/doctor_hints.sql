@@ -1,4 +1,4 @@
--- Whether runtimes can tell each other what they did: a part of doctor().
+-- Whether runtimes can notify each other: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_hints()
@@ -8,7 +8,7 @@ create or replace function doctor_hints()
 as $$
 declare
   v_usage double precision := pg_notification_queue_usage();
-  v_ears bigint := (
+  v_listeners bigint := (
     select count(*)
     from pg_stat_activity as a
     where a.datname = current_database()
@@ -21,16 +21,16 @@ begin
       case when v_usage > 0.5 then 'error' else 'warning' end,
       'hints',
       format(
-        'the queue of notifications is %s %% full, because a session that listens stays in a '
-        'transaction; when it is full, no transaction that notifies can commit',
+        'the notification queue is %s %% full, because a listening session stays in a transaction; '
+        'when it is full, no transaction that notifies can commit',
         round(v_usage * 100)
       ),
-      'end that session: the server''s log names its pid';
+      'end that session: the log of the server has its pid';
   else
     return query
     select
       'ok', 'hints',
-      format('%s sessions of this database listen, for whichever schema', v_ears), '';
+      format('%s sessions of this database listen, for whichever schema', v_listeners), '';
   end if;
 end
 $$;

@@ -1,5 +1,5 @@
--- Whether all indexes are there and can be used: a part of doctor(). Without one of them everything
--- still works, and becomes slower with each row.
+-- Whether all indexes exist and are valid: a part of doctor(). Without one of them everything still
+-- works, and becomes slower with each row.
 --
 -- Settings: any plan.
 create or replace function doctor_indexes()
@@ -13,11 +13,11 @@ begin
     'error', 'indexes',
     case
       when i.indexrelid is null then format('the index %s is missing', e.name)
-      else format('the index %s cannot be used: it was not built to its end', e.name)
+      else format('the index %s cannot be used: its build did not finish', e.name)
     end,
     case
       when i.indexrelid is null then
-        'create it again as docs/reference/schema.sql has it, with: create index concurrently'
+        'create it as in docs/reference/schema.sql, with: create index concurrently'
       else format('reindex index concurrently %I.%I', current_schema(), e.name)
     end
   from unnest(
@@ -41,7 +41,7 @@ begin
     or not i.indisready
   order by e.name;
   if not found then
-    return query select 'ok', 'indexes', 'all indexes are there and can be used', '';
+    return query select 'ok', 'indexes', 'all indexes exist and are valid', '';
   end if;
 end
 $$;

@@ -1,4 +1,4 @@
--- Instances that do not move unless somebody does something: a part of doctor().
+-- Instances that make no progress without help: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_instances()
@@ -18,14 +18,14 @@ begin
   select
     'warning', 'instances',
     format(
-      '%s instances are set aside, %s among them', h.count,
+      '%s instances are suspended, including %s', h.count,
       (
         select string_agg(format('%L', i.id), ', ' order by i.id)
         from instances as i
         where i.iid = any (h.first)
       )
     ),
-    'read why in instance.info().error, mend it, then: instance.resume(), or instance.terminate()'
+    'instance.info().error says why; fix that, then call instance.resume(), or instance.terminate()'
   from (
     select count(*) as count, (array_agg(r.iid order by r.iid))[1:3] as first
     from runs as r
@@ -48,7 +48,7 @@ begin
   select
     'warning', 'instances',
     format(
-      '%s instances of workflow %s, %s, are due, and no runtime that is alive has its code',
+      '%s instances of workflow %s, %s, are due, and no live runtime has its code',
       case when due.count = 1000 then '1000 or more' else due.count::text end, w.name,
       case when w.version = '' then 'any version' else 'version ' || w.version end
     ),
@@ -70,7 +70,7 @@ begin
   v_found := v_found or found;
 
   loop
-    -- From one activity to the next, over all tasks between them.
+    -- One index lookup per activity, not per task.
     v_activity := (
       select t.activity
       from tasks as t
@@ -83,7 +83,7 @@ begin
     );
     exit when v_activity is null;
     continue when v_activity = any (v_activities);
-    -- Who serves which tags is known to the runtimes alone.
+    -- Without tags: only the runtimes know which tags they serve.
     v_count := (
       select count(*)
       from (
@@ -103,7 +103,7 @@ begin
       select
         'warning', 'instances',
         format(
-          '%s tasks of activity %s wait, and no runtime that is alive is known to have its code',
+          '%s tasks of activity %s wait, and no live runtime is known to have its code',
           case when v_count = 1000 then '1000 or more' else v_count::text end, v_activity
         ),
         'register the activity in a runtime';
@@ -114,14 +114,14 @@ begin
   select
     'note', 'instances',
     format(
-      'messages wait for %s ids that were never started, %s among them', e.count,
+      'messages wait for %s ids that were never started, including %s', e.count,
       (
         select string_agg(format('%L', i.id), ', ' order by i.id)
         from instances as i
         where i.iid = any (e.first)
       )
     ),
-    'start them, or find out who sends to the wrong ids'
+    'start them, or find out what sends to the wrong ids'
   from (
     select count(*) as count, (array_agg(i.iid order by a.at, i.iid))[1:3] as first
     from absences as a
@@ -133,7 +133,7 @@ begin
   v_found := v_found or found;
 
   if not v_found then
-    return query select 'ok', 'instances', 'none is set aside, and none waits for code', '';
+    return query select 'ok', 'instances', 'none is suspended, and none waits for code', '';
   end if;
 end
 $$;

@@ -1,4 +1,4 @@
--- Who made the schema what it is: a part of doctor().
+-- Which version created the schema: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_migrations()

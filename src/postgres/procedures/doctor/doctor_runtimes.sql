@@ -1,5 +1,5 @@
--- Who runs workflows, and whether they are of one version: a part of doctor(). What a runtime says of
--- itself is its machine, its process and its version.
+-- Which runtimes are alive, and whether they have one version: a part of doctor(). The info of a
+-- runtime is its host, its process and its version.
 --
 -- Settings: any plan.
 create or replace function doctor_runtimes()
@@ -40,7 +40,7 @@ begin
     case when v_alive = 0 or v_versions > 1 then 'note' else 'ok' end,
     'runtimes',
     case
-      when v_alive = 0 then 'no runtime is alive: nothing goes on'
+      when v_alive = 0 then 'no runtime is alive: nothing runs'
       when v_versions > 1 then
         format('%s runtimes are alive, of %s versions: %s', v_alive, v_versions, v_named)
       else format('%s runtimes are alive, of version %s', v_alive, v_named)
@@ -55,7 +55,7 @@ begin
   select
     'warning', 'runtimes',
     format(
-      'runtime %s (%s) has been silent for %s s beyond its lease, and nobody has taken over',
+      'the lease of runtime %s (%s) expired %s s ago, and no other runtime has taken over',
       r.runtime, r.info, (v_clock - r.lease_until) / 1000
     ),
     'start another runtime, whose first tick takes over, or find out why those there are do not tick'

@@ -1,4 +1,4 @@
--- Whether the server keeps what it has acknowledged, and can be written to: a part of doctor().
+-- Whether the server keeps acknowledged writes and can be written to: a part of doctor().
 --
 -- Settings: any plan.
 create or replace function doctor_settings()
@@ -18,7 +18,7 @@ begin
     values
       (
         'fsync', array['on'],
-        'acknowledged work is lost with the power',
+        'acknowledged work is lost in a power failure',
         'set fsync = on in postgresql.conf and reload'
       ),
       (
@@ -33,22 +33,22 @@ begin
       ),
       (
         'default_transaction_isolation', array['read committed', 'read uncommitted'],
-        'a stale owner could be taken for the rightful one',
+        'a stale owner could pass for the current one',
         format('alter role %I set default_transaction_isolation = "read committed"', current_user)
       ),
       (
         'server_encoding', array['UTF8'],
-        'not every text can be stored',
+        'some characters cannot be stored',
         'use a database made with encoding ''UTF8'''
       ),
       (
         'autovacuum', array['on'],
-        'nothing removes what was deleted',
+        'nothing removes deleted rows',
         'set autovacuum = on in postgresql.conf and reload'
       ),
       (
         'track_counts', array['on'],
-        'autovacuum does not know what was deleted',
+        'autovacuum does not know which tables have deleted rows',
         'set track_counts = on in postgresql.conf and reload'
       )
   ) as r (name, allowed, why, fix)

@@ -1,5 +1,5 @@
--- Whether what was deleted is removed: a part of doctor(). A table has too much of it when it is
--- twice as much as what autovacuum should come for.
+-- Whether deleted rows are removed: a part of doctor(). A table has too many when there are twice as
+-- many as the threshold of autovacuum.
 --
 -- Settings: any plan.
 create or replace function doctor_tables()
@@ -30,15 +30,15 @@ begin
   select
     'warning', 'bloat',
     format(
-      'the table %s (%s) holds %s dead rows beside %s live ones; autovacuum comes for %s, and was '
-      'there %s',
+      'the table %s (%s) has %s dead rows and %s live ones; the threshold of autovacuum is %s, and it '
+      'last ran %s',
       t.relname, pg_size_pretty(pg_total_relation_size(t.relid)), t.n_dead_tup, t.n_live_tup,
       t.due_at,
       coalesce(date_trunc('second', clock_timestamp() - t.last_autovacuum) || ' ago', 'never')
     ),
     format(
-      'end what holds vacuum back, if anything does; then: vacuum %I.%I; let autovacuum come '
-      'sooner: alter table %I.%I set (autovacuum_vacuum_scale_factor = 0.05)',
+      'end what holds vacuum back, if anything does; then: vacuum %I.%I; to run autovacuum sooner: '
+      'alter table %I.%I set (autovacuum_vacuum_scale_factor = 0.05)',
       current_schema(), t.relname, current_schema(), t.relname
     )
   from (
@@ -69,7 +69,7 @@ begin
     select
       'ok', 'bloat',
       format(
-        '%s in all tables; the largest is %s; %s dead rows beside %s live ones',
+        '%s in all tables; the largest is %s; %s dead rows and %s live ones',
         pg_size_pretty(sum(pg_total_relation_size(s.relid))),
         (array_agg(s.relname order by pg_total_relation_size(s.relid) desc))[1],
         sum(s.n_dead_tup), sum(s.n_live_tup)

@@ -1,6 +1,5 @@
--- Who keeps vacuum from removing rows that nobody needs, and who holds locks without doing anything:
--- a part of doctor(). Only what concerns this database: sessions of another one hold nothing back
--- here.
+-- What keeps vacuum from removing dead rows, and which idle sessions keep locks: a part of doctor().
+-- Only for this database: sessions of others hold nothing back here.
 --
 -- Settings: any plan.
 create or replace function doctor_vacuum(p_long_ms bigint)
@@ -54,7 +53,7 @@ begin
   order by t.xact_start;
   v_found := found;
 
-  -- A standby that asks for it, while it is connected: its session keeps what it needs, or its slot.
+  -- A connected standby with hot_standby_feedback: its session keeps the rows it needs, or its slot.
   return query
   select
     'warning', 'vacuum',
@@ -84,7 +83,7 @@ begin
   select
     'warning',
     case when s.xmin is null and s.catalog_xmin is null then 'disk' else 'vacuum' end,
-    format('nobody reads the %s replication slot %s, which keeps %s', s.slot_type, s.slot_name,
+    format('nothing reads the %s replication slot %s, which keeps %s', s.slot_type, s.slot_name,
       case
         when s.xmin is not null then 'rows from ' || age(s.xmin) || ' transactions ago, and WAL'
         when s.catalog_xmin is not null then
@@ -131,7 +130,7 @@ begin
     select
       'ok', 'vacuum',
       case
-        when v_hidden > 0 then 'nothing that can be seen holds vacuum back'
+        when v_hidden > 0 then 'nothing that this role can see holds vacuum back'
         else 'nothing holds vacuum back'
       end,
       '';

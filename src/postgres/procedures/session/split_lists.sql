@@ -1,5 +1,5 @@
--- Lists that came as one text, joined by \x02. What is seldom sent, or sent by few, is packed like
--- this: each parameter costs something also when it is empty.
+-- Splits lists that were sent as one text, joined by \x02. Rarely used lists are packed like this,
+-- because each parameter costs something even when it is empty.
 --
 -- Settings: its caller's.
 create or replace function split_lists(p_lists text, p_count integer)
@@ -11,8 +11,8 @@ declare
   v_lists text[] := string_to_array(p_lists, e'\x02');
 begin
   if cardinality(v_lists) <> p_count then
-    raise exception 'got % lists where % belong: a text holds the control character U+0002',
-      cardinality(v_lists), p_count
+    raise exception 'expected % lists, got %: a text contains the control character U+0002',
+      p_count, cardinality(v_lists)
       using errcode = '22023';
   end if;
   return v_lists;

@@ -1,5 +1,5 @@
--- Texts that came as one, joined by \x01: several times cheaper to send than an array. A text that
--- holds the separator itself would shift all that follow, so the count is checked.
+-- Splits texts that were sent as one, joined by \x01: several times cheaper to send than an array. A
+-- text that contains the separator would shift all that follow, so the count is checked.
 --
 -- Settings: its caller's.
 create or replace function split_texts(p_texts text, p_count integer)
@@ -10,13 +10,13 @@ as $$
 declare
   v_texts text[] := string_to_array(p_texts, e'\x01');
 begin
-  -- Nothing, and one text that is empty, look the same.
+  -- No text and one empty text look the same.
   if p_texts = '' and p_count = 1 then
     return array[''];
   end if;
   if cardinality(v_texts) <> p_count then
-    raise exception 'got % texts where % belong: one holds the control character U+0001',
-      cardinality(v_texts), p_count
+    raise exception 'expected % texts, got %: one contains the control character U+0001',
+      p_count, cardinality(v_texts)
       using errcode = '22023';
   end if;
   return v_texts;
