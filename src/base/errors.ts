@@ -4,9 +4,9 @@ import { flag, resolveOptions } from './options.ts'
 // The error classes that cross the database as themselves. How an error of theirs, or any other, is
 // taken apart and put together again is in `error-parts.ts`.
 //
-//   E1. What an error is, is read from a brand on it, not from its prototype: two copies of this
-//       module (ESM and CJS, hot reload) recognise each other's errors.
-//   E2. No failure has the name of a class of ours, whichever of the two is loaded first.
+//   - What an error is, is read from a brand on it, not from its prototype: two copies of this
+//     module (ESM and CJS, hot reload) recognise each other's errors.
+//   - No failure has the name of a class of ours, whichever of the two is loaded first.
 
 type ErrorClass = abstract new (...args: never) => Error
 
@@ -37,7 +37,7 @@ export const BUILT_IN = new Map<string, ErrorClass>(
 export const failureClasses = new Map<string, ErrorClass>()
 export const ownClasses = new Map<string, { errorClass: ErrorClass; fields: readonly string[] }>()
 
-/** Classes of ours that register themselves when their module is loaded, maybe after us (E2). */
+/** Classes of ours that register themselves when their module is loaded, maybe after us. */
 const REGISTERED_ELSEWHERE = new Set([
   'ActivityError',
   'ChannelFullError',

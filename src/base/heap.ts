@@ -1,7 +1,7 @@
 // A binary min-heap of keys by number, each key at most once.
 //
-//   H1. `keys[i]` stands at `at[i]`, and `index.get(keys[i]) === i`.
-//   H2. A parent is never later than its children; equal numbers leave in the order they came.
+//   - `keys[i]` stands at `at[i]`, and `index.get(keys[i]) === i`.
+//   - A parent is never later than its children; equal numbers leave in the order they came.
 
 /**
  * Keys ordered by a number, smallest first; each key is held once.

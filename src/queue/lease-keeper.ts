@@ -6,9 +6,9 @@ import { QueueError } from './queue-error.ts'
 
 // What a handler has while it runs: its lease, and a signal for when that is lost.
 //
-//   H1. Each extension makes the lease as long again as it was at first, however late it comes.
-//   H2. One that fails is tried again well before the lease ends.
-//   H3. Nothing is left behind when the handler has ended: no timer, no listener.
+//   - Each extension makes the lease as long again as it was at first, however late it comes.
+//   - One that fails is tried again well before the lease ends.
+//   - Nothing is left behind when the handler has ended: no timer, no listener.
 
 /** So often within a lease it is extended, and tried again after a failure. */
 const PER_LEASE = 3

@@ -1,7 +1,7 @@
 // What a queue does, for a sink of measurements.
 //
-//   M1. Without a sink there is no meter, and nothing is measured.
-//   M2. A sink that throws, or rejects, harms nobody. Its first mistake is a line in the log.
+//   - Without a sink there is no meter, and nothing is measured.
+//   - A sink that throws, or rejects, harms nobody. Its first mistake is a line in the log.
 
 import type { Logger } from '../base/log.ts'
 import { harmless, type Metrics } from '../base/metrics.ts'

@@ -5,9 +5,9 @@ import { QueueError } from './queue-error.ts'
 
 // The pushes that wait to be sent, in the order of the calls.
 //
-//   L1. One that finds the queue full waits in its place in line until there is room.
-//   L2. Nobody overtakes it: where pushes may have to wait, one batch with pushes is under way at a
-//       time, and the store keeps out all that follow one that found no room.
+//   - One that finds the queue full waits in its place in line until there is room.
+//   - Nobody overtakes it: where pushes may have to wait, one batch with pushes is under way at a
+//     time, and the store keeps out all that follow one that found no room.
 
 /**
  * Bounds on one batch: the event loop must not be held up by what it makes or answers. Who waits for
@@ -52,12 +52,12 @@ export interface PushLineSetup {
 
 /** Who pushes, in line. */
 export class PushLine {
-  /** Whether a push may have to wait, and those after it with it (L2). */
+  /** Whether a push may have to wait, and those after it with it. */
   readonly keepsOrder: boolean
   readonly #setup: PushLineSetup
   #entries: PushEntry[] = []
   #lastNumber = 0
-  /** Whether those in line have to wait for room (L1). */
+  /** Whether those in line have to wait for room. */
   #isFull = false
   /** How many batches with pushes are under way. */
   #underWay = 0

@@ -7,10 +7,10 @@ import { QueueError } from './queue-error.ts'
 
 // How a handler's message is acknowledged or nacked once the handler has ended.
 //
-//   S1. While the store fails, this retries: work that is done must not be done twice
-//       because its acknowledgement met a busy file. It may succeed after the end of the lease, as
-//       long as nobody else was given the message.
-//   S2. It ends when the store has judged, the error is final, or the handlers have to end.
+//   - While the store fails, this retries: work that is done must not be done twice
+//     because its acknowledgement met a busy file. It may succeed after the end of the lease, as
+//     long as nobody else was given the message.
+//   - It ends when the store has judged, the error is final, or the handlers have to end.
 
 const RETRY = resolveBackoff('queue handle', { initial: '50ms', max: '5s' })
 

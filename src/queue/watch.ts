@@ -4,9 +4,9 @@ import type { QueueState } from '../store/queue-store.ts'
 // Nobody polls a queue that one process uses: its own pushes are known, and for what becomes due
 // there is one timer. With others on the file their pushes are looked for while somebody waits.
 //
-//   W1. While somebody waits, for a message, for room or for the end, a timer keeps the process alive,
-//       also after something went wrong.
-//   W2. Somebody else may open the file at any time, so there is always a look to come.
+//   - While somebody waits, for a message, for room or for the end, a timer keeps the process alive,
+//     also after something went wrong.
+//   - Somebody else may open the file at any time, so there is always a look to come.
 
 /** With others on the file and somebody waiting: about what a message may come later. */
 const WAITED_FOR_MS = 10

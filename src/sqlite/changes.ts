@@ -1,10 +1,10 @@
 // Notices what others commit to the same file: other processes, and connections of the user.
 //
-//   V1. SQLite counts the commits of others for each connection (`data_version`): to look costs a few
-//       microseconds and no lock. It is looked at in the thread that writes, whose own commits do
-//       not count.
-//   V2. It is looked at often while another runtime is alive, more often when something was noticed
-//       just now, and seldom otherwise: a process alone on its file hardly notices that it looks.
+//   - SQLite counts the commits of others for each connection (`data_version`): to look costs a few
+//     microseconds and no lock. It is looked at in the thread that writes, whose own commits do
+//     not count.
+//   - It is looked at often while another runtime is alive, more often when something was noticed
+//     just now, and seldom otherwise: a process alone on its file hardly notices that it looks.
 
 import { type Clock, systemClock, type Timer } from '../base/time/clock.ts'
 import type { Database, Transaction } from './database.ts'

@@ -1,10 +1,10 @@
 // Hints between stores on one file.
 //
-//   B1. Stores that share a thread tell each other by function calls; what they commit does not
-//       count as somebody else's.
-//   B2. What others commit is noticed by the thread, which knows nothing of what it was. So everyone
-//       who listens asks what there is to do.
-//   B3. Asking takes a small share of the time, however much others commit.
+//   - Stores that share a thread tell each other by function calls; what they commit does not
+//     count as somebody else's.
+//   - What others commit is noticed by the thread, which knows nothing of what it was. So everyone
+//     who listens asks what there is to do.
+//   - Asking takes a small share of the time, however much others commit.
 
 import type { Clock, Timer } from '../base/time/clock.ts'
 import type {

@@ -5,9 +5,9 @@ import { dirname, join, resolve } from 'node:path'
 // Files are made for their owner alone. SQLite makes them for everybody to read, as far as the umask
 // lets it; the files that it keeps beside a database have the mode of that.
 //
-//   F1. A file that is there keeps its mode: somebody may want to share it with a group.
-//   F2. No file that others may have open is opened here, since closing it would drop the locks that
-//       this process has on it: it is made under another name and linked into its place.
+//   - A file that is there keeps its mode: somebody may want to share it with a group.
+//   - No file that others may have open is opened here, since closing it would drop the locks that
+//     this process has on it: it is made under another name and linked into its place.
 
 const OWNER_ONLY = 0o600
 

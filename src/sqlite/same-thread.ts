@@ -1,8 +1,8 @@
 // What stands in for `thread.ts` where a file is used from the caller's own thread.
 //
-//   S1. Requests are done in the order of the calls, one in each round of the event loop: while
-//       answers and calls follow each other, timers and sockets have their turn in between.
-//   S2. Nothing is held from one request to the next: each is a whole transaction.
+//   - Requests are done in the order of the calls, one in each round of the event loop: while
+//     answers and calls follow each other, timers and sockets have their turn in between.
+//   - Nothing is held from one request to the next: each is a whole transaction.
 
 import { StoreError } from '../store/store-error.ts'
 import { Database } from './database.ts'

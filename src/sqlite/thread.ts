@@ -12,14 +12,14 @@ import { warnOnce } from './wal-reset-bug.ts'
 // An fsync takes as long as thousands of turns: it must not hold up the event loop, so a file is
 // used from a thread of its own.
 //
-//   T1. Requests are done in the order of the calls, one at a time.
-//   T2. A thread that ends by itself fails what it was asked with `connection_lost`: it may or may
-//       not have been done. The next call starts another one.
-//   T3. A database in memory is lost with its thread, so there every later call fails.
-//   T4. The thread keeps the process alive only while somebody waits for an answer.
-//   T5. A thread looks after the leases, and for commits of others, as the one before it did.
-//   T6. One answer is given out in each round of the event loop. A port hands over all there are,
-//       and what comes meanwhile too: while answers and calls follow each other, no timer would run.
+//   - Requests are done in the order of the calls, one at a time.
+//   - A thread that ends by itself fails what it was asked with `connection_lost`: it may or may
+//     not have been done. The next call starts another one.
+//   - A database in memory is lost with its thread, so there every later call fails.
+//   - The thread keeps the process alive only while somebody waits for an answer.
+//   - A thread looks after the leases, and for commits of others, as the one before it did.
+//   - One answer is given out in each round of the event loop. A port hands over all there are,
+//     and what comes meanwhile too: while answers and calls follow each other, no timer would run.
 
 interface Pending {
   readonly operation: string
@@ -40,7 +40,7 @@ export class SqliteThread {
   #worker: Worker | undefined
   #lastNumber = 0
   #ended: string | undefined
-  /** Answers for the next rounds; `undefined` when one may be given out in this round (T6). */
+  /** Answers for the next rounds; `undefined` when one may be given out in this round. */
   #later: Response[] | undefined
 
   /** `start` makes the worker: only tests, which end it on purpose, have one of their own. */

@@ -1,10 +1,10 @@
 // User code in a transaction of its own: its SQL and its result are committed together, or not at all.
 //
-//   X1. From BEGIN to COMMIT nothing is awaited: a process that is stopped in between holds up every
-//       other one on the file. So the code is synchronous.
-//   X2. It runs where its closures are, on a connection of the main thread. Waiting until the file is
-//       free is done between two tries, and holds up nothing else.
-//   X3. What the code throws is thrown as it is, after a rollback.
+//   - From BEGIN to COMMIT nothing is awaited: a process that is stopped in between holds up every
+//     other one on the file. So the code is synchronous.
+//   - It runs where its closures are, on a connection of the main thread. Waiting until the file is
+//     free is done between two tries, and holds up nothing else.
+//   - What the code throws is thrown as it is, after a rollback.
 
 import { catchRejection } from '../base/thenable.ts'
 import { systemClock } from '../base/time/clock.ts'

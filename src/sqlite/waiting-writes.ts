@@ -1,9 +1,9 @@
 // Writes that find the file locked, by another process or by a transaction of the user.
 //
-//   W1. A lock is held for a moment as a rule, and is waited for. One that is held for longer keeps
-//       writes waiting, and nothing else: reads go on meanwhile.
-//   W2. Writes are done in the order they were asked for.
-//   W3. Each fails when it has waited for as long as the settings say.
+//   - A lock is held for a moment as a rule, and is waited for. One that is held for longer keeps
+//     writes waiting, and nothing else: reads go on meanwhile.
+//   - Writes are done in the order they were asked for.
+//   - Each fails when it has waited for as long as the settings say.
 
 import { StoreError } from '../store/store-error.ts'
 

@@ -1,8 +1,8 @@
 // The store inside a transaction that the user began on a handle of his own, and commits.
 //
-//   W1. Nothing is written outside of a transaction, where it would be committed by itself.
-//   W2. Numbers, and what is read, come from inside the transaction, too: the store's own connection
-//       may wait for its end, which comes only after this.
+//   - Nothing is written outside of a transaction, where it would be committed by itself.
+//   - Numbers, and what is read, come from inside the transaction, too: the store's own connection
+//     may wait for its end, which comes only after this.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Iid, WorkflowName } from '../store/instances.ts'

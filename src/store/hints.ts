@@ -1,11 +1,11 @@
 // Hints between processes: what one of them did that another one may be waiting for.
 //
-//   H1. A hint is never needed. Whoever gets none finds out by its next tick, or its next look: a
-//       lost one costs time, never work. So telling never fails, and nothing waits for it.
-//   H2. It is told after the commit that it is about, and outside of it.
-//   H3. Whoever listens does so before the look that may find nothing: `look` is called when hints
-//       are sure to be heard from now on, and again each time they were not for a while.
-//   H4. Within a process a hint is a function call; only what concerns others comes through here.
+//   - A hint is never needed. Whoever gets none finds out by its next tick, or its next look: a
+//     lost one costs time, never work. So telling never fails, and nothing waits for it.
+//   - It is told after the commit that it is about, and outside of it.
+//   - Whoever listens does so before the look that may find nothing: `look` is called when hints
+//     are sure to be heard from now on, and again each time they were not for a while.
+//   - Within a process a hint is a function call; only what concerns others comes through here.
 
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -113,7 +113,7 @@ export interface Listening {
 
 /** Hints: a part that a store may have. */
 export interface HintStore {
-  /** Tells others, soon: what comes together is told together. Never fails, see H1. */
+  /** Tells others, soon: hints that come together go together. Never fails: a lost hint costs time, never work. */
   tell(news: News, teller: Teller): void
   /** Listens until it is closed, whatever happens to connections. */
   listen(listener: HintReceiver): Listening

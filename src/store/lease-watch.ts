@@ -1,14 +1,14 @@
 // Looks after the lease of one runtime, in a thread that does not stand still when the runtime does.
 //
-//   W1. Silence is what was seen of it: a process that was frozen as a whole, or a machine that
-//       slept, is not a loop that hangs.
-//   W2. Where the process is to be ended, what hangs is suspended before anything is given to others,
-//       or it would hang them next. When it cannot be suspended, the lease is left to end: so the
-//       death counts.
-//       One in its first turn is recorded first: else whoever starts it again would hang, too.
-//   W4. Where it is not, the lease is ended as by a death: whoever takes over counts it against what
-//       the runtime owned and held, so that what blocks loops again and again is found as poison.
-//   W3. Nothing here waits for ever; a process that is to end does end.
+//   - Silence is what was seen of it: a process that was frozen as a whole, or a machine that
+//     slept, is not a loop that hangs.
+//   - Where the process is to be ended, what hangs is suspended before anything is given to others,
+//     or it would hang them next. When it cannot be suspended, the lease is left to end: so the
+//     death counts.
+//     One in its first turn is recorded first: else whoever starts it again would hang, too.
+//   - Where it is not, the lease is ended as by a death: whoever takes over counts it against what
+//     the runtime owned and held, so that what blocks loops again and again is found as poison.
+//   - Nothing here waits for ever; a process that is to end does end.
 
 import { writeSync } from 'node:fs'
 import { encode } from '../base/codec/codec.ts'
@@ -100,7 +100,7 @@ export class LeaseWatch {
     }
   }
 
-  // W1: of the time between two looks, no more counts than there should be between them.
+  // Of the time between two looks, no more counts than there should be between them.
   #observe(): void {
     const now = this.#around.now()
     const passedMs = Math.min(now - this.#seenMs, 2 * this.#checkMs)
@@ -159,7 +159,7 @@ export class LeaseWatch {
     this.#around.say('warn', `${what}; after ${Math.round(giveUpMs / 1000)} s ${follows}`)
   }
 
-  /** Lets others take over, and leaves the process alone. See W4. */
+  /** Lets others take over, and leaves the process alone. */
   async #release(): Promise<void> {
     if (this.#hasReleased) return
     this.#hasReleased = true

@@ -5,14 +5,14 @@
 // late, and gives the process up when the loop hangs. Both sides meet in a few numbers of shared
 // memory, since a loop that stands still answers nobody.
 //
-//   L1. Every number has one writer. A renewal is noted by the side that made it, with the moment at
-//       which it was asked for.
-//   L2. The thread renews only what the loop is late with: as long as the loop keeps up, no
-//       statement is sent.
-//   L3. Whose code is called is written before the call and taken back after it. It is only read
-//       once the loop has stood still for as long as it may: nothing changes by then.
-//   L4. No store knows an instance in its first turn. So its id is written as well, and, where the
-//       process is to be ended, its start: or whoever starts it again would be blocked again.
+//   - Every number has one writer. A renewal is noted by the side that made it, with the moment at
+//     which it was asked for.
+//   - The thread renews only what the loop is late with: as long as the loop keeps up, no
+//     statement is sent.
+//   - Whose code is called is written before the call and taken back after it. It is only read
+//     once the loop has stood still for as long as it may: nothing changes by then.
+//   - No store knows an instance in its first turn. So its id is written as well, and, where the
+//     process is to be ended, its start: or whoever starts it again would be blocked again.
 
 import type { StartItem } from './commits.ts'
 import type { Iid, WorkflowName } from './instances.ts'
@@ -52,7 +52,7 @@ export interface ActivityCallSpec {
   readonly iid: Iid
   /** The activity, or step; `undefined` while the code of the workflow itself is in turn. */
   readonly activity: CalledActivity | undefined
-  /** Of an instance in its first turn, which no store knows yet. See L4. */
+  /** Of an instance in its first turn, which no store knows yet. */
   readonly first?: FirstTurn | undefined
 }
 
@@ -107,7 +107,7 @@ const START_BYTES = 1 << 18
 
 /**
  * People hear of a loop that stands still after this part of the time in which it is given up. Longer
- * than what counts of a time in which the whole process stood still (W1 of the watch).
+ * than what counts of a time in which the whole process stood still (see `lease-watch.ts`).
  */
 export const WARNING_PART = 1 / 4
 
@@ -116,7 +116,7 @@ export function pulseMemory(onHang: OnHang): SharedArrayBuffer {
   return new SharedArrayBuffer(FIXED_BYTES + (onHang === 'kill' ? START_BYTES : 0))
 }
 
-/** What an event loop and the thread that watches it tell each other. See L1 to L3. */
+/** What an event loop and the thread that watches it tell each other. */
 export class SharedLoopHeartbeat {
   readonly memory: SharedArrayBuffer
   // Plain numbers rather than atomic ones, which would cost more than a turn may: nobody acts on
@@ -176,7 +176,7 @@ export class SharedLoopHeartbeat {
     this.#numbers[CALLED_IID] = iid
   }
 
-  /** The code of a workflow is in its first turn. See L4. */
+  /** The code of a workflow is in its first turn. */
   beginFirstTurn(
     { iid, id, definition }: FirstCopy,
     /** Asked for only where it is wanted. */

@@ -1,9 +1,9 @@
 // Schemas of tests: made up, dropped, and swept up after runs that were killed.
 //
-//   T1. A name tells when it was made up, by the server's clock, and ends in a way that no other
-//       schema does. Nothing but such a name is ever dropped here.
-//   T2. Whoever is killed leaves a schema behind; any later run sweeps it up, when it is so old that
-//       nobody can still be using it. A schema that is in use is left alone all the same.
+//   - A name tells when it was made up, by the server's clock, and ends in a way that no other
+//     schema does. Nothing but such a name is ever dropped here.
+//   - Whoever is killed leaves a schema behind; any later run sweeps it up, when it is so old that
+//     nobody can still be using it. A schema that is in use is left alone all the same.
 
 import { randomBytes } from 'node:crypto'
 import { describe } from '../base/describe.ts'
@@ -114,7 +114,7 @@ function cut(prefix: string): string {
   return bytes.toString().replace(/\uFFFD+$/, '')
 }
 
-/** Drops a schema that `testSchemaName` named, if it is there; see T1. */
+/** Drops a schema that `testSchemaName` named, if it is there. */
 export async function dropSchema(client: Queries, name: string, waitMs = 10_000): Promise<void> {
   if (!NAME.test(name)) throw new RangeError(`testSchema: "${name}" is no schema of a test`)
   // Together, as one transaction: the setting is not to stay.

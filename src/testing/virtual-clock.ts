@@ -6,10 +6,10 @@ import { option, resolveOptions } from '../base/options.ts'
 
 // A clock that stands still until it is moved.
 //
-//   V1. Timers fire in the order of their time, those of one instant in the order they were set.
-//   V2. After each timer everything it set off is run to its end (microtasks and ticks), before
-//       the next one fires. Real I/O is not waited for.
-//   V3. A timer sees the time it was set for, never a later one.
+//   - Timers fire in the order of their time, those of one instant in the order they were set.
+//   - After each timer everything it set off is run to its end (microtasks and ticks), before
+//     the next one fires. Real I/O is not waited for.
+//   - A timer sees the time it was set for, never a later one.
 
 /** A clock for tests: time passes only when `advance` or `until` says so. */
 export interface VirtualClock extends Clock {

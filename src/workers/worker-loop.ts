@@ -1,12 +1,12 @@
 // A worker runs one pass after the other, for ever, and does between them what the last one asked.
 //
-//   W1. Passes of one worker never overlap.
-//   W2. It begins idle: nothing runs before the first wake-up.
-//   W3. A wake-up is never lost: one that a stop keeps from being worked off, before its first pass
-//       or between passes that have more to do, is handed on.
-//   W4. Only a stop, a refused permit, or a throw under `onThrow: 'propagate'` ends it. No
-//       listener does, and no error.
-//   W5. Stopping beats waking: when both are there, no further pass begins.
+//   - Passes of one worker never overlap.
+//   - It begins idle: nothing runs before the first wake-up.
+//   - A wake-up is never lost: one that a stop keeps from being worked off, before its first pass
+//     or between passes that have more to do, is handed on.
+//   - Only a stop, a refused permit, or a throw under `onThrow: 'propagate'` ends it. No
+//     listener does, and no error.
+//   - Stopping beats waking: when both are there, no further pass begins.
 
 import type { Clock } from '../base/time/clock.ts'
 import { describe } from '../base/describe.ts'
@@ -66,7 +66,7 @@ export class WorkerLoop implements Worker {
   #state: Health['state'] = 'idle'
   #stopRequested = false
   #interrupt: (() => void) | undefined
-  /** Who woke it, until a pass finds nothing more to do (W3). */
+  /** Who woke it, until a pass finds nothing more to do. */
   #wokenBy: PermitNotify | undefined
   #wakesAtMs: number | undefined
   #ignoresBeat = false
@@ -188,7 +188,7 @@ export class WorkerLoop implements Worker {
       if (waking instanceof PermitNotify) this.#wokenBy = waking
       const permit = this.#stopRequested ? undefined : await this.#enter()
       if (permit === undefined) {
-        this.#wokenBy?.notifyOne() // W3
+        this.#wokenBy?.notifyOne() // A wake-up is never lost.
         break
       }
       try {

@@ -20,7 +20,7 @@ import {
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-// O6 of `design-notes.md`: verbs from outside against an owner whose commit is under way.
+// O6 of `docs/internals/races.md`: calls from outside against an owner whose commit is under way.
 
 const VERBS = ['suspend', 'terminate', 'remove'] as const
 type Verb = (typeof VERBS)[number]

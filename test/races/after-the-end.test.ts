@@ -15,7 +15,7 @@ import { openPostgres } from '../support/store-under-test.ts'
 import { memoryLog } from '../support/workers.ts'
 import { openHandle } from '../transactions/sqlite-handle.ts'
 
-// M6 of `design-notes.md`: a message whose sender looked before the end and commits after it.
+// M6 of `docs/internals/races.md`: a sender that looks before the end and commits after it.
 //
 // SQLite cannot have it: a sender looks and writes in one transaction, and there is one writer at a
 // time, so the end is wholly before it (the sender is told) or wholly after it (the end takes the

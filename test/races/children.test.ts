@@ -21,7 +21,7 @@ import {
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-// O7 of `design-notes.md`: parents and children who have moved on when they hear of each other.
+// O7 of `docs/internals/races.md`: parents and children that have moved on.
 
 const go = channel<string>('go')
 

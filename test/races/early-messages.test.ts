@@ -19,7 +19,7 @@ import {
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-// M5 of `design-notes.md`: a start against a message that comes before it.
+// M5 of `docs/internals/races.md`: a start against a message that comes before it.
 
 const notes = channel<string>('notes')
 

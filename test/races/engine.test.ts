@@ -8,8 +8,8 @@ import { connectTo, describeRace, engineOn, isWhole } from '../support/race.ts'
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 import { losingStore, withMethods } from '../support/wrapped-store.ts'
 
-// F3, F4, F5 and C2 of `design-notes.md` with the engine: it runs on a store that loses answers or
-// turns, and on one that behaves as the first draft had it.
+// F3, F4, F5 and C2 of `docs/internals/races.md` with the engine, on a store that loses
+// answers or turns, and on one without the remedy.
 
 // Long enough for anything that is not stuck.
 const STUCK_MS = 2_000

@@ -16,7 +16,7 @@ import {
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-// O7 of `design-notes.md`: what is under way while an execution ends and the next one begins.
+// O7 of `docs/internals/races.md`: what is in flight while one execution ends and the next begins.
 
 const go = channel<string>('go')
 

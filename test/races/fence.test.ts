@@ -12,7 +12,7 @@ import {
 import { appendByKeyAlone, describeRace, isWhole, type RunRow, runRowOf } from '../support/race.ts'
 import { type OpenedStore, openPostgres } from '../support/store-under-test.ts'
 
-// F1, F2, F3 of `design-notes.md` at the level of the store: what a stale owner may not do.
+// F1, F2, F3 of `docs/internals/races.md` at the level of the store: what a stale owner may not do.
 
 const RELEASE = { kind: 'release', wakeAt: null } as const
 

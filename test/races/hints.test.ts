@@ -14,8 +14,8 @@ import {
 } from '../support/race.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-// M2 of `design-notes.md`: what is owned is in nobody's due scan, so only the owner can find that it
-// has mail, and the hint that would have told it is lost.
+// M2 of `docs/internals/races.md`: due scans skip what has an owner, so only the owner can
+// find the message, and the hint to it is lost.
 
 const notes = channel<string>('notes')
 

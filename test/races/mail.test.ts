@@ -3,7 +3,7 @@ import { result, Scene, turnItem, turnRow } from '../../src/testing/contract/sce
 import { connectionTo, describeRace, runRowOf } from '../support/race.ts'
 import { openPostgres } from '../support/store-under-test.ts'
 
-// M1, M3, M7 of `design-notes.md`: messages that must not be lost.
+// M1, M3, M7 of `docs/internals/races.md`: messages that must not be lost.
 
 const RELEASE = { kind: 'release', wakeAt: null } as const
 

@@ -15,7 +15,7 @@ import {
 import type { OpenedStore } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-// M4 of `design-notes.md`: where a message is while nobody waits for it.
+// M4 of `docs/internals/races.md`: where a message is while nobody waits for it.
 
 const notes = channel<string>('notes')
 const go = channel<string>('go')

@@ -11,7 +11,7 @@ import { memoryLog } from './workers.ts'
 import { withMethods } from './wrapped-store.ts'
 
 // What the scripted races share. A race is one script that is run twice: with our behaviour, and
-// with the one that `design-notes.md` found wanting, which must show the bad outcome.
+// with the alternative that `docs/internals/races.md` rejects, which must show the failure.
 
 /** Runs a suite on both stores. */
 export function describeRace(name: string, suite: (openStore: () => Promise<OpenedStore>) => void) {

@@ -1,11 +1,11 @@
 // Connections that are used by one store after the other: what a server keeps with one, plans of our
 // procedures above all, takes longer to make than most tests do.
 //
-//   C1. Only pools for a URL that `keepConnections` returned are kept; all others are as ever.
-//   C2. A pool that a store has ended is kept if nothing uses it, and handed to the next store that
-//       asks for one with the same settings. One that is in use is ended as ever.
-//   C3. Whoever has ended a pool gets no connection from it any more, and hears nothing of it.
-//   C4. A process keeps few that nobody uses: the server has to do for many.
+//   - Only pools for a URL that `keepConnections` returned are kept; all others are as ever.
+//   - A pool that a store has ended is kept if nothing uses it, and handed to the next store that
+//     asks for one with the same settings. One that is in use is ended as ever.
+//   - Whoever has ended a pool gets no connection from it any more, and hears nothing of it.
+//   - A process keeps few that nobody uses: the server has to do for many.
 
 import pg, { Pool as RealPool, type PoolConfig } from 'pg'
 import type { PgClient, PgPool } from '../../src/postgres/connect/driver.ts'

@@ -1,8 +1,8 @@
 // Schemas that are used by one test after the other: to make one takes longer than most tests do.
 //
-//   R1. Only one that holds the tables and procedures it was made with is used again; what a test
-//       created or altered goes with the schema.
-//   R2. One that is used again has no rows, its sequences begin anew and its clock is the server's.
+//   - Only one that holds the tables and procedures it was made with is used again; what a test
+//     created or altered goes with the schema.
+//   - One that is used again has no rows, its sequences begin anew and its clock is the server's.
 
 import { afterAll } from 'vitest'
 import { quoted } from '../../src/postgres/connect/schema-name.ts'

@@ -5,10 +5,10 @@ import { damaged, excerpt, unpack } from './unpack.ts'
 // Values as text. What JSON can say is written as JSON and read by the native parser. Any other
 // value is written as `!` and the JSON of its tagged form, which is that of `pack.ts`.
 //
-//   K1. A value comes back equal, or it is refused with its path. What little is changed or left
-//       out, the comment on `encode` names.
-//   K2. One text per value: what comes back is written as it was. So texts can be compared.
-//   K3. The text has no control characters (JSON escapes them), so texts can be joined by one.
+//   - A value comes back equal, or it is refused with its path. What little is changed or left
+//     out, the comment on `encode` names.
+//   - One text per value: what comes back is written as it was. So texts can be compared.
+//   - The text has no control characters (JSON escapes them), so texts can be joined by one.
 
 /** Turns values into what a store keeps, and back. `decode(encode(x))` must equal `x`. */
 export interface Codec {

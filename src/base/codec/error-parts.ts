@@ -15,9 +15,9 @@ import { shorten } from '../shorten.ts'
 
 // How an error is taken apart into data and put together again.
 //
-//   P1. Taking apart never throws and its result is bounded: an error must always be recordable.
-//   P2. Whether a failure may be retried travels in the data, so that a process that never defined
-//       the failure, or defines it differently now, decides as it was decided when it was thrown.
+//   - Taking apart never throws and its result is bounded: an error must always be recordable.
+//   - Whether a failure may be retried travels in the data, so that a process that never defined
+//     the failure, or defines it differently now, decides as it was decided when it was thrown.
 //
 // How values inside an error are written is given by the caller: values hold errors and errors
 // hold values, and modules must not import each other in a circle.

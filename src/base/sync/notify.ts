@@ -4,12 +4,12 @@ import { type Place, Waiters } from './waiters.ts'
 
 // Wake-ups that are never lost.
 //
-//   N1. `notifyOne` wakes whoever waits longest. With nobody waiting it leaves one permit; more
-//       calls still leave one.
-//   N2. `wait` takes the permit at once when there is one.
-//   N3. `notifyAll` wakes those who wait now and leaves no permit.
-//   N4. A waiter is woken once. One that stands at several notifies leaves the others when one
-//       wakes it, so a wake-up never goes to somebody who is already awake.
+//   - `notifyOne` wakes whoever waits longest. With nobody waiting it leaves one permit; more
+//     calls still leave one.
+//   - `wait` takes the permit at once when there is one.
+//   - `notifyAll` wakes those who wait now and leaves no permit.
+//   - A waiter is woken once. One that stands at several notifies leaves the others when one
+//     wakes it, so a wake-up never goes to somebody who is already awake.
 
 /** Wakes one waiter, or stores one permit; several permits collapse into one. */
 export interface Notify {
@@ -49,7 +49,7 @@ export class PermitNotify implements Notify {
     return had
   }
 
-  /** Gets in line. The sleeper leaves by itself when something else wakes it (N4). */
+  /** Gets in line. The sleeper leaves the line by itself when something else wakes it. */
   join(sleeper: Sleeper): Place<Sleeper> {
     return this.#waiters.add(sleeper)
   }

@@ -1,8 +1,8 @@
 // Listening to abort signals without leaving anything on them.
 //
-//   O1. A signal has one listener of ours, however many wait for it: a caller may hand one signal to
-//       thousands of calls, and Node warns of a leak from the eleventh listener on.
-//   O2. The listener goes with the last who waits: a signal may outlive any number of waits.
+//   - A signal has one listener of ours, however many wait for it: a caller may hand one signal to
+//     thousands of calls, and Node warns of a leak from the eleventh listener on.
+//   - The listener goes with the last who waits: a signal may outlive any number of waits.
 
 import { Limit } from './limit.ts'
 

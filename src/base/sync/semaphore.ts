@@ -5,9 +5,9 @@ import { type Place, Waiters } from './waiters.ts'
 
 // A counter of permits with a line in front of it.
 //
-//   S1. Permits go to waiters in the order they came; `free` is above 0 only when nobody waits.
-//   S2. A permit is given back once, however often it is disposed of.
-//   S3. After `close` nobody gets a permit: those who wait, and those who come, are refused.
+//   - Permits go to waiters in the order they came; `free` is above 0 only when nobody waits.
+//   - A permit is given back once, however often it is disposed of.
+//   - After `close` nobody gets a permit: those who wait, and those who come, are refused.
 
 /** Limits how many run at once. */
 export interface Semaphore {

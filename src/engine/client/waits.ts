@@ -1,9 +1,9 @@
 // The waits of a client: each has its limits, and closing the client ends them all.
 //
-//   W1. A wait ends the moment its limit is reached, whatever the store is doing: an answer that stays
-//       out delays nobody.
-//   W2. Closing rejects every wait at once, and nothing is waited for after that. Whoever closes knows
-//       what that means: a rejection of this kind that nobody listens to does not end the process.
+//   - A wait ends the moment its limit is reached, whatever the store is doing: an answer that stays
+//     out delays nobody.
+//   - Closing rejects every wait at once, and nothing is waited for after that. Whoever closes knows
+//     what that means: a rejection of this kind that nobody listens to does not end the process.
 
 import { Limit } from '../../base/sync/limit.ts'
 import type { Clock } from '../../base/time/clock.ts'
@@ -58,7 +58,7 @@ export class Waits {
     })
   }
 
-  /** Ends all of them: see W2. */
+  /** Rejects all of them at once, because the client closes. */
   close(): void {
     this.#closed = true
     for (const [limit, what] of this.#open) {
@@ -67,7 +67,7 @@ export class Waits {
   }
 }
 
-/** The promise that a caller gets for something that is waited for: see W2. */
+/** The promise that a caller waits for; closing rejects it. */
 export function quietWhenClosed<T>(call: Promise<T>): Promise<T> {
   const promise = new Promise<T>((resolve, reject) => {
     call.then(resolve, (error: unknown) => {

@@ -1,13 +1,13 @@
 // One execution of a workflow as a running async function: inputs go in, commands come out.
 //
-//   X1. The same inputs in the same order give the same commands, as long as the code is
-//       deterministic. Nothing here reads a clock, a random number or a database.
-//   X2. Inputs are applied one at a time; between two of them the code runs until it waits.
-//   X3. The code issues commands, and returns, only in its own turn. Anything outside a turn could not
-//       be replayed: it throws, and breaks the execution.
-//   X4. A dropped execution does nothing any more: its commands never settle.
-//   X5. A command that the code no longer waits for is closed and recorded as `dropped`; later results
-//       for it are ignored.
+//   - The same inputs in the same order give the same commands, as long as the code is
+//     deterministic. Nothing here reads a clock, a random number or a database.
+//   - Inputs are applied one at a time; between two of them the code runs until it waits.
+//   - The code issues commands, and returns, only in its own turn. Anything outside a turn could not
+//     be replayed: it throws, and breaks the execution.
+//   - A dropped execution does nothing any more: its commands never settle.
+//   - A command that the code no longer waits for is closed and recorded as `dropped`; later results
+//     for it are ignored.
 
 import { CancelledError } from '../../base/errors.ts'
 import type { CancelledEvent, CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'

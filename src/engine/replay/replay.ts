@@ -1,12 +1,12 @@
 // Replays a history: the code issues its commands again, and each is compared with the recorded one.
 //
-//   R1. A command is matched by position, then by kind, name and encoded input (a timer by position
-//       and kind). A mismatch is a NondeterminismError, never a guess.
-//   R2. The code must have issued each recorded command by its place in history, and no others until
-//       history ends.
-//   R3. Commands and notes beyond the end of history are new, and are returned.
-//   R4. A change of state must match the next one of the code; other notes only by kind. A dropped
-//       command must be closed by its place in history.
+//   - A command is matched by position, then by kind, name and encoded input (a timer by position
+//     and kind). A mismatch is a NondeterminismError, never a guess.
+//   - The code must have issued each recorded command by its place in history, and no others until
+//     history ends.
+//   - Commands and notes beyond the end of history are new, and are returned.
+//   - A change of state must match the next one of the code; other notes only by kind. A dropped
+//     command must be closed by its place in history.
 
 import { errorToData } from '../../base/codec/error-data.ts'
 import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/history.ts'

@@ -15,15 +15,15 @@ import { firstStatement, isDirect } from './session.ts'
 
 // Where connections come from, and what becomes of them when they break.
 //
-//   N1. A statement from here is alone in its transaction.
-//   N2. A connection that broke, or whose answer stayed out, is never used again; the next
-//       statement gets a new one. Nothing is sent twice from here.
-//   N3. Commits have a connection to themselves, so that no other statement delays them. Of a pool
-//       that the user gave, connections are taken and given back one statement at a time.
-//   N4. What is sent behind a statement is a transaction of its own, and its fate is nobody else's.
-//   N5. Closing waits a little for statements that are under way. Those whose answers stay out are
-//       given up: their connections are cut, and whoever waits for them is told that they are lost.
-//   N6. In a session that others may use as well, nothing stays: see `session.ts`.
+//   - A statement from here is alone in its transaction.
+//   - A connection that broke, or whose answer stayed out, is never used again; the next
+//     statement gets a new one. Nothing is sent twice from here.
+//   - Commits have a connection to themselves, so that no other statement delays them. Of a pool
+//     that the user gave, connections are taken and given back one statement at a time.
+//   - What is sent behind a statement is a transaction of its own, and its fate is nobody else's.
+//   - Closing waits a little for statements that are under way. Those whose answers stay out are
+//     given up: their connections are cut, and whoever waits for them is told that they are lost.
+//   - In a session that others may use as well, nothing stays: see `session.ts`.
 
 /** Which connections a statement may use. */
 export type Lane = 'commit' | 'other'
@@ -39,7 +39,7 @@ export interface Connections {
   ): Promise<StatementResult>
   /** Lends one connection for as long as `use` runs. */
   session<T>(operation: string, use: (client: Session) => Promise<T>): Promise<T>
-  /** Ends the connections once nothing uses them (N5); leaves a pool of the user alone. */
+  /** Ends the connections once nothing uses them; leaves a pool of the user alone. */
   close(): Promise<void>
 }
 

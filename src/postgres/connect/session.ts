@@ -2,12 +2,12 @@ import type { PgClient, Statement, StatementResult } from './driver.ts'
 
 // What is left in a session of the server, and whose session that is.
 //
-//   S1. A pooler such as PgBouncer, in transaction mode, lends one session to many applications. What
-//       stays in it is theirs to stumble over: settings, prepared statements, LISTEN. So in a session
-//       that is not ours alone, nothing stays.
-//   S2. A pooler cannot hand out the number of the server's process, since it changes: whoever was
-//       told another one when connecting than the server itself tells has a pooler in between. Not
-//       to have been told any counts the same.
+//   - A pooler such as PgBouncer, in transaction mode, lends one session to many applications. What
+//     stays in it is theirs to stumble over: settings, prepared statements, LISTEN. So in a session
+//     that is not ours alone, nothing stays.
+//   - A pooler cannot hand out the number of the server's process, since it changes: whoever was
+//     told another one when connecting than the server itself tells has a pooler in between. Not
+//     to have been told any counts the same.
 
 /** What the settings of a session of ours are. The server notices soon that a process is gone. */
 const OF_OURS: readonly (readonly [name: string, value: string])[] = [
@@ -41,7 +41,7 @@ export function firstStatement({ processID }: PgClient, isOurs: boolean): Statem
   return { text: isOurs ? SET_UP : ASK, values: [processID ?? null] }
 }
 
-/** Whether it leads to the server itself, so that its session is nobody else's: see S2. */
+/** Whether it leads to the server itself, so that no other application shares its session. */
 export function isDirect({ rows }: StatementResult): boolean {
   return (rows[0] as { direct?: unknown }).direct === true
 }

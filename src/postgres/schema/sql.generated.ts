@@ -1475,9 +1475,9 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: '049542363b2f8aba',
-    sql: `-- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
--- C8). Must be called alone, as the only statement of its transaction.
+    checksum: '1ccba5322a48776f',
+    sql: `-- Writes what one runtime decided about many instances, each judged by itself (F1, F2, F4, C8 of
+-- docs/internals/races.md). Must be called alone, as the only statement of its transaction.
 --
 -- Answers with one letter per start and per turn, in the order given: see VERDICT.
 create or replace function commit_batch(

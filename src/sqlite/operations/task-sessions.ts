@@ -4,8 +4,8 @@ import type { Transaction } from '../database.ts'
 // A session belongs to the runtime that last claimed a task of it, until that runtime is gone, or
 // was idle in it for too long.
 //
-//   S1. There is a row in `sessions` exactly as long as a runtime has the session.
-//   S2. `tasks.pin` says the same in each task of the session, also in those that are held.
+//   - There is a row in `sessions` exactly as long as a runtime has the session.
+//   - `tasks.pin` says the same in each task of the session, also in those that are held.
 
 /** What stands in `tasks.pin` of a task without a session. */
 export const NO_SESSION = 0

@@ -6,8 +6,8 @@ import { fileOf } from './file.ts'
 // and acknowledgements go through the WAL, which can begin anew only when all that stands in it has
 // a place in the file.
 //
-//   D1. Pushes are refused while they would take the room that is kept for everything else.
-//   D2. The WAL is emptied before what the file still has to grow by has no place any more.
+//   - Pushes are refused while they would take the room that is kept for everything else.
+//   - The WAL is emptied before what the file still has to grow by has no place any more.
 //
 // Others may fill the disk all the same; then what there is in the WAL and in the file has to do.
 

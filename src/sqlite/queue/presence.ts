@@ -3,8 +3,8 @@
 // of processes mean nothing from one container to the next, and some containers show a boot of
 // their own.
 //
-//   P1. A lock is held before anybody can know of the user: within the transaction that enters it.
-//   P2. A missing file says nothing. Whoever strikes a user off removes its file.
+//   - A lock is held before anybody can know of the user: within the transaction that enters it.
+//   - A missing file says nothing. Whoever strikes a user off removes its file.
 //
 // SQLite is what can lock a file here, also across containers, as it does with the queue itself.
 

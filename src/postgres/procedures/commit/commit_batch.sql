@@ -1,5 +1,5 @@
--- Writes what one runtime decided about many instances, each judged by itself (design: F1, F2, F4,
--- C8). Must be called alone, as the only statement of its transaction.
+-- Writes what one runtime decided about many instances, each judged by itself (F1, F2, F4, C8 of
+-- docs/internals/races.md). Must be called alone, as the only statement of its transaction.
 --
 -- Answers with one letter per start and per turn, in the order given: see VERDICT.
 create or replace function commit_batch(
