@@ -44,7 +44,7 @@ export function consume<T>(
 async function* deliveriesOf<T>(
   setup: ConsumeSetup<T>,
   out: OpenDeliveries<T>,
-  most: number,
+  max: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<OwnDelivery<T>, undefined> {
   const { core, clock } = setup
@@ -53,7 +53,7 @@ async function* deliveriesOf<T>(
     for (;;) {
       await out.waitForRoom(signal)
       ahead = ahead.filter(({ leaseUntil }) => leaseUntil > clock.now())
-      if (ahead.length === 0) ahead = await takeSome(setup, most, signal)
+      if (ahead.length === 0) ahead = await takeSome(setup, max, signal)
       signal?.throwIfAborted()
       const [delivery, ...rest] = ahead as readonly [OwnDelivery<T>, ...OwnDelivery<T>[]]
       ahead = rest
@@ -72,10 +72,10 @@ async function* deliveriesOf<T>(
 /** Waits for messages, also while the store is busy or out of order (C1). */
 async function takeSome<T>(
   { core, clock, log, random }: ConsumeSetup<T>,
-  most: number,
+  max: number,
   signal: AbortSignal | undefined,
 ): Promise<readonly OwnDelivery<T>[]> {
-  return retry(() => core.take(most, { timeoutMs: Infinity, signal }, most > 1), {
+  return retry(() => core.take(max, { timeoutMs: Infinity, signal }, max > 1), {
     clock,
     random,
     backoff: RETRY,
@@ -103,17 +103,17 @@ async function pause(
 /** The deliveries of one loop that nobody has settled and whose leases last. */
 class OpenDeliveries<T> {
   readonly #setup: ConsumeSetup<T>
-  readonly #most: number
+  readonly #max: number
   readonly #deliveries = new Set<OwnDelivery<T>>()
   readonly #settled = new PermitNotify()
 
-  constructor(setup: ConsumeSetup<T>, most: number) {
+  constructor(setup: ConsumeSetup<T>, max: number) {
     this.#setup = setup
-    this.#most = most
+    this.#max = max
   }
 
   add(delivery: OwnDelivery<T>): void {
-    if (this.#most === Infinity) return
+    if (this.#max === Infinity) return
     this.#deliveries.add(delivery)
     delivery.onSettled(() => {
       this.#deliveries.delete(delivery)
@@ -123,7 +123,7 @@ class OpenDeliveries<T> {
 
   async waitForRoom(signal: AbortSignal | undefined): Promise<void> {
     const { core, clock } = this.#setup
-    while (this.#deliveries.size >= this.#most) {
+    while (this.#deliveries.size >= this.#max) {
       signal?.throwIfAborted()
       core.checkOpen('consume')
       const ends = [...this.#deliveries].map(({ leaseUntil }) => leaseUntil)

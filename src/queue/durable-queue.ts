@@ -70,8 +70,8 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
       throw new TypeError(`queue pushMany: items must be a list, got ${describe(items)}`)
     }
     if (items.length > capacity) {
-      const most = `the queue's capacity of ${capacity}`
-      throw new RangeError(`queue pushMany: items must not exceed ${most}, got ${items.length}`)
+      const limit = `the queue's capacity of ${capacity}`
+      throw new RangeError(`queue pushMany: items must not exceed ${limit}, got ${items.length}`)
     }
     // Not map(), which passes over holes.
     const payloads = Array.from(items as readonly T[], (item) => toPayload(codec, item))
@@ -95,8 +95,8 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
   }
 
   async takeMany(max: number, options?: Wait): Promise<readonly Delivery<T>[]> {
-    const most = checkCount('queue takeMany', max)
-    return this.#core.take(most, takeManyWait(options))
+    const count = checkCount('queue takeMany', max)
+    return this.#core.take(count, takeManyWait(options))
   }
 
   async ack(deliveries: readonly Delivery<T>[]): Promise<void> {

@@ -237,7 +237,7 @@ export class GroupCommit<D> {
     for (const { reject } of changes) reject(error)
     this.#pushes.fail(pushes, error)
     this.#setup.takers.fail(asked, error)
-    this.#setup.onFailure(error, changes.length + pushes.length + asked.fresh.length === 0)
+    this.#setup.onFailure(error, changes.length + pushes.length + asked.newTakers.length === 0)
   }
 }
 

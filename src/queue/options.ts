@@ -10,41 +10,40 @@ import { defaultQueueCodec, type QueueCodec } from './payloads.ts'
 import type { Durability } from './queue.ts'
 import { nameText } from './texts.ts'
 
-/** How a queue behaves. All of it may be left out. */
+/** Options of `openQueue`. All of them are optional. */
 export interface QueueOptions<T = never> {
-  /** Which queue of the file: there may be several, each with its own messages. @default 'default' */
+  /** The name of the queue. One file can contain several, each with its own messages. @default 'default' */
   name?: string
   /**
-   * Opens at once, whatever is in the file, and reads a message when it is taken. Otherwise every
-   * message is read once when the queue is opened, and what cannot be decoded becomes a dead letter.
+   * Opens the queue without reading its messages. By default every message is read once on opening,
+   * and those that cannot be decoded become dead letters.
    *
    * @default false
    */
   lazy?: boolean
   /**
-   * How long a delivery is yours. Longer ones wait longer after a consumer hangs, shorter ones are
-   * delivered twice when a consumer is slow.
+   * How long a delivery is leased to its consumer. With a longer lease, messages of a consumer that
+   * hangs wait longer; with a shorter one, a slow consumer causes second deliveries.
    *
    * @default '30s'
    */
   lease?: Duration
-  /** Delivered so often without success, a message becomes a dead letter. @default no limit */
+  /** After this many failed deliveries a message becomes a dead letter. @default no limit */
   maxAttempts?: number
   /**
-   * How long a message that was nacked waits, doubling with each attempt. By default one that you
-   * nack is ready at once, and one whose handler threw waits from one second up to five minutes.
+   * The delay after a nack, which doubles with each attempt. By default a message that you nack is
+   * ready at once, and one whose handler threw waits from one second up to five minutes.
    */
   backoff?: { initial?: Duration; max?: Duration }
-  /** How many messages there may be, dead letters aside. @default no limit */
+  /** The maximum number of messages, not counting dead letters. @default no limit */
   capacity?: number
-  /** Whether a push to a full queue waits for room or fails. @default 'wait' */
+  /** Whether a push to a full queue waits for space or fails. @default 'wait' */
   whenFull?: 'wait' | 'refuse'
   /** When a push or an acknowledgement resolves; a push may ask for another. @default 'fsync' */
   durability?: Durability
   /**
-   * Whether the file is used from a thread of its own. Without one there is none to hand things to,
-   * and a push that is alone is done sooner; but everything else in the process stands still while
-   * the disk works, or while another process writes to the file.
+   * Whether a separate thread accesses the file. Without one a single push is faster, but the event
+   * loop is blocked while the disk writes, or while another process writes to the file.
    *
    * @default true
    */
@@ -53,9 +52,9 @@ export interface QueueOptions<T = never> {
   dedupeWindow?: Duration
   /** How messages are stored. By default bytes as they are, and everything else as text. */
   codec?: QueueCodec<T>
-  /** Where log lines go. By default warnings and errors are written to stderr. */
+  /** The logger. By default warnings and errors are written to stderr. */
   log?: Logger
-  /** Is told what the queue does, and how long that takes. @default nothing is measured */
+  /** Receives counts and durations. @default no metrics */
   metrics?: Metrics
 }
 

@@ -98,13 +98,9 @@ export class QueueCore<T> {
   }
 
   /** With `isPrefetching`, nobody looks at any but the first for now. */
-  take(
-    most: number,
-    wait: ResolvedWait,
-    isPrefetching = false,
-  ): Promise<readonly OwnDelivery<T>[]> {
+  take(max: number, wait: ResolvedWait, isPrefetching = false): Promise<readonly OwnDelivery<T>[]> {
     this.checkOpen('take')
-    const taken = this.#takers.take(most, wait, isPrefetching)
+    const taken = this.#takers.take(max, wait, isPrefetching)
     this.#commit.asked()
     return taken
   }

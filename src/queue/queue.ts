@@ -15,22 +15,22 @@ export interface Wait {
  */
 export type Durability = 'fsync' | 'os'
 
-/** What can be said of a message when it is pushed. */
+/** Options of a push. */
 export interface PushOptions {
   /** Messages of one key are delivered one after the other, in the order they were pushed. */
   key?: string
   /**
-   * Another push under this key, within the queue's `dedupeWindow`, stores nothing and answers the
-   * ids of the first.
+   * Another push with this key within the queue's `dedupeWindow` stores nothing and returns the ids
+   * of the first.
    */
   dedupeKey?: string
-  /** Nobody gets it before this has passed. @default 0 */
+  /** How long the message stays invisible. @default 0 */
   delay?: Duration
   /** Higher ones are delivered first; a whole number. @default 0 */
   priority?: number
-  /** After this it is removed, unless somebody has it. By default it stays until acknowledged. */
+  /** After this the message is removed, unless it is in flight. By default it stays until acknowledged. */
   ttl?: Duration
-  /** When this push resolves, whatever the others do. @default that of the queue */
+  /** When this push resolves. @default the durability of the queue */
   durability?: Durability
 }
 
@@ -43,43 +43,43 @@ export interface Stored<T> {
   /** How often it was delivered. */
   readonly attempt: number
   readonly pushedAt: Date
-  /** Why the latest attempt came to nothing, if there was one. */
+  /** Why the latest attempt failed, if there was one. */
   readonly reason?: string
   /** Why it cannot be read, if it cannot. */
   readonly error?: QueueError
 }
 
-/** A message that is yours until its lease ends. */
+/** A message that is leased to you. */
 export interface Delivery<T> extends Stored<T> {
   /**
-   * Done: removes the message for good. Doing it twice is fine; when the lease ended and somebody
-   * else has the message by now, it is an error.
+   * Removes the message. Calling it twice is fine; it fails when the lease has ended and the message
+   * was delivered again.
    */
   ack(): Promise<void>
   /**
-   * Not done: it is delivered again, before later ones. `reason` is kept until the next attempt fails.
-   * An error when it is not in flight any more.
+   * Returns the message: it is delivered again, before later ones. `reason` is kept until the next
+   * attempt fails. It fails when the message is no longer in flight.
    */
   nack(options?: { delay?: Duration; reason?: string }): Promise<void>
-  /** Makes the lease so much longer. An error when it is not in flight any more. */
+  /** Extends the lease. It fails when the message is no longer in flight. */
   extend(by: Duration): Promise<void>
 }
 
-/** What `consume` is told. */
+/** Options of `consume`. */
 export interface ConsumeOptions {
-  /** So many deliveries may be out, neither acknowledged nor nacked. @default no limit */
+  /** The maximum number of deliveries that are neither acknowledged nor nacked. @default no limit */
   concurrency?: number
   /**
-   * So many messages are taken ahead, with the one that is asked for, up to 999. Raise it to take many
-   * at once; nobody else gets them meanwhile, and their leases run. The first time that one of them is
-   * taken ahead when its process ends, no attempt counts, unless there is only one. @default 0
+   * How many messages to take in advance, up to 999. A higher value takes more at once; meanwhile no
+   * other consumer gets them, and their leases run. When the process ends, the first attempt of a
+   * prefetched message does not count, unless it is the only one. @default 0
    */
   prefetch?: number
   /** Ends the loop when it aborts. */
   signal?: AbortSignal
 }
 
-/** What a handler is given beside the delivery. */
+/** The second argument of a handler. */
 export interface HandleContext {
   /** Aborts when the lease is lost, or when a stop has waited long enough. */
   readonly signal: AbortSignal
@@ -93,22 +93,22 @@ export interface Counts {
   readonly ready: number
   /** Delivered, neither acknowledged nor nacked. */
   readonly inFlight: number
-  /** Wait for their time, or for an earlier message of their key. */
+  /** Delayed, or behind an earlier message with the same key. */
   readonly delayed: number
   /** Failed too often, or unreadable. */
   readonly dead: number
 }
 
-/** A dead letter, and why it is one. */
+/** A dead letter, and the reason. */
 export type DeadLetter<T> = Stored<T> & { readonly reason: string }
 
-/** Messages that failed too often, or cannot be read. */
+/** Messages that failed too often, or cannot be decoded. */
 export interface DeadLetters<T> {
   /** In the order of ids. `after` is the last id of the page before. @default 100 of them */
   list(page?: { limit?: number; after?: number }): Promise<readonly DeadLetter<T>[]>
-  /** Puts them back, with all their attempts; answers how many were dead letters. */
+  /** Puts them back with their attempts reset; returns how many were dead letters. */
   retry(ids: readonly number[]): Promise<number>
-  /** Removes them for good; answers how many were dead letters. */
+  /** Removes them; returns how many were dead letters. */
   discard(ids: readonly number[]): Promise<number>
 }
 
@@ -118,15 +118,15 @@ export interface DeadLetters<T> {
  * `error`.
  */
 export interface Queue<T> extends AsyncDisposable, AsyncIterable<Stored<T>> {
-  /** Stores a message; answers its id when it is as durable as was asked for. */
+  /** Stores a message; resolves with its id once it is as durable as requested. */
   push(data: T, options?: PushOptions): Promise<number>
-  /** Stores all of them, or none; the options hold for each. Their ids follow each other. */
+  /** Stores all of them or none; the options apply to each. Their ids are consecutive. */
   pushMany(items: readonly T[], options?: PushOptions): Promise<readonly number[]>
-  /** A message that is not acknowledged, whoever has it. */
+  /** A message that is not acknowledged, in whatever state. */
   get(id: number): Promise<Stored<T> | undefined>
-  /** The next message. Waits for one up to `timeout`; without a timeout: what is there now. */
+  /** Takes the next message. Waits up to `timeout` for one; without a timeout it does not wait. */
   take(options?: Wait): Promise<Delivery<T> | undefined>
-  /** The next messages, as soon as there is one; at most 1,000. Waits as `take` does. */
+  /** Takes the next messages, at most 1,000, as soon as there is one. Waits as `take` does. */
   takeMany(max: number, options?: Wait): Promise<readonly Delivery<T>[]>
   /** Acknowledges all of them in one commit. */
   ack(deliveries: readonly Delivery<T>[]): Promise<void>
@@ -142,9 +142,9 @@ export interface Queue<T> extends AsyncDisposable, AsyncIterable<Stored<T>> {
     run: (delivery: Delivery<T>, ctx: HandleContext) => Promise<unknown>,
     options?: { concurrency?: number },
   ): AsyncDisposable
-  /** Removes messages, whatever their state; answers how many were there. For tools. */
+  /** Removes messages in any state; returns how many existed. For tools. */
   remove(ids: readonly number[]): Promise<number>
-  /** How many messages there are, as of the latest answer of the store. */
+  /** The number of messages, as of the latest answer of the store. */
   readonly counts: Counts
   /** Whether there is no message at all. */
   readonly isEmpty: boolean

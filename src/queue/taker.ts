@@ -7,7 +7,7 @@ import type { ResolvedWait } from './wait-options.ts'
 
 /** What a taker wants, and how it is told. */
 export interface TakerSetup<D> extends ResolvedWait {
-  readonly most: number
+  readonly max: number
   /** Whether all but the first are not looked at for now. */
   readonly isPrefetching: boolean
   readonly resolve: (deliveries: readonly D[]) => void
@@ -28,8 +28,8 @@ export class Taker<D> {
     this.#setup = setup
   }
 
-  get most(): number {
-    return this.#setup.most
+  get max(): number {
+    return this.#setup.max
   }
 
   get isPrefetching(): boolean {

@@ -17,16 +17,16 @@ import type { ResolvedWait } from './wait-options.ts'
 
 /** What the store is asked for, and on whose behalf. */
 export interface Asked<D> {
-  readonly most: number
+  readonly max: number
   readonly takes: readonly Take[]
   /** Those who were not asked for before. */
-  readonly fresh: readonly Taker<D>[]
+  readonly newTakers: readonly Taker<D>[]
 }
 
 /** The most that is taken with one batch, and for one taker: it is all answered at once. */
 export const MAX_AT_ONCE = 1_000
 
-const NOBODY = { most: 0, takes: [], fresh: [] }
+const NOBODY = { max: 0, takes: [], newTakers: [] }
 
 /** Everybody who wants messages. */
 export class Takers<D> {
@@ -46,7 +46,7 @@ export class Takers<D> {
     if (taker.isPrefetching) this.#prefetching--
     this.#line.remove(taker.place)
     taker.place = undefined
-    this.#wanted -= taker.most
+    this.#wanted -= taker.max
   }
 
   constructor(clock: Clock) {
@@ -60,15 +60,15 @@ export class Takers<D> {
     isPrefetching = false,
   ): Promise<readonly D[]> {
     // Also keeps the sum of all who wait exact.
-    const most = Math.min(wanted, MAX_AT_ONCE)
+    const max = Math.min(wanted, MAX_AT_ONCE)
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       const leave = this.#leave
-      const taker = new Taker<D>({ most, timeoutMs, signal, isPrefetching, resolve, reject, leave })
+      const taker = new Taker<D>({ max, timeoutMs, signal, isPrefetching, resolve, reject, leave })
       const place = this.#line.add(taker)
       taker.wait(this.#clock, place)
       this.#first ??= place
-      this.#wanted += most
+      this.#wanted += max
       if (isPrefetching) this.#prefetching++
       this.#unasked.push(taker)
     })
@@ -92,12 +92,12 @@ export class Takers<D> {
   /** What the next batch asks the store for. */
   ask(): Asked<D> {
     if (!this.needsMore) return NOBODY
-    const most = Math.min(this.#wanted - this.#expected, MAX_AT_ONCE)
-    const fresh = this.#unasked
-    const takes = this.#prefetching === 0 ? [{ most, isAhead: false }] : this.#sharesOf(most)
+    const max = Math.min(this.#wanted - this.#expected, MAX_AT_ONCE)
+    const newTakers = this.#unasked
+    const takes = this.#prefetching === 0 ? [{ max, isPrefetched: false }] : this.#sharesOf(max)
     this.#unasked = []
-    this.#expected += most
-    return { most, takes, fresh }
+    this.#expected += max
+    return { max, takes, newTakers }
   }
 
   /**
@@ -105,15 +105,15 @@ export class Takers<D> {
    * some left for who got nothing (T2).
    */
   receive(asked: Asked<D>, deliveries: readonly D[], hasMore: boolean): readonly D[] {
-    this.#expected -= asked.most
+    this.#expected -= asked.max
     let given = 0
     while (given < deliveries.length) {
       const taker = this.#first?.waiter
       if (taker === undefined) break
-      taker.give(deliveries.slice(given, given + taker.most))
-      given += taker.most
+      taker.give(deliveries.slice(given, given + taker.max))
+      given += taker.max
     }
-    for (const taker of asked.fresh) {
+    for (const taker of asked.newTakers) {
       if (taker.place === undefined || taker.isWaiting) continue
       if (hasMore) this.#unasked.push(taker)
       else taker.give([])
@@ -123,9 +123,9 @@ export class Takers<D> {
 
   /** The batch failed (T4). */
   fail(asked: Asked<D>, error: StoreError): void {
-    this.#expected -= asked.most
+    this.#expected -= asked.max
     if (!error.retryable) return this.failAll(error)
-    for (const taker of asked.fresh) if (taker.place !== undefined) taker.fail(error)
+    for (const taker of asked.newTakers) if (taker.place !== undefined) taker.fail(error)
   }
 
   failAll(error: unknown): void {
@@ -134,17 +134,17 @@ export class Takers<D> {
   }
 
   /** Which of the next messages are fetched ahead. The first ones in line get what is on its way. */
-  #sharesOf(most: number): readonly Take[] {
+  #sharesOf(max: number): readonly Take[] {
     const takes: Take[] = []
-    let [passed, left] = [this.#expected, most]
-    const add = (count: number, isAhead: boolean): void => {
+    let [passed, left] = [this.#expected, max]
+    const add = (count: number, isPrefetched: boolean): void => {
       const share = Math.min(Math.max(count - passed, 0), left)
       passed = Math.max(passed - count, 0)
       left -= share
-      if (share > 0) takes.push({ most: share, isAhead })
+      if (share > 0) takes.push({ max: share, isPrefetched })
     }
     for (let place = this.#first; place !== undefined && left > 0; place = place.after) {
-      const { isPrefetching, most: wanted } = place.waiter
+      const { isPrefetching, max: wanted } = place.waiter
       add(isPrefetching ? 1 : wanted, false)
       if (isPrefetching) add(wanted - 1, true)
     }

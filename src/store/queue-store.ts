@@ -1,5 +1,5 @@
-// The port of durable queues. One store is one user of one queue: what it takes is its own, and
-// comes back when it is closed, when its process has ended, or when the lease has.
+// The port of durable queues. One store is one user of one queue: what it takes is leased to it, and
+// comes back when the store is closed, its process has ended, or the lease has.
 //
 //   Q1. Ids grow for ever and are never used again, whatever was acknowledged or removed.
 //   Q2. A delivery is known by its message and its receipt, which no later delivery of the message
@@ -98,13 +98,13 @@ export type ChangeVerdict = (typeof CHANGE_VERDICTS)[number]
 /** Messages to take. */
 export interface Take {
   /** How many, at most. */
-  readonly most: number
+  readonly max: number
   /**
    * Whether they are fetched before anybody asks for them. The first time that one of those is in
    * flight when its process ends, no attempt is counted, unless it is the last one: probably nobody
    * had looked at it.
    */
-  readonly isAhead: boolean
+  readonly isPrefetched: boolean
 }
 
 /**
@@ -153,17 +153,17 @@ export interface QueueCounts {
   readonly dead: number
 }
 
-/** What happened to messages in a call, beside what was asked for and is answered one by one. */
+/** What happened to messages during a call, apart from what the call requested. */
 export interface QueueEvents {
-  /** So many were removed, because nobody wants them any more. */
+  /** Messages whose `ttl` had passed, and that were removed. */
   readonly expired: number
-  /** So many were in flight until their lease or their process ended. */
+  /** Messages in flight whose lease or process had ended. */
   readonly lapsed: number
-  /** So many became dead letters, for whatever reason. */
+  /** Messages that became dead letters, for any reason. */
   readonly dead: number
 }
 
-/** How the queue stands. */
+/** The state of the queue. */
 export interface QueueState {
   /** The store's time. */
   readonly now: number
@@ -172,7 +172,7 @@ export interface QueueState {
   readonly nextDueAt: number | null
   /** Whether others use this queue. */
   readonly shared: boolean
-  /** What the call that answers this has seen happen. */
+  /** What happened during the call that answers this. */
   readonly events: QueueEvents
 }
 
@@ -195,15 +195,15 @@ export interface PageRequest {
 /** One user of one durable queue. Throws only `StoreError`. */
 export interface QueueStore {
   /**
-   * Opens it, for a user whose messages become dead letters when their lease or his process has ended
-   * in that many attempts. Sees to what is due, and to processes that have ended.
+   * Opens it, for a user whose messages become dead letters when their lease or process has ended in
+   * that many attempts. Handles what is due, and processes that have ended.
    */
   open(maxAttempts: number): Promise<QueueState>
   /** Does everything in one transaction. */
   apply(batch: QueueBatch): Promise<BatchAnswer>
   /**
-   * How the queue stands. What processes that have ended had in flight comes again: at once, or
-   * later and later if their messages had ended processes before.
+   * The state of the queue. Messages that were in flight in a process that has ended are delivered
+   * again: at once, or with growing delays if they have ended processes before.
    */
   look(): Promise<QueueState>
   find(id: number): Promise<QueueRecord | undefined>

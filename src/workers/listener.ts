@@ -4,8 +4,8 @@ import { catchRejection } from '../base/thenable.ts'
 import type { Directive } from './directive.ts'
 
 /**
- * Is told what a worker does. Every callback is optional and called in the order the listeners
- * were given. One that throws, or rejects, is logged once for each callback and harms nobody.
+ * Receives the events of a worker. Every callback is optional; listeners are called in the order
+ * given. An error that a callback throws or rejects with is logged once and otherwise ignored.
  */
 export interface Listener<P> {
   /** Once, before the first wait (and again when a supervisor restarts the worker). */
@@ -27,7 +27,7 @@ export interface Listener<P> {
 type Callback = keyof Listener<unknown>
 type Arguments<C extends Callback> = Parameters<NonNullable<Listener<unknown>[C]>>
 
-/** Calls the listeners of one worker, and keeps their mistakes away from it. */
+/** Calls the listeners of one worker, and isolates it from their errors. */
 export class Listeners {
   readonly #calls: { readonly [C in Callback]: readonly ((...args: Arguments<C>) => unknown)[] }
 

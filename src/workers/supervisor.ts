@@ -20,11 +20,11 @@ export interface SupervisorOptions {
   max?: number
   /** The window in which restarts are counted. @default '1m' */
   per?: Duration
-  /** Is told of every death at the moment it happens. */
+  /** Called on every death, at the moment it happens. */
   onDeath?: (worker: Health, error: unknown) => void
-  /** Where log lines go. By default warnings and errors are written to stderr. */
+  /** The logger. By default warnings and errors are written to stderr. */
   log?: Logger
-  /** Where time comes from; tests give a virtual one. */
+  /** The clock; tests pass a virtual one. */
   clock?: Clock
 }
 
@@ -37,16 +37,16 @@ export interface Supervisor extends AsyncDisposable {
    */
   readonly done: Promise<void>
   /**
-   * Takes on another worker. No other that runs here may have its name, and no other supervisor may
-   * have it.
+   * Adds a worker. Its name must be unique among the running workers, and it must not have another
+   * supervisor.
    */
   add(worker: Worker): void
   /**
-   * How every worker is doing, in the order they were added. Of those that have ended, the latest
-   * hundred are there.
+   * The state of every worker, in the order they were added. Of those that have ended, the latest
+   * hundred are included.
    */
   health(): readonly Health[]
-  /** Stops all workers at once, in phases; names those who did not end in time. */
+  /** Stops all workers at once, in phases; reports those that did not end in time. */
   stop(options?: StopOptions): Promise<StopReport>
 }
 

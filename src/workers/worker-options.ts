@@ -12,11 +12,11 @@ import { type Limit, resolveLimit } from './limit.ts'
 import { type Listener, Listeners, logListener, metricsListener } from './listener.ts'
 import { type Pacing, type ResolvedPacing, resolvePacing } from './pacing.ts'
 
-/** Everything about a worker that is not its pass. All of it may be left out. */
+/** Options of `worker`. All of them are optional. */
 export interface WorkerOptions<P = void> {
   /** Any of these wakes the worker. With none, and without `every`, nothing ever does. */
   wakeOn?: readonly Notify[]
-  /** Wakes the worker on a beat, the first time after one interval. */
+  /** Wakes the worker at this interval, the first time after one interval. */
   every?: Duration
   /** The delay between passes that say `proceed`. */
   pacing?: Pacing
@@ -43,17 +43,17 @@ export interface WorkerOptions<P = void> {
    * @default 'retry'
    */
   onThrow?: 'retry' | 'propagate'
-  /** Are told what happens, in this order. */
+  /** Called on each event, in this order. */
   listeners?: readonly Listener<P>[]
-  /** Where log lines go. By default warnings and errors are written to stderr. */
+  /** The logger. By default warnings and errors are written to stderr. */
   log?: Logger
-  /** Where measurements go. By default nothing is measured. */
+  /** Receives counts and durations. By default nothing is measured. */
   metrics?: Metrics
   /** Stops the worker when it aborts, as `stop()` does. */
   signal?: AbortSignal
-  /** Where time comes from; tests give a virtual one. */
+  /** The clock; tests pass a virtual one. */
   clock?: Clock
-  /** Gives numbers from 0 up to 1, for the jitter of the backoff. @default Math.random */
+  /** Returns numbers from 0 up to 1, for the jitter of the backoff. @default Math.random */
   random?: () => number
 }
 
@@ -67,7 +67,7 @@ export interface WorkerSetup {
   readonly retryOn: 'timer' | 'notifier'
   readonly onThrow: 'retry' | 'propagate'
   readonly listeners: Listeners
-  /** Those among the listeners that measure: they are told of a deadly error too. */
+  /** Those among the listeners that measure: they are called for an error that ends the worker, too. */
   readonly meters: Listeners
   readonly log: Logger
   readonly signal: AbortSignal | undefined

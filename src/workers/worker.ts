@@ -5,7 +5,7 @@ import type { Directive } from './directive.ts'
 import { WorkerLoop } from './worker-loop.ts'
 import { resolveWorkerOptions, type WorkerOptions } from './worker-options.ts'
 
-/** What a pass is given. */
+/** The argument of a pass. */
 export interface PassContext {
   /** Aborts when the pass is out of time, or when a stop has waited long enough. */
   readonly signal: AbortSignal
@@ -15,7 +15,7 @@ export interface PassContext {
   readonly log: Logger
 }
 
-/** How a worker is doing. */
+/** The state of a worker. */
 export interface Health {
   readonly name: string
   /**
@@ -28,13 +28,13 @@ export interface Health {
   readonly failures: number
   /** When the latest pass began. */
   readonly lastRunAt?: Date
-  /** What the latest failure said, until a pass succeeds. */
+  /** The message of the latest failure, until a pass succeeds. */
   readonly lastError?: string
   /** When it will wake without being notified. */
   readonly nextWakeAt?: Date
 }
 
-/** Who had not ended when the time for stopping was over. */
+/** Which workers were still running when the time for stopping was over. */
 export interface StopReport {
   readonly stragglers: readonly string[]
 }
@@ -43,7 +43,7 @@ export interface StopReport {
 export interface StopOptions {
   /**
    * How long the stop may take in all. Running passes may finish for the first four fifths; then
-   * their signal aborts; who is still there at the end is named as a straggler.
+   * their signal aborts; workers that still run at the end are reported as stragglers.
    *
    * @default '30s'
    */
@@ -55,7 +55,7 @@ export interface Worker extends AsyncDisposable {
   readonly name: string
   /** Resolves when the worker has stopped; rejects with the error it died of. */
   readonly done: Promise<void>
-  /** How it is doing right now. */
+  /** Its current state. */
   health(): Health
   /** Stops it in phases. Safe to call again, also with less time. */
   stop(options?: StopOptions): Promise<StopReport>

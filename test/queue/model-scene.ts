@@ -172,8 +172,8 @@ export class Scene {
 
   async #take(mosts: readonly number[], user: number): Promise<Outcome> {
     const { queue } = this.#users[user]!
-    const taking = mosts.map((most) => queue.takeMany(most))
-    const expected = mosts.map((most) => this.model.take(most, user).map((it) => ({ ...it })))
+    const taking = mosts.map((max) => queue.takeMany(max))
+    const expected = mosts.map((max) => this.model.take(max, user).map((it) => ({ ...it })))
     const real = await Promise.all(taking)
     for (const [i, delivery] of real.flat().entries()) {
       const model = expected.flat()[i]

@@ -80,11 +80,11 @@ export class QueueModel {
     return outcome
   }
 
-  take(most: number, user: number): ModelMessage[] {
+  take(max: number, user: number): ModelMessage[] {
     const taken = this.messages
       .filter((message) => this.isReady(message))
       .toSorted((a, b) => b.priority - a.priority || a.id - b.id)
-      .slice(0, most)
+      .slice(0, max)
     for (const message of taken) {
       message.state = 'in flight'
       message.dueAt = this.now + LEASE_SECONDS

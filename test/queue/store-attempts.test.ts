@@ -70,14 +70,14 @@ describe('when a process ends', () => {
     const user = await openUser({ database, maxAttempts: 2 })
     await user.apply({ pushes: [groupOf(['given', 'ahead'])] })
     const takes = [
-      { most: 1, isAhead: false },
-      { most: 5, isAhead: true },
+      { max: 1, isPrefetched: false },
+      { max: 5, isPrefetched: true },
     ]
     await user.apply({ takes })
     user.movesTo(endedProcess(database))
 
     const next = await openUser({ database, maxAttempts: 2 })
-    const again = (await next.apply({ takes: [{ most: 5, isAhead: true }] })).taken
+    const again = (await next.apply({ takes: [{ max: 5, isPrefetched: true }] })).taken
     next.movesTo(endedProcess(database))
     const last = await openUser({ database, maxAttempts: 2, offsetMs: MINUTE })
 
@@ -94,7 +94,7 @@ describe('when a process ends', () => {
     const database = queueDatabase()
     const user = await openUser({ database, maxAttempts: 1 })
     await user.push('work')
-    await user.apply({ takes: [{ most: 1, isAhead: true }], maxAttempts: 1 })
+    await user.apply({ takes: [{ max: 1, isPrefetched: true }], maxAttempts: 1 })
     user.movesTo(endedProcess(database))
 
     const next = await openUser({ database })

@@ -80,7 +80,7 @@ test.for([
 ] as const)(
   'a disk that a queue has filled is emptied by taking, %d at a time, and filled again, with %s',
   { timeout: 120_000 },
-  async ([most, durability], context) => {
+  async ([max, durability], context) => {
     using disk = smallDisk(12)
     if (disk === undefined) return context.skip('no right to mount a disk')
     const path = join(disk.folder, 'queue.db')
@@ -89,7 +89,7 @@ test.for([
     const rounds: { pushed: number; acked: number; error: unknown }[] = []
     for (let i = 0; i < 3; i++) {
       const { pushed, error } = await pushUntilRefused(queue)
-      rounds.push({ pushed, acked: await ackAll(queue, most), error })
+      rounds.push({ pushed, acked: await ackAll(queue, max), error })
     }
     await queue.close()
 
@@ -117,9 +117,9 @@ async function pushUntilRefused(queue: Queue<string>) {
 }
 
 /** Takes and acknowledges everything; answers how many there were. */
-async function ackAll(queue: Queue<string>, most: number): Promise<number> {
+async function ackAll(queue: Queue<string>, max: number): Promise<number> {
   for (let acked = 0; ;) {
-    const deliveries = await queue.takeMany(most)
+    const deliveries = await queue.takeMany(max)
     if (deliveries.length === 0) return acked
     await queue.ack(deliveries)
     acked += deliveries.length

@@ -70,8 +70,12 @@ export async function openUser(
       const [verdict] = (await apply({ pushes: [groupOf([data], options)] })).pushes
       return verdict!.state === 'stored' ? verdict!.firstId : Number.NaN
     },
-    async take(most = 1_000, leaseMs = 30_000, isAhead = false): Promise<readonly QueueRecord[]> {
-      return (await apply({ takes: [{ most, isAhead }], leaseMs })).taken
+    async take(
+      max = 1_000,
+      leaseMs = 30_000,
+      isPrefetched = false,
+    ): Promise<readonly QueueRecord[]> {
+      return (await apply({ takes: [{ max, isPrefetched }], leaseMs })).taken
     },
     async change(
       kind: ChangeKind,

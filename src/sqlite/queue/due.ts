@@ -4,7 +4,7 @@ import { DELAYED, IN_FLIGHT, READY } from './queue-row.ts'
 import { removeUnknownUsers } from './users.ts'
 
 /** So many at a time, so that nobody else waits long for the file. */
-const MOST = 5_000
+const MAX_AT_ONCE = 5_000
 
 /** Does what time has brought: messages expire, delays and leases end. */
 export function sweep(scope: Scope): void {
@@ -19,7 +19,7 @@ function endLives(scope: Scope): void {
     .sql(
       `select id from messages
        where queue = ? and expires_at is not null and expires_at <= ? and state in (0, 1, 4)
-       limit ${MOST}`,
+       limit ${MAX_AT_ONCE}`,
     )
     .all(scope.queue, scope.tx.now) as { id: number }[]
   for (const { id } of expired) expire(scope, id)
@@ -31,7 +31,7 @@ function endDelays({ tx, queue, queueRow }: Scope): void {
       `update messages set state = ${READY}, due_at = null where id in (
          select id from messages
          where queue = ? and state = ${DELAYED} and due_at is not null and due_at <= ?
-         order by due_at limit ${MOST})`,
+         order by due_at limit ${MAX_AT_ONCE})`,
     )
     .run(queue, tx.now)
   if (count > 0) queueRow.move(DELAYED, READY, count)
@@ -50,7 +50,7 @@ function endLeases(scope: Scope): void {
            as max_attempts
        from messages
        where queue = ? and state = ${IN_FLIGHT} and due_at is not null and due_at <= ?
-       order by due_at limit ${MOST}`,
+       order by due_at limit ${MAX_AT_ONCE}`,
     )
     .all(scope.queue, scope.tx.now) as Ended[]
   for (const message of ended) {

@@ -114,7 +114,7 @@ const PER_ROW = 400
 function roomFor({ pushes, changes, takes }: PackedPart): number {
   let bytes = 0
   for (const { reason } of changes) bytes += 2 * reason.length + PER_ROW
-  for (const { most } of takes) bytes += most * PER_ROW
+  for (const { max } of takes) bytes += max * PER_ROW
   for (const { payloads, key, dedupeKey } of pushes) {
     // A key stands in the table and in an index, with each of its messages.
     const perMessage = PER_ROW + 4 * (key?.length ?? 0)

@@ -27,9 +27,9 @@ export function packBatch(batch: PackedPart): Packed {
   to.number(takes.length)
   to.number(changes.length)
   to.number(pushes.length)
-  for (const { most, isAhead } of takes) {
-    to.number(most)
-    to.number(isAhead ? 1 : 0)
+  for (const { max, isPrefetched } of takes) {
+    to.number(max)
+    to.number(isPrefetched ? 1 : 0)
   }
   for (const change of changes) packChange(change, to)
   for (const group of pushes) packGroup(group, to)
@@ -47,7 +47,7 @@ export function unpackBatch(packed: Packed): PackedPart {
     maxAttempts,
     capacity,
     inOrder,
-    takes: from.list(takeCount, () => ({ most: from.number(), isAhead: from.number() === 1 })),
+    takes: from.list(takeCount, () => ({ max: from.number(), isPrefetched: from.number() === 1 })),
     changes: from.list(changeCount, unpackChange),
     pushes: from.list(groupCount, unpackGroup),
   }

@@ -19,7 +19,7 @@ const payload: fc.Arbitrary<Payload> = fc.record({
 })
 
 const batches: fc.Arbitrary<PackedPart> = fc.record({
-  takes: fc.array(fc.record({ most: whole, isAhead: fc.boolean() })),
+  takes: fc.array(fc.record({ max: whole, isPrefetched: fc.boolean() })),
   leaseMs: whole,
   maxAttempts: fc.oneof(whole, fc.constant(Infinity)),
   capacity: fc.oneof(whole, fc.constant(Infinity)),

@@ -25,7 +25,7 @@ function statements(): { database: Database; seen: Set<string> } {
     const batch = packBatch({
       changes: [],
       pushes: [],
-      takes: [{ most: 10, isAhead: false }],
+      takes: [{ max: 10, isPrefetched: false }],
       leaseMs: 1,
       maxAttempts: 1,
       capacity: 100,

@@ -6,7 +6,7 @@ import { packRecords } from './packed-records.ts'
 import { DEAD } from './queue-row.ts'
 
 /** The most in one page, however many are wanted. */
-const MOST = 1_000
+const MAX_AT_ONCE = 1_000
 
 /** The record with this id, if it is in the queue. */
 export function findRecord(tx: Transaction, queue: number, id: number): Packed {
@@ -24,7 +24,7 @@ export function readPage(tx: Transaction, queue: number, request: PageRequest): 
       `select ${COLUMNS} from messages
        where queue = ? and id > ? ${dead ? `and state = ${DEAD}` : ''} order by id limit ?`,
     )
-    .all(queue, after, Math.min(limit, MOST)) as MessageRow[]
+    .all(queue, after, Math.min(limit, MAX_AT_ONCE)) as MessageRow[]
   const count = countWithinLimit(rows)
   return packRecords(rows.slice(0, count).map((row) => toRecord(tx, row)))
 }

@@ -27,11 +27,11 @@ export function takeAll(
   const { tx, queue, session, queueRow } = scope
   const until = after(tx.now, leaseMs)
   const rows: MessageRow[] = []
-  for (const { most, isAhead } of takes) {
-    const found = Math.min(most, queueRow.ready)
+  for (const { max, isPrefetched } of takes) {
+    const found = Math.min(max, queueRow.ready)
     if (found === 0) break
     // Whoever has only one attempt has no other to count it with.
-    const freshSession = isAhead && maxAttempts > 1 ? -session : session
+    const freshSession = isPrefetched && maxAttempts > 1 ? -session : session
     const taken = take(scope, found, until, freshSession)
     rows.push(...taken)
     queueRow.move(READY, IN_FLIGHT, taken.length)
@@ -49,18 +49,18 @@ export function takeAll(
 /** For `freshSession` where it is the first time, otherwise for this one. */
 function take(
   { tx, queue, session }: Scope,
-  most: number,
+  max: number,
   until: number,
   freshSession: number,
 ): readonly MessageRow[] {
-  const found = tx.sql(`select ${COLUMNS} from messages ${NEXT}`).lists(queue, tx.now, most)
+  const found = tx.sql(`select ${COLUMNS} from messages ${NEXT}`).lists(queue, tx.now, max)
   // Not `returning`, which takes longer than both together, and in whatever order.
   tx.sql(
     `update messages
      set state = ${IN_FLIGHT}, due_at = ?, session = case when reason is null then ? else ? end,
        attempt = attempt + 1, receipt = receipt + 1
      where id in (select id from messages ${NEXT})`,
-  ).run(until, freshSession, session, queue, tx.now, most)
+  ).run(until, freshSession, session, queue, tx.now, max)
   return found.map((list) => {
     const row = toRow(list)
     return { ...row, state: IN_FLIGHT, attempt: row.attempt + 1, receipt: row.receipt + 1 }
