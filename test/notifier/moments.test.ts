@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 
 import { virtualClock } from '../../src/testing/virtual-clock.ts'
 import type { WorkflowNumbers } from '../../src/engine/core/workflow-numbers.ts'
-import type { ActivityPool } from '../../src/engine/runtime/activities/activity-pool.ts'
 import type { Capacity } from '../../src/engine/runtime/schedule/capacity.ts'
 import { HintListener } from '../../src/engine/runtime/discover/hint-listener.ts'
 import type { Ownership } from '../../src/engine/runtime/discover/ownership.ts'
+import type { OwnedTaskSet } from '../../src/engine/runtime/discover/ports.ts'
 import { Registration } from '../../src/engine/runtime/discover/registration.ts'
 import { Ticker } from '../../src/engine/runtime/discover/ticker.ts'
 import { WorkFinder } from '../../src/engine/runtime/discover/work-finder.ts'
@@ -67,7 +67,7 @@ function scene() {
       },
     },
   })
-  const { time, alarms } = core
+  const { time } = core
   time.saw(NOW)
   const request = { leaseMs: 3 * TICK_MS, workflows: [], info: '' }
   const numbers = partOf<WorkflowNumbers>({ registered: [1] })
@@ -82,12 +82,15 @@ function scene() {
   // What the loops are sent for, at the moment at which they are.
   finder.claimer.wake = () => go('claim')
   finder.mail.look = (iids) => go(`look for ${[...iids].join()}`)
-  const activities = partOf<ActivityPool>({
-    tasks: partOf<ActivityPool['tasks']>({ held: () => [], interest: null }),
-    slots: partOf<ActivityPool['slots']>({ idle: true }),
-    helpedWith() {},
-    tasksAt: (at) => alarms.set({ ring: () => go('tasks') }, at),
-  })
+  const activities = {
+    tasks: { owned: partOf<OwnedTaskSet>({ keys: () => [] }) },
+    claimer: {
+      interest: null,
+      wakeAt: (at: number) => core.alarms.set({ ring: () => go('tasks') }, at),
+    },
+    longWaits: { helpedWith() {} },
+    slots: { idle: true },
+  }
   const ownership = partOf<Ownership>({ dropLostOfSome: async () => {} })
   const scheduler = partOf<CommandRunner>({ unknownActivities: [] })
   const ticker = new Ticker(core, registration, finder, ownership, scheduler, activities)

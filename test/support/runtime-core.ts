@@ -24,7 +24,7 @@ export function testCore(
   const { log = memoryLog(), store = {}, registry = {} } = given
   const { closing = new AbortController().signal } = given
   const setup = {
-    store: { kind: 'test', ...store } as unknown as WorkflowStore,
+    store: Object.assign(store, { kind: 'test' }) as unknown as WorkflowStore,
     clock,
     values,
     registry: { ...NOTHING_REGISTERED, ...registry },

@@ -6,35 +6,40 @@ import type { ActivityContext } from '../../src/engine/define/activity-context.t
 import {
   ActivityCall,
   type ActivityCallSpec,
-  type CallHost,
+  type CallServices,
 } from '../../src/engine/runtime/activities/activity-call.ts'
-import type { AttemptHost } from '../../src/engine/runtime/activities/run-attempt.ts'
+import { AttemptRunner } from '../../src/engine/runtime/activities/attempt-runner.ts'
+import type { Heartbeats } from '../../src/engine/runtime/activities/heartbeats.ts'
 import type { Performer } from '../../src/engine/runtime/activities/slots.ts'
+import type { RuntimeCore } from '../../src/engine/runtime/core/runtime-core.ts'
+import type { Registration } from '../../src/engine/runtime/discover/registration.ts'
 import { SharedLoopHeartbeat } from '../../src/store/lease.ts'
 import type { TaskKey } from '../../src/store/tasks.ts'
-import { values } from '../support/executions.ts'
-import { memoryLog, type MemoryLog } from '../support/workers.ts'
+import { partOf, testCore } from '../support/runtime-core.ts'
 
-/** What attempts need, on a clock; `given` is what is not as usual. */
-export function attemptHost(
-  clock: Clock,
-  given: Partial<AttemptHost> = {},
-): AttemptHost & { readonly log: MemoryLog } {
-  return {
-    clock,
-    values,
-    heartbeat: new SharedLoopHeartbeat(),
-    random: () => 0,
-    now: () => clock.now(),
-    storeKind: 'test',
-    client: () => {
-      throw new Error('there is none')
-    },
-    beat: () => {},
-    transact: () => Promise.reject(new Error('there are none')),
+/** Heartbeats that nobody reads, unless told otherwise. */
+export function testBeats(given: Partial<Heartbeats> = {}): Heartbeats {
+  return partOf<Heartbeats>({
+    beat() {},
+    over: () => undefined,
+    becomesTask: () => undefined,
+    becoming: () => [],
     ...given,
-    log: memoryLog(),
-  }
+  })
+}
+
+/** Runs attempts without a store. */
+export function testAttempts(
+  core: RuntimeCore,
+  beats = testBeats(),
+  registration = partOf<Registration>({ number: 5 }),
+): AttemptRunner {
+  return new AttemptRunner(core, registration, new SharedLoopHeartbeat(), beats)
+}
+
+/** What calls share, where only the clock matters. */
+export function testServices(clock: Clock): CallServices {
+  return testAttempts(testCore(clock))
 }
 
 const RETRY = resolveRetry('test', { jitter: false })
@@ -66,20 +71,25 @@ export class TestCall extends ActivityCall {
   readonly token = 1
   readonly key: TaskKey
 
-  constructor(host: CallHost, given: Partial<ActivityCallSpec> = {}, attempt = 1, command = 1) {
-    super(host, called(given), attempt)
+  constructor(
+    services: CallServices,
+    given: Partial<ActivityCallSpec> = {},
+    attempt = 1,
+    command = 1,
+  ) {
+    super(services, called(given), attempt)
     this.key = { iid: 1, execution: 1, command }
   }
 }
 
 /** An attempt of some code. */
 export function callOf(
-  host: CallHost,
+  services: CallServices,
   step: (ctx: ActivityContext) => unknown,
   given: Partial<ActivityCallSpec> = {},
   attempt = 1,
 ): TestCall {
-  return new TestCall(host, { ...given, step }, attempt)
+  return new TestCall(services, { ...given, step }, attempt)
 }
 
 /** Performs calls until they are ended by hand. */

@@ -2,12 +2,15 @@ import type { Hint } from '../../src/engine/core/local-runtime.ts'
 import type { ActivityContext } from '../../src/engine/define/activity-context.ts'
 import { activity, type ActivityDefinition } from '../../src/engine/define/definitions.ts'
 import { Slots } from '../../src/engine/runtime/activities/slots.ts'
+import { TaskClaimer } from '../../src/engine/runtime/activities/task-claimer.ts'
 import { TaskRunner } from '../../src/engine/runtime/activities/task-runner.ts'
 import { UNTAGGED } from '../../src/engine/define/served-tags.ts'
 import type { ServedTags } from '../../src/store/tasks.ts'
-import type { WorkflowStore } from '../../src/store/workflow-store.ts'
+import type { Registration } from '../../src/engine/runtime/discover/registration.ts'
+import type { WorkFinder } from '../../src/engine/runtime/discover/work-finder.ts'
 import { openWorkers } from '../support/workers.ts'
-import { attemptHost } from './attempts.ts'
+import { partOf, testCore } from '../support/runtime-core.ts'
+import { testAttempts, testBeats } from './attempts.ts'
 import { FakeTaskStore, heldTask } from './fake-task-store.ts'
 
 /** Code of an activity whose attempts are ended by hand. */
@@ -35,58 +38,68 @@ export function openRunner(
   given: { most?: number; served?: ServedTags; activities?: readonly string[] } = {},
 ) {
   const workers = openWorkers()
-  const { clock } = workers
+  const { clock, log } = workers
   const store = new FakeTaskStore()
   const manual = new Manual()
-  const host = attemptHost(clock)
   const definition = activity('work', manual.code) as unknown as ActivityDefinition
-  const identity = { runtime: 5 }
-  const deaths: number[] = []
-  const hints: Hint[] = []
-  const due: number[] = []
-  const quarantined: string[] = []
-  let gate: Promise<void> | undefined
-  const slots = new Slots(
-    { clock, log: host.log, onFree: () => runner.roomFreed() },
-    given.most ?? 3,
-  )
-  const runner = new TaskRunner(
-    {
-      ...host,
-      store: store as unknown as WorkflowStore,
-      runtimeNumber: () => identity.runtime,
-      activityNames: () => given.activities ?? ['work'],
+  const closing = new AbortController()
+  const core = testCore(clock, {
+    log,
+    store,
+    registry: {
+      activityNames: given.activities ?? ['work'],
       activity: (name) => (name === 'work' ? definition : undefined),
-      mayStart: () => gate,
-      sawTime: () => {},
-      async onDead(runtime) {
-        deaths.push(runtime)
-        store.state = 'ok'
-        identity.runtime++
-        runner.lost('another runtime has taken over')
-      },
-      foundTasks() {},
-      tasksIn: (ms) => due.push(ms),
-      becoming: () => [],
-      beatsOver: () => undefined,
-      quarantineOver: () => {
-        quarantined.push('over')
-        runner.wake()
-      },
-      hint: (targets) => hints.push(...targets),
     },
-    { served: given.served ?? UNTAGGED, maxSessions: 4, sessionIdleMs: 9_000 },
-    slots,
-  )
-  workers.keep(runner.work())
+    closing: closing.signal,
+  })
+  const due: number[] = []
+  core.alarms.set = (_, at) => void due.push(at - core.time.now())
+  let gate: Promise<void> | undefined
+  const deaths: number[] = []
+  const identity = { runtime: 5 }
+  const registration = partOf<Registration>({
+    get number() {
+      return identity.runtime
+    },
+    lease: partOf<Registration['lease']>({ untilHeld: () => gate }),
+    async onDead(runtime) {
+      deaths.push(runtime)
+      store.state = 'ok'
+      die()
+    },
+  })
+  /** Declares the runtime dead, as any loop of it may find out. */
+  const die = (): void => {
+    identity.runtime++
+    runner.owned.supersede('another runtime has taken over')
+  }
+  const hints: Hint[] = []
+  const quarantined: string[] = []
+  const finder = partOf<WorkFinder>({
+    hints: partOf<WorkFinder['hints']>({ found() {} }),
+    claimer: partOf<WorkFinder['claimer']>({ wake: () => void quarantined.push('over') }),
+    hint: (targets) => void hints.push(...targets),
+    look: (iids) => void hints.push(...iids.map((iid) => ({ iid, owner: null }))),
+  })
+  const slots = new Slots(core, given.most ?? 3)
+  const attempts = testAttempts(core, testBeats(), registration)
+  const runner = new TaskRunner(core, registration, finder, slots, attempts)
+  const claimer = new TaskClaimer(core, registration, finder.hints, runner, {
+    served: given.served ?? UNTAGGED,
+    maxSessions: 4,
+    sessionIdleMs: 9_000,
+  })
+  slots.reportTo(claimer)
+  workers.keep(claimer.work())
   workers.keep(runner.results.work())
   return {
     clock,
-    log: host.log,
+    log,
     store,
     manual,
     slots,
     runner,
+    claimer,
     deaths,
     hints,
     due,
@@ -101,15 +114,17 @@ export function openRunner(
         open()
       }
     },
-    /** Declares the runtime dead, as any loop of it may find out. */
-    die: () => {
-      identity.runtime++
-      runner.lost('another runtime has taken over')
+    die,
+    /** Closes it as a runtime does. */
+    close: (drainMs: number) => {
+      closing.abort()
+      claimer.close()
+      return runner.close(drainMs)
     },
     /** Hands tasks out. */
     give: async (...tasks: Parameters<typeof heldTask>[]) => {
       store.waiting.push(...tasks.map((task) => heldTask(...task)))
-      runner.wake()
+      claimer.wake()
       await clock.advance(0)
     },
     settle: () => clock.advance(0),

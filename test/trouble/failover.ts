@@ -59,7 +59,7 @@ export interface FailoverReport {
 // A question that was asked and lost is waited for too long.
 const REPEATABLE_JOBS = JOBS.filter((name) => name !== 'desk')
 // Said by a process that has noticed.
-const NOTICED = /the database server (restarted or )?is another/
+const NOTICED = /database (failover detected|server restarted or replaced)/
 // The standby, not yet promoted, answers and refuses for so long.
 const STANDBY_MS = 1_000
 

@@ -39,7 +39,7 @@ import type { NewInstance, StartOutcome } from '../core/start-item.ts'
 import { Starts } from './schedule/starts.ts'
 import type { StoreClock } from '../core/store-clock.ts'
 import { watchUnhandledRejections } from '../core/unhandled-rejections.ts'
-import type { TaskPolicy } from './activities/task-runner.ts'
+import type { TaskPolicy } from './activities/task-claimer.ts'
 import { untilIdle } from './until-idle.ts'
 import { registrationOf, WorkflowNumbers } from '../core/workflow-numbers.ts'
 import { ActivityPool } from './activities/activity-pool.ts'
@@ -98,11 +98,10 @@ export class EngineRuntime implements LocalRuntime {
   #supervisor: Supervisor | undefined
   readonly #stopWatching: (() => void)[] = []
   readonly #closing = new AbortController()
-  #client: Client | undefined
 
   private constructor(setup: RuntimeSetup) {
     const core = runtimeCore(setup, this.#closing.signal)
-    const { store, clock, time, alarms, log, values, registry, random } = core
+    const { store, clock, time, alarms, log, values, registry } = core
     const heartbeat = new LoopHeartbeat(setup)
     const iids = new IidPool(store)
     const numbers = new WorkflowNumbers({ store, clock, isClosing: () => core.closing.aborted })
@@ -118,7 +117,6 @@ export class EngineRuntime implements LocalRuntime {
     const instances = new LiveInstances()
     const capacity = new Capacity(core, committer, instances, setup.maxInstances)
     const finder = new WorkFinder(core, registration, capacity, instances)
-    const { hints, claimer } = finder
     const scheduler = new InstanceScheduler(
       core,
       { registration, committer, numbers, instances, capacity, finder },
@@ -152,38 +150,24 @@ export class EngineRuntime implements LocalRuntime {
       hints: finder,
     })
     const activityPool = new ActivityPool(
-      {
-        store,
-        clock,
-        time,
-        alarms,
-        log,
-        values,
-        random,
-        heartbeat: heartbeat.shared,
-        closing: core.closing,
-        registry,
-        client: () => this.#client!,
-        runtimeNumber: () => registration.number,
-        foundTasks: (count) => hints.found(count),
-        mayStart: () => registration.lease.untilHeld(),
-        onDead: (runtime) => registration.onDead(runtime),
-        hint: (targets) => finder.hint(targets),
-        completed: (...result) => scheduler.completed(...result),
-        failed: (...result) => scheduler.failed(...result),
-        retry: (...failure) => scheduler.commands.retryAfter(...failure),
-        leaveToOthers: (instance, commands) => scheduler.leaveToOthers(instance, commands),
-        rest: (instance) => scheduler.releaseIfIdle(instance),
-        quarantineOver: () => this.#quarantineOver(),
-        handOver: (delivery) => void scheduler.eviction.handOver([delivery]),
-      },
+      core,
+      registration,
+      finder,
+      heartbeat.shared,
       setup.tasks,
       setup.maxActivities,
     )
+    activityPool.reportTo(scheduler)
     scheduler.connect(activityPool, remote)
-    const { tasks } = activityPool
-    const services = { registration, scheduler, committer, starts, iids, tasks, claimer }
-    const ownership = new Ownership(core, services)
+    const ownership = new Ownership(core, {
+      registration,
+      scheduler,
+      committer,
+      starts,
+      iids,
+      activities: activityPool,
+      claimer: finder.claimer,
+    })
     const ticker = new Ticker(
       core,
       registration,
@@ -246,7 +230,7 @@ export class EngineRuntime implements LocalRuntime {
 
   /** What activities reach as `ctx.client`. */
   serve(client: Client): void {
-    this.#client = client
+    this.#activityPool.attempts.serve(client)
   }
 
   start(start: NewInstance, signal?: Abortable): Promise<StartOutcome> {
@@ -305,7 +289,7 @@ export class EngineRuntime implements LocalRuntime {
     // What instances asked for and another transaction blocks would keep them here.
     this.#starts.forgetChildren()
     this.#remoteCommands.close()
-    await Promise.all([this.#scheduler.close(drainMs), this.#activityPool.tasks.close(drainMs)])
+    await Promise.all([this.#scheduler.close(drainMs), this.#activityPool.close(drainMs)])
     const { clock } = this.#setup
     const stopAtMs = clock.now() + STOP_MS
     await this.#supervisor?.stop({ within: STOP_MS })
@@ -345,7 +329,7 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   #isQuiet(): boolean {
-    if (this.#activityPool.tasks.busy || this.#committer.size > 0) return false
+    if (this.#activityPool.tasks.isBusy || this.#committer.size > 0) return false
     if (this.#starts.blocked > 0) return false
     return this.#scheduler.isQuiet()
   }
@@ -353,12 +337,6 @@ export class EngineRuntime implements LocalRuntime {
   async #hasNothingDue(): Promise<boolean> {
     const due = await this.#ticker.ask()
     if (due.work) return false
-    return !due.tasks || (await this.#activityPool.tasks.findsNothing())
-  }
-
-  /** What somebody died with comes one at a time, instances and tasks alike: the next may come. */
-  #quarantineOver(): void {
-    this.#finder.claimer.wake()
-    this.#activityPool.tasks.wake()
+    return !due.tasks || (await this.#activityPool.claimer.findsNothing())
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../base/time/clock.ts'
+import type { Timer } from '../../../base/time/clock.ts'
 import { CancelledError, TimeoutError } from '../../../base/errors.ts'
 import { LazySignal } from '../../../base/sync/lazy-signal.ts'
 import { childLog, type Logger } from '../../../base/log.ts'
@@ -6,20 +6,19 @@ import type { TaskKey } from '../../../store/tasks.ts'
 import type { Client } from '../../define/client.ts'
 import type { ActivityContext } from '../../define/activity-context.ts'
 import type { ActivityDefinition } from '../../define/definitions.ts'
+import type { Attempt } from '../../instance/open-calls.ts'
 import type { InstanceKeys } from '../../core/log-keys.ts'
 import type { ResolvedRetry } from '../../define/retry.ts'
-import type { Values } from '../../core/values.ts'
-import type { Attempt } from '../../instance/open-calls.ts'
+import type { Transact } from '../../../store/transactions.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
+import type { Heartbeats } from './heartbeats.ts'
 import type { Slots } from './slots.ts'
 
-/** What the calls of a runtime share. */
-export interface CallHost {
-  readonly clock: Clock
-  readonly log: Logger
-  readonly values: Values
-  client(): Client
-  /** An attempt told how far it is; `details` are encoded. */
-  beat(call: ActivityCall, details: string | undefined): void
+/** What all calls of a runtime share. */
+export interface CallServices {
+  readonly core: RuntimeCore
+  readonly beats: Pick<Heartbeats, 'beat'>
+  readonly client: Client
 }
 
 /** What is called, and how. */
@@ -44,7 +43,7 @@ export function nameOfCall({ name, step }: ActivityCallSpec): string {
   return step === undefined ? `activity "${name}"` : `step "${name}"`
 }
 
-/** One attempt, and the context that its code is given. What is seldom asked for is made then. */
+/** One attempt, and the context that its code gets. What code seldom asks for is made only then. */
 export abstract class ActivityCall implements Attempt, ActivityContext {
   readonly kind = 'activity'
   readonly called: ActivityCallSpec
@@ -57,22 +56,22 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
   slots: Slots | undefined
   /** What its code threw, if it did. */
   thrown: unknown
-  /** Its code, while that goes on although its time was up: it keeps its slot for a while. */
+  /** Its code, while that runs on after its timeout: it keeps its slot for a while. */
   left: Promise<unknown> | undefined
   /** Called when it leaves its slot. */
   onOver: (() => void) | undefined
-  protected readonly host: CallHost
+  protected readonly services: CallServices
   readonly #abort = new LazySignal()
   #silence: Timer | undefined
   #onSilence: ((error: TimeoutError) => void) | undefined
 
-  constructor(host: CallHost, called: ActivityCallSpec, attempt: number) {
-    this.host = host
+  constructor(services: CallServices, called: ActivityCallSpec, attempt: number) {
+    this.services = services
     this.called = called
     this.attempt = attempt
   }
 
-  /** Whether somebody still waits for what this attempt brings. */
+  /** Whether its result is still wanted. */
   abstract get wanted(): boolean
   abstract get instanceId(): string
   abstract get workflow(): string
@@ -81,6 +80,11 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
   /** Of its task; of a call that is none, of the one that it may become. */
   abstract get token(): number | null
   abstract get lastHeartbeat(): unknown
+
+  /** What the store judges a transaction of it by. */
+  get fence(): Transact['by'] {
+    return { attempt: this.attempt, token: this.token }
+  }
 
   get info(): ActivityContext['info'] {
     const { instanceId, workflow } = this
@@ -99,7 +103,7 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
   }
 
   get log(): Logger {
-    return childLog(this.host.log, this.keys)
+    return childLog(this.services.core.log, this.keys)
   }
 
   /** What every log line about it begins with. */
@@ -109,21 +113,21 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
   }
 
   get client(): Client {
-    return this.host.client()
+    return this.services.client
   }
 
-  /** Taken from the context, it works all the same. */
+  /** Works without its context: `const { heartbeat } = ctx`. */
   get heartbeat(): (details?: unknown) => void {
     return (details) => this.#heartbeat(details)
   }
 
   #heartbeat(details: unknown): void {
-    const { values } = this.host
+    const { core, beats } = this.services
     const what = `${nameOfCall(this.called)}: ctx.heartbeat`
-    const text = details === undefined ? undefined : values.encode(details, what)
+    const text = details === undefined ? undefined : core.values.encode(details, what)
     if (!this.wanted) return
     this.#watchSilence()
-    this.host.beat(this, text)
+    beats.beat(this, text)
   }
 
   abort(reason: string): void {
@@ -131,19 +135,19 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
     this.slots?.aborted(this)
   }
 
-  /** Its time is up; it counts as failed. */
+  /** It exceeded a time limit; it counts as failed. */
   timedOut(error: TimeoutError): void {
     this.#end(error)
     this.slots?.aborted(this)
   }
 
-  /** From now on silence is an error, if it has a limit. */
+  /** From now on a missing heartbeat is an error, if it has a heartbeat timeout. */
   watchSilence(onSilence: (error: TimeoutError) => void): void {
     this.#onSilence = onSilence
     this.#watchSilence()
   }
 
-  /** Nothing is timed any more. */
+  /** It has ended: heartbeats are not watched any more. */
   over(): void {
     this.#silence?.cancel()
     this.#onSilence = undefined
@@ -155,7 +159,7 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
     const onSilence = this.#onSilence
     if (limitMs === undefined || onSilence === undefined) return
     this.#silence?.cancel()
-    this.#silence = this.host.clock.after(limitMs, () => {
+    this.#silence = this.services.core.clock.after(limitMs, () => {
       onSilence(new TimeoutError(`${name} gave no heartbeat for ${limitMs} ms`, limitMs))
     })
   }

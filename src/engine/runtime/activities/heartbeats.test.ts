@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
-import { attemptHost, TestCall } from '../../../../test/tasks/attempts.ts'
+import { testAttempts, TestCall, testServices } from '../../../../test/tasks/attempts.ts'
 import { FakeTaskStore } from '../../../../test/tasks/fake-task-store.ts'
 import { testInstance } from '../../../../test/support/executions.ts'
+import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { openWorkers } from '../../../../test/support/workers.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import { mergeActivityOptions } from '../../define/activity-options.ts'
@@ -10,6 +11,7 @@ import { activity, type ActivityDefinition } from '../../define/definitions.ts'
 import { LocalCall } from './local-activities.ts'
 import type { ActivityCall } from './activity-call.ts'
 import type { ActivityWork } from '../../instance/activity-work.ts'
+import type { Registration } from '../discover/registration.ts'
 import { Heartbeats } from './heartbeats.ts'
 
 const WORK: ActivityWork = {
@@ -27,19 +29,17 @@ function openBeats() {
   const workers = openWorkers()
   const { clock, log } = workers
   const store = new FakeTaskStore()
-  const host = attemptHost(clock)
+  const core = testCore(clock, { log, store })
+  const services = testAttempts(core)
   const became: ActivityCall[] = []
   const unwanted: ActivityCall[] = []
-  const beats = new Heartbeats({
-    store,
-    clock,
-    log,
-    runtimeNumber: () => 5,
+  const beats = new Heartbeats(core, partOf<Registration>({ number: 5 }))
+  beats.reportTo({
     becameTask(call) {
       became.push(call)
-      call.task = 'held'
+      call.task = 'owned'
     },
-    unwanted: (call) => unwanted.push(call),
+    unwanted: (call) => void unwanted.push(call),
   })
   workers.keep(beats.work())
   const instance = testInstance('i')
@@ -52,10 +52,10 @@ function openBeats() {
     instance,
     became,
     unwanted,
-    task: (command = 1) => new TestCall(host, { heartbeatTimeoutMs: 30_000 }, 1, command),
+    task: (command = 1) => new TestCall(services, { heartbeatTimeoutMs: 30_000 }, 1, command),
     /** An attempt at the owner of its instance. */
     local: (attempt = 1, work = WORK) => {
-      const call = new LocalCall(host, instance, 9, work, attempt)
+      const call = new LocalCall(services, instance, 9, work, attempt)
       instance.calls.begin(9, call)
       return call
     },
@@ -113,7 +113,7 @@ describe('heartbeats', () => {
   test('one that tells nothing and may be silent is not written at all', async () => {
     await using opened = openBeats()
     const { clock, beats, store } = opened
-    const call = new TestCall(attemptHost(clock))
+    const call = new TestCall(testServices(clock))
     beats.beat(call, undefined)
     await clock.advance(2_000)
     expect(store.beats).toEqual([])
@@ -127,7 +127,7 @@ describe('heartbeats', () => {
   test('the store waits longer for the next one than the runtime itself does', async () => {
     await using opened = openBeats()
     const { clock, beats, store } = opened
-    const call = new TestCall(attemptHost(clock), { heartbeatTimeoutMs: 50 })
+    const call = new TestCall(testServices(clock), { heartbeatTimeoutMs: 50 })
 
     // Told every 10 ms, written once a second: nobody may take it away between two of them.
     for (let i = 0; i < 250; i++) {

@@ -1,39 +1,37 @@
-// Heartbeats on their way to the store, about once a second for all attempts together.
+// Sends heartbeats to the store, about once a second for all attempts together.
 //
-//   H1. What is not told in detail, and has no limit on its silence, is not written at all.
-//   H2. The first one of an activity that runs at the owner of its instance makes it a task, held by
-//       this runtime: from then on attempts and details outlive the owner.
-//   H3. An attempt that the store knows nothing of any more is told to stop.
+//   - A heartbeat without details, of an activity without a heartbeat timeout, is not sent at all.
+//   - The first heartbeat of an activity that runs at the owner of its instance makes it a task that
+//     this runtime owns: from then on attempts and details outlive the owner of the instance.
+//   - An attempt that the store does not know any more is told to stop.
 
-import type { Clock } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
 import { notify } from '../../../base/sync/notify.ts'
-import type { Beat, TaskKey, TaskStore } from '../../../store/tasks.ts'
+import type { Beat, TaskKey } from '../../../store/tasks.ts'
 import { type Directive, idle, proceed, sleep } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
+import type { Registration } from '../discover/registration.ts'
 import type { ActivityCall } from './activity-call.ts'
-import { LocalCall } from './local-activities.ts'
 import { taskFor } from '../../instance/task-for.ts'
+import { LocalCall } from './local-activities.ts'
 
 const PACE_MS = 1_000
 const BACKOFF = { initial: 100, max: 5_000 }
 
-/** What heartbeats need of their runtime. */
-export interface HeartbeatHost {
-  readonly store: TaskStore
-  readonly clock: Clock
-  readonly log: Logger
-  runtimeNumber(): number
-  /** An activity of an owned instance has become a task. */
+/** Learns what the store answers to heartbeats. */
+export interface HeartbeatWatcher {
+  /** An activity of an owned instance has become a task that this runtime owns. */
   becameTask(call: LocalCall): void
-  /** Nobody waits for this attempt any more. */
+  /** The attempt is not wanted any more. */
   unwanted(call: ActivityCall): void
 }
 
-/** Writes heartbeats. */
+/** Sends heartbeats. */
 export class Heartbeats {
-  readonly #host: HeartbeatHost
-  /** The latest details of each, not written yet. */
+  readonly #core: RuntimeCore
+  readonly #registration: Registration
+  #watcher!: HeartbeatWatcher
+  /** The latest details of each, not sent yet. */
   readonly #waiting = new Map<ActivityCall, string | undefined>()
   /** Those that are being made tasks. */
   readonly #becoming = new Map<ActivityCall, Promise<boolean>>()
@@ -41,20 +39,25 @@ export class Heartbeats {
   readonly #wake = notify()
   #writtenMs = -PACE_MS
 
-  constructor(host: HeartbeatHost) {
-    this.#host = host
+  constructor(core: RuntimeCore, registration: Registration) {
+    this.#core = core
+    this.#registration = registration
   }
 
-  /** An attempt says that it goes on. */
+  reportTo(watcher: HeartbeatWatcher): void {
+    this.#watcher = watcher
+  }
+
+  /** An attempt is alive; `details` are encoded. */
   beat(call: ActivityCall, details: string | undefined): void {
     if (details === undefined && call.called.heartbeatTimeoutMs === undefined) return
     if (call instanceof LocalCall && staysHere(call)) {
-      // Code written in place cannot become a task: another attempt here finds what this one told.
+      // It cannot become a task: the next attempt here finds these details.
       if (details !== undefined) call.instance.calls.stepReported(call.command, details)
       return
     }
     this.#waiting.set(call, details ?? this.#waiting.get(call))
-    if (isUntold(call) && !this.#becoming.has(call)) {
+    if (isUnknown(call) && !this.#becoming.has(call)) {
       const becoming = new Promise<boolean>((resolve) => this.#answers.set(call, resolve))
       this.#becoming.set(call, becoming)
     }
@@ -67,24 +70,24 @@ export class Heartbeats {
     return this.#becoming.get(call)
   }
 
-  /** Its attempt is over. Only one that is followed by another has to tell how far it was, and at once. */
+  /** Its attempt has ended. Only if another one follows, its latest details are sent, and at once. */
   over(call: ActivityCall, isFollowed: boolean): Promise<void> | undefined {
     if (!this.#waiting.has(call)) return undefined
     const details = this.#waiting.get(call)
     this.#waiting.delete(call)
-    // A store that does not answer is asked again with the next beat, if there is one.
+    // If the store does not answer, the next heartbeat is sent as usual, if there is one.
     if (isFollowed) return this.#write([[call, details]]).catch(() => {})
-    if (isUntold(call)) this.#settle(call, false)
+    if (isUnknown(call)) this.#settle(call, false)
     return undefined
   }
 
-  /** Those of which it is not known yet whether they have become tasks. */
+  /** Activities that are becoming tasks: the store has not answered yet. */
   becoming(): readonly TaskKey[] {
     return [...this.#becoming.keys()].map(({ key }) => key)
   }
 
   work(): Worker {
-    const { clock, log } = this.#host
+    const { clock, log } = this.#core
     return worker('heartbeats', { wakeOn: [this.#wake], clock, log, backoff: BACKOFF }, () =>
       this.#pass(),
     )
@@ -92,28 +95,28 @@ export class Heartbeats {
 
   async #pass(): Promise<Directive> {
     if (this.#waiting.size === 0) return idle()
-    const early = this.#writtenMs + PACE_MS - this.#host.clock.now()
+    const early = this.#writtenMs + PACE_MS - this.#core.clock.now()
     if (early > 0) return sleep(early)
-    this.#writtenMs = this.#host.clock.now()
+    this.#writtenMs = this.#core.clock.now()
     await this.#write([...this.#waiting])
     return proceed()
   }
 
   async #write(beats: readonly (readonly [ActivityCall, string | undefined])[]): Promise<void> {
     for (const [call] of beats) this.#waiting.delete(call)
-    const told = beats.filter(([call]) => call.wanted)
-    // Called off before its first one was written: it must not become a task any more.
+    const wanted = beats.filter(([call]) => call.wanted)
+    // Cancelled before its first one was sent: it must not become a task any more.
     for (const [call] of beats) if (!call.wanted) this.#settle(call, false)
-    if (told.length === 0) return
+    if (wanted.length === 0) return
     try {
-      const wanted = await this.#host.store.beat(
-        this.#host.runtimeNumber(),
-        told.map(([call, details]) => toBeat(call, details)),
+      const answers = await this.#core.store.beat(
+        this.#registration.number,
+        wanted.map(([call, details]) => toBeat(call, details)),
       )
-      for (const [i, [call]] of told.entries()) this.#answered(call, wanted[i]!)
+      for (const [i, [call]] of wanted.entries()) this.#answered(call, answers[i]!)
     } catch (error) {
-      // Tried again: later ones are there already, or these are still the latest.
-      for (const [call, details] of told) {
+      // Sent again, unless later details are there already.
+      for (const [call, details] of wanted) {
         if (!this.#waiting.has(call)) this.#waiting.set(call, details)
       }
       throw error
@@ -121,9 +124,9 @@ export class Heartbeats {
   }
 
   #answered(call: ActivityCall, isWanted: boolean): void {
-    if (this.#becoming.has(call) && isWanted) this.#host.becameTask(call as LocalCall)
+    if (this.#becoming.has(call) && isWanted) this.#watcher.becameTask(call as LocalCall)
     this.#settle(call, isWanted)
-    if (!isWanted) this.#host.unwanted(call)
+    if (!isWanted) this.#watcher.unwanted(call)
   }
 
   /** Whether it has become a task is known now. */
@@ -135,13 +138,13 @@ export class Heartbeats {
   }
 }
 
-/** Code written in place; and a transaction, whose result is judged on what it was begun under. */
+/** A step, and a transaction, whose result the store judges by what it was begun under. */
 function staysHere({ called }: LocalCall): boolean {
   return called.step !== undefined || called.definition?.transaction !== undefined
 }
 
-/** Whether the store knows nothing of it so far. */
-function isUntold(call: ActivityCall): call is LocalCall {
+/** Whether the store does not know it yet. */
+function isUnknown(call: ActivityCall): call is LocalCall {
   return call instanceof LocalCall && call.task === 'none'
 }
 
@@ -153,10 +156,10 @@ function toBeat(call: ActivityCall, details: string | undefined): Beat {
     token,
     attempt,
     details: details ?? null,
-    // The runtime itself keeps the limit. The store only sees what is written once in a while, and has
-    // to notice when nobody writes any more.
+    // The runtime itself keeps the limit. The store only sees heartbeats once in a while, and has to
+    // notice when none come any more.
     silentMs: heartbeatTimeoutMs === undefined ? null : heartbeatTimeoutMs + 2 * PACE_MS,
-    local: isUntold(call)
+    local: isUnknown(call)
       ? {
           epoch: call.instance.epoch,
           task: taskFor(call.instance, call.command, call.work, call.token),

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 
 import { testInstance, values } from '../../../../test/support/executions.ts'
-import { memoryLog } from '../../../../test/support/workers.ts'
+import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
+import { testAttempts, testBeats } from '../../../../test/tasks/attempts.ts'
 import { failure } from '../../../base/errors.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
-import { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import type { ActivityContext } from '../../define/activity-context.ts'
 import type { Retry } from '../../define/retry.ts'
+import type { Registration } from '../discover/registration.ts'
 import { LocalActivities } from './local-activities.ts'
 import type { ActivityWork } from '../../instance/activity-work.ts'
 import { mergeActivityOptions } from '../../define/activity-options.ts'
@@ -19,37 +20,31 @@ const Declined = failure<{ code: number }>('DeclinedInActivitiesTest', { retryab
 function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Promise<void> } = {}) {
   const clock = virtualClock()
   const told: unknown[] = []
-  const log = memoryLog()
-  const slots = new Slots({ clock, log, onFree: () => {} }, most)
-  const activities = new LocalActivities(
-    {
-      clock,
-      log,
-      values,
-      heartbeat: new SharedLoopHeartbeat(),
-      random: () => 0,
-      now: () => clock.now(),
-      storeKind: 'test',
-      client: () => {
-        throw new Error('there is none')
-      },
-      beat: () => {},
-      transact: () => Promise.reject(new Error('there are none')),
-      stored: () => {},
-      becomesTask: () => undefined,
-      beatsOver: () => undefined,
-      endTask: () => {},
-      handOver: ({ command, payload }) =>
-        told.push(['handed over', command, values.value(payload)]),
-      mayStart: () => mayStart,
-      completed: (_, command, value) => told.push(['completed', command, values.value(value)]),
-      failed: (_, command, error) => told.push(['failed', command, values.error(error)]),
-      retry: (_, command, attempt, delayMs) => told.push(['retry', command, attempt, delayMs]),
+  const core = testCore(clock)
+  const slots = new Slots(core, most)
+  slots.reportTo({ slotFreed() {} })
+  const lease = partOf<Registration['lease']>({ untilHeld: () => mayStart })
+  const registration = partOf<Registration>({ number: 5, lease })
+  const attempts = testAttempts(core, testBeats(), registration)
+  const activities = new LocalActivities(core, registration, slots, attempts, { end() {} })
+  activities.reportTo({
+    attemptEnded(_, command, attempt, end) {
+      if (end.kind === 'completed') told.push([end.kind, command, values.value(end.payload)])
+      if (end.kind === 'failed') told.push([end.kind, command, values.error(end.payload)])
+      if (end.kind === 'retry') told.push([end.kind, command, attempt, end.delayMs])
     },
-    slots,
-  )
+    eviction: {
+      async handOver(results) {
+        for (const { command, payload } of results) {
+          told.push(['handed over', command, values.value(payload)])
+        }
+      },
+    },
+    leaveToOthers() {},
+    releaseIfIdle() {},
+  })
   const instance = testInstance('i')
-  return { clock, log, told, activities, slots, instance, settle: () => clock.advance(0) }
+  return { clock, log: core.log, told, activities, slots, instance, settle: () => clock.advance(0) }
 }
 
 function step(

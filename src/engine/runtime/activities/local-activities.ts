@@ -1,52 +1,48 @@
-import type { Delivery } from '../../../store/inbox.ts'
+import type { Transact } from '../../../store/transactions.ts'
 import type { TaskKey } from '../../../store/tasks.ts'
-import { ActivityCall, type ActivityCallSpec, type CallHost } from './activity-call.ts'
+import { ActivityCall, type ActivityCallSpec, type CallServices } from './activity-call.ts'
 import { type ActivityWork, deadlineOf, newTaskToken } from '../../instance/activity-work.ts'
-import { type LiveInstance, lastTurnOf } from '../../instance/live-instance.ts'
 import { idempotencyKey } from '../../instance/task-for.ts'
+import { type LiveInstance, lastTurnOf } from '../../instance/live-instance.ts'
 import { logAttempt } from './log-attempt.ts'
-import { type AttemptEnd, type AttemptHost, runAttempt } from './run-attempt.ts'
-import type { Slots } from './slots.ts'
-
-/** What the runner needs of its runtime. */
-export interface LocalActivityHost extends AttemptHost {
-  /** Resolves when it is certain that this runtime may start something. */
-  mayStart(): Promise<void> | undefined
-  completed(instance: LiveInstance, command: number, value: string): void
-  failed(instance: LiveInstance, command: number, error: string): void
-  /** It will be tried again, after so long. */
-  retry(
-    instance: LiveInstance,
-    command: number,
-    attempt: number,
-    delayMs: number,
-    error: string,
-  ): void
-  /** The result of a transaction is in the inbox. */
-  stored(instance: LiveInstance, command: number): void
-  /** Resolves when it is known whether the call has become a task by now. */
-  becomesTask(call: ActivityCall): Promise<boolean> | undefined
-  /** The attempt is over: what it told is written if another one follows. */
-  beatsOver(call: ActivityCall, isFollowed: boolean): Promise<void> | undefined
-  /** What has become a task ends as one. */
-  endTask(call: ActivityCall, end: AttemptEnd): void
-  /** A result for an instance that somebody else has by now. */
-  handOver(delivery: Delivery): void
-}
+import type { RuntimeCore } from '../core/runtime-core.ts'
+import type { Registration } from '../discover/registration.ts'
+import type { ActivityReports } from './activity-reports.ts'
+import type { AttemptEnd } from '../../instance/attempt-end.ts'
+import type { AttemptRunner } from './attempt-runner.ts'
+import type { Performer, Slots } from './slots.ts'
+import type { TaskRunner } from './task-runner.ts'
 
 /** Runs activities and steps of owned instances. */
-export class LocalActivities {
-  readonly #host: LocalActivityHost
+export class LocalActivities implements Performer {
+  readonly #core: RuntimeCore
+  readonly #registration: Registration
   readonly #slots: Slots
+  readonly #attempts: AttemptRunner
+  readonly #tasks: Pick<TaskRunner, 'end'>
+  #reports!: ActivityReports
 
-  constructor(host: LocalActivityHost, slots: Slots) {
-    this.#host = host
+  constructor(
+    core: RuntimeCore,
+    registration: Registration,
+    slots: Slots,
+    attempts: AttemptRunner,
+    tasks: Pick<TaskRunner, 'end'>,
+  ) {
+    this.#core = core
+    this.#registration = registration
     this.#slots = slots
+    this.#attempts = attempts
+    this.#tasks = tasks
+  }
+
+  reportTo(reports: ActivityReports): void {
+    this.#reports = reports
   }
 
   /** Starts an attempt, at once or when a slot is free. */
   start(instance: LiveInstance, command: number, work: ActivityWork, attempt: number): void {
-    const call = new LocalCall(this.#host, instance, command, work, attempt)
+    const call = new LocalCall(this.#attempts, instance, command, work, attempt)
     instance.calls.begin(command, call)
     this.#slots.run(call, this)
   }
@@ -60,61 +56,54 @@ export class LocalActivities {
 
   perform(call: ActivityCall): Promise<void> | undefined {
     const local = call as LocalCall
-    const wait = this.#host.mayStart()
+    const wait = this.#registration.lease.untilHeld()
     return wait === undefined ? this.#attempt(local) : wait.then(() => this.#attempt(local))
   }
 
   #attempt(call: LocalCall): Promise<void> | undefined {
     if (!call.wanted) return undefined
-    const running = runAttempt(call, this.#host)
+    const running = this.#attempts.run(call)
     return running instanceof Promise
       ? running.then((end) => this.#over(call, end))
       : this.#over(call, running)
   }
 
-  /** Most give no heartbeat, and so do not become a task: then nothing is waited for. */
+  /** Most send no heartbeat, and so do not become a task: then there is nothing to wait for. */
   #over(call: LocalCall, end: AttemptEnd): Promise<void> | undefined {
-    const writing = this.#host.beatsOver(call, end.kind === 'retry')
-    if (writing !== undefined || this.#host.becomesTask(call) !== undefined) {
-      return this.#overWithBeats(call, end, writing)
+    const { beats } = this.#attempts
+    const sending = beats.over(call, end.kind === 'retry')
+    if (sending !== undefined || beats.becomesTask(call) !== undefined) {
+      return this.#overWithBeats(call, end, sending)
     }
-    this.#tell(call, end)
+    this.#report(call, end)
     return undefined
   }
 
   async #overWithBeats(
     call: LocalCall,
     end: AttemptEnd,
-    writing: Promise<void> | undefined,
+    sending: Promise<void> | undefined,
   ): Promise<void> {
-    await writing
-    const isTask = (await this.#host.becomesTask(call)) === true
-    if (isTask) this.#host.endTask(call, end)
-    else this.#tell(call, end)
+    await sending
+    const isTask = (await this.#attempts.beats.becomesTask(call)) === true
+    if (isTask) this.#tasks.end(call, end)
+    else this.#report(call, end)
   }
 
-  #tell(call: LocalCall, end: AttemptEnd): void {
+  #report(call: LocalCall, end: AttemptEnd): void {
     const { instance, command, attempt } = call
-    if (!call.wanted) return this.#finishedLate(call, end)
+    if (!call.wanted) return this.#handOver(call, end)
     instance.calls.end(command)
-    logAttempt(this.#host, call, end)
-    switch (end.kind) {
-      case 'completed':
-        return this.#host.completed(instance, command, end.payload)
-      case 'failed':
-        return this.#host.failed(instance, command, end.payload)
-      case 'retry':
-        return this.#host.retry(instance, command, attempt, end.delayMs, end.error)
-      case 'stored':
-        return this.#host.stored(instance, command)
-    }
+    logAttempt(this.#core, call, end)
+    this.#reports.attemptEnded(instance, command, attempt, end)
   }
 
-  /** Told to stop and completed all the same: whoever has the instance now need not do it again. */
-  #finishedLate({ instance, key }: LocalCall, end: AttemptEnd): void {
+  /** Told to stop and completed all the same: the owner of the instance need not run it again. */
+  #handOver({ instance, key }: LocalCall, end: AttemptEnd): void {
     if (!instance.leavesResults || end.kind !== 'completed') return
     const known = lastTurnOf(instance)
-    this.#host.handOver({ ...key, kind: 'completed', payload: end.payload, known })
+    const result = { ...key, kind: 'completed', payload: end.payload, known } as const
+    void this.#reports.eviction.handOver([result])
   }
 }
 
@@ -123,25 +112,25 @@ export class LocalCall extends ActivityCall {
   readonly instance: LiveInstance
   readonly command: number
   readonly work: ActivityWork
-  /** Whether it is a task by now, held by this runtime; `gone` when somebody took that away. */
-  task: 'none' | 'held' | 'gone' = 'none'
+  /** Whether it is a task by now that this runtime owns; `gone` when it is owned no longer. */
+  task: 'none' | 'owned' | 'gone' = 'none'
   #token: number | undefined
 
   constructor(
-    host: CallHost,
+    services: CallServices,
     instance: LiveInstance,
     command: number,
     work: ActivityWork,
     attempt: number,
   ) {
-    super(host, calledBy(work), attempt)
+    super(services, calledBy(work), attempt)
     this.instance = instance
     this.command = command
     this.work = work
   }
 
   get wanted(): boolean {
-    if (this.task !== 'none') return this.task === 'held'
+    if (this.task !== 'none') return this.task === 'owned'
     return this.instance.calls.attempt(this.command) === this
   }
 
@@ -162,14 +151,19 @@ export class LocalCall extends ActivityCall {
     return (this.#token ??= newTaskToken())
   }
 
+  override get fence(): Transact['by'] {
+    if (this.task !== 'none') return super.fence
+    return { epoch: this.instance.epoch, turn: this.instance.turn }
+  }
+
   get idempotencyKey(): string {
     return idempotencyKey(this.instance, this.command)
   }
 
-  /** Only of a step: what any other earlier attempt told stands with the task that it became. */
+  /** Only of a step: details of any other earlier attempt are stored with the task it became. */
   get lastHeartbeat(): unknown {
-    const told = this.instance.calls.stepDetails(this.command)
-    return told === undefined ? undefined : this.host.values.value(told)
+    const details = this.instance.calls.stepDetails(this.command)
+    return details === undefined ? undefined : this.services.core.values.value(details)
   }
 }
 

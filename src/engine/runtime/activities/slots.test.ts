@@ -1,27 +1,30 @@
 import { describe, expect, test } from 'vitest'
 
-import { attemptHost, ManualPerformer, TestCall } from '../../../../test/tasks/attempts.ts'
+import { ManualPerformer, testAttempts, TestCall } from '../../../../test/tasks/attempts.ts'
+import { testCore } from '../../../../test/support/runtime-core.ts'
 import { TimeoutError } from '../../../base/errors.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
 import { type Performer, Slots } from './slots.ts'
 
 /** Slots on virtual time. */
-function openSlots(most: number) {
+function openSlots(max: number) {
   const clock = virtualClock()
-  const host = attemptHost(clock)
+  const core = testCore(clock)
+  const services = testAttempts(core)
   const performer = new ManualPerformer()
   let freed = 0
-  const slots = new Slots({ clock, log: host.log, onFree: () => freed++ }, most)
+  const slots = new Slots(core, max)
+  slots.reportTo({ slotFreed: () => void freed++ })
   return {
     clock,
-    log: host.log,
+    log: core.log,
     performer,
     slots,
     freed: () => freed,
     /** Runs so many calls; their commands are their numbers from 1. */
     run: (count: number, by: Performer = performer) =>
       Array.from({ length: count }, (_, i) => {
-        const call = new TestCall(host, {}, 1, i + 1)
+        const call = new TestCall(services, {}, 1, i + 1)
         slots.run(call, by)
         return call
       }),
@@ -187,7 +190,8 @@ describe('slots', () => {
       {
         level: 'warn',
         data: expect.objectContaining({ activity: 'work', instanceId: 'i' }) as object,
-        message: 'it was told to stop 10000 ms ago and still runs; its place is given to others',
+        message:
+          'activity still runs 10000 ms after it was told to stop; its slot is given to another',
       },
     ])
 

@@ -1,11 +1,11 @@
-import type { Clock, Timer } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
+import type { Timer } from '../../../base/time/clock.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { ActivityCall } from './activity-call.ts'
 
-// Code that was told to stop keeps its slot for so long; then its slot is given to somebody else.
+// Code that was told to stop keeps its slot for so long; then another call gets it.
 const GRACE_MS = 10_000
 
-/** Who runs a call once it has a slot. */
+/** Runs a call once it has a slot. */
 export interface Performer {
   /** Never rejects; `undefined` when the call is over by then. */
   perform(call: ActivityCall): Promise<void> | undefined
@@ -15,33 +15,36 @@ export interface Performer {
 interface Waiting {
   readonly call: ActivityCall
   readonly performer: Performer
-  /** Since when, by the process's clock. */
+  /** By the process's clock. */
   readonly since: number
 }
 
-/** What slots need. */
-export interface SlotHost {
-  readonly clock: Clock
-  readonly log: Logger
-  /** A slot is free, and nobody waits for it. */
-  onFree(): void
+/** Learns of free slots. */
+export interface SlotWatcher {
+  /** A slot is free, and no call waits for it. */
+  slotFreed(): void
 }
 
 /** Runs a limited number of calls at once, the others in the order they came. */
 export class Slots {
-  readonly #host: SlotHost
-  readonly #most: number
+  readonly #core: RuntimeCore
+  readonly #max: number
+  #watcher!: SlotWatcher
   #queue: Waiting[] = []
   /** Those before it have left the queue. */
   #head = 0
   #running = 0
-  /** Of those who were told to stop. */
+  /** Of calls that were told to stop. */
   readonly #graces = new Set<Timer>()
   #closed = false
 
-  constructor(host: SlotHost, most: number) {
-    this.#host = host
-    this.#most = most
+  constructor(core: RuntimeCore, max: number) {
+    this.#core = core
+    this.#max = max
+  }
+
+  reportTo(watcher: SlotWatcher): void {
+    this.#watcher = watcher
   }
 
   /** Running now. */
@@ -51,30 +54,30 @@ export class Slots {
 
   /** How many more could run at once. */
   get free(): number {
-    return this.#most - this.#running
+    return this.#max - this.#running
   }
 
-  /** Whether nobody waits, and at most half of the slots are taken. */
+  /** Whether no call waits, and at most half of the slots are taken. */
   get idle(): boolean {
-    return this.#head === this.#queue.length && this.#running <= this.#most / 2
+    return this.#head === this.#queue.length && this.#running <= this.#max / 2
   }
 
   /** Runs a call, at once or when a slot is free. */
   run(call: ActivityCall, performer: Performer): void {
-    if (this.#running < this.#most) {
+    if (this.#running < this.#max) {
       if (!this.#occupy(call, performer)) this.#startNext()
-    } else this.#queue.push({ call, performer, since: this.#host.clock.now() })
+    } else this.#queue.push({ call, performer, since: this.#core.clock.now() })
   }
 
-  /** Those who have been waiting for so long, or longer, the longest first. */
+  /** Calls that have been waiting for so long, or longer, the longest first. */
   waitingFor(ms: number): ActivityCall[] {
-    const before = this.#host.clock.now() - ms
+    const before = this.#core.clock.now() - ms
     const waiting = this.#queue.slice(this.#head)
     const young = waiting.findIndex(({ since }) => since > before)
     return (young < 0 ? waiting : waiting.slice(0, young)).map(({ call }) => call)
   }
 
-  /** Everybody who waits leaves the queue, and nobody waits for a place of those who are to stop. */
+  /** All calls that wait leave the queue; those that were told to stop are not watched any more. */
   close(): readonly ActivityCall[] {
     this.#closed = true
     for (const timer of this.#graces) timer.cancel()
@@ -86,14 +89,14 @@ export class Slots {
 
   /** A call that runs was told to stop. */
   aborted(call: ActivityCall): void {
-    // Told again: its grace runs from the first time.
+    // Told to stop again: its grace runs from the first time.
     if (call.onOver !== undefined || this.#closed) return
-    const { clock, log } = this.#host
+    const { clock, log } = this.#core
     const timer = clock.after(GRACE_MS, () => {
       if (call.slots !== this) return
       log.warn(
         call.keys,
-        `it was told to stop ${GRACE_MS} ms ago and still runs; its place is given to others`,
+        `activity still runs ${GRACE_MS} ms after it was told to stop; its slot is given to another`,
       )
       this.#makeRoom(call)
     })
@@ -115,7 +118,7 @@ export class Slots {
   }
 
   #performed(call: ActivityCall): void {
-    // What was told to stop and goes on is still there: see `aborted`.
+    // Code that runs on after it was told to stop keeps its slot: see `aborted`.
     if (call.left !== undefined) void call.left.catch(() => {}).then(() => this.#makeRoom(call))
     else this.#makeRoom(call)
   }
@@ -143,6 +146,6 @@ export class Slots {
       }
       if (call.wanted && this.#occupy(call, performer)) return
     }
-    this.#host.onFree()
+    this.#watcher.slotFreed()
   }
 }

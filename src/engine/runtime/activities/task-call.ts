@@ -1,40 +1,44 @@
 import type { HeldTask, TaskKey } from '../../../store/tasks.ts'
 import type { ActivityDefinition } from '../../define/definitions.ts'
-import { ActivityCall } from './activity-call.ts'
+import { ActivityCall, type CallServices } from './activity-call.ts'
 import { completeTaskOptions, type TaskOptions } from '../../instance/activity-work.ts'
 import { QUARANTINE_DEATHS } from '../../../store/constants.ts'
-import type { AttemptHost } from './run-attempt.ts'
+import type { OwnedTasks } from './owned-tasks.ts'
 
-/** Whether others may wait for its end: for its session or its limit, or because runtimes died with both. */
-export function isInTheWay({ session, deaths }: HeldTask, { limited }: TaskOptions): boolean {
+/** Whether others may wait for its end: for its session, its limit, or because it is quarantined. */
+export function blocksOthers({ session, deaths }: HeldTask, { limited }: TaskOptions): boolean {
   return session !== '' || deaths >= QUARANTINE_DEATHS || limited
 }
 
-/** An attempt of a task. */
+/** An attempt at a task. */
 export class TaskCall extends ActivityCall {
   readonly #task: HeldTask
   readonly #options: TaskOptions
-  readonly #isHeld: (call: ActivityCall) => boolean
+  readonly #owned: OwnedTasks
 
   constructor(
-    host: AttemptHost,
+    services: CallServices,
+    owned: OwnedTasks,
     task: HeldTask,
     options: TaskOptions,
     definition: ActivityDefinition,
-    isHeld: (call: ActivityCall) => boolean,
   ) {
     const { activity: name, input, tag, session } = task
     const own = completeTaskOptions(options, definition)
     const { retry, timeoutMs, heartbeatTimeoutMs, deadline = Infinity } = own
     const limits = { retry, timeoutMs, heartbeatTimeoutMs, deadline }
-    super(host, { name, input, definition, step: undefined, tag, session, ...limits }, task.attempt)
+    super(
+      services,
+      { name, input, definition, step: undefined, tag, session, ...limits },
+      task.attempt,
+    )
     this.#task = task
     this.#options = options
-    this.#isHeld = isHeld
+    this.#owned = owned
   }
 
   get wanted(): boolean {
-    return this.#isHeld(this)
+    return this.#owned.has(this)
   }
 
   get instanceId(): string {
@@ -60,6 +64,6 @@ export class TaskCall extends ActivityCall {
 
   get lastHeartbeat(): unknown {
     const { beat } = this.#task
-    return beat === null ? undefined : this.host.values.value(beat)
+    return beat === null ? undefined : this.services.core.values.value(beat)
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { FakeTaskStore } from '../../../../test/tasks/fake-task-store.ts'
+import { testCore } from '../../../../test/support/runtime-core.ts'
 import { openWorkers } from '../../../../test/support/workers.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { TaskResult, TaskVerdict } from '../../../store/tasks.ts'
@@ -13,12 +14,10 @@ function openResults() {
   const store = new FakeTaskStore()
   const told: [command: number, TaskVerdict['verdict']][] = []
   const unstorable: unknown[] = []
-  const results = new TaskResults({
-    store,
-    clock,
-    log,
-    finished: ({ command }, { verdict }) => told.push([command, verdict]),
-    unstorable: (runtime, { command }, { message }) => unstorable.push([runtime, command, message]),
+  const results = new TaskResults(testCore(clock, { log, store }), {
+    finished: ({ command }, { verdict }) => void told.push([command, verdict]),
+    unstorable: (runtime, { command }, { message }) =>
+      void unstorable.push([runtime, command, message]),
   })
   workers.keep(results.work())
   return {

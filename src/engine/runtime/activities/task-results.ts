@@ -1,49 +1,47 @@
 import { countWithin } from '../../../base/sync/count-within.ts'
-import type { Clock } from '../../../base/time/clock.ts'
-import type { Logger } from '../../../base/log.ts'
 import { notify } from '../../../base/sync/notify.ts'
 import { StoreError } from '../../../store/store-error.ts'
-import type { TaskKey, TaskResult, TaskStore, TaskVerdict } from '../../../store/tasks.ts'
+import type { TaskKey, TaskResult, TaskVerdict } from '../../../store/tasks.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
+import type { RuntimeCore } from '../core/runtime-core.ts'
 
 const MAX_AT_ONCE = 500
 const BOUNDS = [{ max: 1 << 20, of: ({ result }: Waiting) => sizeOf(result) }]
 
-/** What results need of their runtime. */
-export interface ResultHost {
-  readonly store: TaskStore
-  readonly clock: Clock
-  readonly log: Logger
-  /** What became of a result. */
+/** Learns what became of results. */
+export interface ResultWatcher {
+  /** The store has answered. */
   finished(result: TaskResult, verdict: TaskVerdict): void
-  /** A result that the store can never take. */
+  /** The store can never take it. */
   unstorable(runtime: number, result: TaskResult, error: StoreError): void
 }
 
-/** A result, and the number of the runtime that held its task. */
+/** A result, and the number of the runtime that owned its task. */
 interface Waiting {
   readonly runtime: number
   readonly result: TaskResult
 }
 
-/** The results of tasks on their way to the store: all that are there in one call. */
+/** Sends the results of tasks to the store: all that are there in one call. */
 export class TaskResults {
-  readonly #host: ResultHost
+  readonly #core: RuntimeCore
+  readonly #watcher: ResultWatcher
   readonly #wake = notify()
-  /** Each stays here until the store has heard it. */
+  /** Each stays here until the store has answered. */
   readonly #waiting: Waiting[] = []
 
-  constructor(host: ResultHost) {
-    this.#host = host
+  constructor(core: RuntimeCore, watcher: ResultWatcher) {
+    this.#core = core
+    this.#watcher = watcher
   }
 
-  /** How many have not arrived yet. */
+  /** How many the store has not answered yet. */
   get underway(): number {
     return this.#waiting.length
   }
 
-  /** Tasks that the store still takes for held here, since it has not heard of their end. */
+  /** Tasks that this runtime still owns as far as the store knows. */
   keys(): readonly TaskKey[] {
     return this.#waiting.map(({ result }) => result)
   }
@@ -55,7 +53,7 @@ export class TaskResults {
   }
 
   work(): Worker {
-    const { clock, log } = this.#host
+    const { clock, log } = this.#core
     const pacing = { min: 0, active: 0, step: 0 }
     const backoff = { initial: 50, max: 5_000 }
     return worker('results', { wakeOn: [this.#wake], clock, log, pacing, backoff }, () =>
@@ -72,20 +70,20 @@ export class TaskResults {
 
   /** The first ones that can go together. */
   #next(): readonly Waiting[] {
-    // One that was declared dead since may still have results to tell, under its old number.
+    // Results of a number that was declared dead since are sent under that number.
     const runtime = this.#waiting[0]?.runtime
     const end = this.#waiting.findIndex((one) => one.runtime !== runtime)
     const most = end < 0 ? MAX_AT_ONCE : Math.min(end, MAX_AT_ONCE)
     return this.#waiting.slice(0, countWithin(this.#waiting, most, BOUNDS))
   }
 
-  /** Sends those that are first in line. One that cannot be stored must not keep the others back. */
+  /** Sends the first ones in line. One that cannot be stored must not block the others. */
   async #send(batch: readonly Waiting[]): Promise<void> {
     const [{ runtime, result }] = batch as readonly [Waiting, ...Waiting[]]
     const results = batch.map((one) => one.result)
     let verdicts: readonly TaskVerdict[]
     try {
-      verdicts = await this.#host.store.finishTasks(runtime, results)
+      verdicts = await this.#core.store.finishTasks(runtime, results)
     } catch (error) {
       if (!(error instanceof StoreError) || error.retryable) throw error
       if (batch.length > 1) {
@@ -94,10 +92,10 @@ export class TaskResults {
         return this.#send(batch.slice(middle))
       }
       this.#waiting.shift()
-      return this.#host.unstorable(runtime, result, error)
+      return this.#watcher.unstorable(runtime, result, error)
     }
     this.#waiting.splice(0, batch.length)
-    for (const [i, one] of results.entries()) this.#host.finished(one, verdicts[i]!)
+    for (const [i, one] of results.entries()) this.#watcher.finished(one, verdicts[i]!)
   }
 }
 

@@ -8,13 +8,13 @@ describe('the runner of tasks', () => {
   describe('whether there is anything', () => {
     test('is found out by a look that begins after the question', async () => {
       await using opened = openRunner()
-      const { clock, runner, store, manual, settle } = opened
+      const { clock, store, manual, settle } = opened
       let arrive!: () => void
       store.before = () => new Promise((resolve) => (arrive = resolve))
-      runner.wake()
+      opened.claimer.wake()
       await settle()
 
-      const finding = runner.findsNothing()
+      const finding = opened.claimer.findsNothing()
       store.before = () => void store.waiting.push(heldTask(1))
       arrive()
 
@@ -26,29 +26,29 @@ describe('the runner of tasks', () => {
       await using opened = openRunner()
       await using none = openRunner({ activities: [] })
 
-      expect(await opened.clock.until(opened.runner.findsNothing())).toBe(true)
-      expect(await none.runner.findsNothing()).toBe(true)
+      expect(await opened.clock.until(opened.claimer.findsNothing())).toBe(true)
+      expect(await none.claimer.findsNothing()).toBe(true)
     })
 
     test('is not known when the store does not answer', async () => {
       await using opened = openRunner()
-      const { clock, runner, store } = opened
+      const { clock, store } = opened
       store.before = () => {
         throw new StoreError('busy', 'claimTasks', 'locked')
       }
 
-      expect(await clock.until(runner.findsNothing())).toBe(false)
+      expect(await clock.until(opened.claimer.findsNothing())).toBe(false)
     })
 
     test('is not waited for when it closes', async () => {
       await using opened = openRunner()
-      const { clock, runner, store, settle } = opened
+      const { clock, store, settle } = opened
       let arrive!: () => void
       store.before = () => new Promise((resolve) => (arrive = resolve))
-      const finding = runner.findsNothing()
+      const finding = opened.claimer.findsNothing()
       await settle()
 
-      const closing = runner.close(0)
+      const closing = opened.close(0)
 
       expect(await clock.until(finding)).toBe(true)
       arrive()

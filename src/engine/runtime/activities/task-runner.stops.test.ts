@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { attemptHost, TestCall } from '../../../../test/tasks/attempts.ts'
+import { testServices, TestCall } from '../../../../test/tasks/attempts.ts'
 import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
 import { openRunner } from '../../../../test/tasks/open-runner.ts'
 
@@ -11,7 +11,7 @@ describe('the runner of tasks', () => {
       const { runner, store, manual, give, settle } = opened
       await give([1], [2])
 
-      runner.abort([{ iid: 1, execution: 1, command: 1 }])
+      runner.owned.abort([{ iid: 1, execution: 1, command: 1 }])
       const [first, second] = manual.begun
       expect(first!.signal.reason).toMatchObject({
         name: 'CancelledError',
@@ -23,7 +23,7 @@ describe('the runner of tasks', () => {
       await settle()
 
       expect(store.ends).toEqual([[2, 'completed', 5]])
-      expect(runner.busy).toBe(false)
+      expect(runner.isBusy).toBe(false)
     })
 
     test('is only that attempt, when one is named', async () => {
@@ -31,8 +31,8 @@ describe('the runner of tasks', () => {
       const { runner, store, manual, give, settle } = opened
       await give([1, { attempt: 2 }])
 
-      runner.abort([{ iid: 1, execution: 1, command: 1, attempt: 1 }])
-      expect(runner.held()).toEqual([{ iid: 1, execution: 1, command: 1, attempt: 2 }])
+      runner.owned.abort([{ iid: 1, execution: 1, command: 1, attempt: 1 }])
+      expect(runner.owned.keys()).toEqual([{ iid: 1, execution: 1, command: 1, attempt: 2 }])
       manual.end(0)
       await settle()
 
@@ -45,7 +45,7 @@ describe('the runner of tasks', () => {
       await give([1, { session: 'one' }])
       const asked = store.requests.length
 
-      runner.abort([{ iid: 1, execution: 1, command: 1 }])
+      runner.owned.abort([{ iid: 1, execution: 1, command: 1 }])
       await settle()
 
       expect(store.requests).toHaveLength(asked + 1)
@@ -58,7 +58,7 @@ describe('the runner of tasks', () => {
       const { runner, manual, give } = opened
       await give([1, { iid: 11 }], [1, { iid: 1, execution: 11 }])
 
-      runner.abort([{ iid: 1, execution: 1, command: 1 }])
+      runner.owned.abort([{ iid: 1, execution: 1, command: 1 }])
 
       expect(manual.begun.map(({ signal }) => signal.aborted)).toEqual([false, false])
     })
@@ -84,7 +84,7 @@ describe('the runner of tasks', () => {
 
       die()
       expect(manual.begun.every(({ signal }) => signal.aborted)).toBe(true)
-      expect([runner.held(), runner.busy]).toEqual([[], false])
+      expect([runner.owned.keys(), runner.isBusy]).toEqual([[], false])
       manual.end(0)
       manual.fail(1, new Error('stopped'))
       await settle()
@@ -98,7 +98,7 @@ describe('the runner of tasks', () => {
       await give([1])
       die()
       await give([1, { attempt: 2 }])
-      expect(runner.held()).toEqual([{ iid: 1, execution: 1, command: 1, attempt: 2 }])
+      expect(runner.owned.keys()).toEqual([{ iid: 1, execution: 1, command: 1, attempt: 2 }])
 
       manual.end(0)
       await settle()
@@ -128,11 +128,11 @@ describe('the runner of tasks', () => {
   describe('close', () => {
     test('waits for what runs and for its results, and claims nothing more', async () => {
       await using opened = openRunner()
-      const { clock, runner, store, manual, give, settle } = opened
+      const { clock, store, manual, give, settle } = opened
       await give([1])
       const asked = store.requests.length
       let closed = false
-      const closing = runner.close(10_000).then(() => (closed = true))
+      const closing = opened.close(10_000).then(() => (closed = true))
       await give([2])
       expect([closed, store.requests.length]).toEqual([false, asked])
 
@@ -146,10 +146,10 @@ describe('the runner of tasks', () => {
 
     test('tells to stop what is not done in time, and drops what that brings', async () => {
       await using opened = openRunner()
-      const { clock, runner, store, manual, give, settle } = opened
+      const { clock, store, manual, give, settle } = opened
       await give([1])
 
-      const closing = runner.close(3_000)
+      const closing = opened.close(3_000)
       await clock.advance(2_999)
       expect(manual.begun[0]!.signal.aborted).toBe(false)
       await clock.advance(1)
@@ -163,14 +163,14 @@ describe('the runner of tasks', () => {
 
     test('gives back what it was handed meanwhile', async () => {
       await using opened = openRunner()
-      const { clock, runner, store, manual, settle } = opened
+      const { clock, store, manual, settle } = opened
       let arrive!: () => void
       store.before = () => new Promise((resolve) => (arrive = resolve))
       store.waiting.push(heldTask(1))
-      runner.wake()
+      opened.claimer.wake()
       await settle()
 
-      const closing = runner.close(1_000)
+      const closing = opened.close(1_000)
       store.before = () => {}
       arrive()
       await clock.until(closing)
@@ -188,15 +188,15 @@ describe('the runner of tasks', () => {
       store.before = () => {
         store.before = () => {}
         // A local activity takes the slot while the claim is under way.
-        slots.run(new TestCall(attemptHost(clock)), { perform: () => new Promise(() => {}) })
+        slots.run(new TestCall(testServices(clock)), { perform: () => new Promise(() => {}) })
       }
       store.waiting.push(heldTask(1))
-      runner.wake()
+      opened.claimer.wake()
       await settle()
-      expect(runner.held()).toHaveLength(1)
+      expect(runner.owned.keys()).toHaveLength(1)
 
       slots.close()
-      await clock.until(runner.close(10_000))
+      await clock.until(opened.close(10_000))
 
       expect([clock.now(), manual.begun]).toEqual([0, []])
       expect(store.ends).toEqual([[1, 'release', 5]])

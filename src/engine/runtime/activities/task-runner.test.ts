@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { values } from '../../../../test/support/executions.ts'
-import { attemptHost, TestCall } from '../../../../test/tasks/attempts.ts'
+import { testServices, TestCall } from '../../../../test/tasks/attempts.ts'
 import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
 import { openRunner } from '../../../../test/tasks/open-runner.ts'
 import { StoreError } from '../../../store/store-error.ts'
@@ -25,7 +25,7 @@ describe('the runner of tasks', () => {
   test('a slot that a local activity holds is not claimed for', async () => {
     await using opened = openRunner({ most: 2 })
     const { clock, slots, store, give } = opened
-    slots.run(new TestCall(attemptHost(clock)), { perform: () => new Promise(() => {}) })
+    slots.run(new TestCall(testServices(clock)), { perform: () => new Promise(() => {}) })
 
     await give([1], [2])
 
@@ -49,12 +49,12 @@ describe('the runner of tasks', () => {
     ['serves none', { served: { untagged: false, tags: [] } }],
   ])('a runtime that %s never asks', async (_, given) => {
     await using opened = openRunner(given)
-    const { runner, store, give } = opened
+    const { store, give } = opened
 
     await give([1])
 
     expect(store.requests).toEqual([])
-    expect(runner.interest?.activities ?? []).toEqual([])
+    expect(opened.claimer.interest?.activities ?? []).toEqual([])
   })
 
   test('what is due next is waited for, and never for less than a moment', async () => {
@@ -85,13 +85,13 @@ describe('the runner of tasks', () => {
 
   test('what a lost answer brought is given back, and not what has ended but could not be told', async () => {
     await using opened = openRunner()
-    const { clock, store, manual, runner, give } = opened
+    const { clock, store, manual, give } = opened
     await give([1], [2])
     const lost = new StoreError('connection_lost', 'test', 'lost')
     store.before = () => {
       throw lost
     }
-    runner.wake()
+    opened.claimer.wake()
     manual.end(0)
     await clock.advance(0)
 
@@ -170,9 +170,9 @@ describe('the runner of tasks', () => {
     'after a task %s it asks again only if another may have waited: %j',
     async (_, given, asks) => {
       await using opened = openRunner()
-      const { store, manual, settle, runner } = opened
+      const { store, manual, settle } = opened
       store.waiting.push(heldTask(1, given))
-      runner.wake()
+      opened.claimer.wake()
       await settle()
       const before = store.requests.length
 
@@ -190,7 +190,7 @@ describe('the runner of tasks', () => {
     await give([1], [2])
     expect(manual.begun).toEqual([])
 
-    runner.abort([{ iid: 1, execution: 1, command: 1 }])
+    runner.owned.abort([{ iid: 1, execution: 1, command: 1 }])
     release()
     await settle()
 
@@ -256,6 +256,6 @@ describe('the runner of tasks', () => {
     expect(values.error((end as { payload: string }).payload)).toMatchObject({
       message: 'its result could not be stored: finishTasks: too large',
     })
-    expect(log.at('error')).toEqual(['the result of a task could not be stored'])
+    expect(log.at('error')).toEqual(['could not store the result of a task'])
   })
 })

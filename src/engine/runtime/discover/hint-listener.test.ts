@@ -5,8 +5,6 @@ import { memoryLog } from '../../../../test/support/workers.ts'
 import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { Alarms } from '../../core/alarms.ts'
 import { StoreClock } from '../../core/store-clock.ts'
-import type { ActivityPool } from '../activities/activity-pool.ts'
-import type { TaskRunner } from '../activities/task-runner.ts'
 import type { Capacity } from '../schedule/capacity.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
 import type { Claimer } from './claimer.ts'
@@ -14,6 +12,7 @@ import { HintExchange } from './hint-exchange.ts'
 import { HintListener } from './hint-listener.ts'
 import type { MailReader } from './mail-reader.ts'
 import type { Ownership } from './ownership.ts'
+import type { ActivityServices, OwnedTaskSet } from './ports.ts'
 import type { Registration } from './registration.ts'
 import type { Ticker } from './ticker.ts'
 import type { WorkFinder } from './work-finder.ts'
@@ -77,10 +76,16 @@ function scene() {
     },
     wake: () => void asked.push('tick'),
   })
-  const tasks = partOf<TaskRunner>({
-    interest: { activities: ['ship'], served: { untagged: true, tags: [] } },
-    held: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
+  const owned = partOf<OwnedTaskSet>({
+    keys: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
     abortUnwanted: check('abortUnwanted'),
+  })
+  const activities = partOf<ActivityServices>({
+    tasks: { owned },
+    claimer: {
+      interest: { activities: ['ship'], served: { untagged: true, tags: [] } },
+      wakeAt: note('tasksAt'),
+    },
   })
   const hearing = new HintListener(
     core,
@@ -88,7 +93,7 @@ function scene() {
     finder,
     ticker,
     partOf<Ownership>({ dropChanged: check('dropChanged') }),
-    partOf<ActivityPool>({ tasks, tasksAt: note('tasksAt') }),
+    activities,
   )
   hearing.open()
   asked.length = 0

@@ -9,12 +9,11 @@
 import type { HintInterest } from '../../../store/hints.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { TaskKey } from '../../../store/tasks.ts'
-import type { ActivityPool } from '../activities/activity-pool.ts'
-import type { TaskRunner } from '../activities/task-runner.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { HintFollower } from './hint-exchange.ts'
 import type { WorkHint } from './hint-gate.ts'
 import type { Ownership } from './ownership.ts'
+import type { ActivityServices } from './ports.ts'
 import type { Registration, WorkLookout } from './registration.ts'
 import type { Ticker } from './ticker.ts'
 import type { WorkFinder } from './work-finder.ts'
@@ -26,8 +25,7 @@ export class HintListener implements HintFollower, WorkLookout {
   readonly #finder: WorkFinder
   readonly #ticker: Ticker
   readonly #ownership: Ownership
-  readonly #activities: ActivityPool
-  readonly #tasks: TaskRunner
+  readonly #activities: ActivityServices
   #asking: Promise<boolean> | undefined
   #asksAgain = false
 
@@ -37,7 +35,7 @@ export class HintListener implements HintFollower, WorkLookout {
     finder: WorkFinder,
     ticker: Ticker,
     ownership: Ownership,
-    activities: ActivityPool,
+    activities: ActivityServices,
   ) {
     this.#core = core
     this.#registration = registration
@@ -45,7 +43,6 @@ export class HintListener implements HintFollower, WorkLookout {
     this.#ticker = ticker
     this.#ownership = ownership
     this.#activities = activities
-    this.#tasks = activities.tasks
   }
 
   /** Begins to listen to other processes, and looks for what there is to do. */
@@ -63,7 +60,7 @@ export class HintListener implements HintFollower, WorkLookout {
 
   interest(): HintInterest {
     const registration = this.#registration
-    const tasks = this.#tasks
+    const { claimer, tasks } = this.#activities
     return {
       runtime: registration.number,
       // Asked for often, but for the number seldom read.
@@ -71,41 +68,43 @@ export class HintListener implements HintFollower, WorkLookout {
         return registration.workflows
       },
       get tasks() {
-        return tasks.interest
+        return claimer.interest
       },
       get held() {
-        return tasks.held()
+        return tasks.owned.keys()
       },
     }
   }
 
   concerns(hint: WorkHint): boolean {
     const { owns } = this.#finder
+    const { claimer, tasks } = this.#activities
     switch (hint.kind) {
       case 'work': {
         const { iids } = hint
         return iids.length === 0 || this.#registration.workflows.length > 0 || iids.some(owns)
       }
       case 'tasks': {
-        const own = this.#tasks.interest?.activities ?? []
+        const own = claimer.interest?.activities ?? []
         const { activities } = hint
         return activities.length === 0 || activities.some((name) => own.includes(name))
       }
       case 'dropped':
-        return this.#tasks.held().some((held) => hint.tasks.some((task) => isSameTask(task, held)))
+        return tasks.owned.keys().some((own) => hint.tasks.some((task) => isSameTask(task, own)))
       case 'recalled':
         return hint.iids.some(owns)
     }
   }
 
   follow(hint: WorkHint): void {
+    const { claimer, tasks } = this.#activities
     switch (hint.kind) {
       case 'work':
         return this.#followWork(hint.iids, hint.at)
       case 'tasks':
-        return this.#activities.tasksAt(hint.at)
+        return claimer.wakeAt(hint.at)
       case 'dropped':
-        return void this.#check(this.#tasks.abortUnwanted(hint.tasks))
+        return void this.#check(tasks.owned.abortUnwanted(hint.tasks))
       case 'recalled':
         return void this.#check(this.#ownership.dropChanged(hint.iids))
     }

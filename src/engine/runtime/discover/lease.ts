@@ -13,7 +13,7 @@ const MAX_DISAGREEMENT_MS = 1_000
  */
 export class Lease {
   readonly ms: number
-  /** Notified when the lease has to be renewed before the next tick. */
+  /** Wakes the ticker: the lease has to be renewed before its next tick. */
   readonly wanted: Notify = notify()
   readonly #clock: Clock
   readonly #loop: Pick<LoopHeartbeat, 'renewed' | 'isKept'>

@@ -4,13 +4,13 @@
 import type { Claim, Loaded, Standing } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
-import type { TaskRunner } from '../activities/task-runner.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Committer } from '../schedule/committer.ts'
 import { CHANGED } from '../schedule/eviction.ts'
 import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
 import type { Starts } from '../schedule/starts.ts'
 import type { Claimer, ClaimTaker } from './claimer.ts'
+import type { ActivityServices } from './ports.ts'
 import type { OwnershipLosses, Registration } from './registration.ts'
 
 // Until it is known how large they are, a few at a time are read.
@@ -36,7 +36,7 @@ export interface OwningServices {
   readonly committer: Committer
   readonly starts: Starts
   readonly iids: IidPool
-  readonly tasks: TaskRunner
+  readonly activities: ActivityServices
   readonly claimer: Claimer
 }
 
@@ -141,21 +141,21 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   }
 
   takenOver(): void {
-    const { scheduler, committer, tasks } = this.#services
+    const { scheduler, committer, activities } = this.#services
     scheduler.eviction.supersedeStarted('another runtime has taken over')
     committer.forgetTurns()
     scheduler.instances.forgetReleased()
-    tasks.lost('another runtime has taken over')
+    activities.tasks.owned.supersede('another runtime has taken over')
   }
 
   rolledBack(): number {
-    const { scheduler, committer, starts, tasks, iids } = this.#services
+    const { scheduler, committer, starts, activities, iids } = this.#services
     const { owned } = scheduler.instances
     scheduler.eviction.rollBackAll('the database may have lost its latest turns')
     committer.forgetAll()
     starts.forgetChildren()
     scheduler.instances.forgetReleased()
-    tasks.lost('the database may have lost it')
+    activities.tasks.owned.supersede('the database may have lost it')
     iids.forget()
     return owned
   }

@@ -6,10 +6,10 @@ import { virtualClock } from '../../../testing/virtual-clock.ts'
 import { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import type { TickAnswer } from '../../../store/runtimes.ts'
 import { WorkflowNumbers } from '../../core/workflow-numbers.ts'
-import type { ActivityPool } from '../activities/activity-pool.ts'
 import type { CommandRunner } from '../schedule/command-runner.ts'
 import type { Claimer } from './claimer.ts'
 import type { Ownership } from './ownership.ts'
+import type { OwnedTaskSet } from './ports.ts'
 import { Registration } from './registration.ts'
 import { Ticker } from './ticker.ts'
 import type { WorkFinder } from './work-finder.ts'
@@ -50,11 +50,12 @@ function openTicker(clock: Clock, store: object) {
     partOf<WorkFinder>({ claimer: partOf<Claimer>({ tick() {} }) }),
     partOf<Ownership>({ dropLostOfSome: async () => {} }),
     partOf<CommandRunner>({ unknownActivities: [] }),
-    partOf<ActivityPool>({
-      tasks: partOf<ActivityPool['tasks']>({ held: () => [], interest: null }),
-      slots: partOf<ActivityPool['slots']>({ idle: true }),
-      helpedWith() {},
-    }),
+    {
+      tasks: { owned: partOf<OwnedTaskSet>({ keys: () => [] }) },
+      claimer: { interest: null, wakeAt() {} },
+      longWaits: { helpedWith() {} },
+      slots: { idle: true },
+    },
   )
   return { ticker, lease: registration.lease, log: core.log, lapses: () => lapses }
 }

@@ -1,11 +1,11 @@
-import { notify } from '../../../base/sync/notify.ts'
+import type { Notify } from '../../../base/sync/notify.ts'
 import type { UndeliveredMessages } from '../../../store/runtimes.ts'
 import { type Directive, idle } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
-import type { ActivityPool } from '../activities/activity-pool.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { CommandRunner } from '../schedule/command-runner.ts'
 import type { Ownership } from './ownership.ts'
+import type { ActivityServices } from './ports.ts'
 import type { Registration } from './registration.ts'
 import type { WorkFinder } from './work-finder.ts'
 
@@ -29,8 +29,9 @@ export class Ticker {
   readonly #finder: WorkFinder
   readonly #ownership: Ownership
   readonly #commands: CommandRunner
-  readonly #activities: ActivityPool
-  readonly #wake = notify()
+  readonly #activities: ActivityServices
+  /** One for both: two would lead to two ticks. */
+  readonly #wake: Notify
   readonly #everyMs: number
   #undelivered: UndeliveredMessages = { late: 0, early: 0 }
 
@@ -40,7 +41,7 @@ export class Ticker {
     finder: WorkFinder,
     ownership: Ownership,
     commands: CommandRunner,
-    activities: ActivityPool,
+    activities: ActivityServices,
   ) {
     this.#core = core
     this.#registration = registration
@@ -48,6 +49,7 @@ export class Ticker {
     this.#ownership = ownership
     this.#commands = commands
     this.#activities = activities
+    this.#wake = registration.lease.wanted
     this.#everyMs = Math.max(1, Math.min(TICK_MS, registration.lease.ms / 3))
   }
 
@@ -64,9 +66,8 @@ export class Ticker {
   work(): Worker {
     const { clock, log } = this.#core
     const { lease } = this.#registration
-    const wakeOn = [this.#wake, lease.wanted]
     const backoff = { initial: 100, max: Math.max(100, Math.min(2_000, lease.ms / 4)) }
-    const options = { wakeOn, every: this.#everyMs, clock, log, backoff }
+    const options = { wakeOn: [this.#wake], every: this.#everyMs, clock, log, backoff }
     return worker('ticks', options, () => this.#pass())
   }
 
@@ -79,17 +80,18 @@ export class Ticker {
   async ask(): Promise<Due> {
     const { store, clock, time, closing } = this.#core
     const { claimer, mail } = this.#finder
-    const { tasks, slots } = this.#activities
+    const { claimer: taskClaimer, slots, longWaits } = this.#activities
+    const { owned } = this.#activities.tasks
     const renews = this.#registration.lease.isDue(this.#everyMs / 2)
     // By itself, and first: whatever becomes of the rest, the lease is renewed.
     if (renews && !(await this.#registration.renewLease())) return EVERYTHING
     const askedMs = clock.now()
     const runtime = this.#registration.number
-    const held = tasks.held()
+    const held = owned.keys()
     const answer = await store.tick({
       runtime,
       workflows: this.#registration.workflows,
-      tasks: tasks.interest,
+      tasks: taskClaimer.interest,
       unknown: this.#commands.unknownActivities,
       held,
       idle: !closing.aborted && slots.idle,
@@ -103,9 +105,9 @@ export class Ticker {
     if (answer.claimable) claimer.claimAt(answer.clock)
     else if (answer.nextDue !== null) claimer.claimAt(answer.nextDue)
     const unwanted = held.filter((_, i) => !answer.wanted[i])
-    if (unwanted.length > 0) tasks.abort(unwanted)
-    if (answer.nextTask !== null) this.#activities.tasksAt(answer.nextTask)
-    this.#activities.helpedWith(answer.helped)
+    if (unwanted.length > 0) owned.abort(unwanted)
+    if (answer.nextTask !== null) taskClaimer.wakeAt(answer.nextTask)
+    longWaits.helpedWith(answer.helped)
     if (answer.stranded.length > 0) claimer.hint(answer.stranded)
     this.#count(answer.undelivered)
     if (renews) {

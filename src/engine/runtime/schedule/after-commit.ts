@@ -44,7 +44,7 @@ export class AfterCommit {
   readonly #core: RuntimeCore
   readonly #services: FollowUpServices
   readonly #steps: NextSteps
-  #tasks!: ActivityServices['tasks']
+  #activities!: ActivityServices
 
   constructor(core: RuntimeCore, services: FollowUpServices, steps: NextSteps) {
     this.#core = core
@@ -53,8 +53,8 @@ export class AfterCommit {
   }
 
   /** Call it before anything is committed. */
-  connect({ tasks }: ActivityServices): void {
-    this.#tasks = tasks
+  connect(activities: ActivityServices): void {
+    this.#activities = activities
   }
 
   /** The store answered. */
@@ -167,12 +167,12 @@ export class AfterCommit {
     if (effects.closes === 'all') children.push(...calls.children)
     if (children.length > 0) finder.look(children)
     if (effects.tasks.length > 0) {
-      this.#tasks.wake()
+      this.#activities.claimer.wake()
       finder.hints.tellTasks(effects.tasks)
     }
     if (effects.dropsTasks.length > 0) {
       const tasks = effects.dropsTasks.map((command) => ({ iid, execution, command }))
-      this.#tasks.abort(tasks)
+      this.#activities.tasks.owned.abort(tasks)
       finder.hints.tell({ kind: 'dropped', tasks })
     }
     for (const { to } of effects.replies) this.replied.tell(to)

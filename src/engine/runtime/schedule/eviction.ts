@@ -28,7 +28,7 @@ export class Eviction {
   readonly #endings: Endings
   readonly #finder: Finder
   readonly #left = notify()
-  #tasks!: ActivityServices['tasks']
+  #taskClaimer!: ActivityServices['claimer']
 
   constructor(core: RuntimeCore, instances: LiveInstances, endings: Endings, finder: Finder) {
     this.#core = core
@@ -38,8 +38,8 @@ export class Eviction {
   }
 
   /** Call it before any instance leaves. */
-  connect({ tasks }: ActivityServices): void {
-    this.#tasks = tasks
+  connect({ claimer }: ActivityServices): void {
+    this.#taskClaimer = claimer
   }
 
   /** The instance ended, or continued as its next execution. */
@@ -115,7 +115,7 @@ export class Eviction {
   leaveQuarantine(instance: LiveInstance): void {
     if (!instance.leaveQuarantine()) return
     this.#finder.claimer.wake()
-    this.#tasks.wake()
+    this.#taskClaimer.wake()
   }
 
   /** Resolves when no instance is owned here any more, after `withinMs` at the latest. */

@@ -17,6 +17,7 @@ import type { ContextHost } from '../../context/make-context.ts'
 import type { WorkflowDefinition } from '../../define/definitions.ts'
 import { type ActivityWork, startByOf } from '../../instance/activity-work.ts'
 import type { Arrival } from '../../instance/arrival.ts'
+import type { AttemptEnd } from '../../instance/attempt-end.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import { expectsMail, nextAfterTurn, REST_MS } from '../../instance/next-after-turn.ts'
 import { PoisonError } from '../../instance/poison.ts'
@@ -239,6 +240,21 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   /** A command has failed for good; `error` is encoded. */
   failed(instance: LiveInstance, command: number, error: string): void {
     this.arrive(instance, [{ event: { type: 'failed', command, error } }])
+  }
+
+  /** An attempt at an activity or a step has ended. */
+  attemptEnded(instance: LiveInstance, command: number, attempt: number, end: AttemptEnd): void {
+    switch (end.kind) {
+      case 'completed':
+        return this.completed(instance, command, end.payload)
+      case 'failed':
+        return this.failed(instance, command, end.payload)
+      case 'retry':
+        return this.commands.retryAfter(instance, command, attempt, end.delayMs, end.error)
+      case 'stored':
+        // Its transaction has put the result into the inbox.
+        return this.#finder.look([instance.iid])
+    }
   }
 
   /** Activities that do not run here, or wait for a slot, are left to other runtimes. */

@@ -41,10 +41,14 @@ export interface ActivityServices {
     /** Gives up all attempts that wait for a slot: the runtime is closing. */
     giveUpWaiting(): void
   }
-  readonly tasks: {
-    /** There may be tasks to run. */
+  readonly claimer: {
+    /** There may be tasks to claim. */
     wake(): void
-    /** The results of these tasks are no longer wanted. */
-    abort(keys: readonly TaskKey[]): void
+  }
+  readonly tasks: {
+    readonly owned: {
+      /** The results of these tasks are no longer wanted. */
+      abort(keys: readonly TaskKey[]): void
+    }
   }
 }

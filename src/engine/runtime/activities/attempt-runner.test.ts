@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
-import { attemptHost, callOf, TestCall } from '../../../../test/tasks/attempts.ts'
+import { callOf, testAttempts, testBeats, TestCall } from '../../../../test/tasks/attempts.ts'
 import { values } from '../../../../test/support/executions.ts'
+import { testCore } from '../../../../test/support/runtime-core.ts'
 import { CancelledError, failure } from '../../../base/errors.ts'
 import { sleep } from '../../../base/time/clock.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
@@ -10,7 +11,7 @@ import { activity, type ActivityDefinition } from '../../define/definitions.ts'
 import { resolveRetry } from '../../define/retry.ts'
 import type { Schema } from '../../define/schema.ts'
 import type { ActivityCallSpec } from './activity-call.ts'
-import { type AttemptHost, runAttempt } from './run-attempt.ts'
+import type { Heartbeats } from './heartbeats.ts'
 
 const Declined = failure<{ code: number }>('DeclinedInAttemptTest')
 const Final = failure('FinalInAttemptTest', { retryable: false })
@@ -19,31 +20,30 @@ const declines = (): Promise<never> => Promise.reject(new Declined('no', { code:
 const fails = (): Promise<never> => Promise.reject(new Error('no'))
 
 /** Attempts on virtual time. */
-function openAttempts(given: Partial<AttemptHost> = {}) {
+function openAttempts(beats: Partial<Heartbeats> = {}) {
   const clock = virtualClock()
-  const host = attemptHost(clock, given)
+  const attempts = testAttempts(testCore(clock), testBeats(beats))
   return {
     clock,
-    host,
     /** Runs code once, until it is over. */
     attempt: async (
       code: (ctx: ActivityContext) => unknown,
       how: Partial<ActivityCallSpec> & { readonly number?: number } = {},
     ) => {
       const { number = 1, ...about } = how
-      const call = callOf(host, code, about, number)
-      const end = await clock.until(Promise.resolve(runAttempt(call, host)))
+      const call = callOf(attempts, code, about, number)
+      const end = await clock.until(Promise.resolve(attempts.run(call)))
       return { call, end, at: clock.now() }
     },
     /** Runs an activity with code once. */
     attemptOf: async (definition: unknown, input: unknown) => {
-      const call = new TestCall(host, {
+      const call = new TestCall(attempts, {
         name: 'work',
         step: undefined,
         definition: definition as ActivityDefinition,
         input: values.encode(input, 'input'),
       })
-      return clock.until(Promise.resolve(runAttempt(call, host)))
+      return clock.until(Promise.resolve(attempts.run(call)))
     },
   }
 }
@@ -256,7 +256,7 @@ describe('an attempt', () => {
 
     test('a heartbeat of one that is over, or not wanted, is not heard', async () => {
       const heard: unknown[] = []
-      const { attempt, clock } = openAttempts({ beat: (_, details) => heard.push(details) })
+      const { attempt, clock } = openAttempts({ beat: (_, details) => void heard.push(details) })
 
       const { call } = await attempt((ctx) => ctx.heartbeat({ at: 1 }), { heartbeatTimeoutMs: 400 })
       call.wanted = false

@@ -1,0 +1,8 @@
+/** How an attempt at an activity or a step ended; values and errors are encoded. */
+export type AttemptEnd =
+  | { readonly kind: 'completed'; readonly payload: string }
+  | { readonly kind: 'failed'; readonly payload: string }
+  /** Another one follows, after so long. */
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly error: string }
+  /** A transaction: its result is in the inbox of the instance, or was refused. */
+  | { readonly kind: 'stored' }
