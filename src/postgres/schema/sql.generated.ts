@@ -527,9 +527,8 @@ drop function if exists terminate;
 export const PROCEDURES: readonly SqlFile[] = [
   {
     name: 'procedures/about_to',
-    checksum: '60a382bb51ef294b',
-    sql: `-- Notes what the owner is about to do with an instance, before it does. Answers whether it is still
--- the owner.
+    checksum: '92ca67ffee1b0a17',
+    sql: `-- Records what the owner is about to do with a quarantined instance. Returns whether it still owns it.
 create or replace function about_to(
   p_runtime integer,
   p_iid bigint,
@@ -558,10 +557,10 @@ $$;
   },
   {
     name: 'procedures/apply_effects',
-    checksum: 'dabc9d1ed58ba2fa',
+    checksum: 'cf54ee04d1203602',
     settings: 'none',
-    sql: `-- What turns do beyond their own history, for those instances that are in p_done: one statement for
--- each kind of effect that there is. p_effects are the lists that are declared below.
+    sql: `-- Applies the effects of turns besides their history, for the instances in p_done: one statement for
+-- each kind of effect. p_effects are the lists declared below.
 --
 -- Settings: its caller's.
 create or replace function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
@@ -578,7 +577,7 @@ declare
   v_closing_executions integer[] := v_lists[4];
   v_closing_commands integer[] := v_lists[5];
   v_cleared_iids bigint[] := v_lists[6];
-  -- Changes of state in their order. v_state_kept is false for a key that is taken away.
+  -- Changes of state, in order. v_state_kept is false for a key that is deleted.
   v_state_iids bigint[] := v_lists[7];
   v_state_kept boolean[] := v_lists[8];
   v_state_keys text[] := split_texts(v_lists[9], cardinality(v_state_iids));
@@ -593,8 +592,8 @@ declare
   v_commands integer[];
 begin
   if cardinality(v_parked_iids) > 0 then
-    -- Whether they are parked already is not asked: the condition would let the planner go through
-    -- all that is not, in the index made for claims.
+    -- Without "not parked": with it, the planner might scan the index of unparked messages, which is
+    -- made for claims.
     update inbox as i
     set parked = true
     from unnest(v_parked_iids, v_parked_ids) as p (iid, id)
@@ -622,7 +621,7 @@ begin
   end if;
 
   if cardinality(v_state_iids) > 0 then
-    -- Of several changes of one key the last one counts.
+    -- The last change of a key counts.
     with changes as materialized (
       select distinct on (c.iid, c.key) c.iid, c.key, c.kept, c.value
       from unnest(v_state_iids, v_state_kept, v_state_keys, v_state_values) with ordinality
@@ -661,7 +660,7 @@ begin
     from unnest(v_reply_iids, v_reply_tos, v_reply_payloads) with ordinality
       as r (iid, reply_to, payload, place)
     join unnest(p_done) as d (iid) on d.iid = r.iid
-    -- The first answer to a request counts.
+    -- The first reply to a request counts.
     order by r.reply_to, r.place
     on conflict do nothing;
   end if;
@@ -671,10 +670,10 @@ $$;
   },
   {
     name: 'procedures/be_durable',
-    checksum: '8d77a3bcc21a81e2',
+    checksum: 'cf6566d84cf19db9',
     settings: 'none',
-    sql: `-- Makes this transaction wait for the disk, whatever the role or the session says. A setting on
--- the function itself would end before the commit does.
+    sql: `-- Makes the commit of this transaction wait for the disk, whatever the settings of the role and the
+-- session. A setting on the function would be reset before the commit.
 --
 -- Settings: its caller's.
 create or replace function be_durable()
@@ -979,12 +978,12 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '51b33387eb04bf3a',
-    sql: `-- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
--- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
--- load() reads the rest (a large answer to a process that stopped reading would keep the rows
--- locked). What was started without a version gets one, and is passed on where that is not among
--- these workflows.
+    checksum: 'a4c210ab1a93df6a',
+    sql: `-- Takes ownership of up to p_limit instances of these workflows: first hinted ones, then due ones, then
+-- those with messages. A runtime gets one quarantined instance at a time. Returns numbers only, and
+-- load() reads the rest: a large answer to a process that stopped reading would keep the rows locked.
+-- An instance that was started without a version gets one, and is passed on if that version is not
+-- among these workflows.
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -999,9 +998,9 @@ create or replace function claim(
   out attempts integer[],
   -- Joined by \\x01.
   out doings text,
-  -- For other runtimes, which have the version that these were given.
+  -- Instances for other runtimes, which have the version that these were given.
   out passed bigint[],
-  -- When the next one falls due: past when it is somebody's who has it locked.
+  -- When the next one is due; in the past if another transaction has locked it.
   out next_due bigint
 )
   language plpgsql
@@ -1018,7 +1017,7 @@ declare
   v_found bigint[] := '{}';
   v_more bigint[];
   v_share integer;
-  v_careful bigint;
+  v_quarantined bigint;
 begin
   clock := v_clock;
   if not v_alive then
@@ -1042,12 +1041,12 @@ begin
         and r.wake_at <= v_clock
         and r.attempts >= 2
       limit 1
-    ) as struggling
+    ) as quarantined
     limit 1
   ) and may_take_quarantined(p_runtime) then
-    -- What owners died with is due at once, and has no other way to be found than being due.
-    v_careful := (
-      select struggling.iid
+    -- A quarantined instance is due at once, and is found by that only.
+    v_quarantined := (
+      select quarantined.iid
       from unnest(p_workflows) as w (workflow)
       cross join lateral (
         select r.iid
@@ -1058,13 +1057,13 @@ begin
         order by r.wake_at
         limit 1
         for update skip locked
-      ) as struggling
+      ) as quarantined
       limit 1
     );
-    if v_careful is not null then
-      v_found := v_found || v_careful;
+    if v_quarantined is not null then
+      v_found := v_found || v_quarantined;
       update runtimes
-      set careful = v_careful
+      set careful = v_quarantined
       where runtime = p_runtime;
     end if;
   end if;
@@ -1088,11 +1087,11 @@ begin
               select true
               from inbox as i
               where i.iid = r.iid
-                -- Sent while it was started: see unpark_started().
+                -- Sent while the instance was started: see unpark_started().
                 and (not i.parked or i.early)
               limit 1
             )
-            -- Its activity may be known to who runs it: see stranded().
+            -- This runtime may have the code of its activity: see stranded().
             or r.has_tasks and (select true from tasks as t where t.iid = r.iid and t.held_by is null limit 1)
           )
         limit 1
@@ -1313,18 +1312,19 @@ $$;
   },
   {
     name: 'procedures/clock_after',
-    checksum: '7b2ac8e53086009a',
+    checksum: '756eb1513a3dcaae',
     settings: 'none',
-    sql: `-- The store's clock when the server's shows p_wall, by what was noted last (see clock_kept): where it
--- was then and nine tenths of what has passed since, or the server's where that is further. So it goes
--- on where it was when the server's clock is set back, and more slowly until the two agree.
+    sql: `-- The store's clock when the server's clock shows p_wall, computed from the last record (see
+-- clock_kept): the store's clock then, plus nine tenths of the time since, or the server's clock if that
+-- is later. So the store's clock never goes back when the server's is set back; it runs more slowly
+-- until the two agree.
 --
--- Leases are renewed, and the clock noted, every ten seconds and more often. If much more has passed by
--- the server's clock, that was set forward, or nobody was here: then nothing has passed, but the store's
--- clock is ahead by so much less. Rather seconds late than minutes early.
+-- Leases are renewed, and the clock recorded, at least every ten seconds. If the server's clock advanced
+-- by much more, it was set forward, or no runtime was there: then no time is added, and the difference
+-- between the clocks shrinks. Seconds late is better than minutes early.
 --
--- More than an hour it is never ahead: whoever waits for a date would be far too early, and for long.
--- Then it is the server's.
+-- The store's clock is at most an hour ahead: beyond that it would fire timers far too early, so the
+-- server's clock is used.
 --
 -- Settings: its caller's.
 create or replace function clock_after(p_kept bigint, p_wall bigint)
@@ -1350,11 +1350,11 @@ $$;
   },
   {
     name: 'procedures/close_children',
-    checksum: '31d05d752aff0b42',
+    checksum: '9a526a4d33a74037',
     settings: 'none',
-    sql: `-- Asks unfinished children to end, each in the way that its link to the parent says. p_commands
--- names them by the command that started them; null stands for all children of that parent.
--- p_executions is null for the current execution.
+    sql: `-- Asks unfinished children to end, in the way that their link to the parent says. p_commands are the
+-- commands that started them; null means all children of that parent. p_executions is null for the
+-- current execution.
 --
 -- Settings: its caller's.
 create or replace function close_children(
@@ -1370,7 +1370,7 @@ declare
   v_children bigint[];
 begin
   -- Two ways to find them, and so two statements: one condition for both would use no index.
-  -- The limits keep the order of the joins: from the few that are named to the many there are.
+  -- The limits keep the order of the joins: from the few that are given to the large table.
   v_children := array(
     select child.iid
     from unnest(p_iids, p_executions, p_commands) as c (iid, execution, command)
@@ -1407,7 +1407,7 @@ begin
     limit 1
   ) as child
   where child.on_close < 3
-    -- Who was told already is not told again.
+    -- Not if the request is in the inbox already.
     and (
       select true
       from inbox as told
@@ -1423,9 +1423,9 @@ $$;
   },
   {
     name: 'procedures/close_orphans',
-    checksum: 'dad58ecd63f8c253',
-    sql: `-- Asks children to end whose parent ended before their start arrived: nobody else would. A parent
--- that is just ending is waited for, because it cannot see them; one that goes on is not held up.
+    checksum: 'aecbe76b415743e2',
+    sql: `-- Asks children to end whose parent ended before they were started: the end of the parent did not see
+-- them. Waits for a parent that is just ending, and does not delay one that continues.
 create or replace function close_orphans(p_iids bigint[])
   returns void
   language plpgsql
@@ -1434,7 +1434,7 @@ create or replace function close_orphans(p_iids bigint[])
   set enable_mergejoin to off
 as $$
 begin
-  -- The inner limits keep the order of the joins: from the few that are named to the many there are.
+  -- The inner limits keep the order of the joins: from the few that are given to the large table.
   perform
   from (
     select child.parent_iid
@@ -1475,11 +1475,11 @@ $$;
   },
   {
     name: 'procedures/commit_batch',
-    checksum: '1ccba5322a48776f',
-    sql: `-- Writes what one runtime decided about many instances, each judged by itself (F1, F2, F4, C8 of
+    checksum: 'eb9496e1e87f0fb9',
+    sql: `-- Commits the starts and turns of one runtime, each judged by itself (F1, F2, F4, C8 of
 -- docs/internals/races.md). Must be called alone, as the only statement of its transaction.
 --
--- Answers with one letter per start and per turn, in the order given: see VERDICT.
+-- Returns one letter per start and per turn, in the order given: see VERDICT.
 create or replace function commit_batch(
   p_runtime integer,
   p_server text,
@@ -1526,15 +1526,15 @@ declare
   v_size integer := cardinality(p_iids);
   v_events text[];
   v_done bigint[];
-  -- Whether turns that are there already are allowed for.
-  v_is_careful boolean;
+  -- Whether turns that exist already are skipped instead of failing.
+  v_skips_existing boolean;
   v_more bigint[];
-  v_struggling bigint[];
+  v_with_deaths bigint[];
   v_born bigint[];
 begin
   clock := v_clock;
   server := v_server;
-  -- Another server may have lost the newest turns: copies in memory must be compared first.
+  -- After a failover the latest turns may be lost: the runtime has to verify its live instances first.
   if v_server <> p_server then
     state := 'verify';
     return;
@@ -1545,8 +1545,8 @@ begin
   end if;
   perform be_durable();
 
-  -- Before the turns: who closes all its children closes also those of this batch. And ids are met
-  -- before inboxes, as in post(), so that neither can block the other.
+  -- Before the turns: a turn that closes all children closes those of this batch as well. And ids are
+  -- locked before inboxes, as in post(), so that the two cannot deadlock.
   if p_starts <> '' then
     -- Another transaction may have locked an id for long: see start_skip_locked().
     perform set_config('lock_timeout', '5ms', true);
@@ -1559,17 +1559,17 @@ begin
   if v_size > 0 then
     v_events := split_texts(p_events, v_size);
 
-    -- The insert is the verdict. One that allows for turns that are there already costs more for
-    -- each row, in locks and in WAL; so larger batches are first written without, in a
-    -- subtransaction, which has its price once: a further transaction number among them.
+    -- The insert is the verdict. With "on conflict do nothing" each row costs more locks and WAL; so
+    -- larger batches are first written without it, in a subtransaction, whose cost (a transaction id
+    -- among others) comes once per batch.
     --
-    -- History is not looked at: a join with it may be planned, while the table is small, in a way
-    -- that reads every turn of the instance.
-    v_is_careful := v_size < 8;
-    if not v_is_careful then
+    -- Does not join history: while the table is small, the planner may choose to read every turn of
+    -- the instance.
+    v_skips_existing := v_size < 8;
+    if not v_skips_existing then
       begin
         with judged as materialized (
-          select b.iid, b.n, r.attempts > 0 or r.doing is not null as is_struggling
+          select b.iid, b.n, r.attempts > 0 or r.doing is not null as has_deaths
           from unnest(p_iids) with ordinality as b (iid, n)
           join runs as r
             on r.iid = b.iid
@@ -1586,17 +1586,17 @@ begin
           from judged
           order by iid
         )
-        select array_agg(iid), array_agg(iid) filter (where is_struggling)
-        into v_done, v_struggling
+        select array_agg(iid), array_agg(iid) filter (where has_deaths)
+        into v_done, v_with_deaths
         from judged;
       exception
         when unique_violation then
-          v_is_careful := true;
+          v_skips_existing := true;
       end;
     end if;
-    if v_is_careful then
+    if v_skips_existing then
       with judged as materialized (
-        select b.iid, b.n, r.attempts > 0 or r.doing is not null as is_struggling
+        select b.iid, b.n, r.attempts > 0 or r.doing is not null as has_deaths
         from unnest(p_iids) with ordinality as b (iid, n)
         join runs as r
           on r.iid = b.iid
@@ -1617,12 +1617,12 @@ begin
       )
       select
         (select array_agg(iid) from appended),
-        (select array_agg(iid) from judged where is_struggling)
-      into v_done, v_struggling;
+        (select array_agg(iid) from judged where has_deaths)
+      into v_done, v_with_deaths;
     end if;
 
-    -- What appends nothing is judged under a lock on its row, so that the same item sent again
-    -- waits for the first.
+    -- An item that appends no turn is judged under a lock on its row, so that the same item, sent
+    -- again, waits for the first.
     if array_position(p_turns, null) is not null then
       select array_agg(locked.iid)
       into v_more
@@ -1641,17 +1641,17 @@ begin
       v_done := v_done || v_more;
     end if;
 
-    -- It got further: earlier deaths of its owners no longer count.
-    if v_struggling is not null then
+    -- It made progress: earlier deaths no longer count.
+    if v_with_deaths is not null then
       update runs
       set attempts = 0,
           doing = null
-      where iid = any (v_struggling)
+      where iid = any (v_with_deaths)
         and iid = any (v_done);
     end if;
 
     if cardinality(p_released_iids) > 0 then
-      -- To come to rest is progress: who released it did not die of it.
+      -- A release is progress: its owner did not die of it.
       update runs as r
       set owner = null,
           wake_at = l.wake_at,
@@ -1709,7 +1709,7 @@ begin
   if cardinality(p_ended_iids) > 0 then
     perform end_instances(
       v_clock,
-      -- Fewer to look through.
+      -- The shorter list.
       case when cardinality(v_done) = v_size then p_ended_iids else v_done end,
       p_ended_iids, p_ended_statuses, p_ended_outputs
     );
@@ -1721,8 +1721,8 @@ begin
     return;
   end if;
 
-  -- What was refused may have been written by an earlier sending whose answer was lost. Scalar
-  -- subqueries throughout: an exists() may be planned as a hash of the whole table.
+  -- A refused item may have been written before, by a call whose answer was lost. Scalar subqueries
+  -- throughout: an exists() may be planned as a hash of the whole table.
   turns := (
     select string_agg(
       case
@@ -1738,8 +1738,8 @@ begin
             ) then 'd'
             else 'r'
           end
-        -- Released or set aside, and nobody claimed it since. Who else frees an instance raises its
-        -- epoch, or first declares its owner dead, and then we are not here.
+        -- Released or suspended, and not claimed since. Whatever else frees an instance raises its
+        -- epoch, or marks its owner as dead first, and then this line is not reached.
         when b.iid = any (p_released_iids || p_held_iids)
           and b.epoch = (
             select r.epoch
@@ -1776,9 +1776,9 @@ $$;
   },
   {
     name: 'procedures/continue_instances',
-    checksum: 'c73c0ef760ce9efd',
-    sql: `-- Begins the next execution of those instances that are in p_done. p_continued are lists, in the order
--- of the columns below. Who does not keep an instance frees it, due now.
+    checksum: '28443443c84b8457',
+    sql: `-- Begins the next execution of the instances in p_done. p_continued are lists, in the order of the
+-- columns below. An instance that its owner does not keep is released, due now.
 create or replace function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
   returns void
   language plpgsql
@@ -1818,7 +1818,7 @@ begin
     from going_on as g
     where r.iid = g.iid
   ),
-  -- Nobody waits for these any more.
+  -- Results for earlier executions.
   late_results as (
     delete from inbox as i
     where i.iid = any (array(select g.iid from going_on as g))
@@ -2640,11 +2640,11 @@ $$;
   },
   {
     name: 'procedures/end_instances',
-    checksum: '936814c014b7f427',
+    checksum: '5cde0efde5b1f488',
     settings: 'none',
-    sql: `-- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
--- and state stay, and their parents are told. The keys of what was sent to them stay as well, until
--- they are removed: a sender may not know that its message arrived.
+    sql: `-- Ends the instances of p_iids that are in p_done: removes their inbox and tasks, keeps their history and
+-- state, and sends the results to their parents. Message keys stay until the instances are removed: a
+-- sender may not know that its message arrived, and send it again.
 --
 -- Settings: its caller's.
 create or replace function end_instances(
@@ -2709,11 +2709,11 @@ $$;
   },
   {
     name: 'procedures/enter',
-    checksum: 'ba9dc70d79515898',
+    checksum: 'ce91ea683a0401a2',
     settings: 'none',
-    sql: `-- The first step of all that a runtime writes: keeps it from being declared dead until the end of
--- the transaction, and says whether it is alive. Who wants it dead needs the same lock alone, so
--- when a death is visible, no write of the dead follows.
+    sql: `-- The first step of every write of a runtime: keeps it from being marked as dead until the end of the
+-- transaction, and returns whether it is alive. Marking it as dead needs the same lock exclusively, so
+-- a dead runtime writes nothing after its death is visible.
 --
 -- Settings: its caller's.
 create or replace function enter(p_runtime integer)
@@ -3121,10 +3121,10 @@ $$;
   },
   {
     name: 'procedures/free_runs',
-    checksum: '270fa01f23db57c2',
+    checksum: '627a126e366df2c3',
     settings: 'any plan',
-    sql: `-- Makes all that these runtimes own claimable, now. p_failed says whether that counts as an
--- attempt. Scans the unfinished instances: the owner is in no index.
+    sql: `-- Makes all instances of these runtimes claimable now. p_failed says whether that counts as a death.
+-- Scans the unfinished instances: the owner is in no index.
 --
 -- Settings: any plan.
 create or replace function free_runs(p_runtimes integer[], p_clock bigint, p_failed boolean)
@@ -3195,9 +3195,9 @@ $$;
   },
   {
     name: 'procedures/has_quarantined',
-    checksum: 'c55186a80d63a579',
-    sql: `-- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
--- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
+    checksum: '10aac37f61c639a6',
+    sql: `-- Whether a runtime owns a quarantined instance or task: then it gets no other one. claim() records the
+-- instance in runtimes.careful.
 create or replace function has_quarantined(p_runtime integer)
   returns boolean
   language plpgsql
@@ -3847,7 +3847,7 @@ $$;
   },
   {
     name: 'procedures/is_claimable',
-    checksum: 'ea18442c54854b64',
+    checksum: '9f7af47409761141',
     sql: `-- Whether claim() would find anything of these workflows for a runtime.
 create or replace function is_claimable(
   p_runtime integer,
@@ -3887,7 +3887,7 @@ begin
           and r.wake_at <= p_clock
           and r.attempts >= 2
         limit 1
-      ) as struggling
+      ) as quarantined
       limit 1
     ),
     (
@@ -3913,14 +3913,14 @@ $$;
   },
   {
     name: 'procedures/keep_clock',
-    checksum: '45d913b040ce0f0e',
+    checksum: '524f4a80f3045a23',
     settings: 'none',
-    sql: `-- Notes where the server's clock and the store's are, so that the store's goes on from there when the
--- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. It changes nothing
--- about the time: now_ms() says the same before and after it.
+    sql: `-- Records the server's clock and the store's, so that the store's continues from there when the
+-- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. Does not change
+-- the time: now_ms() is the same before and after.
 --
--- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
--- still in between would take what others noted meanwhile for a step back.
+-- Reads the last record before the server's clock, and under the lock: otherwise a process that was
+-- paused in between would take a newer record of another process for a step back.
 --
 -- Settings: its caller's.
 create or replace function keep_clock()
@@ -3932,7 +3932,7 @@ declare
   v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
   v_wall bigint := wall_ms();
 begin
-  -- Somebody else has just been here, or is here now: nobody waits for that.
+  -- Another process has just recorded it, or does so now.
   if v_wall - v_kept / 1000000 between 0 and 1000
     or not pg_try_advisory_xact_lock(lock_space(), -1)
   then
@@ -4003,8 +4003,8 @@ $$;
   },
   {
     name: 'procedures/last_turn',
-    checksum: 'eebe219a96d147eb',
-    sql: `-- Where an instance stands: one descent of the index, whatever the planner thinks of the table.
+    checksum: '34e3bf1b226c3f5c',
+    sql: `-- The last turn of an instance: one index lookup, whatever the statistics of the table.
 create or replace function last_turn(
   p_iid bigint,
   out execution integer,
@@ -4113,15 +4113,15 @@ $$;
   },
   {
     name: 'procedures/load',
-    checksum: '04adca7b6b37acff',
-    sql: `-- Everything needed to run instances: themselves, their parents, the history of their execution
--- after a certain turn, their inbox, the tasks of their execution. One statement, so that all of it
--- is of one moment, and without locks.
+    checksum: '8a60cce2078ab73c',
+    sql: `-- Everything needed to run instances: their rows, their parents, the history of their execution after
+-- a given turn, their inbox, and the tasks of their execution. One statement, so that all of it is from
+-- one snapshot, without locks.
 --
 -- A row is one part, and most are turns; so parts share columns. Of a parent, number is its iid,
 -- first the command, count what becomes of the child, text its id. Of an inbox row, number is its
 -- id, first the command, count the kind, text the payload. Of a task, number is the command, count
--- the attempts, parked whether it is held.
+-- the attempts, parked whether it has an owner.
 create or replace function load(p_iids bigint[], p_afters integer[])
   returns table (
     part text,
@@ -4259,10 +4259,10 @@ $$;
   },
   {
     name: 'procedures/lock_space',
-    checksum: 'b167af83a156e698',
+    checksum: 'afe1d27b7e92dcf3',
     settings: 'none',
-    sql: `-- The first half of our advisory locks; the second is the number of a runtime. Another schema of
--- the same database has another table, and so another half.
+    sql: `-- The first key of our advisory locks; the second is the number of a runtime. Another schema of the
+-- same database has another table, and so another key.
 --
 -- Settings: its caller's.
 create or replace function lock_space()
@@ -4276,11 +4276,11 @@ $$;
   },
   {
     name: 'procedures/may_take_quarantined',
-    checksum: '7ed14c2284d506f2',
+    checksum: '7c4b20fc6a90d911',
     settings: 'any plan',
-    sql: `-- Whether a runtime may be given something that runtimes died with, an instance or a task, until the
--- end of this transaction. Both are asked for at the same time, on two connections: without the
--- lock, each would be given what the other does not see yet, and both be blamed for the next death.
+    sql: `-- Whether a runtime may take a quarantined instance or task, until the end of this transaction. It
+-- claims instances and tasks at the same time, on two connections: without the lock it could get one of
+-- each, and both would be blamed for its next death.
 --
 -- Settings: any plan.
 create or replace function may_take_quarantined(p_runtime integer)
@@ -4289,7 +4289,7 @@ create or replace function may_take_quarantined(p_runtime integer)
   volatile
 as $$
 begin
-  -- The same number without the sign stands for the runtime being alive, see enter().
+  -- The positive number is the lock of enter().
   perform pg_advisory_xact_lock(lock_space(), -p_runtime);
   -- A new statement, and so a new snapshot: it sees what the lock waited for.
   return not has_quarantined(p_runtime);
@@ -4404,9 +4404,9 @@ $$;
   },
   {
     name: 'procedures/next_wake',
-    checksum: 'a4736e8418454375',
+    checksum: 'a14497a6bb1743e8',
     settings: 'none',
-    sql: `-- When the next instance of these workflows falls due, which may be past; null for never.
+    sql: `-- When the next instance of these workflows is due, possibly in the past; null for never.
 --
 -- Settings: its caller's.
 create or replace function next_wake(p_workflows integer[])
@@ -4468,11 +4468,11 @@ $$;
   },
   {
     name: 'procedures/now_ms',
-    checksum: '079974f616d4046a',
+    checksum: 'd58787b6a2f11b36',
     settings: 'any plan',
-    sql: `-- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
+    sql: `-- The store's clock, in milliseconds since 1970: the server's clock, or ahead of it for a while after
 -- that was set back, see clock_after(). Procedures read it once, into a variable: in a condition it
--- would be asked for every row. Tests replace it in their own schema.
+-- would be called for every row. Tests replace it in their own schema.
 --
 -- Settings: any plan.
 create or replace function now_ms()
@@ -4485,7 +4485,7 @@ declare
   v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
   v_wall bigint := wall_ms();
 begin
-  -- Nearly always: it is not ahead, and was not set back. Another call would cost more than all this.
+  -- The usual case: the clock was not set back. Saves a call that costs more than all of this.
   if v_kept % 1000000 = 0 and v_wall >= v_kept / 1000000 then
     return v_wall;
   end if;
@@ -4656,10 +4656,10 @@ $$;
   },
   {
     name: 'procedures/owned',
-    checksum: '3c8f544ad3c31eb9',
+    checksum: '8c02a0867bca8bb8',
     settings: 'any plan',
-    sql: `-- All that a runtime owns. Scans the unfinished instances: for the rare case that a tick counted
--- more than the runtime knows of.
+    sql: `-- All instances that a runtime owns. Scans the unfinished instances: only for the rare case that the
+-- runtime may own more than it knows.
 --
 -- Settings: any plan.
 create or replace function owned(p_runtime integer)
@@ -5431,11 +5431,11 @@ $$;
   },
   {
     name: 'procedures/reclaim_dead',
-    checksum: '4a5f025f8e02fcce',
+    checksum: 'afe8961e72cb3dbf',
     settings: 'any plan',
-    sql: `-- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
--- whose lease ended while the server was away could not renew it: that says nothing of the instances
--- and tasks it had, and does not count against them.
+    sql: `-- Marks every other runtime whose lease expired as dead, forever, and frees its instances and tasks. A
+-- runtime whose lease expired while the server was down could not renew it: that is not counted as a
+-- death of its instances and tasks.
 --
 -- Settings: any plan.
 create or replace function reclaim_dead(p_clock bigint, p_self integer)
@@ -5459,7 +5459,7 @@ begin
     order by r.runtime
     for update skip locked
   loop
-    -- It is writing at this moment: then it lives, and we look again at the next tick.
+    -- Otherwise it is writing at this moment, so it is alive; the next tick checks again.
     if pg_try_advisory_xact_lock(lock_space(), v_runtime) then
       if v_was_cut_off then
         v_cut_off := v_cut_off || v_runtime;
@@ -5484,9 +5484,9 @@ $$;
   },
   {
     name: 'procedures/register',
-    checksum: '7e430c6aba92b20b',
+    checksum: '66ba5161d2408ccd',
     settings: 'any plan',
-    sql: `-- Takes in a new runtime.
+    sql: `-- Registers a new runtime.
 --
 -- Settings: any plan.
 create or replace function register(
@@ -5495,10 +5495,10 @@ create or replace function register(
   p_names text,
   p_versions text,
   p_count integer,
-  -- How long each workflow wants its instances kept after their end, null for ever. No list from a
-  -- runtime that does not know of it: then all stay as they are.
+  -- The retention of each workflow, null for forever. No list from older versions: then the stored
+  -- retentions stay.
   p_retentions bigint[] default null,
-  -- The tags and activities that it serves, as JSON; null when it does not tell.
+  -- The tags and activities that it serves, as JSON; null from older versions.
   p_serves text default null,
   out runtime integer,
   out server text,
@@ -5521,7 +5521,7 @@ begin
     and w.retention_ms is distinct from g.retention_ms;
   perform keep_clock();
   v_clock := now_ms();
-  -- Who is not here is as dead as who is dead. Here, because each start adds a row.
+  -- A runtime without a row counts as dead. Done here because each registration adds a row.
   delete from runtimes as r
   where r.state <> 1
     and r.lease_until < v_clock - 7 * 86400000::bigint;
@@ -5843,11 +5843,10 @@ $$;
   },
   {
     name: 'procedures/renew_lease',
-    checksum: 'a94f84e6d02e4924',
+    checksum: '6bc9fc24878b7242',
     settings: 'any plan',
-    sql: `-- Makes the lease of a runtime end p_lease_ms from now, and nothing else that may be waited for: a
--- statement by itself cannot fail, or wait, for anything that a tick does. False when the runtime is not
--- alive any more.
+    sql: `-- Extends the lease of a runtime to p_lease_ms from now. Apart from the tick, so that nothing in a tick
+-- can make a renewal fail or wait. False if the runtime is dead.
 --
 -- Settings: any plan.
 create or replace function renew_lease(
@@ -5893,10 +5892,10 @@ $$;
   },
   {
     name: 'procedures/require_fresh_snapshots',
-    checksum: 'c8fb781b4c20c033',
+    checksum: '26c9c04e9ab4816b',
     settings: 'none',
-    sql: `-- Refuses a transaction whose statements do not see what was committed while they waited: a
--- judgement made after waiting for a lock would rest on what was true before.
+    sql: `-- Rejects a transaction whose statements do not see what was committed while they waited for a lock:
+-- they would decide by outdated rows.
 --
 -- Settings: its caller's.
 create or replace function require_fresh_snapshots()
@@ -5938,10 +5937,10 @@ $$;
   },
   {
     name: 'procedures/resolve_versions',
-    checksum: 'e64c1d6b20b8de11',
+    checksum: '0446d214c9bf68f5',
     settings: 'none',
-    sql: `-- Gives the latest version that a live runtime has to those of these instances whose start named
--- none, for claim(). Answers with those of them that p_runtime has not got the code of.
+    sql: `-- For claim(): gives instances that were started without a version the latest version that a live
+-- runtime has. Returns those whose code p_runtime does not have.
 --
 -- Settings: its caller's.
 create or replace function resolve_versions(
@@ -5975,7 +5974,7 @@ begin
             from runtimes as t
             cross join lateral unnest(t.workflows) as served (workflow)
             where t.state = 1
-              -- Who asks is alive, whatever its lease says.
+              -- The caller is alive, even if its lease has expired.
               and (t.lease_until > p_clock or t.runtime = p_runtime)
           )
         order by version_rank(v.version) collate "C" desc
@@ -5988,7 +5987,7 @@ begin
         select r.workflow
         from runs as r
         where r.iid = f.iid
-          -- A version is named by the first claim.
+          -- The first claim decides the version.
           and r.epoch = 0
         limit 1
       ) as r
@@ -6142,10 +6141,10 @@ $$;
   },
   {
     name: 'procedures/server_since',
-    checksum: 'e80d0d94d7a08a5b',
+    checksum: 'dce2206128f49dd0',
     settings: 'none',
-    sql: `-- Since when the server has been there, by the store's clock as it was last noted: see clock_kept. Tests
--- that set the clock replace it in their own schema.
+    sql: `-- When the server was started, by the store's clock as last recorded: see clock_kept. Tests that set
+-- the clock replace it in their own schema.
 --
 -- Settings: its caller's.
 create or replace function server_since()
@@ -6329,8 +6328,8 @@ $$;
   },
   {
     name: 'procedures/start_batch',
-    checksum: '9a2aa8253ac4767c',
-    sql: `-- Starts instances for a client that owns nothing. Takes and answers what insert_starts() does;
+    checksum: '2c312446123eaa74',
+    sql: `-- Starts instances for a client, which owns nothing. Takes and returns what insert_starts() does;
 -- p_effects and p_tasks are empty, or what apply_effects() and change_tasks() take.
 create or replace function start_batch(
   p_starts text,
@@ -6366,11 +6365,11 @@ $$;
   },
   {
     name: 'procedures/start_nowait',
-    checksum: '74f79fdf6ee91aac',
+    checksum: '36ea345b29c37204',
     settings: 'any plan',
-    sql: `-- start_batch() for a client that waits for nobody: another transaction that has locked one of the
--- ids makes it fail with 55P03 (lock_not_available), and nothing is done. Not immediately, since two
--- who start the same id at once are done with it in a moment.
+    sql: `-- start_batch() with a lock timeout: if another transaction has locked one of the ids, it fails with
+-- 55P03 (lock_not_available), without any effect. Not immediately, since two starts of the same id at
+-- once need only a moment.
 --
 -- Settings: any plan.
 create or replace function start_nowait(
@@ -6391,17 +6390,17 @@ $$;
   },
   {
     name: 'procedures/start_skip_locked',
-    checksum: '1dde798f7903c37e',
-    sql: `-- Starts instances one by one, and leaves out those whose id another transaction has locked: each is
--- answered l, and nothing is done about it. The other letters are those of insert_starts(). For what
--- start_nowait() or commit_batch() could not do because of such an id.
+    checksum: '665003a71485f8b0',
+    sql: `-- Starts instances one by one, and skips those whose id another transaction has locked: the answer for
+-- each of these is l. The other letters are those of insert_starts(). Called after start_nowait() or
+-- commit_batch() failed because of such an id.
 --
--- After 20 ms the rest is answered n, not tried, and nothing is done about it either: its sender must
--- not wait long for the sake of others, and sends these again. The first is always tried.
+-- After 20 ms the answer for the rest is n, not tried, so that the caller does not wait long; it sends
+-- these again. The first is always tried.
 create or replace function start_skip_locked(
-  -- Null for a client. Of a runtime, the instances may be owned, and have to be of its own parents.
+  -- Null for a client. A runtime may own the instances, and must own their parents.
   p_runtime integer,
-  -- The server as last verified; null where that does not matter, since nothing is owned.
+  -- The server as last verified; null if nothing is owned, so that it does not matter.
   p_server text,
   -- One entry for each instance: as insert_starts(), apply_effects() and change_tasks() take them.
   p_starts text[],
@@ -6426,7 +6425,7 @@ begin
   server := server_identity();
   starts := '';
   if p_runtime is not null then
-    -- Its own lock is never held for long, but longer than those that are skipped here.
+    -- The lock of the runtime itself may take longer than the locks that are skipped here.
     perform set_config('lock_timeout', '1s', true);
     if not enter(p_runtime) then
       state := 'dead';
@@ -6498,13 +6497,13 @@ $$;
   },
   {
     name: 'procedures/stranded',
-    checksum: '2f11ab7f44baf5d6',
-    sql: `-- Unowned instances of these workflows that wait for activities other than those named, a few of
--- them. A runtime knows the activities that it was given, and those that its workflows have called
--- so far; what waits for any other may be in its code all the same.
+    checksum: '6d2dc4b90128000f',
+    sql: `-- A few unowned instances of these workflows that wait for activities other than p_named. A runtime
+-- knows the activities that were registered, and those that its workflows have called so far; its code
+-- may contain others.
 --
--- Only who knows an activity makes its tasks ready when their time has come, or takes them from who is
--- silent: so those are looked for here as they stand.
+-- Only a runtime that knows an activity makes its delayed tasks ready, or takes them from an owner
+-- without a heartbeat: so such tasks are included here.
 create or replace function stranded(p_workflows integer[], p_named text[])
   returns bigint[]
   language plpgsql
@@ -6521,7 +6520,7 @@ declare
   v_found bigint[] := '{}';
 begin
   loop
-    -- From one activity to the next, over all tasks between them.
+    -- One index lookup per activity, not per task.
     v_activity := least(
       (
         select t.activity
@@ -7110,10 +7109,10 @@ $$;
   },
   {
     name: 'procedures/tell_parents',
-    checksum: '8860a2ebfc9426c7',
+    checksum: 'a090f928f81df041',
     settings: 'none',
-    sql: `-- Puts the results of instances that have ended into the inboxes of their parents. A parent that
--- has ended, or is in another execution by now, does not wait for them.
+    sql: `-- Puts the results of ended instances into the inboxes of their parents, unless the parent has ended or
+-- is in another execution by now.
 --
 -- Settings: its caller's.
 create or replace function tell_parents(p_iids bigint[])
@@ -7380,16 +7379,16 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: 'c068a11c51bccbe2',
+    checksum: 'fc765f15fdd73521',
     settings: 'any plan',
-    sql: `-- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
--- not depend on how many instances wait: nothing is counted, and nothing read through.
+    sql: `-- Marks runtimes whose lease expired as dead, and finds what a lost hint would have announced. Its cost
+-- does not depend on how many instances wait: it counts and scans nothing.
 --
 -- Settings: any plan.
 create or replace function tick(
   p_runtime integer,
-  -- Null from those who renew their lease by itself. Otherwise it is renewed here, and what the
-  -- runtime owns is counted, which older versions ask for.
+  -- Null from runtimes that renew their lease with renew_lease(). Older versions renew it here, and
+  -- get the number of instances that they own.
   p_lease_ms bigint,
   p_workflows integer[],
   -- The tasks that it serves, as ready_lanes() takes it; no activities when it runs no tasks.
@@ -7398,13 +7397,13 @@ create or replace function tick(
   p_tags text,
   p_tag_count integer,
   p_any_tag boolean,
-  -- The attempts it is busy with.
+  -- The attempts that it is running.
   p_held_iids bigint[],
   p_held_executions integer[],
   p_held_commands integer[],
   p_held_attempts integer[],
   p_idle boolean,
-  -- Activities that it has no code for, as far as it could find out.
+  -- Activities that it has no code for, as far as it knows.
   p_unknown text,
   p_unknown_count integer,
   out state text,
@@ -7419,7 +7418,7 @@ create or replace function tick(
   -- Joined by \\x01.
   out helped text,
   out stranded bigint[],
-  -- How many messages were removed that nobody will receive.
+  -- How many messages were removed without having been received.
   out late_messages bigint,
   out early_messages bigint
 )
@@ -7432,7 +7431,7 @@ declare
   v_clock bigint := now_ms();
   v_activities text[] := split_texts(p_activities, p_activity_count);
   v_tags text[] := split_texts(p_tags, p_tag_count);
-  -- What it can run for others.
+  -- Activities that it can run for other runtimes.
   v_offered text[];
 begin
   perform require_fresh_snapshots();
@@ -7482,7 +7481,7 @@ begin
   wanted := owned_task_flags(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
   );
-  -- Who serves no tag at all runs no tasks.
+  -- A runtime that serves no tag, not even none, runs no tasks.
   if p_tag_count > 0 or p_any_tag then
     stranded := stranded(p_workflows, v_activities || split_texts(p_unknown, p_unknown_count));
   end if;
@@ -7507,7 +7506,7 @@ begin
     );
   end if;
 
-  -- Last, because renewing the lease waits for this row; and only where something has changed.
+  -- Last, because renewing the lease waits for this row; and only if something changed.
   v_offered := case when '' = any (v_tags) then v_activities else '{}' end;
   update runtimes
   set idle = p_idle,
@@ -7655,9 +7654,9 @@ $$;
   },
   {
     name: 'procedures/unregister',
-    checksum: '730e7d4638bed592',
+    checksum: 'c2bbdb9db9e1322d',
     settings: 'any plan',
-    sql: `-- Ends a runtime and frees all it owns and holds. Waits for its commits; a second call is harmless.
+    sql: `-- Ends a runtime and frees its instances and tasks. Waits for its commits; a second call has no effect.
 --
 -- Settings: any plan.
 create or replace function unregister(p_runtime integer)
@@ -7754,11 +7753,10 @@ $$;
   },
   {
     name: 'procedures/version_rank',
-    checksum: 'daf95d6c8f3bb48c',
+    checksum: '67bdfed0205be0bd',
     settings: 'none',
-    sql: `-- Where a version stands among others, as latestOf() in versions.ts orders them: every release comes
--- after every pre-release. A number sorts by its length, then by its digits. To be compared in the
--- collation "C".
+    sql: `-- The sort key of a version, as latestOf() in versions.ts orders them: every release comes after every
+-- pre-release. A number sorts by its length, then by its digits. Compare it in the collation "C".
 --
 -- Settings: its caller's.
 create or replace function version_rank(p_version text)
@@ -7871,10 +7869,10 @@ $$;
   },
   {
     name: 'procedures/wall_ms',
-    checksum: '3b5848665eb05f28',
+    checksum: '468ac2d1e1ce766a',
     settings: 'none',
-    sql: `-- The server's clock, in milliseconds since 1970. Only now_ms() and keep_clock() ask for it. Tests
--- replace it in their own schema.
+    sql: `-- The server's clock, in milliseconds since 1970. Only now_ms() and keep_clock() read it. Tests replace
+-- it in their own schema.
 --
 -- Settings: its caller's.
 create or replace function wall_ms()

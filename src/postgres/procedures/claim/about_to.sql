@@ -1,5 +1,4 @@
--- Notes what the owner is about to do with an instance, before it does. Answers whether it is still
--- the owner.
+-- Records what the owner is about to do with a quarantined instance. Returns whether it still owns it.
 create or replace function about_to(
   p_runtime integer,
   p_iid bigint,

@@ -1,8 +1,8 @@
--- Takes ownership of up to p_limit instances of these workflows: first of those hinted at, then of
--- what is due, then of what has mail. What two owners died with comes one at a time. Numbers only;
--- load() reads the rest (a large answer to a process that stopped reading would keep the rows
--- locked). What was started without a version gets one, and is passed on where that is not among
--- these workflows.
+-- Takes ownership of up to p_limit instances of these workflows: first hinted ones, then due ones, then
+-- those with messages. A runtime gets one quarantined instance at a time. Returns numbers only, and
+-- load() reads the rest: a large answer to a process that stopped reading would keep the rows locked.
+-- An instance that was started without a version gets one, and is passed on if that version is not
+-- among these workflows.
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -17,9 +17,9 @@ create or replace function claim(
   out attempts integer[],
   -- Joined by \x01.
   out doings text,
-  -- For other runtimes, which have the version that these were given.
+  -- Instances for other runtimes, which have the version that these were given.
   out passed bigint[],
-  -- When the next one falls due: past when it is somebody's who has it locked.
+  -- When the next one is due; in the past if another transaction has locked it.
   out next_due bigint
 )
   language plpgsql
@@ -36,7 +36,7 @@ declare
   v_found bigint[] := '{}';
   v_more bigint[];
   v_share integer;
-  v_careful bigint;
+  v_quarantined bigint;
 begin
   clock := v_clock;
   if not v_alive then
@@ -60,12 +60,12 @@ begin
         and r.wake_at <= v_clock
         and :QUARANTINED
       limit 1
-    ) as struggling
+    ) as quarantined
     limit 1
   ) and may_take_quarantined(p_runtime) then
-    -- What owners died with is due at once, and has no other way to be found than being due.
-    v_careful := (
-      select struggling.iid
+    -- A quarantined instance is due at once, and is found by that only.
+    v_quarantined := (
+      select quarantined.iid
       from unnest(p_workflows) as w (workflow)
       cross join lateral (
         select r.iid
@@ -76,13 +76,13 @@ begin
         order by r.wake_at
         limit 1
         for update skip locked
-      ) as struggling
+      ) as quarantined
       limit 1
     );
-    if v_careful is not null then
-      v_found := v_found || v_careful;
+    if v_quarantined is not null then
+      v_found := v_found || v_quarantined;
       update runtimes
-      set careful = v_careful
+      set careful = v_quarantined
       where runtime = p_runtime;
     end if;
   end if;
@@ -106,11 +106,11 @@ begin
               select true
               from inbox as i
               where i.iid = r.iid
-                -- Sent while it was started: see unpark_started().
+                -- Sent while the instance was started: see unpark_started().
                 and (not i.parked or i.early)
               limit 1
             )
-            -- Its activity may be known to who runs it: see stranded().
+            -- This runtime may have the code of its activity: see stranded().
             or r.has_tasks and (select true from tasks as t where t.iid = r.iid and t.held_by is null limit 1)
           )
         limit 1

@@ -1,5 +1,5 @@
--- Whether a runtime owns an instance that two owners died with, or holds a task that two runtimes
--- died with: then it gets no other of these. The instance was given by claim(), which has noted it.
+-- Whether a runtime owns a quarantined instance or task: then it gets no other one. claim() records the
+-- instance in runtimes.careful.
 create or replace function has_quarantined(p_runtime integer)
   returns boolean
   language plpgsql

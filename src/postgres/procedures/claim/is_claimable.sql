@@ -37,7 +37,7 @@ begin
           and r.wake_at <= p_clock
           and :QUARANTINED
         limit 1
-      ) as struggling
+      ) as quarantined
       limit 1
     ),
     (

@@ -1,4 +1,4 @@
--- Where an instance stands: one descent of the index, whatever the planner thinks of the table.
+-- The last turn of an instance: one index lookup, whatever the statistics of the table.
 create or replace function last_turn(
   p_iid bigint,
   out execution integer,

@@ -1,11 +1,11 @@
--- Everything needed to run instances: themselves, their parents, the history of their execution
--- after a certain turn, their inbox, the tasks of their execution. One statement, so that all of it
--- is of one moment, and without locks.
+-- Everything needed to run instances: their rows, their parents, the history of their execution after
+-- a given turn, their inbox, and the tasks of their execution. One statement, so that all of it is from
+-- one snapshot, without locks.
 --
 -- A row is one part, and most are turns; so parts share columns. Of a parent, number is its iid,
 -- first the command, count what becomes of the child, text its id. Of an inbox row, number is its
 -- id, first the command, count the kind, text the payload. Of a task, number is the command, count
--- the attempts, parked whether it is held.
+-- the attempts, parked whether it has an owner.
 create or replace function load(p_iids bigint[], p_afters integer[])
   returns table (
     part text,

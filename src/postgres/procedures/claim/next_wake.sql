@@ -1,4 +1,4 @@
--- When the next instance of these workflows falls due, which may be past; null for never.
+-- When the next instance of these workflows is due, possibly in the past; null for never.
 --
 -- Settings: its caller's.
 create or replace function next_wake(p_workflows integer[])

@@ -1,5 +1,5 @@
--- All that a runtime owns. Scans the unfinished instances: for the rare case that a tick counted
--- more than the runtime knows of.
+-- All instances that a runtime owns. Scans the unfinished instances: only for the rare case that the
+-- runtime may own more than it knows.
 --
 -- Settings: any plan.
 create or replace function owned(p_runtime integer)

@@ -1,5 +1,5 @@
--- Gives the latest version that a live runtime has to those of these instances whose start named
--- none, for claim(). Answers with those of them that p_runtime has not got the code of.
+-- For claim(): gives instances that were started without a version the latest version that a live
+-- runtime has. Returns those whose code p_runtime does not have.
 --
 -- Settings: its caller's.
 create or replace function resolve_versions(
@@ -33,7 +33,7 @@ begin
             from runtimes as t
             cross join lateral unnest(t.workflows) as served (workflow)
             where t.state = :RUNTIME.alive
-              -- Who asks is alive, whatever its lease says.
+              -- The caller is alive, even if its lease has expired.
               and (t.lease_until > p_clock or t.runtime = p_runtime)
           )
         order by version_rank(v.version) collate "C" desc
@@ -46,7 +46,7 @@ begin
         select r.workflow
         from runs as r
         where r.iid = f.iid
-          -- A version is named by the first claim.
+          -- The first claim decides the version.
           and r.epoch = 0
         limit 1
       ) as r

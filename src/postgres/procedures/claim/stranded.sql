@@ -1,9 +1,9 @@
--- Unowned instances of these workflows that wait for activities other than those named, a few of
--- them. A runtime knows the activities that it was given, and those that its workflows have called
--- so far; what waits for any other may be in its code all the same.
+-- A few unowned instances of these workflows that wait for activities other than p_named. A runtime
+-- knows the activities that were registered, and those that its workflows have called so far; its code
+-- may contain others.
 --
--- Only who knows an activity makes its tasks ready when their time has come, or takes them from who is
--- silent: so those are looked for here as they stand.
+-- Only a runtime that knows an activity makes its delayed tasks ready, or takes them from an owner
+-- without a heartbeat: so such tasks are included here.
 create or replace function stranded(p_workflows integer[], p_named text[])
   returns bigint[]
   language plpgsql
@@ -20,7 +20,7 @@ declare
   v_found bigint[] := '{}';
 begin
   loop
-    -- From one activity to the next, over all tasks between them.
+    -- One index lookup per activity, not per task.
     v_activity := least(
       (
         select t.activity

@@ -1,6 +1,5 @@
--- Where a version stands among others, as latestOf() in versions.ts orders them: every release comes
--- after every pre-release. A number sorts by its length, then by its digits. To be compared in the
--- collation "C".
+-- The sort key of a version, as latestOf() in versions.ts orders them: every release comes after every
+-- pre-release. A number sorts by its length, then by its digits. Compare it in the collation "C".
 --
 -- Settings: its caller's.
 create or replace function version_rank(p_version text)

@@ -1,13 +1,14 @@
--- The store's clock when the server's shows p_wall, by what was noted last (see clock_kept): where it
--- was then and nine tenths of what has passed since, or the server's where that is further. So it goes
--- on where it was when the server's clock is set back, and more slowly until the two agree.
+-- The store's clock when the server's clock shows p_wall, computed from the last record (see
+-- clock_kept): the store's clock then, plus nine tenths of the time since, or the server's clock if that
+-- is later. So the store's clock never goes back when the server's is set back; it runs more slowly
+-- until the two agree.
 --
--- Leases are renewed, and the clock noted, every ten seconds and more often. If much more has passed by
--- the server's clock, that was set forward, or nobody was here: then nothing has passed, but the store's
--- clock is ahead by so much less. Rather seconds late than minutes early.
+-- Leases are renewed, and the clock recorded, at least every ten seconds. If the server's clock advanced
+-- by much more, it was set forward, or no runtime was there: then no time is added, and the difference
+-- between the clocks shrinks. Seconds late is better than minutes early.
 --
--- More than an hour it is never ahead: whoever waits for a date would be far too early, and for long.
--- Then it is the server's.
+-- The store's clock is at most an hour ahead: beyond that it would fire timers far too early, so the
+-- server's clock is used.
 --
 -- Settings: its caller's.
 create or replace function clock_after(p_kept bigint, p_wall bigint)

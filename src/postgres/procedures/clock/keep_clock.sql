@@ -1,9 +1,9 @@
--- Notes where the server's clock and the store's are, so that the store's goes on from there when the
--- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. It changes nothing
--- about the time: now_ms() says the same before and after it.
+-- Records the server's clock and the store's, so that the store's continues from there when the
+-- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. Does not change
+-- the time: now_ms() is the same before and after.
 --
--- What was noted is read before the server's clock, and under the lock: otherwise somebody who stood
--- still in between would take what others noted meanwhile for a step back.
+-- Reads the last record before the server's clock, and under the lock: otherwise a process that was
+-- paused in between would take a newer record of another process for a step back.
 --
 -- Settings: its caller's.
 create or replace function keep_clock()
@@ -15,7 +15,7 @@ declare
   v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
   v_wall bigint := wall_ms();
 begin
-  -- Somebody else has just been here, or is here now: nobody waits for that.
+  -- Another process has just recorded it, or does so now.
   if v_wall - v_kept / 1000000 between 0 and 1000
     or not pg_try_advisory_xact_lock(lock_space(), -1)
   then

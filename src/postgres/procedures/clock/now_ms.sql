@@ -1,6 +1,6 @@
--- The only clock, in milliseconds since 1970: that of the server, and ahead of it for a while after
+-- The store's clock, in milliseconds since 1970: the server's clock, or ahead of it for a while after
 -- that was set back, see clock_after(). Procedures read it once, into a variable: in a condition it
--- would be asked for every row. Tests replace it in their own schema.
+-- would be called for every row. Tests replace it in their own schema.
 --
 -- Settings: any plan.
 create or replace function now_ms()
@@ -13,7 +13,7 @@ declare
   v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
   v_wall bigint := wall_ms();
 begin
-  -- Nearly always: it is not ahead, and was not set back. Another call would cost more than all this.
+  -- The usual case: the clock was not set back. Saves a call that costs more than all of this.
   if v_kept % 1000000 = 0 and v_wall >= v_kept / 1000000 then
     return v_wall;
   end if;

@@ -1,5 +1,5 @@
--- Since when the server has been there, by the store's clock as it was last noted: see clock_kept. Tests
--- that set the clock replace it in their own schema.
+-- When the server was started, by the store's clock as last recorded: see clock_kept. Tests that set
+-- the clock replace it in their own schema.
 --
 -- Settings: its caller's.
 create or replace function server_since()

@@ -1,5 +1,5 @@
--- The server's clock, in milliseconds since 1970. Only now_ms() and keep_clock() ask for it. Tests
--- replace it in their own schema.
+-- The server's clock, in milliseconds since 1970. Only now_ms() and keep_clock() read it. Tests replace
+-- it in their own schema.
 --
 -- Settings: its caller's.
 create or replace function wall_ms()

@@ -1,5 +1,5 @@
--- What turns do beyond their own history, for those instances that are in p_done: one statement for
--- each kind of effect that there is. p_effects are the lists that are declared below.
+-- Applies the effects of turns besides their history, for the instances in p_done: one statement for
+-- each kind of effect. p_effects are the lists declared below.
 --
 -- Settings: its caller's.
 create or replace function apply_effects(p_clock bigint, p_done bigint[], p_effects text)
@@ -16,7 +16,7 @@ declare
   v_closing_executions integer[] := v_lists[4];
   v_closing_commands integer[] := v_lists[5];
   v_cleared_iids bigint[] := v_lists[6];
-  -- Changes of state in their order. v_state_kept is false for a key that is taken away.
+  -- Changes of state, in order. v_state_kept is false for a key that is deleted.
   v_state_iids bigint[] := v_lists[7];
   v_state_kept boolean[] := v_lists[8];
   v_state_keys text[] := split_texts(v_lists[9], cardinality(v_state_iids));
@@ -31,8 +31,8 @@ declare
   v_commands integer[];
 begin
   if cardinality(v_parked_iids) > 0 then
-    -- Whether they are parked already is not asked: the condition would let the planner go through
-    -- all that is not, in the index made for claims.
+    -- Without "not parked": with it, the planner might scan the index of unparked messages, which is
+    -- made for claims.
     update inbox as i
     set parked = true
     from unnest(v_parked_iids, v_parked_ids) as p (iid, id)
@@ -60,7 +60,7 @@ begin
   end if;
 
   if cardinality(v_state_iids) > 0 then
-    -- Of several changes of one key the last one counts.
+    -- The last change of a key counts.
     with changes as materialized (
       select distinct on (c.iid, c.key) c.iid, c.key, c.kept, c.value
       from unnest(v_state_iids, v_state_kept, v_state_keys, v_state_values) with ordinality
@@ -99,7 +99,7 @@ begin
     from unnest(v_reply_iids, v_reply_tos, v_reply_payloads) with ordinality
       as r (iid, reply_to, payload, place)
     join unnest(p_done) as d (iid) on d.iid = r.iid
-    -- The first answer to a request counts.
+    -- The first reply to a request counts.
     order by r.reply_to, r.place
     on conflict do nothing;
   end if;

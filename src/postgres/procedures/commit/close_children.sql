@@ -1,6 +1,6 @@
--- Asks unfinished children to end, each in the way that its link to the parent says. p_commands
--- names them by the command that started them; null stands for all children of that parent.
--- p_executions is null for the current execution.
+-- Asks unfinished children to end, in the way that their link to the parent says. p_commands are the
+-- commands that started them; null means all children of that parent. p_executions is null for the
+-- current execution.
 --
 -- Settings: its caller's.
 create or replace function close_children(
@@ -16,7 +16,7 @@ declare
   v_children bigint[];
 begin
   -- Two ways to find them, and so two statements: one condition for both would use no index.
-  -- The limits keep the order of the joins: from the few that are named to the many there are.
+  -- The limits keep the order of the joins: from the few that are given to the large table.
   v_children := array(
     select child.iid
     from unnest(p_iids, p_executions, p_commands) as c (iid, execution, command)
@@ -53,7 +53,7 @@ begin
     limit 1
   ) as child
   where child.on_close < :ON_CLOSE.abandon
-    -- Who was told already is not told again.
+    -- Not if the request is in the inbox already.
     and (
       select true
       from inbox as told

@@ -1,7 +1,7 @@
--- Writes what one runtime decided about many instances, each judged by itself (F1, F2, F4, C8 of
+-- Commits the starts and turns of one runtime, each judged by itself (F1, F2, F4, C8 of
 -- docs/internals/races.md). Must be called alone, as the only statement of its transaction.
 --
--- Answers with one letter per start and per turn, in the order given: see VERDICT.
+-- Returns one letter per start and per turn, in the order given: see VERDICT.
 create or replace function commit_batch(
   p_runtime integer,
   p_server text,
@@ -48,15 +48,15 @@ declare
   v_size integer := cardinality(p_iids);
   v_events text[];
   v_done bigint[];
-  -- Whether turns that are there already are allowed for.
-  v_is_careful boolean;
+  -- Whether turns that exist already are skipped instead of failing.
+  v_skips_existing boolean;
   v_more bigint[];
-  v_struggling bigint[];
+  v_with_deaths bigint[];
   v_born bigint[];
 begin
   clock := v_clock;
   server := v_server;
-  -- Another server may have lost the newest turns: copies in memory must be compared first.
+  -- After a failover the latest turns may be lost: the runtime has to verify its live instances first.
   if v_server <> p_server then
     state := 'verify';
     return;
@@ -67,8 +67,8 @@ begin
   end if;
   perform be_durable();
 
-  -- Before the turns: who closes all its children closes also those of this batch. And ids are met
-  -- before inboxes, as in post(), so that neither can block the other.
+  -- Before the turns: a turn that closes all children closes those of this batch as well. And ids are
+  -- locked before inboxes, as in post(), so that the two cannot deadlock.
   if p_starts <> '' then
     -- Another transaction may have locked an id for long: see start_skip_locked().
     perform set_config('lock_timeout', '5ms', true);
@@ -81,17 +81,17 @@ begin
   if v_size > 0 then
     v_events := split_texts(p_events, v_size);
 
-    -- The insert is the verdict. One that allows for turns that are there already costs more for
-    -- each row, in locks and in WAL; so larger batches are first written without, in a
-    -- subtransaction, which has its price once: a further transaction number among them.
+    -- The insert is the verdict. With "on conflict do nothing" each row costs more locks and WAL; so
+    -- larger batches are first written without it, in a subtransaction, whose cost (a transaction id
+    -- among others) comes once per batch.
     --
-    -- History is not looked at: a join with it may be planned, while the table is small, in a way
-    -- that reads every turn of the instance.
-    v_is_careful := v_size < 8;
-    if not v_is_careful then
+    -- Does not join history: while the table is small, the planner may choose to read every turn of
+    -- the instance.
+    v_skips_existing := v_size < 8;
+    if not v_skips_existing then
       begin
         with judged as materialized (
-          select b.iid, b.n, r.attempts > 0 or r.doing is not null as is_struggling
+          select b.iid, b.n, r.attempts > 0 or r.doing is not null as has_deaths
           from unnest(p_iids) with ordinality as b (iid, n)
           join runs as r
             on r.iid = b.iid
@@ -108,17 +108,17 @@ begin
           from judged
           order by iid
         )
-        select array_agg(iid), array_agg(iid) filter (where is_struggling)
-        into v_done, v_struggling
+        select array_agg(iid), array_agg(iid) filter (where has_deaths)
+        into v_done, v_with_deaths
         from judged;
       exception
         when unique_violation then
-          v_is_careful := true;
+          v_skips_existing := true;
       end;
     end if;
-    if v_is_careful then
+    if v_skips_existing then
       with judged as materialized (
-        select b.iid, b.n, r.attempts > 0 or r.doing is not null as is_struggling
+        select b.iid, b.n, r.attempts > 0 or r.doing is not null as has_deaths
         from unnest(p_iids) with ordinality as b (iid, n)
         join runs as r
           on r.iid = b.iid
@@ -139,12 +139,12 @@ begin
       )
       select
         (select array_agg(iid) from appended),
-        (select array_agg(iid) from judged where is_struggling)
-      into v_done, v_struggling;
+        (select array_agg(iid) from judged where has_deaths)
+      into v_done, v_with_deaths;
     end if;
 
-    -- What appends nothing is judged under a lock on its row, so that the same item sent again
-    -- waits for the first.
+    -- An item that appends no turn is judged under a lock on its row, so that the same item, sent
+    -- again, waits for the first.
     if array_position(p_turns, null) is not null then
       select array_agg(locked.iid)
       into v_more
@@ -163,17 +163,17 @@ begin
       v_done := v_done || v_more;
     end if;
 
-    -- It got further: earlier deaths of its owners no longer count.
-    if v_struggling is not null then
+    -- It made progress: earlier deaths no longer count.
+    if v_with_deaths is not null then
       update runs
       set attempts = 0,
           doing = null
-      where iid = any (v_struggling)
+      where iid = any (v_with_deaths)
         and iid = any (v_done);
     end if;
 
     if cardinality(p_released_iids) > 0 then
-      -- To come to rest is progress: who released it did not die of it.
+      -- A release is progress: its owner did not die of it.
       update runs as r
       set owner = null,
           wake_at = l.wake_at,
@@ -231,7 +231,7 @@ begin
   if cardinality(p_ended_iids) > 0 then
     perform end_instances(
       v_clock,
-      -- Fewer to look through.
+      -- The shorter list.
       case when cardinality(v_done) = v_size then p_ended_iids else v_done end,
       p_ended_iids, p_ended_statuses, p_ended_outputs
     );
@@ -243,8 +243,8 @@ begin
     return;
   end if;
 
-  -- What was refused may have been written by an earlier sending whose answer was lost. Scalar
-  -- subqueries throughout: an exists() may be planned as a hash of the whole table.
+  -- A refused item may have been written before, by a call whose answer was lost. Scalar subqueries
+  -- throughout: an exists() may be planned as a hash of the whole table.
   turns := (
     select string_agg(
       case
@@ -260,8 +260,8 @@ begin
             ) then :VERDICT.done
             else :VERDICT.refused
           end
-        -- Released or set aside, and nobody claimed it since. Who else frees an instance raises its
-        -- epoch, or first declares its owner dead, and then we are not here.
+        -- Released or suspended, and not claimed since. Whatever else frees an instance raises its
+        -- epoch, or marks its owner as dead first, and then this line is not reached.
         when b.iid = any (p_released_iids || p_held_iids)
           and b.epoch = (
             select r.epoch

@@ -1,5 +1,5 @@
--- Begins the next execution of those instances that are in p_done. p_continued are lists, in the order
--- of the columns below. Who does not keep an instance frees it, due now.
+-- Begins the next execution of the instances in p_done. p_continued are lists, in the order of the
+-- columns below. An instance that its owner does not keep is released, due now.
 create or replace function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
   returns void
   language plpgsql
@@ -39,7 +39,7 @@ begin
     from going_on as g
     where r.iid = g.iid
   ),
-  -- Nobody waits for these any more.
+  -- Results for earlier executions.
   late_results as (
     delete from inbox as i
     where i.iid = any (array(select g.iid from going_on as g))

@@ -1,6 +1,6 @@
--- Ends instances, those of p_iids that are also in p_done: what waits for them goes, their history
--- and state stay, and their parents are told. The keys of what was sent to them stay as well, until
--- they are removed: a sender may not know that its message arrived.
+-- Ends the instances of p_iids that are in p_done: removes their inbox and tasks, keeps their history and
+-- state, and sends the results to their parents. Message keys stay until the instances are removed: a
+-- sender may not know that its message arrived, and send it again.
 --
 -- Settings: its caller's.
 create or replace function end_instances(

@@ -1,5 +1,5 @@
--- Puts the results of instances that have ended into the inboxes of their parents. A parent that
--- has ended, or is in another execution by now, does not wait for them.
+-- Puts the results of ended instances into the inboxes of their parents, unless the parent has ended or
+-- is in another execution by now.
 --
 -- Settings: its caller's.
 create or replace function tell_parents(p_iids bigint[])

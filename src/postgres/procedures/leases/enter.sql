@@ -1,6 +1,6 @@
--- The first step of all that a runtime writes: keeps it from being declared dead until the end of
--- the transaction, and says whether it is alive. Who wants it dead needs the same lock alone, so
--- when a death is visible, no write of the dead follows.
+-- The first step of every write of a runtime: keeps it from being marked as dead until the end of the
+-- transaction, and returns whether it is alive. Marking it as dead needs the same lock exclusively, so
+-- a dead runtime writes nothing after its death is visible.
 --
 -- Settings: its caller's.
 create or replace function enter(p_runtime integer)

@@ -1,5 +1,5 @@
--- Makes all that these runtimes own claimable, now. p_failed says whether that counts as an
--- attempt. Scans the unfinished instances: the owner is in no index.
+-- Makes all instances of these runtimes claimable now. p_failed says whether that counts as a death.
+-- Scans the unfinished instances: the owner is in no index.
 --
 -- Settings: any plan.
 create or replace function free_runs(p_runtimes integer[], p_clock bigint, p_failed boolean)

@@ -1,6 +1,6 @@
--- Declares dead, for ever, every other runtime whose lease ended, and frees what it owned and held. One
--- whose lease ended while the server was away could not renew it: that says nothing of the instances
--- and tasks it had, and does not count against them.
+-- Marks every other runtime whose lease expired as dead, forever, and frees its instances and tasks. A
+-- runtime whose lease expired while the server was down could not renew it: that is not counted as a
+-- death of its instances and tasks.
 --
 -- Settings: any plan.
 create or replace function reclaim_dead(p_clock bigint, p_self integer)
@@ -24,7 +24,7 @@ begin
     order by r.runtime
     for update skip locked
   loop
-    -- It is writing at this moment: then it lives, and we look again at the next tick.
+    -- Otherwise it is writing at this moment, so it is alive; the next tick checks again.
     if pg_try_advisory_xact_lock(lock_space(), v_runtime) then
       if v_was_cut_off then
         v_cut_off := v_cut_off || v_runtime;

@@ -1,4 +1,4 @@
--- Takes in a new runtime.
+-- Registers a new runtime.
 --
 -- Settings: any plan.
 create or replace function register(
@@ -7,10 +7,10 @@ create or replace function register(
   p_names text,
   p_versions text,
   p_count integer,
-  -- How long each workflow wants its instances kept after their end, null for ever. No list from a
-  -- runtime that does not know of it: then all stay as they are.
+  -- The retention of each workflow, null for forever. No list from older versions: then the stored
+  -- retentions stay.
   p_retentions bigint[] default null,
-  -- The tags and activities that it serves, as JSON; null when it does not tell.
+  -- The tags and activities that it serves, as JSON; null from older versions.
   p_serves text default null,
   out runtime integer,
   out server text,
@@ -33,7 +33,7 @@ begin
     and w.retention_ms is distinct from g.retention_ms;
   perform keep_clock();
   v_clock := now_ms();
-  -- Who is not here is as dead as who is dead. Here, because each start adds a row.
+  -- A runtime without a row counts as dead. Done here because each registration adds a row.
   delete from runtimes as r
   where r.state <> :RUNTIME.alive
     and r.lease_until < v_clock - 7 * 86400000::bigint;

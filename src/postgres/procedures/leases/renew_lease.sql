@@ -1,6 +1,5 @@
--- Makes the lease of a runtime end p_lease_ms from now, and nothing else that may be waited for: a
--- statement by itself cannot fail, or wait, for anything that a tick does. False when the runtime is not
--- alive any more.
+-- Extends the lease of a runtime to p_lease_ms from now. Apart from the tick, so that nothing in a tick
+-- can make a renewal fail or wait. False if the runtime is dead.
 --
 -- Settings: any plan.
 create or replace function renew_lease(

@@ -1,11 +1,11 @@
--- Buries runtimes whose lease ended, and tells all that a lost hint would have told. What it costs does
--- not depend on how many instances wait: nothing is counted, and nothing read through.
+-- Marks runtimes whose lease expired as dead, and finds what a lost hint would have announced. Its cost
+-- does not depend on how many instances wait: it counts and scans nothing.
 --
 -- Settings: any plan.
 create or replace function tick(
   p_runtime integer,
-  -- Null from those who renew their lease by itself. Otherwise it is renewed here, and what the
-  -- runtime owns is counted, which older versions ask for.
+  -- Null from runtimes that renew their lease with renew_lease(). Older versions renew it here, and
+  -- get the number of instances that they own.
   p_lease_ms bigint,
   p_workflows integer[],
   -- The tasks that it serves, as ready_lanes() takes it; no activities when it runs no tasks.
@@ -14,13 +14,13 @@ create or replace function tick(
   p_tags text,
   p_tag_count integer,
   p_any_tag boolean,
-  -- The attempts it is busy with.
+  -- The attempts that it is running.
   p_held_iids bigint[],
   p_held_executions integer[],
   p_held_commands integer[],
   p_held_attempts integer[],
   p_idle boolean,
-  -- Activities that it has no code for, as far as it could find out.
+  -- Activities that it has no code for, as far as it knows.
   p_unknown text,
   p_unknown_count integer,
   out state text,
@@ -35,7 +35,7 @@ create or replace function tick(
   -- Joined by \x01.
   out helped text,
   out stranded bigint[],
-  -- How many messages were removed that nobody will receive.
+  -- How many messages were removed without having been received.
   out late_messages bigint,
   out early_messages bigint
 )
@@ -48,7 +48,7 @@ declare
   v_clock bigint := now_ms();
   v_activities text[] := split_texts(p_activities, p_activity_count);
   v_tags text[] := split_texts(p_tags, p_tag_count);
-  -- What it can run for others.
+  -- Activities that it can run for other runtimes.
   v_offered text[];
 begin
   perform require_fresh_snapshots();
@@ -98,7 +98,7 @@ begin
   wanted := owned_task_flags(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
   );
-  -- Who serves no tag at all runs no tasks.
+  -- A runtime that serves no tag, not even none, runs no tasks.
   if p_tag_count > 0 or p_any_tag then
     stranded := stranded(p_workflows, v_activities || split_texts(p_unknown, p_unknown_count));
   end if;
@@ -123,7 +123,7 @@ begin
     );
   end if;
 
-  -- Last, because renewing the lease waits for this row; and only where something has changed.
+  -- Last, because renewing the lease waits for this row; and only if something changed.
   v_offered := case when '' = any (v_tags) then v_activities else '{}' end;
   update runtimes
   set idle = p_idle,

@@ -1,4 +1,4 @@
--- Ends a runtime and frees all it owns and holds. Waits for its commits; a second call is harmless.
+-- Ends a runtime and frees its instances and tasks. Waits for its commits; a second call has no effect.
 --
 -- Settings: any plan.
 create or replace function unregister(p_runtime integer)

@@ -1,5 +1,5 @@
--- Makes this transaction wait for the disk, whatever the role or the session says. A setting on
--- the function itself would end before the commit does.
+-- Makes the commit of this transaction wait for the disk, whatever the settings of the role and the
+-- session. A setting on the function would be reset before the commit.
 --
 -- Settings: its caller's.
 create or replace function be_durable()

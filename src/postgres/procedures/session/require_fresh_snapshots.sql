@@ -1,5 +1,5 @@
--- Refuses a transaction whose statements do not see what was committed while they waited: a
--- judgement made after waiting for a lock would rest on what was true before.
+-- Rejects a transaction whose statements do not see what was committed while they waited for a lock:
+-- they would decide by outdated rows.
 --
 -- Settings: its caller's.
 create or replace function require_fresh_snapshots()

@@ -1,5 +1,5 @@
--- Asks children to end whose parent ended before their start arrived: nobody else would. A parent
--- that is just ending is waited for, because it cannot see them; one that goes on is not held up.
+-- Asks children to end whose parent ended before they were started: the end of the parent did not see
+-- them. Waits for a parent that is just ending, and does not delay one that continues.
 create or replace function close_orphans(p_iids bigint[])
   returns void
   language plpgsql
@@ -8,7 +8,7 @@ create or replace function close_orphans(p_iids bigint[])
   set enable_mergejoin to off
 as $$
 begin
-  -- The inner limits keep the order of the joins: from the few that are named to the many there are.
+  -- The inner limits keep the order of the joins: from the few that are given to the large table.
   perform
   from (
     select child.parent_iid

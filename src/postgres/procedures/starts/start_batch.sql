@@ -1,4 +1,4 @@
--- Starts instances for a client that owns nothing. Takes and answers what insert_starts() does;
+-- Starts instances for a client, which owns nothing. Takes and returns what insert_starts() does;
 -- p_effects and p_tasks are empty, or what apply_effects() and change_tasks() take.
 create or replace function start_batch(
   p_starts text,

@@ -1,6 +1,6 @@
--- start_batch() for a client that waits for nobody: another transaction that has locked one of the
--- ids makes it fail with 55P03 (lock_not_available), and nothing is done. Not immediately, since two
--- who start the same id at once are done with it in a moment.
+-- start_batch() with a lock timeout: if another transaction has locked one of the ids, it fails with
+-- 55P03 (lock_not_available), without any effect. Not immediately, since two starts of the same id at
+-- once need only a moment.
 --
 -- Settings: any plan.
 create or replace function start_nowait(

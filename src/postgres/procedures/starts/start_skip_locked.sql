@@ -1,13 +1,13 @@
--- Starts instances one by one, and leaves out those whose id another transaction has locked: each is
--- answered l, and nothing is done about it. The other letters are those of insert_starts(). For what
--- start_nowait() or commit_batch() could not do because of such an id.
+-- Starts instances one by one, and skips those whose id another transaction has locked: the answer for
+-- each of these is l. The other letters are those of insert_starts(). Called after start_nowait() or
+-- commit_batch() failed because of such an id.
 --
--- After 20 ms the rest is answered n, not tried, and nothing is done about it either: its sender must
--- not wait long for the sake of others, and sends these again. The first is always tried.
+-- After 20 ms the answer for the rest is n, not tried, so that the caller does not wait long; it sends
+-- these again. The first is always tried.
 create or replace function start_skip_locked(
-  -- Null for a client. Of a runtime, the instances may be owned, and have to be of its own parents.
+  -- Null for a client. A runtime may own the instances, and must own their parents.
   p_runtime integer,
-  -- The server as last verified; null where that does not matter, since nothing is owned.
+  -- The server as last verified; null if nothing is owned, so that it does not matter.
   p_server text,
   -- One entry for each instance: as insert_starts(), apply_effects() and change_tasks() take them.
   p_starts text[],
@@ -32,7 +32,7 @@ begin
   server := server_identity();
   starts := '';
   if p_runtime is not null then
-    -- Its own lock is never held for long, but longer than those that are skipped here.
+    -- The lock of the runtime itself may take longer than the locks that are skipped here.
     perform set_config('lock_timeout', '1s', true);
     if not enter(p_runtime) then
       state := 'dead';
