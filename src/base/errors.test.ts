@@ -73,9 +73,9 @@ describe('failure', () => {
     const Gone = failure('Gone')
     const Other = failure('Other')
 
-    const strangers = [new Other('x'), new Error('x'), { name: 'Gone' }, 'Gone', null, undefined]
+    const others = [new Other('x'), new Error('x'), { name: 'Gone' }, 'Gone', null, undefined]
 
-    for (const stranger of strangers) expect(stranger instanceof Gone).toBe(false)
+    for (const other of others) expect(other instanceof Gone).toBe(false)
   })
 
   test('a class defined again knows the errors of the first, and the other way round', () => {

@@ -109,7 +109,7 @@ test('a cleared heap is empty and can be used again', () => {
   expect(drain(heap)).toEqual([['b', 2]])
 })
 
-test('a key cannot stand at NaN', () => {
+test('a priority of NaN is rejected', () => {
   const heap = new Heap<string>()
 
   expect(() => heap.set('a', NaN)).toThrow(new RangeError('heap: priority must not be NaN'))

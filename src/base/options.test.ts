@@ -18,7 +18,7 @@ const table = {
   timeout: duration(1_000, { min: 10 }),
   limit: duration(undefined),
   retries: number({ min: 0, integer: true }, 3),
-  mode: oneOf(['fast', 'careful'], 'fast'),
+  mode: oneOf(['fast', 'safe'], 'fast'),
   verbose: flag(false),
 }
 const names = Object.keys(table)
@@ -33,7 +33,7 @@ describe('resolving', () => {
   })
 
   test('given options are checked and kept, and the given object is not changed', () => {
-    const given = Object.freeze({ timeout: '5s', retries: 0, mode: 'careful', verbose: true })
+    const given = Object.freeze({ timeout: '5s', retries: 0, mode: 'safe', verbose: true })
 
     const resolved = resolveOptions('pump', given, table)
 
@@ -41,7 +41,7 @@ describe('resolving', () => {
       timeout: 5_000,
       limit: undefined,
       retries: 0,
-      mode: 'careful',
+      mode: 'safe',
       verbose: true,
     })
     expect(given.timeout).toBe('5s')
@@ -54,7 +54,7 @@ describe('resolving', () => {
       readonly timeout: number
       readonly limit: number | undefined
       readonly retries: number
-      readonly mode: 'fast' | 'careful'
+      readonly mode: 'fast' | 'safe'
       readonly verbose: boolean
     }>()
   })
@@ -195,7 +195,7 @@ describe('checks', () => {
     ['NaN', { retries: NaN }, 'p: retries must be a whole number, 0 or more, got NaN'],
     ['Infinity as a whole number', { retries: Infinity }, 'p: retries must be a whole number'],
     ['digits as text', { retries: '3' }, 'p: retries must be a whole number, 0 or more, got "3"'],
-    ['an unknown word', { mode: 'slow' }, `p: mode must be one of 'fast', 'careful', got "slow"`],
+    ['an unknown word', { mode: 'slow' }, `p: mode must be one of 'fast', 'safe', got "slow"`],
     ['a flag as a number', { verbose: 1 }, 'p: verbose must be true or false, got 1'],
   ])('%s is refused', (_, given, message) => {
     expect(() => resolveOptions('p', given, table)).toThrow(message)

@@ -50,7 +50,7 @@ export class Scene {
   }
 
   async open(): Promise<void> {
-    for (let user = 0; user < this.model.rules.users; user++) await this.#enter(user, false)
+    for (let user = 0; user < this.model.rules.users; user++) await this.#registerUser(user, false)
   }
 
   async close(): Promise<void> {
@@ -121,7 +121,7 @@ export class Scene {
       case 'reopen':
         await queue.close()
         model.close(user)
-        await this.#enter(user, command.lazy)
+        await this.#registerUser(user, command.lazy)
         return NOTHING
       case 'crash':
         // A number that no process has: the next one to open finds it gone.
@@ -132,12 +132,12 @@ export class Scene {
           )
           .run(this.#sessions[user]!)
         model.crash(user)
-        await this.#enter(user, command.lazy)
+        await this.#registerUser(user, command.lazy)
         return NOTHING
     }
   }
 
-  async #enter(user: number, lazy: boolean): Promise<void> {
+  async #registerUser(user: number, lazy: boolean): Promise<void> {
     const { maxAttempts, capacity, whenFull } = this.model.rules
     this.#deliveries = this.#deliveries.filter((delivery) => delivery.user !== user)
     this.#pushed = this.#pushed.filter((pushed) => pushed.user !== user)

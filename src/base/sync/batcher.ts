@@ -8,8 +8,8 @@ export interface BatchLimits<T> {
   readonly maxBytes?: number
   readonly bytesOf?: (item: T) => number
   /**
-   * Whether a batch that failed like this is run again in halves, so that what is to blame fails
-   * alone: only where nothing of the batch was done. @default never
+   * Whether to split a batch that failed like this in two and run both parts, until the item to blame
+   * fails alone. Only for failures after which nothing of the batch was done. @default never
    */
   readonly splitsOn?: (error: unknown) => boolean
 }

@@ -8,7 +8,7 @@ import { scopeOf } from './messages.ts'
 import { packAnswer } from './packed-answer.ts'
 import { type PackedPart, unpackBatch } from './packed-batch.ts'
 import type { Packed } from '../packing/packing.ts'
-import { vanish } from './presence.ts'
+import { unlockPresence } from './presence.ts'
 import { pushAll, refused } from './push.ts'
 import { findRecord, readPage } from './reads.ts'
 import { closeSession, reclaimDead, openSession } from './sessions.ts'
@@ -36,7 +36,7 @@ export const QUEUE_OPERATIONS = {
   queueFind: read(findRecord),
   queuePage: read(readPage),
   queueClose: lenient(close),
-  queueVanish: read(vanishOnly),
+  queueUnlock: read(unlockOnly),
 }
 
 /** A write that power loss may undo: what it says of users and their messages is over then anyway. */
@@ -93,8 +93,8 @@ function close(tx: Transaction, session: Session): void {
 }
 
 /** What is left to do for a user whose end cannot be written down: his leases end by themselves. */
-function vanishOnly(tx: Transaction, { session }: Session): void {
-  vanish(tx, session)
+function unlockOnly(tx: Transaction, { session }: Session): void {
+  unlockPresence(tx, session)
   forgetDisk(tx)
 }
 

@@ -1,5 +1,5 @@
-// Whether a user of a queue is there, told by a lock on a small file beside the queue's, which it
-// holds as long as it lives. The system drops a lock when its process ends, in whatever way; numbers
+// Whether a user of a queue is alive: it keeps a lock on a small file beside the queue's for as long
+// as it lives. The system drops a lock when its process ends, in whatever way; numbers
 // of processes mean nothing from one container to the next, and some containers show a boot of
 // their own.
 //
@@ -23,7 +23,7 @@ const held = new Map<string, Driver>()
 const seenAtMs = new Map<string, number>()
 
 /** Holds the lock of a user, if this thread does not do so already. */
-export function appear(tx: Transaction, session: number): void {
+export function lockPresence(tx: Transaction, session: number): void {
   const path = presencePath(tx, session)
   if (path === undefined || held.has(path)) return
   const lock = openPrivately(path, () => openLock(path), fileOf(tx))
@@ -35,7 +35,7 @@ export function appear(tx: Transaction, session: number): void {
 }
 
 /** Gives up the lock of a user, of this thread or of none, and removes its file. */
-export function vanish(tx: Transaction, session: number): void {
+export function unlockPresence(tx: Transaction, session: number): void {
   const path = presencePath(tx, session)
   if (path === undefined) return
   held.get(path)?.close()

@@ -90,7 +90,7 @@ export class SqliteQueueStore implements QueueStore {
       await this.#thread.call('queueClose', [session], this.#clockOffsetMs)
     } catch (error) {
       // The lock must not outlive the queue, also where the thread does.
-      await this.#thread.call('queueVanish', [session]).catch(() => {})
+      await this.#thread.call('queueUnlock', [session]).catch(() => {})
       throw error
     }
   }

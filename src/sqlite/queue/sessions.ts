@@ -8,7 +8,7 @@ import { queueStateOf } from './queue-state.ts'
 import { IN_FLIGHT } from './queue-row.ts'
 import { after } from './times.ts'
 import {
-  enter,
+  registerUser,
   registerIfMissing,
   fateOfUser,
   type Session,
@@ -25,7 +25,7 @@ const LONGEST_WAIT_MS = 300_000
 const ENDED_AHEAD = 'its process ended when it had been fetched ahead'
 
 /** A message that a user has in flight. */
-interface Held extends Attempt {
+interface LeasedMessage extends Attempt {
   /** Whether it was fetched ahead, see `take.ts`. */
   readonly is_ahead: number
 }
@@ -37,7 +37,7 @@ export function openSession(
   maxAttempts: number,
 ): Session & { readonly queueState: QueueState } {
   const queue = queueNumber(tx, name)
-  const scope = scopeOf(tx, queue, enter(tx, { queue, maxAttempts }))
+  const scope = scopeOf(tx, queue, registerUser(tx, { queue, maxAttempts }))
   releaseTheGone(scope)
   removeUnknownUsers(scope)
   // What fell due while nobody looked.
@@ -81,7 +81,7 @@ function releaseTheGone(scope: Scope): void {
   }
 }
 
-function endSession(scope: Scope, session: number, end: (message: Held) => void): void {
+function endSession(scope: Scope, session: number, end: (message: LeasedMessage) => void): void {
   const { tx, queue } = scope
   const held = tx
     .sql(
@@ -89,7 +89,7 @@ function endSession(scope: Scope, session: number, end: (message: Held) => void)
        where queue = ? and state = ${IN_FLIGHT} and due_at is not null and abs(session) = ?
        order by id`,
     )
-    .all(queue, session) as Held[]
+    .all(queue, session) as LeasedMessage[]
   for (const message of held) end(message)
   removeUser(tx, session)
 }

@@ -1,11 +1,11 @@
 import type { Transaction } from '../database.ts'
 import { type Fate, fateOf, ownProcess } from '../process-place.ts'
 import type { Scope } from './messages.ts'
-import { appear, isPresent, vanish } from './presence.ts'
+import { lockPresence, isPresent, unlockPresence } from './presence.ts'
 import { IN_FLIGHT } from './queue-row.ts'
 
-// Who uses a queue. A user that was struck off although it is there enters itself again with the
-// next thing that it does; until then its messages are safe by their leases.
+// The users of a queue. One that was removed although it is alive registers itself again with its
+// next call; until then leases protect its messages.
 
 /** Who a user of a queue is, in every call. */
 export interface Session {
@@ -28,15 +28,15 @@ export function usersOf(tx: Transaction, queue: number): readonly User[] {
     .all(queue) as User[]
 }
 
-/** Enters a user that was not known, or not any more, when the transaction began. */
+/** Registers a user that was missing when the transaction began. */
 export function registerIfMissing({ tx, found }: Scope, own: Session): void {
-  if (found.own === 0) enter(tx, own, own.session)
+  if (found.own === 0) registerUser(tx, own, own.session)
   // A thread that has ended has taken the lock with it.
-  else appear(tx, own.session)
+  else lockPresence(tx, own.session)
 }
 
-/** Enters a user under a number that nobody had, or once more under its own. */
-export function enter(
+/** Registers a user under a new number, or again under its own. */
+export function registerUser(
   tx: Transaction,
   { queue, maxAttempts }: Pick<Session, 'queue' | 'maxAttempts'>,
   session: number | null = null,
@@ -48,14 +48,14 @@ export function enter(
     )
     .get(session, queue, ownProcess(), maxAttempts === Infinity ? null : maxAttempts)
   const entered = (row as { session: number }).session
-  appear(tx, entered)
+  lockPresence(tx, entered)
   return entered
 }
 
-/** Strikes a user off that has ended, or does so now. */
+/** Removes a user that has ended, or ends now. */
 export function removeUser(tx: Transaction, session: number): void {
   tx.sql('delete from sessions where session = ?').run(session)
-  vanish(tx, session)
+  unlockPresence(tx, session)
 }
 
 /** What became of a user, as far as it can be told from here. */
@@ -68,8 +68,8 @@ export function fateOfUser(tx: Transaction, { session, process }: User): Fate {
 }
 
 /**
- * Strikes off others who have nothing in flight and may have ended, for all that can be told here. Done
- * only now and then: one that has not ended comes back.
+ * Removes other users that have nothing in flight and whose process this one cannot check. Rarely
+ * done: one that is still alive registers itself again.
  */
 export function removeUnknownUsers({ tx, queue, session: own }: Scope): void {
   for (const user of usersOf(tx, queue)) {
