@@ -691,12 +691,12 @@ $$;
   },
   {
     name: 'procedures/beat_tasks',
-    checksum: '134b7a7b2784b5f8',
-    sql: `-- Records signs of life. One letter for each, t or f: whether the attempt is still wanted, and this
--- runtime's.
+    checksum: '7a435df4ce1673bc',
+    sql: `-- Records heartbeats. Returns one letter for each, t or f: whether the attempt is still wanted and this
+-- runtime owns it.
 --
--- Activities that run at the owner of their instance, and are no tasks so far, come with an epoch;
--- p_locals are the lists of insert_tasks() for these, or empty.
+-- Activities that run at the owner of their instance, and have no task yet, come with an epoch; p_locals
+-- are the lists of insert_tasks() for these, or empty.
 create or replace function beat_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -709,7 +709,7 @@ create or replace function beat_tasks(
   p_details text,
   p_epochs integer[],
   p_locals text,
-  -- Null from versions that do not know of them; a null is not compared.
+  -- Null from older versions; a null is not compared.
   p_tokens bigint[] default null,
   out wanted text
 )
@@ -724,8 +724,8 @@ declare
   v_size integer := cardinality(p_iids);
   v_locals text[];
   v_known text;
-  -- Places of those that do not become tasks.
-  v_strange bigint[] := '{}';
+  -- Places of those that this runtime does not own, and that become no tasks.
+  v_not_owned bigint[] := '{}';
   v_sessions text[];
 begin
   if not v_alive then
@@ -736,7 +736,7 @@ begin
 
   if p_locals <> '' then
     v_known := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
-    v_strange := array(
+    v_not_owned := array(
       select g.place
       from unnest(p_iids, p_epochs) with ordinality as g (iid, epoch, place)
       left join runs as r
@@ -771,13 +771,13 @@ begin
         and t.execution = g.execution
         and t.command = g.command
       limit 1
-      -- What is locked is being finished, or taken over: there is no next beat, or it is told so.
+      -- A locked task is just being finished or taken over.
       for no key update skip locked
     ) as t
     where t.held_by = p_runtime
       and t.attempts = g.attempt
       and (g.token is null or t.token = g.token)
-      and g.place <> all (v_strange)
+      and g.place <> all (v_not_owned)
   ),
   written as (
     update tasks as t
@@ -797,10 +797,10 @@ begin
   end if;
 
   wanted := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
-  if cardinality(v_strange) > 0 then
+  if cardinality(v_not_owned) > 0 then
     wanted := (
       select string_agg(
-        case when g.place = any (v_strange) then 'f' else g.letter end,
+        case when g.place = any (v_not_owned) then 'f' else g.letter end,
         '' order by g.place
       )
       from string_to_table(wanted, null) with ordinality as g (letter, place)
@@ -812,24 +812,24 @@ $$;
   },
   {
     name: 'procedures/begin_transaction',
-    checksum: '768aae174a2894b4',
-    sql: `-- The first statement of a transaction in which the code of a user runs. Answers with the number of
--- the transaction, by which finish_transaction() knows it again; null when the code must not run.
+    checksum: '4fd95cf60f863a81',
+    sql: `-- The first statement of a transaction that runs user code. Returns the id of the transaction, by which
+-- finish_transaction() recognizes it; null if the code must not run.
 --
--- Until the end of the transaction nobody else runs the code of this command: who comes second waits
--- here, and then sees what became of the first. The lock is in the other of the two spaces that
--- PostgreSQL has for such locks: no runtime, and so no commit, ever waits for it.
+-- Until the end of the transaction nothing else runs the code of this command: a second one waits here,
+-- and then sees the result of the first. The advisory lock has a single 64-bit key, unlike the locks of
+-- runtimes, so no commit ever waits for it.
 create or replace function begin_transaction(
   p_runtime integer,
   p_iid bigint,
   p_execution integer,
   p_command integer,
-  -- Of the owner of the instance; null for the holder of a task, who has an attempt instead.
+  -- The epoch of the instance; null for the owner of a task, which has an attempt instead.
   p_epoch integer,
   p_attempt integer,
-  -- How long the code may let the connection wait between two statements.
+  -- How long the connection may be idle between two statements.
   p_idle_ms integer,
-  -- As may_transact() takes them; null from versions that do not know of them.
+  -- As may_transact() takes them; null from older versions.
   p_turn integer default null,
   p_token bigint default null,
   out xid text
@@ -843,7 +843,7 @@ begin
   perform require_fresh_snapshots();
   perform pg_advisory_xact_lock(hashtextextended(v_key, 0));
   perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
-  -- A new statement, and so a new snapshot: it sees what the lock waited for.
+  -- A new statement has a new snapshot: it sees what was committed while the lock was waited for.
   if may_transact(
     p_runtime, p_iid, p_execution, p_command, p_epoch, p_attempt, p_turn, p_token
   ) then
@@ -855,11 +855,11 @@ $$;
   },
   {
     name: 'procedures/change_tasks',
-    checksum: '6eb0c29062b041b6',
-    sql: `-- Adds the tasks that turns ask for, and removes those that nobody waits for any more, whoever
--- holds them: for the instances that are in p_done. p_tasks are lists: those of insert_tasks(),
--- and then instances, executions (null for the current one) and commands of what is dropped; last
--- come the tokens of the tasks, which older versions do not send.
+    checksum: 'b4756401b4eb2f4f',
+    sql: `-- Adds the tasks that turns ask for, and removes those that they drop, whatever their owner: for the
+-- instances in p_done. p_tasks are lists: those of insert_tasks(), then instances, executions (null for
+-- the current one) and commands of dropped tasks; last the tokens of the tasks, which older versions do
+-- not send.
 create or replace function change_tasks(p_done bigint[], p_tasks text)
   returns void
   language plpgsql
@@ -898,9 +898,9 @@ $$;
   },
   {
     name: 'procedures/choose_tasks',
-    checksum: '508ae49a3073d547',
-    sql: `-- The oldest tasks that a runtime may have now, without locking them, as many as it wants; and when
--- others are to be had by time alone. p_missed are numbers that it does not want.
+    checksum: 'ac1f4a45638a17e5',
+    sql: `-- The oldest p_limit tasks that a runtime may take now, without locking them; and when the next may be
+-- taken. p_missed are numbers of tasks to skip.
 create or replace function choose_tasks(
   p_runtime integer,
   p_activities text[],
@@ -960,7 +960,7 @@ begin
   chosen as materialized (
     select f.*
     from first as f
-    -- Several lines may share a limit.
+    -- Several lanes may share a limit.
     where f.limited_to is null
       or f.place <= f.limited_to
     order by f.number
@@ -1210,12 +1210,12 @@ $$;
   },
   {
     name: 'procedures/claim_tasks',
-    checksum: 'f56178be645cee56',
-    sql: `-- Hands out up to p_limit tasks to a runtime, oldest first. Keys only; held_tasks() reads the rest
--- (a large answer to a process that stopped reading would keep the rows locked).
+    checksum: '23364dd51c14bb4d',
+    sql: `-- Makes a runtime the owner of up to p_limit tasks, oldest first. Returns keys only, and held_tasks()
+-- reads the rest: a large answer to a process that stopped reading would keep the rows locked.
 --
--- What may be had is looked for without locks, and then locked as far as nobody else has: so no
--- more is locked than is taken, and nobody is waited for.
+-- Chooses tasks without locks, and then locks those that no other transaction has locked: so it locks no
+-- more than it takes, and waits for nothing.
 create or replace function claim_tasks(
   p_runtime integer,
   p_limit integer,
@@ -1264,7 +1264,7 @@ begin
     v_passed_over := wake_tasks(v_activities, v_tags, p_any_tag, v_clock);
   end if;
 
-  -- Again as long as something is missed: whoever looks at the same moment looks for the same.
+  -- Repeated while tasks are missed: concurrent claims choose the same tasks.
   for v_round in 1..10 loop
     exit when cardinality(iids) >= p_limit;
     select c.*
@@ -1297,7 +1297,7 @@ begin
     v_missed := v_missed || array(
       select unnest(v_chosen.numbers) except select unnest(v_taken.numbers)
     );
-    -- What a limit leaves behind is to be had later, and only another look tells when.
+    -- Only another round finds when the tasks that a limit left may start.
     exit when cardinality(v_taken.numbers) = cardinality(v_chosen.numbers)
       and not true = any (v_chosen.limited);
   end loop;
@@ -2583,9 +2583,9 @@ $$;
   },
   {
     name: 'procedures/drop_tasks',
-    checksum: '7afb207dddf8b3be',
-    sql: `-- Removes tasks, whoever holds them. What somebody has locked is not waited for, since a transaction
--- of a user may keep it for long: it is noted, and a tick removes it.
+    checksum: 'f42cff4481141082',
+    sql: `-- Removes tasks, whatever their owner. Does not wait for one that is locked, since a transaction of a
+-- user may keep it for long: it is recorded, and a tick removes it.
 create or replace function drop_tasks(
   p_iids bigint[],
   p_executions integer[],
@@ -2732,11 +2732,11 @@ $$;
   },
   {
     name: 'procedures/enter_within',
-    checksum: 'fe0615a055e0284e',
+    checksum: '06063b4076db0914',
     settings: 'any plan',
-    sql: `-- Marks the transaction of a user as one in which start_within() and post_within() may write: they are
--- given the same token. The mark ends with the transaction, so outside of one it is gone at once.
--- Answers with the isolation of the transaction. Changes nothing that the user could notice.
+    sql: `-- Marks the transaction of a user as one in which start_within() and post_within() may write, if they
+-- are given the same token. The mark ends with the transaction; outside of one it is lost at once.
+-- Returns the isolation of the transaction. Has no effect that the user could notice.
 --
 -- Settings: any plan.
 create or replace function enter_within(p_token text, out isolation text)
@@ -2752,8 +2752,8 @@ $$;
   },
   {
     name: 'procedures/find',
-    checksum: 'b813f8a1b026623e',
-    sql: `-- Instances by the caller's ids, as instance_rows() shows them.
+    checksum: '0b2d1a1740b0ad7e',
+    sql: `-- Instances by their ids, as instance_rows() returns them.
 create or replace function find(p_ids text, p_count integer)
   returns table (
     place bigint,
@@ -2794,10 +2794,10 @@ $$;
   },
   {
     name: 'procedures/find_within',
-    checksum: 'e1c2db15104448e9',
+    checksum: '34f9b6cd0cb4187d',
     settings: 'any plan',
-    sql: `-- find() of one id, as one text of JSON, for transactions of users: through their drivers, answers
--- have one column of text. Sees what the same transaction did before.
+    sql: `-- find() for one id, as one text of JSON, for transactions of users: through their drivers, answers have
+-- one text column. Sees what the same transaction did before.
 --
 -- Settings: any plan.
 create or replace function find_within(p_id text, out answer text)
@@ -2808,7 +2808,7 @@ begin
   answer := (
     select json_object_agg(
       e.key,
-      -- As the wire has truths.
+      -- Booleans as the driver returns them: t or f.
       case when e.key in ('held', 'scheduled') then left(e.value, 1) else e.value end
     )
     from find(p_id, 1) as f
@@ -2820,12 +2820,12 @@ $$;
   },
   {
     name: 'procedures/finish_tasks',
-    checksum: '45261eb40db0bf23',
-    sql: `-- Takes the results of attempts, each judged by itself: one letter for each, see
--- TASK_VERDICT, and the owners of the instances.
+    checksum: 'c4cd43f584c97be4',
+    sql: `-- Records the results of attempts, each judged by itself. Returns one letter for each, see TASK_VERDICT,
+-- and the owners of the instances.
 --
--- A result that completes a task is taken from anybody who names the token of the task; anything else
--- only from the attempt that is under way, at a runtime that is alive.
+-- A result that completes a task is accepted from any runtime that knows the token of the task; any
+-- other only from the current attempt, at a live runtime.
 create or replace function finish_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -2836,7 +2836,7 @@ create or replace function finish_tasks(
   p_ends smallint[],
   p_delays bigint[],
   p_payloads text,
-  -- Null from versions that do not know of them: then they are not compared.
+  -- Null from older versions: then they are not compared.
   p_tokens bigint[] default null,
   out verdicts text,
   out owners integer[]
@@ -2861,7 +2861,7 @@ begin
   with locked as materialized (
     select t.number, t.session, g.ending, g.place
     from (
-      -- In one order, so that two who finish the same tasks cannot block each other.
+      -- In one order, so that two calls for the same tasks cannot deadlock.
       select *
       from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends, p_tokens) with ordinality
         as g (iid, execution, command, attempt, ending, token, place)
@@ -2897,7 +2897,7 @@ begin
     from locked as l
     window by_task as (partition by l.number order by l.place)
   ) as l
-  -- Of several about one task the first counts; and then a completion, if it left the task there.
+  -- Of several results for one task the first counts; then a completion, if the first left the task.
   where l.nth = 1
     or l.ending = 1 and l.nth_alike = 1 and l.first_ending > 2;
 
@@ -2908,7 +2908,7 @@ begin
         visible_at = case when g.delay > 0 then v_clock + g.delay end,
         attempts = case when g.ending = 4 then greatest(t.attempts - 1, 0) else t.attempts end,
         error = case when g.ending = 3 then nullif(g.payload, '') else t.error end,
-        -- It was begun in time, and given back.
+        -- It was started in time, and released.
         start_by = case when g.ending = 4 then null else t.start_by end
     from unnest(p_iids, p_executions, p_commands, p_ends, p_delays, v_payloads) with ordinality
       as g (iid, execution, command, ending, delay, payload, place)
@@ -2966,8 +2966,8 @@ $$;
   },
   {
     name: 'procedures/finish_transaction',
-    checksum: 'd78e46d25cc496cf',
-    sql: `-- The last statement of a transaction in which the code of a user ran: puts its result into the inbox.
+    checksum: '18a2cc310d529145',
+    sql: `-- The last statement of a transaction that ran user code: puts its result into the inbox.
 -- Answers TRANSACTION_VERDICT: done, refused (roll it back), or ended (the transaction that
 -- begin_transaction() began is over: the code has ended it).
 --
@@ -2989,7 +2989,7 @@ create or replace function finish_transaction(
   p_epoch integer,
   p_attempt integer,
   p_payload text,
-  -- As may_transact() takes them; null from versions that do not know of them.
+  -- As may_transact() takes them; null from older versions.
   p_turn integer default null,
   p_token bigint default null,
   out verdict text
@@ -3039,9 +3039,9 @@ $$;
   },
   {
     name: 'procedures/flags',
-    checksum: '2a6850206f78c94f',
+    checksum: 'ae3e8c7b8a865d33',
     settings: 'any plan',
-    sql: `-- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
+    sql: `-- One letter for each of p_iids, in order: t if it is in p_true, otherwise f.
 --
 -- Settings: any plan.
 create or replace function flags(p_iids bigint[], p_true bigint[])
@@ -3064,9 +3064,9 @@ $$;
   },
   {
     name: 'procedures/free_forgotten_tasks',
-    checksum: 'c387acc6c3fafe75',
-    sql: `-- Frees tasks of runtimes that are gone: those that were locked when their runtimes went. They count
--- deaths as reclaim_dead() does.
+    checksum: 'cdb7199c80b6a85d',
+    sql: `-- Frees tasks of runtimes that have ended: those that were locked at that time. Counts deaths as
+-- reclaim_dead() does.
 create or replace function free_forgotten_tasks()
   returns void
   language plpgsql
@@ -3081,8 +3081,8 @@ declare
   v_dead integer[];
   v_cut_off integer[];
 begin
-  with recursive holders as (
-    -- From one holder to the next, over all tasks between them.
+  with recursive task_owners as (
+    -- One index lookup per owner, not per task.
     select min(t.held_by) as runtime
     from tasks as t
     where t.held_by is not null
@@ -3093,7 +3093,7 @@ begin
       where t.held_by is not null
         and t.held_by > h.runtime
     )
-    from holders as h
+    from task_owners as h
     where h.runtime is not null
   )
   select
@@ -3101,7 +3101,7 @@ begin
     array_agg(h.runtime) filter (where r.state = 2 and r.lease_until > v_since),
     array_agg(h.runtime) filter (where r.state = 2 and r.lease_until <= v_since)
   into v_gone, v_dead, v_cut_off
-  from holders as h
+  from task_owners as h
   left join runtimes as r on r.runtime = h.runtime
   where h.runtime is not null
     and r.state is distinct from 1;
@@ -3144,11 +3144,11 @@ $$;
   },
   {
     name: 'procedures/free_tasks',
-    checksum: '171d9904caa60b1f',
-    sql: `-- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died: that
--- counts against what they held. If they closed (false), the attempts that were cut off do not count.
--- If nobody knows (null), as they were cut off themselves, no death is counted; the attempts are, for
--- they may still be at it: the next holder has to have an attempt of its own.
+    checksum: '43c1f4680c676dc3',
+    sql: `-- Frees all tasks of these runtimes now, and their sessions. p_failed says whether the runtimes died,
+-- which counts as a death of their tasks. If they closed (false), the interrupted attempts do not count.
+-- If that is unknown (null), because the server was down, no death is counted, but the attempts are: they
+-- may still be running, and the next owner needs an attempt of its own.
 create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void
   language plpgsql
@@ -3164,7 +3164,7 @@ begin
     select t.iid, t.execution, t.command
     from tasks as t
     where t.held_by = any (p_runtimes)
-    -- A transaction of a user may keep one for long: a later tick finds it.
+    -- A transaction of a user may have one locked for long: a later tick finds it.
     for update skip locked
   )
   update tasks as t
@@ -3183,7 +3183,7 @@ begin
     select s.session
     from sessions as s
     where s.runtime = any (p_runtimes)
-    -- Who locks one takes it over.
+    -- A transaction that has one locked takes it over.
     for update skip locked
   )
   delete from sessions as s
@@ -3225,8 +3225,8 @@ $$;
   },
   {
     name: 'procedures/held_tasks',
-    checksum: 'af0c5a5093c9a978',
-    sql: `-- Tasks that a runtime has been given, with all it needs to run them; oldest first.
+    checksum: 'ff2226e4aa1764b3',
+    sql: `-- Tasks that a runtime owns, with all it needs to run them; oldest first.
 create or replace function held_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -3302,8 +3302,8 @@ $$;
   },
   {
     name: 'procedures/holding',
-    checksum: 'b5ddd75952639dfa',
-    sql: `-- The tasks that a runtime holds, by key: finds what a lost answer left behind.
+    checksum: '621238b8fca3e332',
+    sql: `-- The keys of all tasks that a runtime owns: finds those of a claim whose answer was lost.
 create or replace function holding(p_runtime integer)
   returns table (iid bigint, execution integer, command integer, attempt integer)
   language plpgsql
@@ -3321,8 +3321,8 @@ $$;
   },
   {
     name: 'procedures/iids_of',
-    checksum: '1189e4f6b1bc1fb0',
-    sql: `-- The numbers of instances by the caller's ids, in the order given; null for unknown ones.
+    checksum: 'e2ece97667542f11',
+    sql: `-- The numbers of instances by their ids, in the order given; null for unknown ones.
 create or replace function iids_of(p_ids text, p_count integer)
   returns bigint[]
   language plpgsql
@@ -3341,9 +3341,9 @@ $$;
   },
   {
     name: 'procedures/import_instance',
-    checksum: '677b1cf6f33b02ca',
-    sql: `-- Makes an instance from the turns of one execution. Nobody owns it, and it is due now. Answers with
--- a letter: d done, also before, e the id is taken, r the number is taken.
+    checksum: 'cf3d8d99e5045ae5',
+    sql: `-- Creates an instance from the turns of one execution, without an owner and due now. Returns a letter:
+-- d done, now or before, e the id is taken, r the number is taken.
 create or replace function import_instance(
   p_iid bigint,
   p_id text,
@@ -3362,8 +3362,8 @@ create or replace function import_instance(
 )
   language plpgsql
   volatile
-  -- A transaction of a user may have locked the id: then it is tried again, and takes no connection
-  -- from others meanwhile.
+  -- A transaction of a user may have locked the id: then the call fails and is retried, and occupies
+  -- no connection meanwhile.
   set lock_timeout to '5ms'
 as $$
 declare
@@ -3408,20 +3408,19 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: '503448e3dc009a97',
+    checksum: 'fa46b30280caeafc',
     settings: 'none',
-    sql: `-- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
--- order given (d done, e the id is taken, a messages wait for the id under another number, r the
--- number is taken, or its sender does not own the parent), and with the numbers of those that were
--- added now.
+    sql: `-- Adds new instances, for commit_batch() and start_batch(). Returns one letter for each, in the order
+-- given (d done, e the id is taken, a the id is unstarted under another number, r the number is taken,
+-- or the sender does not own the parent), and the numbers of those that were added now.
 --
--- p_starts are lists, in the order of their variables below; the labels follow their number. Then
--- come those of messages that go with a start. Lists of parents and labels are empty where none of
--- the instances has any.
+-- p_starts are lists, in the order of their variables below; the labels follow their count. Last come
+-- the lists of messages that go with a start. Lists of parents and labels are empty if no instance has
+-- any.
 --
 -- Settings: its caller's.
 create or replace function insert_starts(
-  -- Null for a client, who does not know the time either.
+  -- Null for a client, which does not know the store's time either.
   p_owner integer,
   p_clock bigint,
   p_starts text,
@@ -3475,8 +3474,8 @@ begin
   end if;
 
   loop
-    -- Most have nothing but an id and a first turn, and a way of their own: the statement for all
-    -- that an instance can have costs several times as much to begin.
+    -- Most starts have only an id and a first turn, and a statement of their own: the one for all
+    -- columns costs several times as much to set up.
     if v_is_plain then
       with added as (
         insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
@@ -3504,7 +3503,7 @@ begin
           v_parent_iids[n], v_parent_executions[n], v_parent_commands[n], v_on_closes[n],
           v_parent_ids[n], nullif(v_labels[n], '{}')
         from unnest(v_iids) with ordinality as g (iid, n)
-        -- Who started it for a workflow has to own that: another owner may have called it off.
+        -- The starter of a child must own the parent: another owner may have dropped the command.
         where v_parent_iids[n] is null
           or p_owner is null
           or coalesce(
@@ -3515,7 +3514,7 @@ begin
             ),
             true
           )
-        -- Two who start the same ids meet them in the same order, and cannot block each other.
+        -- In one order, so that two calls for the same ids cannot deadlock.
         order by v_ids[n] collate "C"
         on conflict do nothing
         returning iid
@@ -3525,14 +3524,14 @@ begin
       from added;
     end if;
 
-    -- In any order: nobody else writes rows of these numbers.
+    -- In any order: no other transaction writes rows with these numbers.
     if v_more is not null then
       with to_run as (
         insert into runs (iid, workflow, owner, epoch, wake_at)
         select
           g.iid, v_workflows[n],
           case when v_owned[n] then p_owner end,
-          -- 0 as long as nobody has run its code.
+          -- 0 until its code runs for the first time.
           case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
           case when not v_owned[n] then v_wake_ats[n] end
         from unnest(v_iids) with ordinality as g (iid, n)
@@ -3552,15 +3551,15 @@ begin
     v_born := v_born || v_more;
     exit when cardinality(v_born) = v_size or v_awaited is not null;
 
-    -- Messages came first: the row that stands for the instance under the same number gives way to
-    -- the start, and the messages stay.
+    -- Messages came first: the start replaces the unstarted row with the same number, and the messages
+    -- stay.
     v_awaited := array(
       select i.iid
       from unnest(v_iids, v_ids, v_parent_iids) as g (iid, id, parent_iid)
       join instances as i on i.iid = g.iid
       where i.id = g.id collate "C"
         and i.status = 0
-        -- As above: what nobody takes the place of must stay, or its messages would be nobody's.
+        -- As above: an unstarted row that is not replaced must stay, or its messages would be lost.
         and (
           g.parent_iid is null
           or p_owner is null
@@ -3575,7 +3574,7 @@ begin
     delete from instances
     where iid = any (v_awaited);
     if cardinality(v_awaited) > 0 then
-      -- What is just being sent to one is not seen yet, and not waited for: see unpark_started().
+      -- For messages that are just being sent and not visible yet: see unpark_started().
       update absences
       set at = -1
       where iid = any (v_awaited);
@@ -3584,7 +3583,7 @@ begin
           early = false
       where iid = any (v_awaited);
     end if;
-    -- Then once more, also where nothing waited: what was in the way may be gone by now.
+    -- Then once more, even if nothing waited: a conflicting row may be gone by now.
   end loop;
   born := v_born;
   if v_is_plain and cardinality(v_born) = v_size then
@@ -3605,7 +3604,7 @@ begin
     order by m.iid, m.place;
   end if;
 
-  -- Ended within their first turn, though messages or a parent wait for them.
+  -- Instances that ended in their first turn, with messages or a parent.
   if cardinality(v_awaited) > 0 or v_lists[14] <> '{}' then
     v_ended := array(
       select g.iid
@@ -3632,13 +3631,13 @@ begin
     return;
   end if;
 
-  -- The number is known from before: the same start, sent again. If it was to be owned and its
-  -- sender has lost it since, the sender must not go on with it.
+  -- A known number is the same start, sent again. If its sender was to own it and has lost it since,
+  -- the sender must not continue it.
   letters := (
     select string_agg(
       case
         when b.iid is not null then 'd'
-        -- It waits for who may start it.
+        -- Still unstarted: this sender was not allowed to start it.
         when known.id = g.id and known.status = 0 then 'r'
         when known.id = g.id then
           case
@@ -3682,14 +3681,14 @@ $$;
   },
   {
     name: 'procedures/insert_tasks',
-    checksum: 'faa9af1082b9f0d8',
-    sql: `-- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
--- current execution. A second task of a command is dropped, and one that has its result. p_lists are
+    checksum: '90a8f6ae4da7c51a',
+    sql: `-- Adds tasks for the instances in p_done that wait for them: unfinished ones, in their current execution.
+-- Drops a second task for a command, and one that already has its result. p_lists are
 -- the columns of \`new\`, in their order; an execution of null stands for the current one, and a
 -- limit's key follows a "=". Versions before the tokens leave these out.
 --
--- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
--- the epochs given.
+-- p_held_by, if given, owns the tasks from the beginning, as far as it owns the instances at the given
+-- epochs.
 create or replace function insert_tasks(p_done bigint[], p_lists text[], p_held_by integer)
   returns void
   language plpgsql
@@ -3753,8 +3752,8 @@ begin
   from added as a;
 
   if v_waiting is not null then
-    -- Made again by somebody who did not hear of the first time. Asked afterwards, in a statement
-    -- that sees all who were quicker: none could be inserted again before they had committed.
+    -- A task may be added again by a call whose first answer was lost. Checked afterwards, in a
+    -- statement that sees earlier transactions: the insert waited for their commit.
     for v_finished in
       select a.iid, a.execution, a.command
       from unnest(v_waiting, v_executions, v_commands) as a (iid, execution, command)
@@ -3784,9 +3783,9 @@ $$;
   },
   {
     name: 'procedures/instance_rows',
-    checksum: '5ded49a3ad6a5d50',
-    sql: `-- Instances as people see them, for find() and look(). In the order given; \`place\` counts from 1,
--- and places of unknown ones are missing.
+    checksum: '8763c468aa8515f2',
+    sql: `-- Instances for find() and look(), in the order given. \`place\` counts from 1; unknown ones have no
+-- row.
 create or replace function instance_rows(p_iids bigint[])
   returns table (
     place bigint,
@@ -3822,7 +3821,7 @@ begin
   select
     g.place, i.iid, i.id, coalesce(w.name, ''), coalesce(w.version, ''), i.execution, i.status,
     coalesce(r.held, false),
-    -- Nobody has claimed it yet, and it is no import that has begun elsewhere.
+    -- Not claimed yet, and not an import of an instance that had begun.
     coalesce(not r.held and r.epoch = 0 and last.turn = 1 and last.next_event = 2, false),
     r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at, i.output, i.report,
     i.parent_iid, i.parent_id, i.parent_execution, i.parent_command, i.on_close,
@@ -3836,7 +3835,7 @@ begin
     )
   from unnest(p_iids) with ordinality as g (iid, place)
   join instances as i on i.iid = g.iid
-  -- Absent ones have no workflow.
+  -- Unstarted ones have no workflow.
   left join workflows as w on w.workflow = i.workflow
   left join runs as r on r.iid = i.iid
   cross join lateral last_turn(i.iid) as last
@@ -3947,18 +3946,18 @@ $$;
   },
   {
     name: 'procedures/keep_unstarted',
-    checksum: '4dfcaa0f1c100cdf',
-    sql: `-- Of these instances, keeps those that were never started from being removed by remove_unstarted(),
--- until the end of the transaction: something is about to be sent to them. Waits for a removal under
--- way, and for nothing else. False when one of them is gone or started, so that its id has to be looked
--- up again. Who starts one meanwhile leaves a note for unpark_started().
+    checksum: 'cc58bd52f714ea94',
+    sql: `-- Keeps the unstarted ones of these instances from being removed by remove_unstarted() until the end of
+-- the transaction, which is about to send messages to them. Waits only for a removal that is running.
+-- False if one of them was removed or started, so that its id has to be looked up again. A start
+-- meanwhile leaves a note for unpark_started().
 create or replace function keep_unstarted(p_iids bigint[], p_clock bigint)
   returns boolean
   language plpgsql
   volatile
 as $$
 declare
-  v_absent bigint[] := array(
+  v_unstarted bigint[] := array(
     select i.iid
     from instances as i
     where i.iid = any (p_iids)
@@ -3966,35 +3965,35 @@ declare
   );
   v_kept integer;
 begin
-  if cardinality(v_absent) = 0 then
+  if cardinality(v_unstarted) = 0 then
     return true;
   end if;
   -- Before the insert: that would wait for a start, which changes the row.
   perform
   from absences as a
-  where a.iid = any (v_absent)
+  where a.iid = any (v_unstarted)
   order by a.iid
   for key share;
   get diagnostics v_kept = row_count;
-  if v_kept < cardinality(v_absent) then
+  if v_kept < cardinality(v_unstarted) then
     insert into absences (at, iid)
     select p_clock, a.iid
-    from unnest(v_absent) as a (iid)
+    from unnest(v_unstarted) as a (iid)
     order by a.iid
     on conflict do nothing;
 
     perform
     from absences as a
-    where a.iid = any (v_absent)
+    where a.iid = any (v_unstarted)
     order by a.iid
     for key share;
   end if;
 
-  -- In a new statement, which sees what the lock waited for.
+  -- A new statement sees what was committed while the lock was waited for.
   return (
-    select count(*) = cardinality(v_absent)
+    select count(*) = cardinality(v_unstarted)
     from instances as i
-    where i.iid = any (v_absent)
+    where i.iid = any (v_unstarted)
       and i.status = 0
   );
 end
@@ -4032,14 +4031,13 @@ $$;
   },
   {
     name: 'procedures/limit_left',
-    checksum: 'a17ba6545659b5a5',
-    sql: `-- How many tasks of a limit may be started now; and when it opens by time alone, if it is closed
--- now (null if another task has to end first).
+    checksum: '45f9e425b642bd6b',
+    sql: `-- How many tasks of a limit may start now. If none, opens_at is when the next may start (null if another
+-- task has to end first).
 --
--- How many are held is counted. How many were started lately is one time for each limit, until
--- which its rate is used up (the generic cell rate algorithm): each start adds its share to it,
--- and one may start as long as that leaves it within p_rate_ms from now. So p_rate_count may start
--- at once, and then one for each share of time that has passed.
+-- Running tasks are counted. The rate is one time per limit, until which it is used up (the generic cell
+-- rate algorithm): each start adds its share, and a task may start as long as that time stays within
+-- p_rate_ms from now. So p_rate_count tasks may start at once, and then one per share.
 create or replace function limit_left(
   p_limit_key text,
   p_concurrency integer,
@@ -4079,7 +4077,7 @@ begin
       p_clock * 1000,
       (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
     );
-    -- Negative when somebody with a later clock was here.
+    -- Negative if a transaction with a later clock was here.
     most := greatest(
       least(most, (p_clock * 1000 + p_rate_ms * 1000 - v_spent_until) / v_share),
       0
@@ -4094,10 +4092,10 @@ $$;
   },
   {
     name: 'procedures/limit_share',
-    checksum: '248ab39ac070e8b5',
+    checksum: '4bcba280787c3dd8',
     settings: 'any plan',
-    sql: `-- What one start takes of a rate, in microseconds. Rounded down, or the last of p_rate_count would
--- have to wait.
+    sql: `-- The share of a rate that one start uses, in microseconds. Rounded down, or the last of p_rate_count
+-- would have to wait.
 --
 -- Settings: any plan.
 create or replace function limit_share(p_rate_count integer, p_rate_ms bigint)
@@ -4204,10 +4202,9 @@ $$;
   },
   {
     name: 'procedures/lock_owners',
-    checksum: 'b1c5915cc2ad3c89',
-    sql: `-- Locks runs for somebody who does not own them, and keeps whoever owns them from writing, until
--- the end of the transaction: no commit of an owner is under way any more, and none follows that
--- does not see what is changed now.
+    checksum: '85a8f50483d1505a',
+    sql: `-- Locks runs for a caller that does not own them, and keeps their owners from writing until the end of
+-- the transaction: no commit of an owner is running any more, and later ones see what is changed now.
 create or replace function lock_owners(p_iids bigint[])
   returns void
   language plpgsql
@@ -4228,8 +4225,8 @@ begin
       order by r.owner
     );
     begin
-      -- First the owners, as in every commit; then the rows. A commit may take longer than is waited
-      -- for rows, which somebody may have locked for long.
+      -- First the owners, as in every commit; then the rows. A commit may take longer than the lock
+      -- timeout for rows, which a user may have locked for long.
       perform set_config('lock_timeout', '1s', true);
       foreach v_owner in array v_expected loop
         perform pg_advisory_xact_lock(lock_space(), v_owner);
@@ -4245,8 +4242,8 @@ begin
       if array_remove(v_owners, null) <@ v_expected then
         return;
       end if;
-      -- One was claimed in between, by somebody who may be writing now. Leaving this block by an
-      -- error gives back all locks, so that the next try takes them in order again.
+      -- One was claimed in between, and its new owner may be writing. An error releases all locks of
+      -- this block, so that the next try takes them in order again.
       raise exception 'an owner has changed' using errcode = 'HF002';
     exception
       when sqlstate 'HF002' then
@@ -4299,9 +4296,9 @@ $$;
   },
   {
     name: 'procedures/may_transact',
-    checksum: 'b3f2bab181f81209',
-    sql: `-- Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
--- holds the task at this attempt, and there is no result yet. Locks nothing.
+    checksum: '1b0ff6507168350f',
+    sql: `-- Whether the result of a transaction would be accepted: its runtime owns the instance at this epoch, or
+-- the task at this attempt, and there is no result yet. Locks nothing.
 create or replace function may_transact(
   p_runtime integer,
   p_iid bigint,
@@ -4309,7 +4306,7 @@ create or replace function may_transact(
   p_command integer,
   p_epoch integer,
   p_attempt integer,
-  -- The last turn that the owner knows of, and the token of the task. A null is not compared.
+  -- The last turn that the owner knows, and the token of the task. A null is not compared.
   p_turn integer,
   p_token bigint
 )
@@ -4336,7 +4333,7 @@ begin
         and r.epoch = p_epoch
         and not r.held
     )
-    -- A server that lost the latest writes may not know of what the code follows from.
+    -- After a failover the turn that called this code may be lost.
     and (
       p_turn is null
       or exists (
@@ -4354,7 +4351,7 @@ begin
     where t.iid = p_iid
       and t.execution = p_execution
       and t.command = p_command
-      -- Not by "=": the plan would go through all that the runtime holds.
+      -- Not "=": the planner might read all tasks of the runtime.
       and t.held_by is not distinct from p_runtime
       and t.attempts = p_attempt
       and (p_token is null or t.token = p_token)
@@ -4365,9 +4362,9 @@ $$;
   },
   {
     name: 'procedures/next_task_at',
-    checksum: 'ea1b4536763d8808',
-    sql: `-- When the next task of these activities becomes available by time alone, which may be past; null
--- for never. Tags count only for those whose holder falls silent.
+    checksum: 'ab20c5da9602567f',
+    sql: `-- When the next task of these activities becomes ready, possibly in the past; null for never. Tags
+-- count only for tasks whose owner sends no heartbeat.
 create or replace function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
   returns bigint
   language plpgsql
@@ -4434,9 +4431,9 @@ $$;
   },
   {
     name: 'procedures/note_ended',
-    checksum: 'f2f5e64f0a3cc8d9',
+    checksum: 'e621404c7a16cf48',
     settings: 'none',
-    sql: `-- Notes the end of instances whose workflow does not want them kept for ever, for remove_expired().
+    sql: `-- Records the end of instances whose workflow has a retention, for remove_expired().
 --
 -- Settings: its caller's.
 create or replace function note_ended(p_clock bigint, p_iids bigint[])
@@ -4445,12 +4442,12 @@ create or replace function note_ended(p_clock bigint, p_iids bigint[])
   volatile
 as $$
 begin
-  -- Most schemas have none of these, and are spared the look at each instance.
+  -- Most schemas have no retention: then no instance is looked up.
   if (select true from workflows as w where w.retention_ms is not null limit 1) then
     insert into ended (at, iid, workflow)
     select p_clock, e.iid, i.workflow
     from unnest(p_iids) as e (iid)
-    -- The limit keeps the order of the join: from the few that are named to the many there are.
+    -- The limit keeps the order of the join: from the few that are given to the large table.
     cross join lateral (
       select i.workflow
       from instances as i
@@ -4496,16 +4493,16 @@ $$;
   },
   {
     name: 'procedures/open_lanes',
-    checksum: '017055c311172394',
-    sql: `-- Of the lines in which tasks wait that a runtime serves, those that it may take tasks from, the
--- oldest task first. \`most\` tells how many it may take, and is 0 of a line that is closed but opens
--- by time alone, at \`opens_at\`. Limits are locked until the end of the transaction.
+    checksum: '5cf3e645c5d90b9b',
+    sql: `-- The lanes that a runtime serves and may take tasks from, the oldest task first. \`most\` is how many
+-- tasks it may take; 0 for a closed lane that opens at \`opens_at\`. Locks limits until the end of the
+-- transaction.
 create or replace function open_lanes(
   p_runtime integer,
   p_activities text[],
   p_tags text[],
   p_any_tag boolean,
-  -- How many lines are enough: each has a task.
+  -- How many lanes are enough: each has a task.
   p_limit integer,
   p_most_sessions integer,
   p_session_idle_ms bigint,
@@ -4516,7 +4513,7 @@ create or replace function open_lanes(
     tag text,
     lane bigint,
     most bigint,
-    -- How many it may take of all lines with the same limit; null for no limit.
+    -- How many it may take of all lanes with the same limit; null for no limit.
     limited_to bigint,
     opens_at bigint
   )
@@ -4526,12 +4523,12 @@ create or replace function open_lanes(
 as $$
 #variable_conflict use_column
 declare
-  -- More than these are not looked at in one call, unless by chance.
+  -- At most this many lanes are examined in one call, and some random ones.
   v_bound constant integer := 1000;
   v_lane record;
   v_found integer := 0;
   v_looked_at integer := 0;
-  -- Where this runtime holds tasks, or will.
+  -- Sessions in which this runtime owns tasks, or will.
   v_sessions text[] := array(
     select distinct t.session
     from tasks as t
@@ -4539,7 +4536,7 @@ declare
       and t.session is not null
   );
   -- Not known until it matters.
-  v_may_be_careful boolean;
+  v_may_take_quarantined boolean;
   v_keys text[] := '{}';
   v_lefts bigint[] := '{}';
 begin
@@ -4547,7 +4544,7 @@ begin
     with first as materialized (
       select * from ready_lanes(p_activities, p_tags, p_any_tag, 0, v_bound)
     ),
-    -- Lines beyond the bound have their chance too, wherever they are.
+    -- Random lanes beyond the bound, so that each gets its turn.
     by_chance as materialized (
       select l.*
       from (select floor(random() * 9e18)::bigint as lane from first having count(*) = v_bound) as f
@@ -4567,8 +4564,8 @@ begin
     opens_at := null;
 
     if v_lane.deaths >= 2 then
-      v_may_be_careful := coalesce(v_may_be_careful, may_take_quarantined(p_runtime));
-      continue when not v_may_be_careful;
+      v_may_take_quarantined := coalesce(v_may_take_quarantined, may_take_quarantined(p_runtime));
+      continue when not v_may_take_quarantined;
     end if;
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then
       continue when cardinality(v_sessions) >= p_most_sessions;
@@ -4605,7 +4602,7 @@ begin
       v_sessions := v_sessions || v_lane.session;
     end if;
     if v_lane.deaths >= 2 then
-      v_may_be_careful := false;
+      v_may_take_quarantined := false;
       most := 1;
     end if;
     return next;
@@ -4624,9 +4621,9 @@ $$;
   },
   {
     name: 'procedures/own_mail',
-    checksum: '195eca4c43823578',
-    sql: `-- Instances of a runtime that have mail. Bounded, for a small answer: those left out come with a
--- later tick.
+    checksum: '15fe9f5a74dd4598',
+    sql: `-- Instances of a runtime that have messages. Bounded, for a small answer: the rest comes with later
+-- ticks.
 create or replace function own_mail(p_runtime integer)
   returns bigint[]
   language plpgsql
@@ -4640,7 +4637,7 @@ begin
   return array(
     select m.iid
     from (select distinct iid from inbox where not parked) as m
-    -- The inner limit keeps the order of the join: from the mail, which is little, to the runs.
+    -- The inner limit keeps the order of the join: from the few unparked messages to the runs.
     cross join lateral (
       select
       from runs as r
@@ -4688,15 +4685,15 @@ $$;
   },
   {
     name: 'procedures/owned_task_flags',
-    checksum: '9c0d5a8d7796bad0',
-    sql: `-- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
+    checksum: 'a3486c343b719931',
+    sql: `-- One letter for each attempt, in the order given: t if this runtime owns it, otherwise f.
 create or replace function owned_task_flags(
   p_runtime integer,
   p_iids bigint[],
   p_executions integer[],
   p_commands integer[],
   p_attempts integer[],
-  -- Of the tasks that are meant; a null is not compared.
+  -- The tokens of the tasks; a null is not compared.
   p_tokens bigint[] default null
 )
   returns text
@@ -4738,17 +4735,17 @@ $$;
   },
   {
     name: 'procedures/park_mail',
-    checksum: 'db2fabfb0286694c',
-    sql: `-- Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
--- it again and again. What can be claimed becomes due instead, and due instances are found by their
--- workflow. What cannot be claimed (suspended, waiting for its first turn, never started) has its mail
--- read when it is resumed, falls due or is started.
+    checksum: 'a8e6e532824ad4d2',
+    sql: `-- Parks the messages of instances without an owner, which claims and ticks would otherwise read again
+-- and again. A claimable instance becomes due instead, and due instances are found by their workflow.
+-- One that is not claimable (suspended, scheduled, unstarted) has its messages read when it is resumed,
+-- due or started.
 --
--- Whoever was told of the mail finds the run locked until this is committed, and gives up: so those who
--- can claim what becomes due are told again, with the commit.
+-- A runtime that was notified of a message finds the run locked until this is committed, and gives up:
+-- so runtimes that can claim what becomes due are notified again, with the commit.
 --
--- Senders only insert. So a message is parked by who has locked what will lead to it: the run, or the
--- instance that is not started yet. Bounded, so that a tick stays short: the rest goes with later ticks.
+-- Senders only insert. So a message is parked under a lock on the row that leads to it: the run, or the
+-- unstarted instance. Bounded, so that a tick stays short: the rest follows with later ticks.
 create or replace function park_mail(p_clock bigint)
   returns void
   language plpgsql
@@ -4780,7 +4777,7 @@ begin
     limit 1000
   );
   v_unstarted := array(
-    select absent.iid
+    select unstarted.iid
     from (select distinct iid from inbox where not parked) as m
     cross join lateral (
       select i.iid
@@ -4789,7 +4786,7 @@ begin
         and i.status = 0
       limit 1
       for update skip locked
-    ) as absent
+    ) as unstarted
     limit 1000
   );
   if cardinality(v_runs) > 0 then
@@ -4832,14 +4829,14 @@ $$;
   },
   {
     name: 'procedures/post',
-    checksum: '125982c4bca2a38e',
-    sql: `-- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
--- as send() does. A message for an id that is not there makes a row for it, under the number that
--- came with it: who starts that id finds the row, since both meet on the unique id. No more than
--- 10,000 messages wait for a start.
+    checksum: '0b22781e2227d9cc',
+    sql: `-- Puts messages and requests to cancel or terminate into inboxes, by ids of instances. Only inserts, as
+-- send() does. A message for an unknown id creates an unstarted instance under the number that came with
+-- it; a start of that id finds the row, since the id is unique. At most 10,000 messages wait for a
+-- start.
 --
--- Answers with one letter each, in the order given (s sent, d duplicate, f full, e ended,
--- u unknown), and with the instances' numbers and owners.
+-- Returns one letter each, in the order given (s sent, d duplicate, f full, e ended, u unknown), and the
+-- numbers and owners of the instances.
 create or replace function post(
   p_ids text,
   p_kinds smallint[],
@@ -4847,7 +4844,7 @@ create or replace function post(
   p_payloads text,
   p_reply_tos text,
   p_keys text,
-  -- A wish to end is a channel with room for one.
+  -- A request to end counts as a channel with a capacity of one.
   p_capacities integer[],
   p_iids bigint[],
   out verdicts text,
@@ -4864,8 +4861,8 @@ begin
   perform require_fresh_snapshots();
   perform be_durable();
 
-  -- One plain message to an instance that runs and has room for it is a single statement, at a
-  -- third of the cost. What does not fit in here is looked at in full.
+  -- One plain message to a running instance with room for it is a single statement, at a third of the
+  -- cost. Everything else goes to post_any().
   if cardinality(p_iids) = 1
     and p_kinds[1] = 3
     and p_keys = ''
@@ -4914,9 +4911,9 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '25e92e0e2b86b6cd',
+    checksum: '183fd5e9dffe603d',
     settings: 'none',
-    sql: `-- post() in general: any number, of any kind, to instances that run, have ended or are not there.
+    sql: `-- The general case of post(): any number, of any kind, to instances in any state.
 --
 -- Settings: its caller's.
 create or replace function post_any(
@@ -4926,7 +4923,7 @@ create or replace function post_any(
   p_payloads text,
   p_reply_tos text,
   p_keys text,
-  -- A wish to end is a channel with room for one.
+  -- A request to end counts as a channel with a capacity of one.
   p_capacities integer[],
   p_iids bigint[],
   p_clock bigint,
@@ -4958,7 +4955,7 @@ declare
   v_kept_iids bigint[];
   v_kept_keys text[];
   v_is_taken boolean := false;
-  -- Whether no more messages are kept for instances that were never started; null until it matters.
+  -- Whether no more messages are kept for unstarted instances; null until it matters.
   v_is_full boolean;
   v_parked boolean[] := array_fill(false, array[v_size]);
 begin
@@ -4970,7 +4967,7 @@ begin
         as g (target, kind, capacity, place)
       where g.target is null
         and g.kind = 3
-        -- It will be refused, and what is refused leaves no trace.
+        -- A message without room is refused, and must leave no row.
         and g.capacity is distinct from 0
     );
     if v_is_full is null and cardinality(v_early) > 0 then
@@ -4980,10 +4977,10 @@ begin
       v_early := '{}';
     end if;
     exit when cardinality(v_early) = 0 and keep_unstarted(v_targets, p_clock);
-    -- Then look again: in a new statement, which sees whoever was first. Whoever is still not there
-    -- has a number that is taken: it was given out before a failover that lost the latest writes. One
-    -- from the sequence may come out of a block that is just being reserved; who finds that one taken
-    -- takes another in turn.
+    -- Then look again, in a new statement, which sees a concurrent insert. An id that is still missing
+    -- had a number that is taken: it was reserved before a failover that lost the latest writes. A
+    -- number from the sequence may belong to a block that is just being reserved; whoever finds it
+    -- taken tries the next one.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select
       case when v_is_taken then nextval('instance_numbers') else p_iids[n.place] end,
@@ -4998,7 +4995,7 @@ begin
     v_is_taken := cardinality(v_early) > 0;
   end loop;
 
-  -- One after the other: whether there is room for one depends on those before it.
+  -- One after the other: whether there is room for a message depends on those before it.
   for v_post in
     with given as materialized (
       select
@@ -5061,8 +5058,7 @@ begin
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = 3 then 'f' else 'u' end;
-    -- Asked before anything else: whoever repeats a message that arrived learns that, also when its
-    -- reader has ended.
+    -- First of all: a repeated message counts as a duplicate even if its instance has ended.
     elsif v_post.is_known then
       v_letters := v_letters || 'd'::text;
     -- Or removed since we looked.
@@ -5104,7 +5100,7 @@ begin
     select array_agg(k.iid), array_agg(k.key)
     into v_kept_iids, v_kept_keys
     from kept as k;
-    -- Somebody else has posted with the same key since we looked.
+    -- Another transaction has posted with the same key since.
     if coalesce(cardinality(v_kept_iids), 0) < v_keyed then
       v_letters := array(
         select
@@ -5122,7 +5118,7 @@ begin
     end if;
   end if;
 
-  -- Parked until the start: claims and ticks would otherwise look at what nobody can claim.
+  -- Parked until the start: claims and ticks would otherwise read messages of unstarted instances.
   insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
   select
     g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock, g.parked, g.parked
@@ -5132,7 +5128,7 @@ begin
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;
 
-  -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
+  -- Messages do not wake a scheduled instance, but a request to end does not wait for its time.
   if p_kinds && array[4, 5]::smallint[] then
     update runs as r
     set wake_at = case when not r.held then p_clock end,
@@ -5159,11 +5155,11 @@ $$;
   },
   {
     name: 'procedures/post_nowait',
-    checksum: '4bccee7270904dfc',
+    checksum: '147c92272080ad96',
     settings: 'any plan',
-    sql: `-- post() for a sender that waits for nobody: another transaction that has locked one of the ids, or a
--- key of a message, makes it fail with 55P03 (lock_not_available), and nothing is done. Not
--- immediately, since two who send at once are done with it in a moment.
+    sql: `-- post() with a lock timeout: if another transaction has locked one of the ids, or the key of a
+-- message, it fails with 55P03 (lock_not_available), without any effect. Not immediately, since two
+-- sends at once need only a moment.
 --
 -- Settings: any plan.
 create or replace function post_nowait(
@@ -5193,12 +5189,12 @@ $$;
   },
   {
     name: 'procedures/post_skip_locked',
-    checksum: 'bb715152626b3a16',
-    sql: `-- post() one by one, leaving out what another transaction has locked, and what comes behind it for the
--- same instance: each is answered l, and nothing is done about it. For what post_nowait() could not do.
+    checksum: '48477ee1cb1d916b',
+    sql: `-- post() one by one, skipping messages whose rows another transaction has locked, and later ones for the
+-- same instance: the answer for each of these is l. Called after post_nowait() failed.
 --
--- After 20 ms the rest is answered n, not tried, and nothing is done about it either: its sender must
--- not wait long for the sake of others, and sends these again. The first is always tried.
+-- After 20 ms the answer for the rest is n, not tried, so that the caller does not wait long; it sends
+-- these again. The first is always tried.
 create or replace function post_skip_locked(
   p_ids text,
   p_kinds smallint[],
@@ -5266,9 +5262,9 @@ $$;
   },
   {
     name: 'procedures/post_within',
-    checksum: '62d4b5389c7d1143',
+    checksum: '4bc884d089e26e3a',
     settings: 'any plan',
-    sql: `-- post() in a transaction that the user commits; see start_within(). Its answer is JSON of texts.
+    sql: `-- post() in a transaction that the user commits; see start_within(). Returns JSON with string values.
 --
 -- Settings: any plan.
 create or replace function post_within(
@@ -5312,9 +5308,8 @@ $$;
   },
   {
     name: 'procedures/read_state',
-    checksum: '6bc0d3b4d3e4d9df',
-    sql: `-- Values that workflows keep, by the caller's ids and the keys. \`place\` counts from 1; places of
--- what is not there are missing.
+    checksum: '4fed504a2f7b9e49',
+    sql: `-- Values of state by ids of instances and keys. \`place\` counts from 1; missing values have no row.
 create or replace function read_state(p_ids text, p_keys text, p_count integer)
   returns table (place bigint, value text)
   language plpgsql
@@ -5334,12 +5329,12 @@ $$;
   },
   {
     name: 'procedures/ready_lanes',
-    checksum: '74fb196cdd5120fd',
-    sql: `-- The lines in which tasks wait that a runtime serves, each with its first task: from p_from on,
--- and p_most at most. p_tags are the tags that are served, empty for none; with p_any_tag, all
--- others are served too.
+    checksum: '25d027bede94c31a',
+    sql: `-- The lanes with ready tasks that a runtime serves, each with its first task: from p_from on, at most
+-- p_most. p_tags are the tags that it serves, an empty one for untagged tasks; with p_any_tag, it serves
+-- all other tags too.
 --
--- Goes from one line to the next, over all tasks between them.
+-- One index lookup per lane, not per task.
 create or replace function ready_lanes(
   p_activities text[],
   p_tags text[],
@@ -5543,14 +5538,13 @@ $$;
   },
   {
     name: 'procedures/remove',
-    checksum: '415bca41f9d11097',
-    sql: `-- Removes instances that have ended, or were never started, with all there is of them; returns how
--- many there were.
+    checksum: '322ce666a6a69ad0',
+    sql: `-- Removes instances that have ended, or were never started, with all their rows; returns how many.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
   language plpgsql
   volatile
-  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
-  -- connection from others meanwhile.
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
   set lock_timeout to '30ms'
 as $$
 declare
@@ -5566,7 +5560,7 @@ begin
     order by i.id
     for update
   );
-  -- What is just being sent to one that was never started: see unpark_started().
+  -- For messages that are just being sent to an unstarted one: see unpark_started().
   update absences set at = -1 where iid = any (v_iids);
   delete from instances where iid = any (v_iids);
   delete from history where iid = any (v_iids);
@@ -5581,16 +5575,15 @@ $$;
   },
   {
     name: 'procedures/remove_expired',
-    checksum: '1ea615a931be8bc7',
-    sql: `-- Removes instances that ended longer ago than their workflow wants them kept, with all there is of
--- them: those first whose time was over first, at most p_limit. Returns how many ends were looked at,
--- and when the time of the last of them was over.
+    checksum: '32534ab4aa9968ba',
+    sql: `-- Removes instances whose retention is over, with all their rows: those that expired first, at most
+-- p_limit. Returns how many ends were examined, and when the last of them expired.
 --
--- What a workflow started is kept while the execution that did it goes on: whoever takes that over may
--- start it again, and has to find it. It is looked at again after as long.
+-- A child is kept while the execution that started it runs: after a takeover the parent may start it
+-- again, and has to find it. It is examined again after another retention period.
 --
--- p_since spares the look at those whose time was over before, and which are known to be gone. While
--- somebody holds back vacuum, each look would pass over all that were ever removed.
+-- p_since skips those that expired before, which are known to be removed. While something holds vacuum
+-- back, each call would otherwise read past all rows that were ever removed.
 create or replace function remove_expired(
   p_since bigint,
   p_limit integer,
@@ -5609,7 +5602,7 @@ declare
   v_kept bigint[];
 begin
   perform require_fresh_snapshots();
-  -- What is lost in a crash is done again.
+  -- A removal that is lost in a crash is repeated.
   perform set_config('synchronous_commit', 'off', true);
   with expired as materialized (
     select e.workflow, e.at, e.iid, e.at + w.retention_ms as over_at
@@ -5622,7 +5615,7 @@ begin
         and e.at < v_clock - w.retention_ms
       order by e.at
       limit p_limit
-      -- Each runtime takes others.
+      -- Each runtime takes different ones.
       for update skip locked
     ) as e
     where w.retention_ms is not null
@@ -5683,8 +5676,8 @@ $$;
   },
   {
     name: 'procedures/remove_tasks',
-    checksum: 'fb214654cb1456d8',
-    sql: `-- Removes the tasks of instances that have ended, or of their executions before the one given.
+    checksum: '20b41e091247972f',
+    sql: `-- Removes the tasks of ended instances, or of the executions before the given ones.
 create or replace function remove_tasks(p_iids bigint[], p_executions integer[])
   returns void
   language plpgsql
@@ -5703,7 +5696,7 @@ begin
     from tasks as t
     where t.iid = g.iid
       and t.execution < coalesce(g.execution, 2147483647)
-    -- Keeps the order of the join: from the few that are named to the many there are.
+    -- Keeps the order of the join: from the few that are given to the large table.
     offset 0
   ) as t;
   if v_iids is not null then
@@ -5715,10 +5708,10 @@ $$;
   },
   {
     name: 'procedures/remove_undelivered',
-    checksum: '2a3b00673fd8906d',
-    sql: `-- Removes what was sent while its instance ended or was removed: its sender looked before, and
--- committed after. Returns how many messages were among it. Bounded, so that a tick stays short: the
--- rest goes with later ticks.
+    checksum: '27f2e7efba19a5e7',
+    sql: `-- Removes rows that were sent while their instance ended or was removed: the sender looked before that,
+-- and committed after. Returns how many of them were messages. Bounded, so that a tick stays short: the
+-- rest follows with later ticks.
 create or replace function remove_undelivered()
   returns bigint
   language plpgsql
@@ -5752,7 +5745,7 @@ begin
     into v_messages
     from removed as r
     where r.kind = 3;
-    -- The keys of one that is still there are known until it is removed.
+    -- The keys of an ended instance stay until it is removed.
     delete from posted as p
     where p.iid = any (v_ended)
       and (select true from instances as i where i.iid = p.iid) is null;
@@ -5764,12 +5757,11 @@ $$;
   },
   {
     name: 'procedures/remove_unstarted',
-    checksum: 'e662b352b38ef39f',
-    sql: `-- Removes instances that were never started, a week after the newest message for them, with all
--- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
--- rest goes with later ticks.
+    checksum: 'b1fd891babb8d006',
+    sql: `-- Removes unstarted instances a week after their newest message, with all their messages. Returns how
+-- many messages. Bounded, so that a tick stays short: the rest follows with later ticks.
 --
--- Never waits, and nobody but a sender to one that is just removed waits for it.
+-- Never waits for a lock; only a sender to an instance that is just removed waits for it.
 create or replace function remove_unstarted(p_clock bigint)
   returns bigint
   language plpgsql
@@ -5784,7 +5776,7 @@ declare
   v_messages bigint;
   v_removed bigint := 0;
 begin
-  -- Somebody who is just sending has locked the row: see keep_unstarted().
+  -- A sender has locked the row: see keep_unstarted().
   v_old := array(
     select a.iid
     from absences as a
@@ -5795,7 +5787,7 @@ begin
     for update skip locked
   );
   foreach v_iid in array v_old loop
-    -- In a new statement, which sees what those sent who had the lock before.
+    -- A new statement sees what was sent under the lock before.
     v_newest := (
       select max(m.at)
       from inbox as m
@@ -5824,7 +5816,7 @@ begin
       get diagnostics v_messages = row_count;
       v_removed := v_removed + v_messages;
     else
-      -- Somebody is just starting it; or it was started or removed, and there is nothing to keep.
+      -- It is just being started; or it was started or removed, and there is nothing to keep.
       continue when (
         select true
         from instances as i
@@ -5873,8 +5865,8 @@ $$;
   },
   {
     name: 'procedures/replies_to',
-    checksum: '913b6912924113c1',
-    sql: `-- Answers to requests. \`place\` counts from 1; places of those without an answer are missing.
+    checksum: '9dad4dd7b831cddf',
+    sql: `-- Replies to requests. \`place\` counts from 1; requests without a reply have no row.
 create or replace function replies_to(p_tos text, p_count integer)
   returns table (place bigint, value text)
   language plpgsql
@@ -5915,9 +5907,9 @@ $$;
   },
   {
     name: 'procedures/reserve',
-    checksum: '095b9905bd9785f5',
+    checksum: '78ce3e64827afcaf',
     settings: 'any plan',
-    sql: `-- Gives out p_count numbers in a row, from the one returned. Not undone by a rollback.
+    sql: `-- Reserves p_count consecutive numbers, from the one returned. A rollback does not undo it.
 --
 -- Settings: any plan.
 create or replace function reserve(p_count bigint, out first bigint)
@@ -5925,7 +5917,7 @@ create or replace function reserve(p_count bigint, out first bigint)
   volatile
 as $$
 begin
-  -- Two steps that nobody may come between. No runtime has the number 0.
+  -- Two steps that must not interleave. No runtime has the number 0.
   perform pg_advisory_xact_lock(lock_space(), 0);
   first := nextval('instance_numbers');
   if p_count > 1 then
@@ -6023,14 +6015,14 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: 'd7dcad3f28900fb1',
-    sql: `-- Makes instances that were set aside claimable again, those that were never run from the time on
--- that they were started for; returns how many there were.
+    checksum: '16963f7da9df71cf',
+    sql: `-- Makes suspended instances claimable again, those that never ran at the time they were scheduled for;
+-- returns how many.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
   volatile
-  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
-  -- connection from others meanwhile.
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
   set lock_timeout to '30ms'
 as $$
 declare
@@ -6050,7 +6042,7 @@ begin
       and r.held
     returning r.iid
   ),
-  -- They may have been put off because whoever ran them died.
+  -- They may be delayed because their owners died.
   tasks_freed as (
     update tasks as t
     set deaths = 0,
@@ -6078,18 +6070,18 @@ $$;
   },
   {
     name: 'procedures/send',
-    checksum: 'b6d91d663c9c1356',
-    sql: `-- Puts results into inboxes. Only inserts: an instance is claimable because it has mail, so there
--- is no flag to set and no row to lock. A second result for a command is dropped, and so is what
--- comes for an instance that has ended, or from somebody who knows of a turn that history does not
--- have: that one followed from what a failover lost.
+    checksum: 'a0bb5e7edfdb1043',
+    sql: `-- Puts results into inboxes. Only inserts: an instance is claimable because its inbox has rows, so there
+-- is no flag to set and no row to lock. Drops a second result for a command, a result for an instance
+-- that has ended, and one of a sender that knows a turn which history does not have: a failover lost
+-- that turn.
 create or replace function send(
   p_iids bigint[],
   p_kinds smallint[],
   p_executions integer[],
   p_commands integer[],
   p_payloads text,
-  -- The last turns that the senders know of, and their times; a null is not compared.
+  -- The last turns that the senders know, and their times; a null is not compared.
   p_turns integer[] default null,
   p_ats bigint[] default null
 )
@@ -6159,9 +6151,8 @@ $$;
   },
   {
     name: 'procedures/session_free_at',
-    checksum: '4abd411d938373c1',
-    sql: `-- When a runtime may take over a session: now or earlier, or later by time alone; null while
--- another live runtime holds a task of it.
+    checksum: '451e88f8083cd549',
+    sql: `-- When a runtime may take over a session; null while another live runtime owns a task of it.
 create or replace function session_free_at(p_runtime integer, p_session text, p_idle_ms bigint)
   returns bigint
   language plpgsql
@@ -6200,9 +6191,8 @@ $$;
   },
   {
     name: 'procedures/shelve_tasks',
-    checksum: 'f4a7dd5ec6264fc1',
-    sql: `-- Takes those tasks out of their lines that were not started in time: nobody need look at them
--- again.
+    checksum: '5310a5cef4d29b8b',
+    sql: `-- Takes tasks that were not started in time out of their lanes, so that no claim reads them again.
 create or replace function shelve_tasks(
   p_iids bigint[],
   p_executions integer[],
@@ -6245,8 +6235,8 @@ $$;
   },
   {
     name: 'procedures/spend_limits',
-    checksum: '7edfda9757abf38f',
-    sql: `-- Notes how many tasks were started of limits that have a rate, whose locks the caller has.
+    checksum: 'ad5e7ba22be758a2',
+    sql: `-- Records starts of tasks for limits with a rate. The caller has locked the limits.
 create or replace function spend_limits(
   p_limit_keys text[],
   p_rate_counts integer[],
@@ -6467,17 +6457,17 @@ $$;
   },
   {
     name: 'procedures/start_within',
-    checksum: '7527c0377dc3c835',
+    checksum: 'c0838038fe31c6aa',
     settings: 'any plan',
-    sql: `-- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
--- the transaction that enter_within() marked with this token, and would commit by itself.
+    sql: `-- start_batch() in a transaction that the user commits. Null, without any effect, outside of the
+-- transaction that enter_within() marked with this token: there it would commit on its own.
 --
 -- Settings: any plan.
 create or replace function start_within(
   p_token text,
   p_starts text,
   p_effects text,
-  -- Whether a runtime is told when the transaction is committed.
+  -- Whether to notify a runtime when the transaction is committed.
   p_tell text,
   out answer text
 )
@@ -6599,9 +6589,9 @@ $$;
   },
   {
     name: 'procedures/suspend',
-    checksum: '2ecd455709755d4d',
-    sql: `-- Sets unfinished instances aside, whoever owns them. One letter for each, t or f: whether it was
--- unfinished.
+    checksum: '8f02963997c22717',
+    sql: `-- Suspends unfinished instances, whatever their owner. Returns one letter for each, t or f: whether it
+-- was unfinished.
 create or replace function suspend(
   p_ids text,
   p_count integer,
@@ -6610,23 +6600,23 @@ create or replace function suspend(
 )
   language plpgsql
   volatile
-  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
-  -- connection from others meanwhile.
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
   set lock_timeout to '30ms'
 as $$
 declare
   v_clock bigint := now_ms();
   v_iids bigint[] := iids_of(p_ids, p_count);
-  v_aside bigint[];
+  v_suspended bigint[];
 begin
   perform require_fresh_snapshots();
   perform be_durable();
   perform lock_owners(v_iids);
 
-  with aside as (
+  with suspended_runs as (
     update runs
     set owner = null,
-        -- Nobody has run it at 0, and so there is nobody to overrule: it stays one that was never run.
+        -- At 0 it never ran, and no owner has to be superseded: it stays at 0.
         epoch = case when epoch = 0 then 0 else epoch + 1 end,
         due_at = case when epoch = 0 then coalesce(wake_at, due_at) end,
         wake_at = null,
@@ -6638,23 +6628,23 @@ begin
     update instances as i
     set report = p_report,
         updated_at = v_clock
-    from aside as a
+    from suspended_runs as a
     where i.iid = a.iid
   )
   select array_agg(a.iid)
-  into v_aside
-  from aside as a;
-  suspended := flags(v_iids, v_aside);
+  into v_suspended
+  from suspended_runs as a;
+  suspended := flags(v_iids, v_suspended);
 end
 $$;
 `,
   },
   {
     name: 'procedures/sweep',
-    checksum: 'b7f2479f5d17498b',
-    sql: `-- Removes what nobody asks for any more: answers that are older than an hour, tasks that were locked
--- when they were dropped, sessions without tasks that were idle for an hour, and limits that have
--- recovered as long ago. Bounded, so that a tick stays short: the rest goes with later ticks.
+    checksum: '5861f8d56edd7550',
+    sql: `-- Removes outdated rows: replies older than an hour, tasks that were locked when they were dropped,
+-- sessions without tasks that were idle for an hour, and limits that recovered an hour ago. Bounded, so
+-- that a tick stays short: the rest follows with later ticks.
 create or replace function sweep(p_clock bigint)
   returns void
   language plpgsql
@@ -6717,9 +6707,8 @@ $$;
   },
   {
     name: 'procedures/sweep_tasks',
-    checksum: '4ae56d13ffd252af',
-    sql: `-- Removes tasks that were locked when they were dropped, those that are not locked any more. Bounded,
--- as sweep() is.
+    checksum: 'cbd7bb65ae3e53fd',
+    sql: `-- Removes tasks that were locked when they were dropped, and are not any more. Bounded, as sweep() is.
 create or replace function sweep_tasks()
   returns void
   language plpgsql
@@ -6747,7 +6736,7 @@ begin
       limit 1
       for update skip locked
     ) as t
-    -- Another one may have taken its place.
+    -- Another task may have the same key by now.
     where t.number = u.number
   ),
   removed as (
@@ -6779,10 +6768,10 @@ $$;
   },
   {
     name: 'procedures/take_limit',
-    checksum: '8166f4d198d83777',
+    checksum: '3afba26004ac960a',
     settings: 'any plan',
-    sql: `-- As limit_left(), and keeps others from starting tasks of the limit until the end of the
--- transaction. Who is kept from it looks again soon.
+    sql: `-- limit_left() under a lock that keeps others from starting tasks of the limit until the end of the
+-- transaction. If another transaction has the lock, the caller looks again in a few milliseconds.
 --
 -- Settings: any plan.
 create or replace function take_limit(
@@ -6798,7 +6787,7 @@ create or replace function take_limit(
   volatile
 as $$
 begin
-  -- First without the lock: most that is closed is passed by here.
+  -- First without the lock: a closed limit usually ends here.
   select l.most, l.opens_at
   into most, opens_at
   from limit_left(p_limit_key, p_concurrency, p_rate_count, p_rate_ms, p_clock) as l;
@@ -6811,7 +6800,7 @@ begin
     opens_at := p_clock + 5;
     return;
   end if;
-  -- A new statement, and so a new snapshot: it sees what whoever had the lock has started.
+  -- A new statement has a new snapshot: it sees starts under the lock before.
   select l.most, l.opens_at
   into most, opens_at
   from limit_left(p_limit_key, p_concurrency, p_rate_count, p_rate_ms, p_clock) as l;
@@ -6821,10 +6810,10 @@ $$;
   },
   {
     name: 'procedures/take_sessions',
-    checksum: 'e322d840a6e460bc',
+    checksum: 'e159384e7471d29b',
     settings: 'any plan',
-    sql: `-- Gives sessions to a runtime, those that are its own or free; answers with these. One that another
--- runtime is taking at this moment is not waited for.
+    sql: `-- Gives a runtime those of these sessions that are its own or free, and returns them. Does not wait for
+-- a session that another runtime is just taking.
 --
 -- Settings: any plan.
 create or replace function take_sessions(
@@ -6844,7 +6833,7 @@ declare
     where try_lock_name('sessions', s.session)
   );
 begin
-  -- A new statement, and so a new snapshot: it sees what whoever had the lock has taken.
+  -- A new statement has a new snapshot: it sees what was taken under the lock before.
   v_sessions := array(
     select s.session
     from unnest(v_sessions) as s (session)
@@ -6864,12 +6853,12 @@ $$;
   },
   {
     name: 'procedures/take_tasks',
-    checksum: '472459aa85c49bb4',
-    sql: `-- Has a runtime hold tasks, given by their keys; as far as they stand in line still, are not
--- locked by somebody else, and belong to no session but these. Those whose instance does not wait
--- for them any more are removed instead: they were locked when it ended, see drop_tasks().
+    checksum: '53a4c61242fa2520',
+    sql: `-- Makes a runtime the owner of tasks, given by their keys, if they are still ready, not locked by another
+-- transaction, and belong to no session but these. Removes those whose instance does not wait for them
+-- any more: they were locked when it ended, see drop_tasks().
 --
--- Answers with the numbers of those that are settled by that, and with the keys of those held.
+-- Returns the numbers of the tasks that it took or removed, and the keys of those it took.
 create or replace function take_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -6965,14 +6954,13 @@ $$;
   },
   {
     name: 'procedures/task_lane',
-    checksum: '1ae4e26d1aa31155',
+    checksum: '0c86a4afcc15e1af',
     settings: 'any plan',
-    sql: `-- The line that a task stands in. Tasks that one runtime may take and another may not, or not now,
--- stand in lines of their own: by session, by limit, and those that two runtimes died with. So who
--- looks for work passes by a line that is closed, however long it is.
+    sql: `-- The lane of a task. Tasks that not every runtime may take now have lanes of their own: by session, by
+-- limit, and quarantined ones. So a claim skips a closed lane, however many tasks wait in it.
 --
--- Two that share a line by accident may hold each other up for a while; what may be taken is
--- decided by the rows.
+-- Lanes are hashes. Two groups that share one may delay each other for a while; whether a task may be
+-- taken is decided by its row.
 --
 -- Settings: any plan.
 create or replace function task_lane(p_session text, p_limit_key text, p_deaths integer)
@@ -6994,12 +6982,12 @@ $$;
   },
   {
     name: 'procedures/tell_hints',
-    checksum: '0309f24fd0c82dfa',
+    checksum: 'a85b625bf90200d9',
     settings: 'any plan',
-    sql: `-- Tells others what the caller has committed. Nothing is written here but to the queue of
--- notifications, so that no commit waits for a disk while it holds the lock on that queue.
+    sql: `-- Notifies other processes of what the caller has committed. Writes only to the notification queue, so
+-- that no commit waits for the disk while it has the lock on that queue.
 --
--- Answers whether there are other live runtimes at all.
+-- Returns whether there are other live runtimes.
 --
 -- Settings: any plan.
 create or replace function tell_hints(
@@ -7011,7 +6999,7 @@ create or replace function tell_hints(
   p_activities text,
   p_counts integer[],
   p_pinned boolean[],
-  -- Whom to tell what as it is: \`all\`, or a listener.
+  -- Recipients of ready payloads: \`all\`, or a listener.
   p_tos text,
   p_payloads text,
   p_count integer,
@@ -7051,10 +7039,10 @@ $$;
   },
   {
     name: 'procedures/tell_mail',
-    checksum: 'ce9e32c75a531421',
-    sql: `-- Tells of the mail of instances by the caller's ids, as tell_work() does. A client sends it right
--- behind post(), before that has answered: so it names nobody by number, and looks for itself whether
--- something waits. What was refused, or is in the owner's hands already, is not told.
+    checksum: 'c9e56b1f76b67544',
+    sql: `-- Notifies of messages for instances by their ids, as tell_work() does. A client sends it right behind
+-- post(), before that has answered: so it has no numbers of instances, and checks whether messages wait.
+-- Sends nothing for messages that were refused, or that the owner has taken already.
 create or replace function tell_mail(p_ids text, p_count integer)
   returns void
   language plpgsql
@@ -7066,7 +7054,7 @@ declare
   v_iids bigint[];
 begin
   if p_count = 1 then
-    -- The usual case: somebody has it.
+    -- The usual case: the instance has an owner.
     select r.iid, r.owner
     into v_iid, v_owner
     from instances as i
@@ -7141,11 +7129,10 @@ $$;
   },
   {
     name: 'procedures/tell_tasks',
-    checksum: '6f26e40873933b89',
+    checksum: '98c3528a56dc192a',
     settings: 'any plan',
-    sql: `-- Tells of new tasks: as many live runtimes as there are tasks of an activity, those with nothing to
--- do first. Where a tag or a session decides who can run them, everybody is told. Not the one that
--- tells, which knows already.
+    sql: `-- Notifies of new tasks: as many live runtimes as there are tasks of an activity, idle ones first. If a
+-- tag or a session decides which can run them, notifies all. Never the sender, which knows already.
 --
 -- Settings: any plan.
 create or replace function tell_tasks(
@@ -7198,11 +7185,11 @@ $$;
   },
   {
     name: 'procedures/tell_within',
-    checksum: '3e7b9324db2daaa7',
+    checksum: '3b526503298a7bd4',
     settings: 'any plan',
     sql: `-- tell_work() in a transaction that the user commits. A commit with a NOTIFY fails when the server's
--- queue of notifications is full, and only the hint may be lost of that: none is sent while half of
--- the queue is in use. What is told nobody is found by the next tick of a runtime.
+-- notification queue is full, which must not fail the user's transaction: no hint is sent while half of
+-- the queue is in use. The next tick of a runtime finds the work.
 --
 -- Settings: any plan.
 create or replace function tell_within(p_iids bigint[], p_due boolean)
@@ -7220,12 +7207,12 @@ $$;
   },
   {
     name: 'procedures/tell_work',
-    checksum: 'f222e92ec47c6fc8',
-    sql: `-- Tells of instances that have mail (p_due false), or are due: the owner of each or, where there is
--- none, a live runtime that has its workflow. Not the one that tells, which knows already; only
--- when it has no room, another one is found for what it could do itself.
+    checksum: '18ec6321aec70ef8',
+    sql: `-- Notifies of instances that have messages (p_due false) or are due: the owner of each or, without one,
+-- a live runtime that has its workflow. Never the sender, which knows already; only if it has no room,
+-- another runtime gets what it could run itself.
 --
--- What is unowned is dealt out in small lots, so that many starts at once wake several runtimes.
+-- Unowned instances are distributed in small batches, so that many starts at once wake several runtimes.
 create or replace function tell_work(
   p_iids bigint[],
   p_due boolean,
@@ -7254,7 +7241,7 @@ begin
         case when p_due then coalesce(r.wake_at, 0) else 0 end as at,
         (row_number() over (partition by r.workflow, r.owner) - 1) / 16 as lot
       from unnest(p_iids) as w (iid)
-      -- The limit keeps the order of the join: from the few that are named to the runs.
+      -- The limit keeps the order of the join: from the few that are given to the runs.
       cross join lateral (
         select r.iid, r.owner, r.workflow, r.wake_at
         from runs as r
@@ -7295,10 +7282,10 @@ $$;
   },
   {
     name: 'procedures/terminate',
-    checksum: 'ad0618f40a8c4530',
-    sql: `-- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
--- unfinished. And who should be told: instances that may have mail because of it, and whether any of
--- those that ended had tasks.
+    checksum: '45e150ddf787b828',
+    sql: `-- Ends unfinished instances at once, whatever their owner. Returns one letter for each, t or f: whether
+-- it was unfinished. And what to announce: instances that may have new messages because of it, and
+-- whether any of those that ended had tasks.
 create or replace function terminate(
   p_ids text,
   p_outputs text,
@@ -7310,8 +7297,8 @@ create or replace function terminate(
 )
   language plpgsql
   volatile
-  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
-  -- connection from others meanwhile.
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
   set lock_timeout to '30ms'
 as $$
 declare
@@ -7321,7 +7308,7 @@ declare
 begin
   perform require_fresh_snapshots();
   perform be_durable();
-  -- An id that is given twice has ended when its second turn comes.
+  -- The second mention of an id finds the instance ended.
   v_iids := array(
     select case when row_number() over (partition by g.iid order by g.place) = 1 then g.iid end
     from unnest(v_iids) with ordinality as g (iid, place)
@@ -7520,8 +7507,8 @@ $$;
   },
   {
     name: 'procedures/touch_sessions',
-    checksum: '01ebcdb564619c55',
-    sql: `-- Notes that a runtime was busy in these sessions just now, those that are its own.
+    checksum: '9b32be6c66cded4c',
+    sql: `-- Records that a runtime just used these sessions, as far as they are its own.
 create or replace function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
   returns void
   language plpgsql
@@ -7535,7 +7522,7 @@ begin
     from sessions as s
     where s.session = any (p_sessions)
       and s.runtime = p_runtime
-    -- Whoever has it locked does the same, or takes it over.
+    -- A transaction that has it locked does the same, or takes it over.
     for no key update skip locked
   )
   update sessions as s
@@ -7548,11 +7535,10 @@ $$;
   },
   {
     name: 'procedures/try_lock_name',
-    checksum: '58ece32daa669214',
+    checksum: '6f4113d7b414e7a3',
     settings: 'any plan',
-    sql: `-- Locks a name until the end of the transaction, if nobody else does: what a row of the table
--- stands for, whether the row is there or not. Names that share a hash share a lock, which costs
--- them a second look.
+    sql: `-- Tries to lock a name of a table until the end of the transaction, whether or not it has a row. Names
+-- with the same hash share a lock, which costs them another look.
 --
 -- Settings: any plan.
 create or replace function try_lock_name(p_table regclass, p_name text)
@@ -7619,10 +7605,10 @@ $$;
   },
   {
     name: 'procedures/unpark_started',
-    checksum: '2a12403e9ca6de33',
-    sql: `-- Unparks what was sent to an instance in the moment in which it was started, or removed. Its sender
--- parked it, because it was not started yet, and committed when the start had looked. The start left a
--- note (a time of -1), and whoever is still sending has locked it: see keep_unstarted().
+    checksum: 'd068796b341ab329',
+    sql: `-- Unparks messages that were sent to an instance while it was being started or removed. Their senders
+-- parked them, because it was unstarted, and committed after the start had looked. The start left a note
+-- (a time of -1), which a transaction that is still sending has locked: see keep_unstarted().
 create or replace function unpark_started()
   returns void
   language plpgsql
@@ -7639,7 +7625,7 @@ declare
   );
 begin
   if cardinality(v_iids) > 0 then
-    -- In a new statement, which sees what those sent who had the lock before.
+    -- A new statement sees what was sent under the lock before.
     update inbox
     set parked = false,
         early = false
@@ -7682,10 +7668,10 @@ $$;
   },
   {
     name: 'procedures/unstarted_is_full',
-    checksum: '9fb298a70383b278',
+    checksum: 'a22c02123ecb5848',
     settings: 'none',
-    sql: `-- Whether as many messages wait for instances that were never started as are kept in all:
--- MAX_UNSTARTED_IN_ALL, estimated by a sample. To count them, senders would have to lock one row.
+    sql: `-- Whether the messages for unstarted instances have reached MAX_UNSTARTED_IN_ALL, estimated by a sample:
+-- for an exact count, all senders would have to lock one row.
 --
 -- Settings: its caller's.
 create or replace function unstarted_is_full()
@@ -7704,9 +7690,9 @@ $$;
   },
   {
     name: 'procedures/verify',
-    checksum: '51c1a54ed23d18d9',
-    sql: `-- Which copies in memory the store still has, for this owner: one letter each, t or f. There may be
--- a turn more: the copy's own, whose answer has not reached it.
+    checksum: '8bb99ba6ae29b8c1',
+    sql: `-- Whether the store still has what a runtime has in memory: one letter for each live instance, t or f.
+-- The store may have one more turn: the runtime's own, whose answer has not arrived.
 create or replace function verify(
   p_runtime integer,
   p_iids bigint[],
@@ -7787,11 +7773,11 @@ $$;
   },
   {
     name: 'procedures/wake_tasks',
-    checksum: 'ba211d200d764565',
-    sql: `-- Makes tasks of these activities available whose time has come: those that were not visible so
--- far, whatever their tag, and those of the tags given whose holder has been silent for too long.
--- Bounded: the rest comes with the next call. Answers whether some were passed over because somebody
--- else has them locked, who may be doing the same: they can be had in a moment, and nothing tells.
+    checksum: '457d94996c7efeb8',
+    sql: `-- Makes due tasks of these activities ready: delayed ones, whatever their tag, and those of the given
+-- tags whose owner sent no heartbeat in time. Bounded: the rest comes with the next call. Returns whether
+-- some were skipped because another transaction has them locked, possibly to do the same: they are ready
+-- in a moment, without a hint.
 create or replace function wake_tasks(
   p_activities text[],
   p_tags text[],
@@ -7886,9 +7872,9 @@ $$;
   },
   {
     name: 'procedures/whereabouts',
-    checksum: 'b544b4192362b339',
-    sql: `-- Who works on an instance, what became of its tasks, and what the live runtimes can run: for people,
--- who ask why it does not move. Each answer is JSON.
+    checksum: 'c3bd384281d2b0fe',
+    sql: `-- The owner of an instance, its tasks, and what the live runtimes can run: for info(), which says why an
+-- instance makes no progress. Each column is JSON.
 create or replace function whereabouts(
   p_iid bigint,
   out owner text,
@@ -7949,9 +7935,9 @@ $$;
   },
   {
     name: 'procedures/workflow_numbers',
-    checksum: 'dca0a7d443c4f4bc',
+    checksum: 'bfed761fb4d038c2',
     settings: 'any plan',
-    sql: `-- The numbers of workflows, in the order given; new ones get one.
+    sql: `-- The numbers of workflows, in the order given; new workflows get one.
 --
 -- Settings: any plan.
 create or replace function workflow_numbers(
@@ -7971,7 +7957,7 @@ begin
   insert into workflows (name, version)
   select distinct g.name, g.version
   from unnest(v_names, v_versions) as g (name, version)
-  -- A refused insert would use up a number all the same.
+  -- An insert that conflicts would use up a number.
   left join workflows as w on w.name = g.name and w.version = g.version
   where w.workflow is null
   order by g.name, g.version

@@ -1,7 +1,7 @@
--- Tells others what the caller has committed. Nothing is written here but to the queue of
--- notifications, so that no commit waits for a disk while it holds the lock on that queue.
+-- Notifies other processes of what the caller has committed. Writes only to the notification queue, so
+-- that no commit waits for the disk while it has the lock on that queue.
 --
--- Answers whether there are other live runtimes at all.
+-- Returns whether there are other live runtimes.
 --
 -- Settings: any plan.
 create or replace function tell_hints(
@@ -13,7 +13,7 @@ create or replace function tell_hints(
   p_activities text,
   p_counts integer[],
   p_pinned boolean[],
-  -- Whom to tell what as it is: `all`, or a listener.
+  -- Recipients of ready payloads: `all`, or a listener.
   p_tos text,
   p_payloads text,
   p_count integer,

@@ -1,6 +1,6 @@
--- Tells of the mail of instances by the caller's ids, as tell_work() does. A client sends it right
--- behind post(), before that has answered: so it names nobody by number, and looks for itself whether
--- something waits. What was refused, or is in the owner's hands already, is not told.
+-- Notifies of messages for instances by their ids, as tell_work() does. A client sends it right behind
+-- post(), before that has answered: so it has no numbers of instances, and checks whether messages wait.
+-- Sends nothing for messages that were refused, or that the owner has taken already.
 create or replace function tell_mail(p_ids text, p_count integer)
   returns void
   language plpgsql
@@ -12,7 +12,7 @@ declare
   v_iids bigint[];
 begin
   if p_count = 1 then
-    -- The usual case: somebody has it.
+    -- The usual case: the instance has an owner.
     select r.iid, r.owner
     into v_iid, v_owner
     from instances as i

@@ -1,6 +1,5 @@
--- Tells of new tasks: as many live runtimes as there are tasks of an activity, those with nothing to
--- do first. Where a tag or a session decides who can run them, everybody is told. Not the one that
--- tells, which knows already.
+-- Notifies of new tasks: as many live runtimes as there are tasks of an activity, idle ones first. If a
+-- tag or a session decides which can run them, notifies all. Never the sender, which knows already.
 --
 -- Settings: any plan.
 create or replace function tell_tasks(

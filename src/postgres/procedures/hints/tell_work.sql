@@ -1,8 +1,8 @@
--- Tells of instances that have mail (p_due false), or are due: the owner of each or, where there is
--- none, a live runtime that has its workflow. Not the one that tells, which knows already; only
--- when it has no room, another one is found for what it could do itself.
+-- Notifies of instances that have messages (p_due false) or are due: the owner of each or, without one,
+-- a live runtime that has its workflow. Never the sender, which knows already; only if it has no room,
+-- another runtime gets what it could run itself.
 --
--- What is unowned is dealt out in small lots, so that many starts at once wake several runtimes.
+-- Unowned instances are distributed in small batches, so that many starts at once wake several runtimes.
 create or replace function tell_work(
   p_iids bigint[],
   p_due boolean,
@@ -31,7 +31,7 @@ begin
         case when p_due then coalesce(r.wake_at, 0) else 0 end as at,
         (row_number() over (partition by r.workflow, r.owner) - 1) / 16 as lot
       from unnest(p_iids) as w (iid)
-      -- The limit keeps the order of the join: from the few that are named to the runs.
+      -- The limit keeps the order of the join: from the few that are given to the runs.
       cross join lateral (
         select r.iid, r.owner, r.workflow, r.wake_at
         from runs as r

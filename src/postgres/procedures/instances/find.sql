@@ -1,4 +1,4 @@
--- Instances by the caller's ids, as instance_rows() shows them.
+-- Instances by their ids, as instance_rows() returns them.
 create or replace function find(p_ids text, p_count integer)
   returns table (
     place bigint,

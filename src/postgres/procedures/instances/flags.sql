@@ -1,4 +1,4 @@
--- One letter for each of p_iids, in its order: t when it is among p_true, otherwise f.
+-- One letter for each of p_iids, in order: t if it is in p_true, otherwise f.
 --
 -- Settings: any plan.
 create or replace function flags(p_iids bigint[], p_true bigint[])

@@ -1,4 +1,4 @@
--- The numbers of instances by the caller's ids, in the order given; null for unknown ones.
+-- The numbers of instances by their ids, in the order given; null for unknown ones.
 create or replace function iids_of(p_ids text, p_count integer)
   returns bigint[]
   language plpgsql

@@ -1,5 +1,5 @@
--- Makes an instance from the turns of one execution. Nobody owns it, and it is due now. Answers with
--- a letter: d done, also before, e the id is taken, r the number is taken.
+-- Creates an instance from the turns of one execution, without an owner and due now. Returns a letter:
+-- d done, now or before, e the id is taken, r the number is taken.
 create or replace function import_instance(
   p_iid bigint,
   p_id text,
@@ -18,8 +18,8 @@ create or replace function import_instance(
 )
   language plpgsql
   volatile
-  -- A transaction of a user may have locked the id: then it is tried again, and takes no connection
-  -- from others meanwhile.
+  -- A transaction of a user may have locked the id: then the call fails and is retried, and occupies
+  -- no connection meanwhile.
   set lock_timeout to '5ms'
 as $$
 declare

@@ -1,5 +1,5 @@
--- Instances as people see them, for find() and look(). In the order given; `place` counts from 1,
--- and places of unknown ones are missing.
+-- Instances for find() and look(), in the order given. `place` counts from 1; unknown ones have no
+-- row.
 create or replace function instance_rows(p_iids bigint[])
   returns table (
     place bigint,
@@ -35,7 +35,7 @@ begin
   select
     g.place, i.iid, i.id, coalesce(w.name, ''), coalesce(w.version, ''), i.execution, i.status,
     coalesce(r.held, false),
-    -- Nobody has claimed it yet, and it is no import that has begun elsewhere.
+    -- Not claimed yet, and not an import of an instance that had begun.
     coalesce(not r.held and r.epoch = 0 and last.turn = 1 and last.next_event = 2, false),
     r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at, i.output, i.report,
     i.parent_iid, i.parent_id, i.parent_execution, i.parent_command, i.on_close,
@@ -49,7 +49,7 @@ begin
     )
   from unnest(p_iids) with ordinality as g (iid, place)
   join instances as i on i.iid = g.iid
-  -- Absent ones have no workflow.
+  -- Unstarted ones have no workflow.
   left join workflows as w on w.workflow = i.workflow
   left join runs as r on r.iid = i.iid
   cross join lateral last_turn(i.iid) as last

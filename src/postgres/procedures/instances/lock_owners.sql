@@ -1,6 +1,5 @@
--- Locks runs for somebody who does not own them, and keeps whoever owns them from writing, until
--- the end of the transaction: no commit of an owner is under way any more, and none follows that
--- does not see what is changed now.
+-- Locks runs for a caller that does not own them, and keeps their owners from writing until the end of
+-- the transaction: no commit of an owner is running any more, and later ones see what is changed now.
 create or replace function lock_owners(p_iids bigint[])
   returns void
   language plpgsql
@@ -21,8 +20,8 @@ begin
       order by r.owner
     );
     begin
-      -- First the owners, as in every commit; then the rows. A commit may take longer than is waited
-      -- for rows, which somebody may have locked for long.
+      -- First the owners, as in every commit; then the rows. A commit may take longer than the lock
+      -- timeout for rows, which a user may have locked for long.
       perform set_config('lock_timeout', '1s', true);
       foreach v_owner in array v_expected loop
         perform pg_advisory_xact_lock(lock_space(), v_owner);
@@ -38,8 +37,8 @@ begin
       if array_remove(v_owners, null) <@ v_expected then
         return;
       end if;
-      -- One was claimed in between, by somebody who may be writing now. Leaving this block by an
-      -- error gives back all locks, so that the next try takes them in order again.
+      -- One was claimed in between, and its new owner may be writing. An error releases all locks of
+      -- this block, so that the next try takes them in order again.
       raise exception 'an owner has changed' using errcode = 'HF002';
     exception
       when sqlstate 'HF002' then

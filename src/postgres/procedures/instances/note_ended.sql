@@ -1,4 +1,4 @@
--- Notes the end of instances whose workflow does not want them kept for ever, for remove_expired().
+-- Records the end of instances whose workflow has a retention, for remove_expired().
 --
 -- Settings: its caller's.
 create or replace function note_ended(p_clock bigint, p_iids bigint[])
@@ -7,12 +7,12 @@ create or replace function note_ended(p_clock bigint, p_iids bigint[])
   volatile
 as $$
 begin
-  -- Most schemas have none of these, and are spared the look at each instance.
+  -- Most schemas have no retention: then no instance is looked up.
   if (select true from workflows as w where w.retention_ms is not null limit 1) then
     insert into ended (at, iid, workflow)
     select p_clock, e.iid, i.workflow
     from unnest(p_iids) as e (iid)
-    -- The limit keeps the order of the join: from the few that are named to the many there are.
+    -- The limit keeps the order of the join: from the few that are given to the large table.
     cross join lateral (
       select i.workflow
       from instances as i

@@ -1,5 +1,4 @@
--- Values that workflows keep, by the caller's ids and the keys. `place` counts from 1; places of
--- what is not there are missing.
+-- Values of state by ids of instances and keys. `place` counts from 1; missing values have no row.
 create or replace function read_state(p_ids text, p_keys text, p_count integer)
   returns table (place bigint, value text)
   language plpgsql

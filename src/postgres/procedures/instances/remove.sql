@@ -1,10 +1,9 @@
--- Removes instances that have ended, or were never started, with all there is of them; returns how
--- many there were.
+-- Removes instances that have ended, or were never started, with all their rows; returns how many.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
   language plpgsql
   volatile
-  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
-  -- connection from others meanwhile.
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
   set lock_timeout to '30ms'
 as $$
 declare
@@ -20,7 +19,7 @@ begin
     order by i.id
     for update
   );
-  -- What is just being sent to one that was never started: see unpark_started().
+  -- For messages that are just being sent to an unstarted one: see unpark_started().
   update absences set at = -1 where iid = any (v_iids);
   delete from instances where iid = any (v_iids);
   delete from history where iid = any (v_iids);

@@ -1,12 +1,11 @@
--- Removes instances that ended longer ago than their workflow wants them kept, with all there is of
--- them: those first whose time was over first, at most p_limit. Returns how many ends were looked at,
--- and when the time of the last of them was over.
+-- Removes instances whose retention is over, with all their rows: those that expired first, at most
+-- p_limit. Returns how many ends were examined, and when the last of them expired.
 --
--- What a workflow started is kept while the execution that did it goes on: whoever takes that over may
--- start it again, and has to find it. It is looked at again after as long.
+-- A child is kept while the execution that started it runs: after a takeover the parent may start it
+-- again, and has to find it. It is examined again after another retention period.
 --
--- p_since spares the look at those whose time was over before, and which are known to be gone. While
--- somebody holds back vacuum, each look would pass over all that were ever removed.
+-- p_since skips those that expired before, which are known to be removed. While something holds vacuum
+-- back, each call would otherwise read past all rows that were ever removed.
 create or replace function remove_expired(
   p_since bigint,
   p_limit integer,
@@ -25,7 +24,7 @@ declare
   v_kept bigint[];
 begin
   perform require_fresh_snapshots();
-  -- What is lost in a crash is done again.
+  -- A removal that is lost in a crash is repeated.
   perform set_config('synchronous_commit', 'off', true);
   with expired as materialized (
     select e.workflow, e.at, e.iid, e.at + w.retention_ms as over_at
@@ -38,7 +37,7 @@ begin
         and e.at < v_clock - w.retention_ms
       order by e.at
       limit p_limit
-      -- Each runtime takes others.
+      -- Each runtime takes different ones.
       for update skip locked
     ) as e
     where w.retention_ms is not null

@@ -1,4 +1,4 @@
--- Gives out p_count numbers in a row, from the one returned. Not undone by a rollback.
+-- Reserves p_count consecutive numbers, from the one returned. A rollback does not undo it.
 --
 -- Settings: any plan.
 create or replace function reserve(p_count bigint, out first bigint)
@@ -6,7 +6,7 @@ create or replace function reserve(p_count bigint, out first bigint)
   volatile
 as $$
 begin
-  -- Two steps that nobody may come between. No runtime has the number 0.
+  -- Two steps that must not interleave. No runtime has the number 0.
   perform pg_advisory_xact_lock(lock_space(), 0);
   first := nextval('instance_numbers');
   if p_count > 1 then

@@ -1,10 +1,10 @@
--- Makes instances that were set aside claimable again, those that were never run from the time on
--- that they were started for; returns how many there were.
+-- Makes suspended instances claimable again, those that never ran at the time they were scheduled for;
+-- returns how many.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
   language plpgsql
   volatile
-  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
-  -- connection from others meanwhile.
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
   set lock_timeout to '30ms'
 as $$
 declare
@@ -24,7 +24,7 @@ begin
       and r.held
     returning r.iid
   ),
-  -- They may have been put off because whoever ran them died.
+  -- They may be delayed because their owners died.
   tasks_freed as (
     update tasks as t
     set deaths = 0,

@@ -1,6 +1,6 @@
--- Removes what nobody asks for any more: answers that are older than an hour, tasks that were locked
--- when they were dropped, sessions without tasks that were idle for an hour, and limits that have
--- recovered as long ago. Bounded, so that a tick stays short: the rest goes with later ticks.
+-- Removes outdated rows: replies older than an hour, tasks that were locked when they were dropped,
+-- sessions without tasks that were idle for an hour, and limits that recovered an hour ago. Bounded, so
+-- that a tick stays short: the rest follows with later ticks.
 create or replace function sweep(p_clock bigint)
   returns void
   language plpgsql

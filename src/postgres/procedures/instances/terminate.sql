@@ -1,6 +1,6 @@
--- Ends unfinished instances at once, whoever owns them. One letter for each, t or f: whether it was
--- unfinished. And who should be told: instances that may have mail because of it, and whether any of
--- those that ended had tasks.
+-- Ends unfinished instances at once, whatever their owner. Returns one letter for each, t or f: whether
+-- it was unfinished. And what to announce: instances that may have new messages because of it, and
+-- whether any of those that ended had tasks.
 create or replace function terminate(
   p_ids text,
   p_outputs text,
@@ -12,8 +12,8 @@ create or replace function terminate(
 )
   language plpgsql
   volatile
-  -- A transaction of a user may have locked one of them: then it is tried again, and takes no
-  -- connection from others meanwhile.
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
   set lock_timeout to '30ms'
 as $$
 declare
@@ -23,7 +23,7 @@ declare
 begin
   perform require_fresh_snapshots();
   perform be_durable();
-  -- An id that is given twice has ended when its second turn comes.
+  -- The second mention of an id finds the instance ended.
   v_iids := array(
     select case when row_number() over (partition by g.iid order by g.place) = 1 then g.iid end
     from unnest(v_iids) with ordinality as g (iid, place)

@@ -1,5 +1,5 @@
--- Which copies in memory the store still has, for this owner: one letter each, t or f. There may be
--- a turn more: the copy's own, whose answer has not reached it.
+-- Whether the store still has what a runtime has in memory: one letter for each live instance, t or f.
+-- The store may have one more turn: the runtime's own, whose answer has not arrived.
 create or replace function verify(
   p_runtime integer,
   p_iids bigint[],

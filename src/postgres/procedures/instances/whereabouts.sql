@@ -1,5 +1,5 @@
--- Who works on an instance, what became of its tasks, and what the live runtimes can run: for people,
--- who ask why it does not move. Each answer is JSON.
+-- The owner of an instance, its tasks, and what the live runtimes can run: for info(), which says why an
+-- instance makes no progress. Each column is JSON.
 create or replace function whereabouts(
   p_iid bigint,
   out owner text,

@@ -1,4 +1,4 @@
--- The numbers of workflows, in the order given; new ones get one.
+-- The numbers of workflows, in the order given; new workflows get one.
 --
 -- Settings: any plan.
 create or replace function workflow_numbers(
@@ -18,7 +18,7 @@ begin
   insert into workflows (name, version)
   select distinct g.name, g.version
   from unnest(v_names, v_versions) as g (name, version)
-  -- A refused insert would use up a number all the same.
+  -- An insert that conflicts would use up a number.
   left join workflows as w on w.name = g.name and w.version = g.version
   where w.workflow is null
   order by g.name, g.version

@@ -1,10 +1,9 @@
--- How many tasks of a limit may be started now; and when it opens by time alone, if it is closed
--- now (null if another task has to end first).
+-- How many tasks of a limit may start now. If none, opens_at is when the next may start (null if another
+-- task has to end first).
 --
--- How many are held is counted. How many were started lately is one time for each limit, until
--- which its rate is used up (the generic cell rate algorithm): each start adds its share to it,
--- and one may start as long as that leaves it within p_rate_ms from now. So p_rate_count may start
--- at once, and then one for each share of time that has passed.
+-- Running tasks are counted. The rate is one time per limit, until which it is used up (the generic cell
+-- rate algorithm): each start adds its share, and a task may start as long as that time stays within
+-- p_rate_ms from now. So p_rate_count tasks may start at once, and then one per share.
 create or replace function limit_left(
   p_limit_key text,
   p_concurrency integer,
@@ -44,7 +43,7 @@ begin
       p_clock * :MICROS_PER_MS,
       (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
     );
-    -- Negative when somebody with a later clock was here.
+    -- Negative if a transaction with a later clock was here.
     most := greatest(
       least(most, (p_clock * :MICROS_PER_MS + p_rate_ms * :MICROS_PER_MS - v_spent_until) / v_share),
       0

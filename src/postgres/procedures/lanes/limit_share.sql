@@ -1,5 +1,5 @@
--- What one start takes of a rate, in microseconds. Rounded down, or the last of p_rate_count would
--- have to wait.
+-- The share of a rate that one start uses, in microseconds. Rounded down, or the last of p_rate_count
+-- would have to wait.
 --
 -- Settings: any plan.
 create or replace function limit_share(p_rate_count integer, p_rate_ms bigint)

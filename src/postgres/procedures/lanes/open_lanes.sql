@@ -1,12 +1,12 @@
--- Of the lines in which tasks wait that a runtime serves, those that it may take tasks from, the
--- oldest task first. `most` tells how many it may take, and is 0 of a line that is closed but opens
--- by time alone, at `opens_at`. Limits are locked until the end of the transaction.
+-- The lanes that a runtime serves and may take tasks from, the oldest task first. `most` is how many
+-- tasks it may take; 0 for a closed lane that opens at `opens_at`. Locks limits until the end of the
+-- transaction.
 create or replace function open_lanes(
   p_runtime integer,
   p_activities text[],
   p_tags text[],
   p_any_tag boolean,
-  -- How many lines are enough: each has a task.
+  -- How many lanes are enough: each has a task.
   p_limit integer,
   p_most_sessions integer,
   p_session_idle_ms bigint,
@@ -17,7 +17,7 @@ create or replace function open_lanes(
     tag text,
     lane bigint,
     most bigint,
-    -- How many it may take of all lines with the same limit; null for no limit.
+    -- How many it may take of all lanes with the same limit; null for no limit.
     limited_to bigint,
     opens_at bigint
   )
@@ -27,12 +27,12 @@ create or replace function open_lanes(
 as $$
 #variable_conflict use_column
 declare
-  -- More than these are not looked at in one call, unless by chance.
+  -- At most this many lanes are examined in one call, and some random ones.
   v_bound constant integer := 1000;
   v_lane record;
   v_found integer := 0;
   v_looked_at integer := 0;
-  -- Where this runtime holds tasks, or will.
+  -- Sessions in which this runtime owns tasks, or will.
   v_sessions text[] := array(
     select distinct t.session
     from tasks as t
@@ -40,7 +40,7 @@ declare
       and t.session is not null
   );
   -- Not known until it matters.
-  v_may_be_careful boolean;
+  v_may_take_quarantined boolean;
   v_keys text[] := '{}';
   v_lefts bigint[] := '{}';
 begin
@@ -48,7 +48,7 @@ begin
     with first as materialized (
       select * from ready_lanes(p_activities, p_tags, p_any_tag, 0, v_bound)
     ),
-    -- Lines beyond the bound have their chance too, wherever they are.
+    -- Random lanes beyond the bound, so that each gets its turn.
     by_chance as materialized (
       select l.*
       from (select floor(random() * 9e18)::bigint as lane from first having count(*) = v_bound) as f
@@ -68,8 +68,8 @@ begin
     opens_at := null;
 
     if v_lane.deaths >= :QUARANTINE_DEATHS then
-      v_may_be_careful := coalesce(v_may_be_careful, may_take_quarantined(p_runtime));
-      continue when not v_may_be_careful;
+      v_may_take_quarantined := coalesce(v_may_take_quarantined, may_take_quarantined(p_runtime));
+      continue when not v_may_take_quarantined;
     end if;
     if v_lane.session is not null and v_lane.session <> all (v_sessions) then
       continue when cardinality(v_sessions) >= p_most_sessions;
@@ -106,7 +106,7 @@ begin
       v_sessions := v_sessions || v_lane.session;
     end if;
     if v_lane.deaths >= :QUARANTINE_DEATHS then
-      v_may_be_careful := false;
+      v_may_take_quarantined := false;
       most := 1;
     end if;
     return next;

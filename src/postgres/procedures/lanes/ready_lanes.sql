@@ -1,8 +1,8 @@
--- The lines in which tasks wait that a runtime serves, each with its first task: from p_from on,
--- and p_most at most. p_tags are the tags that are served, empty for none; with p_any_tag, all
--- others are served too.
+-- The lanes with ready tasks that a runtime serves, each with its first task: from p_from on, at most
+-- p_most. p_tags are the tags that it serves, an empty one for untagged tasks; with p_any_tag, it serves
+-- all other tags too.
 --
--- Goes from one line to the next, over all tasks between them.
+-- One index lookup per lane, not per task.
 create or replace function ready_lanes(
   p_activities text[],
   p_tags text[],

@@ -1,5 +1,4 @@
--- When a runtime may take over a session: now or earlier, or later by time alone; null while
--- another live runtime holds a task of it.
+-- When a runtime may take over a session; null while another live runtime owns a task of it.
 create or replace function session_free_at(p_runtime integer, p_session text, p_idle_ms bigint)
   returns bigint
   language plpgsql

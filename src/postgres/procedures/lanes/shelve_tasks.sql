@@ -1,5 +1,4 @@
--- Takes those tasks out of their lines that were not started in time: nobody need look at them
--- again.
+-- Takes tasks that were not started in time out of their lanes, so that no claim reads them again.
 create or replace function shelve_tasks(
   p_iids bigint[],
   p_executions integer[],

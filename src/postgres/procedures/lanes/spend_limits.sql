@@ -1,4 +1,4 @@
--- Notes how many tasks were started of limits that have a rate, whose locks the caller has.
+-- Records starts of tasks for limits with a rate. The caller has locked the limits.
 create or replace function spend_limits(
   p_limit_keys text[],
   p_rate_counts integer[],

@@ -1,5 +1,5 @@
--- As limit_left(), and keeps others from starting tasks of the limit until the end of the
--- transaction. Who is kept from it looks again soon.
+-- limit_left() under a lock that keeps others from starting tasks of the limit until the end of the
+-- transaction. If another transaction has the lock, the caller looks again in a few milliseconds.
 --
 -- Settings: any plan.
 create or replace function take_limit(
@@ -15,7 +15,7 @@ create or replace function take_limit(
   volatile
 as $$
 begin
-  -- First without the lock: most that is closed is passed by here.
+  -- First without the lock: a closed limit usually ends here.
   select l.most, l.opens_at
   into most, opens_at
   from limit_left(p_limit_key, p_concurrency, p_rate_count, p_rate_ms, p_clock) as l;
@@ -28,7 +28,7 @@ begin
     opens_at := p_clock + 5;
     return;
   end if;
-  -- A new statement, and so a new snapshot: it sees what whoever had the lock has started.
+  -- A new statement has a new snapshot: it sees starts under the lock before.
   select l.most, l.opens_at
   into most, opens_at
   from limit_left(p_limit_key, p_concurrency, p_rate_count, p_rate_ms, p_clock) as l;

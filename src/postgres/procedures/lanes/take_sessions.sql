@@ -1,5 +1,5 @@
--- Gives sessions to a runtime, those that are its own or free; answers with these. One that another
--- runtime is taking at this moment is not waited for.
+-- Gives a runtime those of these sessions that are its own or free, and returns them. Does not wait for
+-- a session that another runtime is just taking.
 --
 -- Settings: any plan.
 create or replace function take_sessions(
@@ -19,7 +19,7 @@ declare
     where try_lock_name('sessions', s.session)
   );
 begin
-  -- A new statement, and so a new snapshot: it sees what whoever had the lock has taken.
+  -- A new statement has a new snapshot: it sees what was taken under the lock before.
   v_sessions := array(
     select s.session
     from unnest(v_sessions) as s (session)

@@ -1,9 +1,8 @@
--- The line that a task stands in. Tasks that one runtime may take and another may not, or not now,
--- stand in lines of their own: by session, by limit, and those that two runtimes died with. So who
--- looks for work passes by a line that is closed, however long it is.
+-- The lane of a task. Tasks that not every runtime may take now have lanes of their own: by session, by
+-- limit, and quarantined ones. So a claim skips a closed lane, however many tasks wait in it.
 --
--- Two that share a line by accident may hold each other up for a while; what may be taken is
--- decided by the rows.
+-- Lanes are hashes. Two groups that share one may delay each other for a while; whether a task may be
+-- taken is decided by its row.
 --
 -- Settings: any plan.
 create or replace function task_lane(p_session text, p_limit_key text, p_deaths integer)

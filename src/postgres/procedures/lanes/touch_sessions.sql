@@ -1,4 +1,4 @@
--- Notes that a runtime was busy in these sessions just now, those that are its own.
+-- Records that a runtime just used these sessions, as far as they are its own.
 create or replace function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)
   returns void
   language plpgsql
@@ -12,7 +12,7 @@ begin
     from sessions as s
     where s.session = any (p_sessions)
       and s.runtime = p_runtime
-    -- Whoever has it locked does the same, or takes it over.
+    -- A transaction that has it locked does the same, or takes it over.
     for no key update skip locked
   )
   update sessions as s

@@ -1,6 +1,5 @@
--- Locks a name until the end of the transaction, if nobody else does: what a row of the table
--- stands for, whether the row is there or not. Names that share a hash share a lock, which costs
--- them a second look.
+-- Tries to lock a name of a table until the end of the transaction, whether or not it has a row. Names
+-- with the same hash share a lock, which costs them another look.
 --
 -- Settings: any plan.
 create or replace function try_lock_name(p_table regclass, p_name text)

@@ -1,7 +1,7 @@
--- Makes tasks of these activities available whose time has come: those that were not visible so
--- far, whatever their tag, and those of the tags given whose holder has been silent for too long.
--- Bounded: the rest comes with the next call. Answers whether some were passed over because somebody
--- else has them locked, who may be doing the same: they can be had in a moment, and nothing tells.
+-- Makes due tasks of these activities ready: delayed ones, whatever their tag, and those of the given
+-- tags whose owner sent no heartbeat in time. Bounded: the rest comes with the next call. Returns whether
+-- some were skipped because another transaction has them locked, possibly to do the same: they are ready
+-- in a moment, without a hint.
 create or replace function wake_tasks(
   p_activities text[],
   p_tags text[],

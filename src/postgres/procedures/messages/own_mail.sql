@@ -1,5 +1,5 @@
--- Instances of a runtime that have mail. Bounded, for a small answer: those left out come with a
--- later tick.
+-- Instances of a runtime that have messages. Bounded, for a small answer: the rest comes with later
+-- ticks.
 create or replace function own_mail(p_runtime integer)
   returns bigint[]
   language plpgsql
@@ -13,7 +13,7 @@ begin
   return array(
     select m.iid
     from (select distinct iid from inbox where not parked) as m
-    -- The inner limit keeps the order of the join: from the mail, which is little, to the runs.
+    -- The inner limit keeps the order of the join: from the few unparked messages to the runs.
     cross join lateral (
       select
       from runs as r

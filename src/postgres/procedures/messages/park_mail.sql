@@ -1,13 +1,13 @@
--- Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
--- it again and again. What can be claimed becomes due instead, and due instances are found by their
--- workflow. What cannot be claimed (suspended, waiting for its first turn, never started) has its mail
--- read when it is resumed, falls due or is started.
+-- Parks the messages of instances without an owner, which claims and ticks would otherwise read again
+-- and again. A claimable instance becomes due instead, and due instances are found by their workflow.
+-- One that is not claimable (suspended, scheduled, unstarted) has its messages read when it is resumed,
+-- due or started.
 --
--- Whoever was told of the mail finds the run locked until this is committed, and gives up: so those who
--- can claim what becomes due are told again, with the commit.
+-- A runtime that was notified of a message finds the run locked until this is committed, and gives up:
+-- so runtimes that can claim what becomes due are notified again, with the commit.
 --
--- Senders only insert. So a message is parked by who has locked what will lead to it: the run, or the
--- instance that is not started yet. Bounded, so that a tick stays short: the rest goes with later ticks.
+-- Senders only insert. So a message is parked under a lock on the row that leads to it: the run, or the
+-- unstarted instance. Bounded, so that a tick stays short: the rest follows with later ticks.
 create or replace function park_mail(p_clock bigint)
   returns void
   language plpgsql
@@ -39,7 +39,7 @@ begin
     limit :MAX_MAIL_PARKED
   );
   v_unstarted := array(
-    select absent.iid
+    select unstarted.iid
     from (select distinct iid from inbox where not parked) as m
     cross join lateral (
       select i.iid
@@ -48,7 +48,7 @@ begin
         and i.status = :STATUS.absent
       limit 1
       for update skip locked
-    ) as absent
+    ) as unstarted
     limit :MAX_MAIL_PARKED
   );
   if cardinality(v_runs) > 0 then

@@ -1,10 +1,10 @@
--- Puts messages, and wishes that an instance ends, into inboxes by the caller's ids. Only inserts,
--- as send() does. A message for an id that is not there makes a row for it, under the number that
--- came with it: who starts that id finds the row, since both meet on the unique id. No more than
--- 10,000 messages wait for a start.
+-- Puts messages and requests to cancel or terminate into inboxes, by ids of instances. Only inserts, as
+-- send() does. A message for an unknown id creates an unstarted instance under the number that came with
+-- it; a start of that id finds the row, since the id is unique. At most 10,000 messages wait for a
+-- start.
 --
--- Answers with one letter each, in the order given (s sent, d duplicate, f full, e ended,
--- u unknown), and with the instances' numbers and owners.
+-- Returns one letter each, in the order given (s sent, d duplicate, f full, e ended, u unknown), and the
+-- numbers and owners of the instances.
 create or replace function post(
   p_ids text,
   p_kinds smallint[],
@@ -12,7 +12,7 @@ create or replace function post(
   p_payloads text,
   p_reply_tos text,
   p_keys text,
-  -- A wish to end is a channel with room for one.
+  -- A request to end counts as a channel with a capacity of one.
   p_capacities integer[],
   p_iids bigint[],
   out verdicts text,
@@ -29,8 +29,8 @@ begin
   perform require_fresh_snapshots();
   perform be_durable();
 
-  -- One plain message to an instance that runs and has room for it is a single statement, at a
-  -- third of the cost. What does not fit in here is looked at in full.
+  -- One plain message to a running instance with room for it is a single statement, at a third of the
+  -- cost. Everything else goes to post_any().
   if cardinality(p_iids) = 1
     and p_kinds[1] = :KIND.message
     and p_keys = ''

@@ -1,4 +1,4 @@
--- post() in general: any number, of any kind, to instances that run, have ended or are not there.
+-- The general case of post(): any number, of any kind, to instances in any state.
 --
 -- Settings: its caller's.
 create or replace function post_any(
@@ -8,7 +8,7 @@ create or replace function post_any(
   p_payloads text,
   p_reply_tos text,
   p_keys text,
-  -- A wish to end is a channel with room for one.
+  -- A request to end counts as a channel with a capacity of one.
   p_capacities integer[],
   p_iids bigint[],
   p_clock bigint,
@@ -40,7 +40,7 @@ declare
   v_kept_iids bigint[];
   v_kept_keys text[];
   v_is_taken boolean := false;
-  -- Whether no more messages are kept for instances that were never started; null until it matters.
+  -- Whether no more messages are kept for unstarted instances; null until it matters.
   v_is_full boolean;
   v_parked boolean[] := array_fill(false, array[v_size]);
 begin
@@ -52,7 +52,7 @@ begin
         as g (target, kind, capacity, place)
       where g.target is null
         and g.kind = :KIND.message
-        -- It will be refused, and what is refused leaves no trace.
+        -- A message without room is refused, and must leave no row.
         and g.capacity is distinct from 0
     );
     if v_is_full is null and cardinality(v_early) > 0 then
@@ -62,10 +62,10 @@ begin
       v_early := '{}';
     end if;
     exit when cardinality(v_early) = 0 and keep_unstarted(v_targets, p_clock);
-    -- Then look again: in a new statement, which sees whoever was first. Whoever is still not there
-    -- has a number that is taken: it was given out before a failover that lost the latest writes. One
-    -- from the sequence may come out of a block that is just being reserved; who finds that one taken
-    -- takes another in turn.
+    -- Then look again, in a new statement, which sees a concurrent insert. An id that is still missing
+    -- had a number that is taken: it was reserved before a failover that lost the latest writes. A
+    -- number from the sequence may belong to a block that is just being reserved; whoever finds it
+    -- taken tries the next one.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select
       case when v_is_taken then nextval('instance_numbers') else p_iids[n.place] end,
@@ -80,7 +80,7 @@ begin
     v_is_taken := cardinality(v_early) > 0;
   end loop;
 
-  -- One after the other: whether there is room for one depends on those before it.
+  -- One after the other: whether there is room for a message depends on those before it.
   for v_post in
     with given as materialized (
       select
@@ -143,8 +143,7 @@ begin
     end if;
     if v_post.target is null then
       v_letters := v_letters || case when v_post.kind = :KIND.message then :POST_VERDICT.full else :POST_VERDICT.unknown end;
-    -- Asked before anything else: whoever repeats a message that arrived learns that, also when its
-    -- reader has ended.
+    -- First of all: a repeated message counts as a duplicate even if its instance has ended.
     elsif v_post.is_known then
       v_letters := v_letters || :POST_VERDICT.duplicate::text;
     -- Or removed since we looked.
@@ -186,7 +185,7 @@ begin
     select array_agg(k.iid), array_agg(k.key)
     into v_kept_iids, v_kept_keys
     from kept as k;
-    -- Somebody else has posted with the same key since we looked.
+    -- Another transaction has posted with the same key since.
     if coalesce(cardinality(v_kept_iids), 0) < v_keyed then
       v_letters := array(
         select
@@ -204,7 +203,7 @@ begin
     end if;
   end if;
 
-  -- Parked until the start: claims and ticks would otherwise look at what nobody can claim.
+  -- Parked until the start: claims and ticks would otherwise read messages of unstarted instances.
   insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
   select
     g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock, g.parked, g.parked
@@ -214,7 +213,7 @@ begin
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;
 
-  -- One that was never run is not woken by mail. The wish for its end need not wait for its time.
+  -- Messages do not wake a scheduled instance, but a request to end does not wait for its time.
   if p_kinds && array[:KIND.cancel, :KIND.terminate]::smallint[] then
     update runs as r
     set wake_at = case when not r.held then p_clock end,

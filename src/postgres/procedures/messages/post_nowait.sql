@@ -1,6 +1,6 @@
--- post() for a sender that waits for nobody: another transaction that has locked one of the ids, or a
--- key of a message, makes it fail with 55P03 (lock_not_available), and nothing is done. Not
--- immediately, since two who send at once are done with it in a moment.
+-- post() with a lock timeout: if another transaction has locked one of the ids, or the key of a
+-- message, it fails with 55P03 (lock_not_available), without any effect. Not immediately, since two
+-- sends at once need only a moment.
 --
 -- Settings: any plan.
 create or replace function post_nowait(

@@ -1,8 +1,8 @@
--- post() one by one, leaving out what another transaction has locked, and what comes behind it for the
--- same instance: each is answered l, and nothing is done about it. For what post_nowait() could not do.
+-- post() one by one, skipping messages whose rows another transaction has locked, and later ones for the
+-- same instance: the answer for each of these is l. Called after post_nowait() failed.
 --
--- After 20 ms the rest is answered n, not tried, and nothing is done about it either: its sender must
--- not wait long for the sake of others, and sends these again. The first is always tried.
+-- After 20 ms the answer for the rest is n, not tried, so that the caller does not wait long; it sends
+-- these again. The first is always tried.
 create or replace function post_skip_locked(
   p_ids text,
   p_kinds smallint[],

@@ -1,6 +1,6 @@
--- Removes what was sent while its instance ended or was removed: its sender looked before, and
--- committed after. Returns how many messages were among it. Bounded, so that a tick stays short: the
--- rest goes with later ticks.
+-- Removes rows that were sent while their instance ended or was removed: the sender looked before that,
+-- and committed after. Returns how many of them were messages. Bounded, so that a tick stays short: the
+-- rest follows with later ticks.
 create or replace function remove_undelivered()
   returns bigint
   language plpgsql
@@ -34,7 +34,7 @@ begin
     into v_messages
     from removed as r
     where r.kind = :KIND.message;
-    -- The keys of one that is still there are known until it is removed.
+    -- The keys of an ended instance stay until it is removed.
     delete from posted as p
     where p.iid = any (v_ended)
       and (select true from instances as i where i.iid = p.iid) is null;

@@ -1,8 +1,7 @@
--- Removes instances that were never started, a week after the newest message for them, with all
--- their messages. Returns how many messages these were. Bounded, so that a tick stays short: the
--- rest goes with later ticks.
+-- Removes unstarted instances a week after their newest message, with all their messages. Returns how
+-- many messages. Bounded, so that a tick stays short: the rest follows with later ticks.
 --
--- Never waits, and nobody but a sender to one that is just removed waits for it.
+-- Never waits for a lock; only a sender to an instance that is just removed waits for it.
 create or replace function remove_unstarted(p_clock bigint)
   returns bigint
   language plpgsql
@@ -17,7 +16,7 @@ declare
   v_messages bigint;
   v_removed bigint := 0;
 begin
-  -- Somebody who is just sending has locked the row: see keep_unstarted().
+  -- A sender has locked the row: see keep_unstarted().
   v_old := array(
     select a.iid
     from absences as a
@@ -28,7 +27,7 @@ begin
     for update skip locked
   );
   foreach v_iid in array v_old loop
-    -- In a new statement, which sees what those sent who had the lock before.
+    -- A new statement sees what was sent under the lock before.
     v_newest := (
       select max(m.at)
       from inbox as m
@@ -57,7 +56,7 @@ begin
       get diagnostics v_messages = row_count;
       v_removed := v_removed + v_messages;
     else
-      -- Somebody is just starting it; or it was started or removed, and there is nothing to keep.
+      -- It is just being started; or it was started or removed, and there is nothing to keep.
       continue when (
         select true
         from instances as i

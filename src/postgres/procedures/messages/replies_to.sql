@@ -1,4 +1,4 @@
--- Answers to requests. `place` counts from 1; places of those without an answer are missing.
+-- Replies to requests. `place` counts from 1; requests without a reply have no row.
 create or replace function replies_to(p_tos text, p_count integer)
   returns table (place bigint, value text)
   language plpgsql

@@ -1,6 +1,6 @@
--- Unparks what was sent to an instance in the moment in which it was started, or removed. Its sender
--- parked it, because it was not started yet, and committed when the start had looked. The start left a
--- note (a time of -1), and whoever is still sending has locked it: see keep_unstarted().
+-- Unparks messages that were sent to an instance while it was being started or removed. Their senders
+-- parked them, because it was unstarted, and committed after the start had looked. The start left a note
+-- (a time of -1), which a transaction that is still sending has locked: see keep_unstarted().
 create or replace function unpark_started()
   returns void
   language plpgsql
@@ -17,7 +17,7 @@ declare
   );
 begin
   if cardinality(v_iids) > 0 then
-    -- In a new statement, which sees what those sent who had the lock before.
+    -- A new statement sees what was sent under the lock before.
     update inbox
     set parked = false,
         early = false

@@ -1,5 +1,5 @@
--- Whether as many messages wait for instances that were never started as are kept in all:
--- MAX_UNSTARTED_IN_ALL, estimated by a sample. To count them, senders would have to lock one row.
+-- Whether the messages for unstarted instances have reached MAX_UNSTARTED_IN_ALL, estimated by a sample:
+-- for an exact count, all senders would have to lock one row.
 --
 -- Settings: its caller's.
 create or replace function unstarted_is_full()

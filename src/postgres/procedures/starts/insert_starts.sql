@@ -1,15 +1,14 @@
--- Adds new instances, for commit_batch() and start_batch(). Answers with one letter for each, in the
--- order given (d done, e the id is taken, a messages wait for the id under another number, r the
--- number is taken, or its sender does not own the parent), and with the numbers of those that were
--- added now.
+-- Adds new instances, for commit_batch() and start_batch(). Returns one letter for each, in the order
+-- given (d done, e the id is taken, a the id is unstarted under another number, r the number is taken,
+-- or the sender does not own the parent), and the numbers of those that were added now.
 --
--- p_starts are lists, in the order of their variables below; the labels follow their number. Then
--- come those of messages that go with a start. Lists of parents and labels are empty where none of
--- the instances has any.
+-- p_starts are lists, in the order of their variables below; the labels follow their count. Last come
+-- the lists of messages that go with a start. Lists of parents and labels are empty if no instance has
+-- any.
 --
 -- Settings: its caller's.
 create or replace function insert_starts(
-  -- Null for a client, who does not know the time either.
+  -- Null for a client, which does not know the store's time either.
   p_owner integer,
   p_clock bigint,
   p_starts text,
@@ -63,8 +62,8 @@ begin
   end if;
 
   loop
-    -- Most have nothing but an id and a first turn, and a way of their own: the statement for all
-    -- that an instance can have costs several times as much to begin.
+    -- Most starts have only an id and a first turn, and a statement of their own: the one for all
+    -- columns costs several times as much to set up.
     if v_is_plain then
       with added as (
         insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
@@ -92,7 +91,7 @@ begin
           v_parent_iids[n], v_parent_executions[n], v_parent_commands[n], v_on_closes[n],
           v_parent_ids[n], nullif(v_labels[n], '{}')
         from unnest(v_iids) with ordinality as g (iid, n)
-        -- Who started it for a workflow has to own that: another owner may have called it off.
+        -- The starter of a child must own the parent: another owner may have dropped the command.
         where v_parent_iids[n] is null
           or p_owner is null
           or coalesce(
@@ -103,7 +102,7 @@ begin
             ),
             true
           )
-        -- Two who start the same ids meet them in the same order, and cannot block each other.
+        -- In one order, so that two calls for the same ids cannot deadlock.
         order by v_ids[n] collate "C"
         on conflict do nothing
         returning iid
@@ -113,14 +112,14 @@ begin
       from added;
     end if;
 
-    -- In any order: nobody else writes rows of these numbers.
+    -- In any order: no other transaction writes rows with these numbers.
     if v_more is not null then
       with to_run as (
         insert into runs (iid, workflow, owner, epoch, wake_at)
         select
           g.iid, v_workflows[n],
           case when v_owned[n] then p_owner end,
-          -- 0 as long as nobody has run its code.
+          -- 0 until its code runs for the first time.
           case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
           case when not v_owned[n] then v_wake_ats[n] end
         from unnest(v_iids) with ordinality as g (iid, n)
@@ -140,15 +139,15 @@ begin
     v_born := v_born || v_more;
     exit when cardinality(v_born) = v_size or v_awaited is not null;
 
-    -- Messages came first: the row that stands for the instance under the same number gives way to
-    -- the start, and the messages stay.
+    -- Messages came first: the start replaces the unstarted row with the same number, and the messages
+    -- stay.
     v_awaited := array(
       select i.iid
       from unnest(v_iids, v_ids, v_parent_iids) as g (iid, id, parent_iid)
       join instances as i on i.iid = g.iid
       where i.id = g.id collate "C"
         and i.status = :STATUS.absent
-        -- As above: what nobody takes the place of must stay, or its messages would be nobody's.
+        -- As above: an unstarted row that is not replaced must stay, or its messages would be lost.
         and (
           g.parent_iid is null
           or p_owner is null
@@ -163,7 +162,7 @@ begin
     delete from instances
     where iid = any (v_awaited);
     if cardinality(v_awaited) > 0 then
-      -- What is just being sent to one is not seen yet, and not waited for: see unpark_started().
+      -- For messages that are just being sent and not visible yet: see unpark_started().
       update absences
       set at = -1
       where iid = any (v_awaited);
@@ -172,7 +171,7 @@ begin
           early = false
       where iid = any (v_awaited);
     end if;
-    -- Then once more, also where nothing waited: what was in the way may be gone by now.
+    -- Then once more, even if nothing waited: a conflicting row may be gone by now.
   end loop;
   born := v_born;
   if v_is_plain and cardinality(v_born) = v_size then
@@ -193,7 +192,7 @@ begin
     order by m.iid, m.place;
   end if;
 
-  -- Ended within their first turn, though messages or a parent wait for them.
+  -- Instances that ended in their first turn, with messages or a parent.
   if cardinality(v_awaited) > 0 or v_lists[14] <> '{}' then
     v_ended := array(
       select g.iid
@@ -220,13 +219,13 @@ begin
     return;
   end if;
 
-  -- The number is known from before: the same start, sent again. If it was to be owned and its
-  -- sender has lost it since, the sender must not go on with it.
+  -- A known number is the same start, sent again. If its sender was to own it and has lost it since,
+  -- the sender must not continue it.
   letters := (
     select string_agg(
       case
         when b.iid is not null then :VERDICT.done
-        -- It waits for who may start it.
+        -- Still unstarted: this sender was not allowed to start it.
         when known.id = g.id and known.status = :STATUS.absent then :VERDICT.refused
         when known.id = g.id then
           case

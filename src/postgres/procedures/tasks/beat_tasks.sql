@@ -1,8 +1,8 @@
--- Records signs of life. One letter for each, t or f: whether the attempt is still wanted, and this
--- runtime's.
+-- Records heartbeats. Returns one letter for each, t or f: whether the attempt is still wanted and this
+-- runtime owns it.
 --
--- Activities that run at the owner of their instance, and are no tasks so far, come with an epoch;
--- p_locals are the lists of insert_tasks() for these, or empty.
+-- Activities that run at the owner of their instance, and have no task yet, come with an epoch; p_locals
+-- are the lists of insert_tasks() for these, or empty.
 create or replace function beat_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -15,7 +15,7 @@ create or replace function beat_tasks(
   p_details text,
   p_epochs integer[],
   p_locals text,
-  -- Null from versions that do not know of them; a null is not compared.
+  -- Null from older versions; a null is not compared.
   p_tokens bigint[] default null,
   out wanted text
 )
@@ -30,8 +30,8 @@ declare
   v_size integer := cardinality(p_iids);
   v_locals text[];
   v_known text;
-  -- Places of those that do not become tasks.
-  v_strange bigint[] := '{}';
+  -- Places of those that this runtime does not own, and that become no tasks.
+  v_not_owned bigint[] := '{}';
   v_sessions text[];
 begin
   if not v_alive then
@@ -42,7 +42,7 @@ begin
 
   if p_locals <> '' then
     v_known := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
-    v_strange := array(
+    v_not_owned := array(
       select g.place
       from unnest(p_iids, p_epochs) with ordinality as g (iid, epoch, place)
       left join runs as r
@@ -77,13 +77,13 @@ begin
         and t.execution = g.execution
         and t.command = g.command
       limit 1
-      -- What is locked is being finished, or taken over: there is no next beat, or it is told so.
+      -- A locked task is just being finished or taken over.
       for no key update skip locked
     ) as t
     where t.held_by = p_runtime
       and t.attempts = g.attempt
       and (g.token is null or t.token = g.token)
-      and g.place <> all (v_strange)
+      and g.place <> all (v_not_owned)
   ),
   written as (
     update tasks as t
@@ -103,10 +103,10 @@ begin
   end if;
 
   wanted := owned_task_flags(p_runtime, p_iids, p_executions, p_commands, p_attempts, p_tokens);
-  if cardinality(v_strange) > 0 then
+  if cardinality(v_not_owned) > 0 then
     wanted := (
       select string_agg(
-        case when g.place = any (v_strange) then 'f' else g.letter end,
+        case when g.place = any (v_not_owned) then 'f' else g.letter end,
         '' order by g.place
       )
       from string_to_table(wanted, null) with ordinality as g (letter, place)

@@ -1,7 +1,7 @@
--- Adds the tasks that turns ask for, and removes those that nobody waits for any more, whoever
--- holds them: for the instances that are in p_done. p_tasks are lists: those of insert_tasks(),
--- and then instances, executions (null for the current one) and commands of what is dropped; last
--- come the tokens of the tasks, which older versions do not send.
+-- Adds the tasks that turns ask for, and removes those that they drop, whatever their owner: for the
+-- instances in p_done. p_tasks are lists: those of insert_tasks(), then instances, executions (null for
+-- the current one) and commands of dropped tasks; last the tokens of the tasks, which older versions do
+-- not send.
 create or replace function change_tasks(p_done bigint[], p_tasks text)
   returns void
   language plpgsql

@@ -1,5 +1,5 @@
--- The oldest tasks that a runtime may have now, without locking them, as many as it wants; and when
--- others are to be had by time alone. p_missed are numbers that it does not want.
+-- The oldest p_limit tasks that a runtime may take now, without locking them; and when the next may be
+-- taken. p_missed are numbers of tasks to skip.
 create or replace function choose_tasks(
   p_runtime integer,
   p_activities text[],
@@ -59,7 +59,7 @@ begin
   chosen as materialized (
     select f.*
     from first as f
-    -- Several lines may share a limit.
+    -- Several lanes may share a limit.
     where f.limited_to is null
       or f.place <= f.limited_to
     order by f.number

@@ -1,8 +1,8 @@
--- Hands out up to p_limit tasks to a runtime, oldest first. Keys only; held_tasks() reads the rest
--- (a large answer to a process that stopped reading would keep the rows locked).
+-- Makes a runtime the owner of up to p_limit tasks, oldest first. Returns keys only, and held_tasks()
+-- reads the rest: a large answer to a process that stopped reading would keep the rows locked.
 --
--- What may be had is looked for without locks, and then locked as far as nobody else has: so no
--- more is locked than is taken, and nobody is waited for.
+-- Chooses tasks without locks, and then locks those that no other transaction has locked: so it locks no
+-- more than it takes, and waits for nothing.
 create or replace function claim_tasks(
   p_runtime integer,
   p_limit integer,
@@ -51,7 +51,7 @@ begin
     v_passed_over := wake_tasks(v_activities, v_tags, p_any_tag, v_clock);
   end if;
 
-  -- Again as long as something is missed: whoever looks at the same moment looks for the same.
+  -- Repeated while tasks are missed: concurrent claims choose the same tasks.
   for v_round in 1..10 loop
     exit when cardinality(iids) >= p_limit;
     select c.*
@@ -84,7 +84,7 @@ begin
     v_missed := v_missed || array(
       select unnest(v_chosen.numbers) except select unnest(v_taken.numbers)
     );
-    -- What a limit leaves behind is to be had later, and only another look tells when.
+    -- Only another round finds when the tasks that a limit left may start.
     exit when cardinality(v_taken.numbers) = cardinality(v_chosen.numbers)
       and not true = any (v_chosen.limited);
   end loop;

@@ -1,5 +1,5 @@
--- Removes tasks, whoever holds them. What somebody has locked is not waited for, since a transaction
--- of a user may keep it for long: it is noted, and a tick removes it.
+-- Removes tasks, whatever their owner. Does not wait for one that is locked, since a transaction of a
+-- user may keep it for long: it is recorded, and a tick removes it.
 create or replace function drop_tasks(
   p_iids bigint[],
   p_executions integer[],

@@ -1,8 +1,8 @@
--- Takes the results of attempts, each judged by itself: one letter for each, see
--- TASK_VERDICT, and the owners of the instances.
+-- Records the results of attempts, each judged by itself. Returns one letter for each, see TASK_VERDICT,
+-- and the owners of the instances.
 --
--- A result that completes a task is taken from anybody who names the token of the task; anything else
--- only from the attempt that is under way, at a runtime that is alive.
+-- A result that completes a task is accepted from any runtime that knows the token of the task; any
+-- other only from the current attempt, at a live runtime.
 create or replace function finish_tasks(
   p_runtime integer,
   p_iids bigint[],
@@ -13,7 +13,7 @@ create or replace function finish_tasks(
   p_ends smallint[],
   p_delays bigint[],
   p_payloads text,
-  -- Null from versions that do not know of them: then they are not compared.
+  -- Null from older versions: then they are not compared.
   p_tokens bigint[] default null,
   out verdicts text,
   out owners integer[]
@@ -38,7 +38,7 @@ begin
   with locked as materialized (
     select t.number, t.session, g.ending, g.place
     from (
-      -- In one order, so that two who finish the same tasks cannot block each other.
+      -- In one order, so that two calls for the same tasks cannot deadlock.
       select *
       from unnest(p_iids, p_executions, p_commands, p_attempts, p_ends, p_tokens) with ordinality
         as g (iid, execution, command, attempt, ending, token, place)
@@ -74,7 +74,7 @@ begin
     from locked as l
     window by_task as (partition by l.number order by l.place)
   ) as l
-  -- Of several about one task the first counts; and then a completion, if it left the task there.
+  -- Of several results for one task the first counts; then a completion, if the first left the task.
   where l.nth = 1
     or l.ending = :TASK_END.completed and l.nth_alike = 1 and l.first_ending > :TASK_END.failed;
 
@@ -85,7 +85,7 @@ begin
         visible_at = case when g.delay > 0 then v_clock + g.delay end,
         attempts = case when g.ending = :TASK_END.release then greatest(t.attempts - 1, 0) else t.attempts end,
         error = case when g.ending = :TASK_END.retry then nullif(g.payload, '') else t.error end,
-        -- It was begun in time, and given back.
+        -- It was started in time, and released.
         start_by = case when g.ending = :TASK_END.release then null else t.start_by end
     from unnest(p_iids, p_executions, p_commands, p_ends, p_delays, v_payloads) with ordinality
       as g (iid, execution, command, ending, delay, payload, place)

@@ -1,5 +1,5 @@
--- Frees tasks of runtimes that are gone: those that were locked when their runtimes went. They count
--- deaths as reclaim_dead() does.
+-- Frees tasks of runtimes that have ended: those that were locked at that time. Counts deaths as
+-- reclaim_dead() does.
 create or replace function free_forgotten_tasks()
   returns void
   language plpgsql
@@ -14,8 +14,8 @@ declare
   v_dead integer[];
   v_cut_off integer[];
 begin
-  with recursive holders as (
-    -- From one holder to the next, over all tasks between them.
+  with recursive task_owners as (
+    -- One index lookup per owner, not per task.
     select min(t.held_by) as runtime
     from tasks as t
     where t.held_by is not null
@@ -26,7 +26,7 @@ begin
       where t.held_by is not null
         and t.held_by > h.runtime
     )
-    from holders as h
+    from task_owners as h
     where h.runtime is not null
   )
   select
@@ -34,7 +34,7 @@ begin
     array_agg(h.runtime) filter (where r.state = :RUNTIME.dead and r.lease_until > v_since),
     array_agg(h.runtime) filter (where r.state = :RUNTIME.dead and r.lease_until <= v_since)
   into v_gone, v_dead, v_cut_off
-  from holders as h
+  from task_owners as h
   left join runtimes as r on r.runtime = h.runtime
   where h.runtime is not null
     and r.state is distinct from :RUNTIME.alive;

@@ -1,7 +1,7 @@
--- Frees all that these runtimes hold, now, and their sessions. p_failed says whether they died: that
--- counts against what they held. If they closed (false), the attempts that were cut off do not count.
--- If nobody knows (null), as they were cut off themselves, no death is counted; the attempts are, for
--- they may still be at it: the next holder has to have an attempt of its own.
+-- Frees all tasks of these runtimes now, and their sessions. p_failed says whether the runtimes died,
+-- which counts as a death of their tasks. If they closed (false), the interrupted attempts do not count.
+-- If that is unknown (null), because the server was down, no death is counted, but the attempts are: they
+-- may still be running, and the next owner needs an attempt of its own.
 create or replace function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void
   language plpgsql
@@ -17,7 +17,7 @@ begin
     select t.iid, t.execution, t.command
     from tasks as t
     where t.held_by = any (p_runtimes)
-    -- A transaction of a user may keep one for long: a later tick finds it.
+    -- A transaction of a user may have one locked for long: a later tick finds it.
     for update skip locked
   )
   update tasks as t
@@ -36,7 +36,7 @@ begin
     select s.session
     from sessions as s
     where s.runtime = any (p_runtimes)
-    -- Who locks one takes it over.
+    -- A transaction that has one locked takes it over.
     for update skip locked
   )
   delete from sessions as s

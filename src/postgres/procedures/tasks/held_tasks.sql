@@ -1,4 +1,4 @@
--- Tasks that a runtime has been given, with all it needs to run them; oldest first.
+-- Tasks that a runtime owns, with all it needs to run them; oldest first.
 create or replace function held_tasks(
   p_runtime integer,
   p_iids bigint[],

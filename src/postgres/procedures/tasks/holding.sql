@@ -1,4 +1,4 @@
--- The tasks that a runtime holds, by key: finds what a lost answer left behind.
+-- The keys of all tasks that a runtime owns: finds those of a claim whose answer was lost.
 create or replace function holding(p_runtime integer)
   returns table (iid bigint, execution integer, command integer, attempt integer)
   language plpgsql

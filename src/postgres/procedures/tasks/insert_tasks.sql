@@ -1,10 +1,10 @@
--- Adds tasks of those instances that are in p_done and wait for them: unfinished ones, of their
--- current execution. A second task of a command is dropped, and one that has its result. p_lists are
+-- Adds tasks for the instances in p_done that wait for them: unfinished ones, in their current execution.
+-- Drops a second task for a command, and one that already has its result. p_lists are
 -- the columns of `new`, in their order; an execution of null stands for the current one, and a
 -- limit's key follows a "=". Versions before the tokens leave these out.
 --
--- Whoever is given as p_held_by holds them from the beginning, as far as it owns the instances at
--- the epochs given.
+-- p_held_by, if given, owns the tasks from the beginning, as far as it owns the instances at the given
+-- epochs.
 create or replace function insert_tasks(p_done bigint[], p_lists text[], p_held_by integer)
   returns void
   language plpgsql
@@ -68,8 +68,8 @@ begin
   from added as a;
 
   if v_waiting is not null then
-    -- Made again by somebody who did not hear of the first time. Asked afterwards, in a statement
-    -- that sees all who were quicker: none could be inserted again before they had committed.
+    -- A task may be added again by a call whose first answer was lost. Checked afterwards, in a
+    -- statement that sees earlier transactions: the insert waited for their commit.
     for v_finished in
       select a.iid, a.execution, a.command
       from unnest(v_waiting, v_executions, v_commands) as a (iid, execution, command)

@@ -1,5 +1,5 @@
--- When the next task of these activities becomes available by time alone, which may be past; null
--- for never. Tags count only for those whose holder falls silent.
+-- When the next task of these activities becomes ready, possibly in the past; null for never. Tags
+-- count only for tasks whose owner sends no heartbeat.
 create or replace function next_task_at(p_activities text[], p_tags text[], p_any_tag boolean)
   returns bigint
   language plpgsql

@@ -1,11 +1,11 @@
--- One letter for each attempt, in the order given: t when this runtime holds it, otherwise f.
+-- One letter for each attempt, in the order given: t if this runtime owns it, otherwise f.
 create or replace function owned_task_flags(
   p_runtime integer,
   p_iids bigint[],
   p_executions integer[],
   p_commands integer[],
   p_attempts integer[],
-  -- Of the tasks that are meant; a null is not compared.
+  -- The tokens of the tasks; a null is not compared.
   p_tokens bigint[] default null
 )
   returns text

@@ -1,4 +1,4 @@
--- Removes the tasks of instances that have ended, or of their executions before the one given.
+-- Removes the tasks of ended instances, or of the executions before the given ones.
 create or replace function remove_tasks(p_iids bigint[], p_executions integer[])
   returns void
   language plpgsql
@@ -17,7 +17,7 @@ begin
     from tasks as t
     where t.iid = g.iid
       and t.execution < coalesce(g.execution, 2147483647)
-    -- Keeps the order of the join: from the few that are named to the many there are.
+    -- Keeps the order of the join: from the few that are given to the large table.
     offset 0
   ) as t;
   if v_iids is not null then

@@ -1,5 +1,4 @@
--- Removes tasks that were locked when they were dropped, those that are not locked any more. Bounded,
--- as sweep() is.
+-- Removes tasks that were locked when they were dropped, and are not any more. Bounded, as sweep() is.
 create or replace function sweep_tasks()
   returns void
   language plpgsql
@@ -27,7 +26,7 @@ begin
       limit 1
       for update skip locked
     ) as t
-    -- Another one may have taken its place.
+    -- Another task may have the same key by now.
     where t.number = u.number
   ),
   removed as (

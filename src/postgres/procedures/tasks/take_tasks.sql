@@ -1,8 +1,8 @@
--- Has a runtime hold tasks, given by their keys; as far as they stand in line still, are not
--- locked by somebody else, and belong to no session but these. Those whose instance does not wait
--- for them any more are removed instead: they were locked when it ended, see drop_tasks().
+-- Makes a runtime the owner of tasks, given by their keys, if they are still ready, not locked by another
+-- transaction, and belong to no session but these. Removes those whose instance does not wait for them
+-- any more: they were locked when it ended, see drop_tasks().
 --
--- Answers with the numbers of those that are settled by that, and with the keys of those held.
+-- Returns the numbers of the tasks that it took or removed, and the keys of those it took.
 create or replace function take_tasks(
   p_runtime integer,
   p_iids bigint[],

@@ -1,6 +1,6 @@
--- Marks the transaction of a user as one in which start_within() and post_within() may write: they are
--- given the same token. The mark ends with the transaction, so outside of one it is gone at once.
--- Answers with the isolation of the transaction. Changes nothing that the user could notice.
+-- Marks the transaction of a user as one in which start_within() and post_within() may write, if they
+-- are given the same token. The mark ends with the transaction; outside of one it is lost at once.
+-- Returns the isolation of the transaction. Has no effect that the user could notice.
 --
 -- Settings: any plan.
 create or replace function enter_within(p_token text, out isolation text)

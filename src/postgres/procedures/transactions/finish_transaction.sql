@@ -1,4 +1,4 @@
--- The last statement of a transaction in which the code of a user ran: puts its result into the inbox.
+-- The last statement of a transaction that ran user code: puts its result into the inbox.
 -- Answers TRANSACTION_VERDICT: done, refused (roll it back), or ended (the transaction that
 -- begin_transaction() began is over: the code has ended it).
 --
@@ -20,7 +20,7 @@ create or replace function finish_transaction(
   p_epoch integer,
   p_attempt integer,
   p_payload text,
-  -- As may_transact() takes them; null from versions that do not know of them.
+  -- As may_transact() takes them; null from older versions.
   p_turn integer default null,
   p_token bigint default null,
   out verdict text

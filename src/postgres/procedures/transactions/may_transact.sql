@@ -1,5 +1,5 @@
--- Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
--- holds the task at this attempt, and there is no result yet. Locks nothing.
+-- Whether the result of a transaction would be accepted: its runtime owns the instance at this epoch, or
+-- the task at this attempt, and there is no result yet. Locks nothing.
 create or replace function may_transact(
   p_runtime integer,
   p_iid bigint,
@@ -7,7 +7,7 @@ create or replace function may_transact(
   p_command integer,
   p_epoch integer,
   p_attempt integer,
-  -- The last turn that the owner knows of, and the token of the task. A null is not compared.
+  -- The last turn that the owner knows, and the token of the task. A null is not compared.
   p_turn integer,
   p_token bigint
 )
@@ -34,7 +34,7 @@ begin
         and r.epoch = p_epoch
         and not r.held
     )
-    -- A server that lost the latest writes may not know of what the code follows from.
+    -- After a failover the turn that called this code may be lost.
     and (
       p_turn is null
       or exists (
@@ -52,7 +52,7 @@ begin
     where t.iid = p_iid
       and t.execution = p_execution
       and t.command = p_command
-      -- Not by "=": the plan would go through all that the runtime holds.
+      -- Not "=": the planner might read all tasks of the runtime.
       and t.held_by is not distinct from p_runtime
       and t.attempts = p_attempt
       and (p_token is null or t.token = p_token)

@@ -1,4 +1,4 @@
--- post() in a transaction that the user commits; see start_within(). Its answer is JSON of texts.
+-- post() in a transaction that the user commits; see start_within(). Returns JSON with string values.
 --
 -- Settings: any plan.
 create or replace function post_within(

@@ -1,12 +1,12 @@
--- start_batch() in a transaction that the user commits. Null, and nothing is done, when it is not in
--- the transaction that enter_within() marked with this token, and would commit by itself.
+-- start_batch() in a transaction that the user commits. Null, without any effect, outside of the
+-- transaction that enter_within() marked with this token: there it would commit on its own.
 --
 -- Settings: any plan.
 create or replace function start_within(
   p_token text,
   p_starts text,
   p_effects text,
-  -- Whether a runtime is told when the transaction is committed.
+  -- Whether to notify a runtime when the transaction is committed.
   p_tell text,
   out answer text
 )

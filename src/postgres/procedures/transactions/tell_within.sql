@@ -1,6 +1,6 @@
 -- tell_work() in a transaction that the user commits. A commit with a NOTIFY fails when the server's
--- queue of notifications is full, and only the hint may be lost of that: none is sent while half of
--- the queue is in use. What is told nobody is found by the next tick of a runtime.
+-- notification queue is full, which must not fail the user's transaction: no hint is sent while half of
+-- the queue is in use. The next tick of a runtime finds the work.
 --
 -- Settings: any plan.
 create or replace function tell_within(p_iids bigint[], p_due boolean)
