@@ -62,7 +62,7 @@ export class TimeoutError extends Error {
   }
 }
 
-/** Work that was called off; `reason` is what the one who cancelled said. */
+/** Work that was cancelled; `reason` is what the caller of `cancel` gave. */
 export class CancelledError extends Error {
   static {
     registerErrorClass('CancelledError', CancelledError, ['reason'])

@@ -1,6 +1,6 @@
 // A binary min-heap of keys by number, each key at most once.
 //
-//   - `keys[i]` stands at `at[i]`, and `index.get(keys[i]) === i`.
+//   - `at[i]` is the priority of `keys[i]`, and `index.get(keys[i]) === i`.
 //   - A parent is never later than its children; equal numbers leave in the order they came.
 
 /**
@@ -23,7 +23,7 @@ export class Heap<K> {
     return this.#index.has(key)
   }
 
-  /** The number a key stands at, or `undefined` when it is not held. */
+  /** The priority of a key, or `undefined` when it is not in the heap. */
   get(key: K): number | undefined {
     const i = this.#index.get(key)
     return i === undefined ? undefined : this.#at[i]

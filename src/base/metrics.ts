@@ -13,7 +13,7 @@ export interface Metrics {
   record(name: string, value: number, labels: Readonly<Record<string, string>>): void
 }
 
-/** The check of an option that is a sink. */
+/** Checks an option that is a sink. */
 export const metricsSink = having<Metrics>('a metrics sink', ['count', 'record'])
 
 /**

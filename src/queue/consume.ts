@@ -13,10 +13,10 @@ import { signalOf } from './wait-options.ts'
 
 // A loop over deliveries.
 //
-//   C1. It ends when it is left, its signal aborts, the queue is closed, or the store fails in a way
-//       that trying again cannot help.
-//   C2. What was taken ahead and is not looked at is given back. One whose lease has ended meanwhile
-//       is passed over: it is somebody else's by now, or comes again.
+//   - It ends when the caller leaves it, its signal aborts, the queue is closed, or the store fails in a
+//     way that a retry cannot help.
+//   - Prefetched messages that were not yielded are returned. One whose lease has ended meanwhile is
+//     skipped: it will be delivered again, or was already.
 
 /** What loops run on. */
 export interface ConsumeSetup<T> extends Pick<QueueSetup<T>, 'clock' | 'log' | 'random'> {
@@ -69,7 +69,7 @@ async function* deliveriesOf<T>(
   }
 }
 
-/** Waits for messages, also while the store is busy or out of order (C1). */
+/** Waits for messages, and retries while the store is busy or fails. */
 async function takeSome<T>(
   { core, clock, log, random }: ConsumeSetup<T>,
   max: number,
@@ -100,7 +100,7 @@ async function pause(
   stopListening?.()
 }
 
-/** The deliveries of one loop that nobody has settled and whose leases last. */
+/** The deliveries of one loop that are not settled and whose leases last. */
 class OpenDeliveries<T> {
   readonly #setup: ConsumeSetup<T>
   readonly #max: number

@@ -14,7 +14,7 @@ export interface Settler<T> {
   makeDeadLetter(delivery: OwnDelivery<T>, reason: string): Promise<void>
 }
 
-/** A message in somebody's hands. */
+/** A message that is leased to a consumer of this queue. */
 export class OwnDelivery<T> implements Delivery<T> {
   readonly id: number
   readonly data: T
@@ -67,7 +67,7 @@ export class OwnDelivery<T> implements Delivery<T> {
     return this.#settler === settler
   }
 
-  /** Whether somebody has said what is to become of it. */
+  /** Whether it was acknowledged or nacked. */
   get isDecided(): boolean {
     return this.#acked !== undefined || this.#isNacked
   }
@@ -101,7 +101,7 @@ export class OwnDelivery<T> implements Delivery<T> {
     await this.#nack(delay, reason)
   }
 
-  /** Does again what `nack` was told, if the store failed. */
+  /** Repeats the nack, if the store failed. */
   get failedNack(): (() => Promise<void>) | undefined {
     return this.#failedNack
   }

@@ -43,7 +43,7 @@ export async function openDurableQueue<T>(setup: QueueSetup<T>): Promise<Durable
   }
 }
 
-/** A queue on a store: checks what callers say, and says what came of it. */
+/** A queue on a store: checks arguments and turns verdicts into results and errors. */
 export class DurableQueue<T> implements Queue<T>, Settler<T> {
   readonly dead: DeadLetters<T>
   readonly #setup: QueueSetup<T>
@@ -191,8 +191,8 @@ export class DurableQueue<T> implements Queue<T>, Settler<T> {
     for await (const page of this.#core.pages()) {
       const bad: Unreadable[] = []
       for (const record of page) {
-        // What somebody else has in flight is for him to find out, and what another codec wrote is
-        // for that to read.
+        // The consumer of a message in flight finds out by itself, and what another codec wrote is for
+        // that codec to read.
         if (record.state === 'dead' || record.state === 'in_flight') continue
         if (isForeign(codec, record)) continue
         try {

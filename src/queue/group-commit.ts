@@ -15,15 +15,18 @@ import type { Push } from './push-options.ts'
 import type { Durability } from './queue.ts'
 import type { Asked, Takers } from './takers.ts'
 
-// Everything that waits goes to the store as one batch, which is one transaction and at most one
-// fsync. While a batch is under way the next one gathers. There is no timer: what comes alone is
+// All pending pushes, changes and takes go to the store as one batch, which is one transaction and at
+// most one fsync. While a batch is in flight the next one gathers. There is no timer: a single call is
 // sent at once, when no microtask is left.
 //
-//   G1. Pushes are stored in the order of the calls, as are changes.
-//   G2. A batch that fails, fails all that is in it; none of it has happened, unless the thread
-//       ended in the middle (`connection_lost`).
-//   G3. After a failure nothing is sent for those who only wait, until the store has answered again.
-//   G4. A batch is as durable as the most that anybody in it asks for.
+//   - Pushes are stored in the order of the calls, as are changes.
+//   - A batch that fails, fails all its calls; none of them has taken effect, unless the thread ended
+//     meanwhile (`connection_lost`).
+//   - After a failure nothing is sent for calls that only wait, until the store has answered again.
+//   - A batch is as durable as the most durable call in it.
+//
+// Not a `Batcher`: that has one kind of item and one batch in flight. Here three kinds share a
+// transaction, and what to take is known only when the batch is sent.
 
 /** With two, the store works on one while this side makes and answers the other. */
 const MAX_IN_FLIGHT = 2
@@ -56,11 +59,11 @@ export interface GroupCommitSetup<D> {
   readonly meter: Meter | undefined
   /** Makes deliveries of what was taken by a batch that was sent at this time. */
   readonly open: (taken: BatchAnswer['taken'], sentAt: number) => readonly D[]
-  /** Is given what was taken and nobody wants any more. */
+  /** Returns messages that were taken and that no taker wants any more. */
   readonly giveBack: (deliveries: readonly D[]) => void
   readonly onQueueState: (queueState: QueueState) => void
-  /** A batch failed; with `isUntold`, nobody was in it who could be told. */
-  readonly onFailure: (error: StoreError, isUntold: boolean) => void
+  /** A batch failed; with `isUnreported`, no call in it could report the failure. */
+  readonly onFailure: (error: StoreError, isUnreported: boolean) => void
 }
 
 /** What a batch was sent with. */
@@ -110,7 +113,7 @@ export class GroupCommit<D> {
     })
   }
 
-  /** Somebody has got in line for messages. */
+  /** A new taker waits for messages. */
   asked(): void {
     this.#schedule()
   }
@@ -121,7 +124,7 @@ export class GroupCommit<D> {
     this.#schedule()
   }
 
-  /** The queue was found to stand like this. */
+  /** Takes over the state of the queue that was just read. */
   learn(queueState: QueueState): void {
     this.#isFailing = false
     this.#queueState = queueState
@@ -134,7 +137,7 @@ export class GroupCommit<D> {
     return this.#inFlight > 0 || !this.#pushes.isEmpty || this.#changes.length > 0
   }
 
-  /** Whether somebody waits for room. */
+  /** Whether a push waits for space. */
   get waitsForRoom(): boolean {
     return this.#pushes.waitsForRoom
   }

@@ -4,13 +4,13 @@ import { StoreError } from '../store/store-error.ts'
 import type { OwnDelivery } from './delivery.ts'
 import { QueueError } from './queue-error.ts'
 
-// What a handler has while it runs: its lease, and a signal for when that is lost.
+// The lease of a message while its handler runs, and a signal that aborts when the lease is lost.
 //
 //   - Each extension makes the lease as long again as it was at first, however late it comes.
 //   - One that fails is tried again well before the lease ends.
 //   - Nothing is left behind when the handler has ended: no timer, no listener.
 
-/** So often within a lease it is extended, and tried again after a failure. */
+/** How many times within a lease to extend it, and to retry after a failure. */
 const PER_LEASE = 3
 const TRIES_PER_LEASE = 20
 
@@ -73,7 +73,7 @@ export class LeaseKeeper<T> {
   }
 }
 
-/** Whether the lease cannot be had any more: it is somebody else's, or the queue was closed. */
+/** Whether the lease is lost for good: the message was delivered again, or the queue was closed. */
 function isFinal(error: unknown): error is Error {
   return error instanceof QueueError || (error instanceof StoreError && error.code === 'closed')
 }

@@ -27,12 +27,12 @@ export class MemoryQueue<T> {
     this.#clock = clock ?? systemClock()
   }
 
-  /** Adds an item at the back, or hands it to whoever waits longest. */
+  /** Adds an item at the back, or hands it to the longest waiting `poll`. */
   push(item: T): void {
     if (!this.#handOver(item)) this.#back.push(item)
   }
 
-  /** Adds an item at the front, or hands it to whoever waits longest. */
+  /** Adds an item at the front, or hands it to the longest waiting `poll`. */
   pushFront(item: T): void {
     if (!this.#handOver(item)) this.#front.push(item)
   }

@@ -1,7 +1,7 @@
 // What a queue does, for a sink of measurements.
 //
 //   - Without a sink there is no meter, and nothing is measured.
-//   - A sink that throws, or rejects, harms nobody. Its first mistake is a line in the log.
+//   - An error of the sink is logged once and otherwise ignored.
 
 import type { Logger } from '../base/log.ts'
 import { harmless, type Metrics } from '../base/metrics.ts'

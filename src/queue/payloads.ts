@@ -68,7 +68,7 @@ export function fromPayload<T>(codec: QueueCodec<T>, { data, format }: Payload):
     if (format === RAW) throw new Error('it was written as bytes, without a codec')
     throw new Error(`it was written with version ${format} of the codec, this is ${codec.version}`)
   }
-  // Copied: it stands among others in one buffer.
+  // Copied: it is part of a larger buffer.
   if (format === RAW) return new Uint8Array(data as Uint8Array) as T
   return codec.decode(typeof data === 'string' ? data : new Uint8Array(data), format)
 }

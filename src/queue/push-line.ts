@@ -5,13 +5,13 @@ import { QueueError } from './queue-error.ts'
 
 // The pushes that wait to be sent, in the order of the calls.
 //
-//   - One that finds the queue full waits in its place in line until there is room.
-//   - Nobody overtakes it: where pushes may have to wait, one batch with pushes is under way at a
-//     time, and the store keeps out all that follow one that found no room.
+//   - One that finds the queue full keeps its place in line until there is space.
+//   - No push overtakes it: where pushes may have to wait, one batch with pushes is in flight at a
+//     time, and the store rejects all that follow one that found no space.
 
 /**
- * Bounds on one batch: the event loop must not be held up by what it makes or answers. Who waits for
- * an answer of his own costs more than one more message of a list.
+ * Bounds on one batch: building and answering it must not block the event loop. A call of its own
+ * costs more than one more message of a list.
  */
 export const MAX_ENTRIES = 512
 export const MAX_ITEMS = 1_024
@@ -26,7 +26,7 @@ export interface StoredGroup {
   readonly count: number
 }
 
-/** Somebody who pushes. */
+/** One call of `push` or `pushMany`. */
 export interface PushEntry {
   /** Its place in line. */
   readonly number: number
@@ -36,7 +36,7 @@ export interface PushEntry {
   readonly length: number
   /** Whether they have to survive power loss when this is answered. */
   readonly isDurable: boolean
-  /** When this was asked for; 0 where nobody measures. */
+  /** When it was called; 0 without metrics. */
   readonly at: number
   readonly resolve: (stored: StoredGroup) => void
   readonly reject: (error: Error) => void
@@ -50,14 +50,14 @@ export interface PushLineSetup {
   readonly counts: () => QueueCounts
 }
 
-/** Who pushes, in line. */
+/** The pending pushes. */
 export class PushLine {
   /** Whether a push may have to wait, and those after it with it. */
   readonly keepsOrder: boolean
   readonly #setup: PushLineSetup
   #entries: PushEntry[] = []
   #lastNumber = 0
-  /** Whether those in line have to wait for room. */
+  /** Whether those in line have to wait for space. */
   #isFull = false
   /** How many batches with pushes are under way. */
   #underWay = 0
@@ -71,7 +71,7 @@ export class PushLine {
     return this.#entries.length === 0
   }
 
-  /** Whether somebody waits for room. */
+  /** Whether a push waits for space. */
   get waitsForRoom(): boolean {
     return this.#isFull && this.#entries.length > 0
   }
@@ -126,7 +126,7 @@ export class PushLine {
       }
     })
     if (waiting.length === 0) return
-    // Back into their places, before those who came meanwhile.
+    // Back into their places, before those that came meanwhile.
     this.#entries = [...waiting, ...this.#entries].toSorted((a, b) => a.number - b.number)
     this.#isFull = true
   }
@@ -137,7 +137,7 @@ export class PushLine {
     for (const { reject } of entries) reject(error)
   }
 
-  /** Nobody in line gets in any more. */
+  /** Rejects all that are in line. */
   rejectAll(error: Error): void {
     for (const { reject } of this.#entries.splice(0)) reject(error)
   }

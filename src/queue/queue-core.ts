@@ -38,7 +38,7 @@ export interface Unreadable {
   readonly error: QueueError
 }
 
-/** The moving parts of an open queue: who pushes, changes, takes and waits, and the store. */
+/** The parts of an open queue: group commit, takers, watch and the store. */
 export class QueueCore<T> {
   /** Fires with every answer of the store. */
   readonly news = new PermitNotify()
@@ -54,7 +54,7 @@ export class QueueCore<T> {
   #isFailing = false
   #isClosed = false
 
-  /** `settler` is whom deliveries turn to. */
+  /** Deliveries call `settler`. */
   constructor(setup: QueueSetup<T>, queueState: QueueState, settler: Settler<T>) {
     const { clock, idleClock } = setup
     this.#setup = setup
@@ -75,8 +75,8 @@ export class QueueCore<T> {
         open: (taken, takenAt) => this.#open(taken, takenAt),
         giveBack: (deliveries) => this.giveBack(deliveries),
         onQueueState: (latest) => this.#learn(latest),
-        onFailure: (error, isUntold) => {
-          if (isUntold) this.#complain(error, 'processing due messages failed')
+        onFailure: (error, isUnreported) => {
+          if (isUnreported) this.#complain(error, 'processing due messages failed')
           this.#watch.retry()
         },
       },
@@ -97,7 +97,7 @@ export class QueueCore<T> {
     return this.#commit.push(push)
   }
 
-  /** With `isPrefetching`, nobody looks at any but the first for now. */
+  /** With `isPrefetching`, all but the first are only prefetched. */
   take(max: number, wait: ResolvedWait, isPrefetching = false): Promise<readonly OwnDelivery<T>[]> {
     this.checkOpen('take')
     const taken = this.#takers.take(max, wait, isPrefetching)
@@ -105,13 +105,13 @@ export class QueueCore<T> {
     return taken
   }
 
-  /** Gives back what nobody has looked at. */
+  /** Returns deliveries that were not used. */
   giveBack(deliveries: readonly OwnDelivery<T>[]): void {
     // When that fails, their leases end.
     this.change('release', deliveries).catch(() => {})
   }
 
-  /** Does something to messages that are, or were, in somebody's hands, in one commit. */
+  /** Changes messages that are, or were, in flight, in one commit. */
   change(
     kind: ChangeKind,
     deliveries: readonly OwnDelivery<T>[],
@@ -123,7 +123,7 @@ export class QueueCore<T> {
     )
   }
 
-  /** Does something to messages, whoever has them, in one commit; answers to how many. */
+  /** Changes messages in any state, in one commit; returns how many were changed. */
   async changeAll(kind: ChangeKind, ids: readonly number[]): Promise<number> {
     this.checkOpen(kind)
     const verdicts = await this.#commit.change(
@@ -144,7 +144,7 @@ export class QueueCore<T> {
     const changes = bad.map(({ record: { id, receipt }, error: { message } }) => {
       return { kind: 'dead_letter' as const, id, receipt, ms: 0, reason: message }
     })
-    // When that fails their leases end, and whoever gets them next tries again.
+    // When that fails their leases end, and the next delivery tries again.
     await this.#commit.change(changes).catch(() => {})
   }
 
@@ -195,7 +195,7 @@ export class QueueCore<T> {
     }
   }
 
-  /** Asks the store how the queue stands; whoever wants that at the same time shares the answer. */
+  /** Reads the state of the queue; calls at the same time share the answer. */
   look(): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined))

@@ -9,7 +9,7 @@ import { QueueError } from './queue-error.ts'
 //
 //   - While the store fails, this retries: work that is done must not be done twice
 //     because its acknowledgement met a busy file. It may succeed after the end of the lease, as
-//     long as nobody else was given the message.
+//     long as the message was not delivered again.
 //   - It ends when the store has judged, the error is final, or the handlers have to end.
 
 const RETRY = resolveBackoff('queue handle', { initial: '50ms', max: '5s' })

@@ -5,7 +5,7 @@ import type { ResolvedWait } from './wait-options.ts'
 
 // One object, and few closures: there is one for nearly every message.
 
-/** What a taker wants, and how it is told. */
+/** What a taker wants, and how to answer it. */
 export interface TakerSetup<D> extends ResolvedWait {
   readonly max: number
   /** Whether all but the first are not looked at for now. */
@@ -16,9 +16,9 @@ export interface TakerSetup<D> extends ResolvedWait {
   readonly leave: (taker: Taker<D>) => void
 }
 
-/** Somebody who wants messages. Whatever ends the wait first, ends it for good. */
+/** One call of `take`. Whatever ends its wait first, ends it for good. */
 export class Taker<D> {
-  /** Where it is in line, as long as it is. */
+  /** Its place in line, while it has one. */
   place: Place<Taker<D>> | undefined
   readonly #setup: TakerSetup<D>
   #timer: Timer | undefined

@@ -5,38 +5,38 @@ import type { StoreError } from '../store/store-error.ts'
 import { Taker } from './taker.ts'
 import type { ResolvedWait } from './wait-options.ts'
 
-// Who wants messages, in the order they came. The store is asked for all of them at once; what it
-// gives goes to whoever is first in line when it arrives.
+// The pending calls of `take`, first in, first out. One batch takes messages for all of them; what it
+// brings goes to the first taker in line when it arrives.
 //
-//   T1. Everybody new is asked for once, at the next chance.
-//   T2. Who does not wait is answered with nothing only when the store has nothing more: as long as
-//       it gives and has some left, he is asked for again.
-//   T3. Who waits is asked for again with every batch, since any of them may bring something.
-//   T4. A batch that fails, fails who is new in it. Who waits goes on doing so, as long as trying
-//       again may help.
+//   - The next batch takes messages for each new taker, once.
+//   - A taker that does not wait gets an empty answer only when the store has no more messages: as long
+//     as it returns some and has more, the next batch takes for that taker again.
+//   - Every batch takes for the takers that wait, since any batch may bring messages.
+//   - A batch that fails, fails its new takers. Those that wait keep waiting, as long as a retry may
+//     help.
 
-/** What the store is asked for, and on whose behalf. */
+/** What one batch takes, and for which takers. */
 export interface Asked<D> {
   readonly max: number
   readonly takes: readonly Take[]
-  /** Those who were not asked for before. */
+  /** Those that no earlier batch took for. */
   readonly newTakers: readonly Taker<D>[]
 }
 
-/** The most that is taken with one batch, and for one taker: it is all answered at once. */
+/** How many messages one batch takes, and one taker gets, at most: all are delivered at once. */
 export const MAX_AT_ONCE = 1_000
 
 const NOBODY = { max: 0, takes: [], newTakers: [] }
 
-/** Everybody who wants messages. */
+/** All pending calls of `take`. */
 export class Takers<D> {
   readonly #clock: Clock
   readonly #line = new Waiters<Taker<D>>()
   #first: Place<Taker<D>> | undefined
-  /** How many in line fetch ahead. */
+  /** How many takers in line prefetch. */
   #prefetching = 0
   #unasked: Taker<D>[] = []
-  /** How many messages all in line want together, and how many are asked for and not there yet. */
+  /** How many messages all takers want together, and how many batches in flight take for them. */
   #wanted = 0
   #expected = 0
 
@@ -59,7 +59,7 @@ export class Takers<D> {
     { timeoutMs, signal }: ResolvedWait,
     isPrefetching = false,
   ): Promise<readonly D[]> {
-    // Also keeps the sum of all who wait exact.
+    // Also keeps the sum over all takers exact.
     const max = Math.min(wanted, MAX_AT_ONCE)
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
@@ -74,7 +74,7 @@ export class Takers<D> {
     })
   }
 
-  /** Whether somebody is new in line (T1), and what is on its way is not enough for all. */
+  /** Whether there is a new taker, and batches in flight do not take enough for all. */
   get isAsking(): boolean {
     return this.#unasked.length > 0 && this.needsMore
   }
@@ -101,8 +101,8 @@ export class Takers<D> {
   }
 
   /**
-   * Hands out what the store gave. Answers what nobody wants any more. With `hasMore` the store has
-   * some left for who got nothing (T2).
+   * Hands out what the store returned. Returns what no taker wants any more. With `hasMore` the store
+   * has some left for takers that got nothing.
    */
   receive(asked: Asked<D>, deliveries: readonly D[], hasMore: boolean): readonly D[] {
     this.#expected -= asked.max
@@ -121,7 +121,7 @@ export class Takers<D> {
     return deliveries.slice(given)
   }
 
-  /** The batch failed (T4). */
+  /** The batch failed. */
   fail(asked: Asked<D>, error: StoreError): void {
     this.#expected -= asked.max
     if (!error.retryable) return this.failAll(error)
@@ -133,7 +133,7 @@ export class Takers<D> {
     for (let left = this.#line.size; left > 0; left--) this.#first?.waiter.fail(error)
   }
 
-  /** Which of the next messages are fetched ahead. The first ones in line get what is on its way. */
+  /** Which of the next messages are prefetched. Batches in flight serve the first takers in line. */
   #sharesOf(max: number): readonly Take[] {
     const takes: Take[] = []
     let [passed, left] = [this.#expected, max]

@@ -1,21 +1,22 @@
 import type { Clock, Timer } from '../base/time/clock.ts'
 import type { QueueState } from '../store/queue-store.ts'
 
-// Nobody polls a queue that one process uses: its own pushes are known, and for what becomes due
-// there is one timer. With others on the file their pushes are looked for while somebody waits.
+// A queue that only one process uses is not polled: that process knows its own pushes, and one timer
+// serves what becomes due. With other processes on the file, their pushes are polled for while a call
+// waits.
 //
-//   - While somebody waits, for a message, for room or for the end, a timer keeps the process alive,
-//     also after something went wrong.
-//   - Somebody else may open the file at any time, so there is always a look to come.
+//   - While a call waits, for a message, for space or for the queue to drain, a timer keeps the process
+//     alive, also after a failure.
+//   - Another process may open the file at any time, so a look is always planned.
 
-/** With others on the file and somebody waiting: about what a message may come later. */
+/** How often to look while a call waits and other processes use the file. */
 const WAITED_FOR_MS = 10
-/** With nobody waiting: how old the counts may be. */
+/** How often to look while no call waits: the age that counts may reach. */
 const UNATTENDED_MS = 1_000
-/** With somebody waiting and nobody else on the file yet: when that is noticed. */
+/** How often to look for other processes while a call waits and none uses the file. */
 const ALONE_MS = 250
 
-/** What a watch tells. */
+/** What a watch calls. */
 export interface WatchSetup {
   readonly clock: Clock
   /** The same time, with timers that do not keep the process alive. */
@@ -27,7 +28,7 @@ export interface WatchSetup {
   readonly onLook: () => void
 }
 
-/** Sees to it that a queue is looked at when something may have happened in it. */
+/** Looks at a queue when something may have happened in it. */
 export class Watch {
   readonly #setup: WatchSetup
   #due: { readonly at: number; readonly timer: Timer } | undefined
@@ -38,7 +39,7 @@ export class Watch {
     this.#setup = setup
   }
 
-  /** Plans the next look at a queue that stands like this. */
+  /** Plans the next look at a queue in this state. */
   plan(queueState: QueueState): void {
     if (this.#isStopped) return
     if (queueState.nextDueAt !== null) this.#planDue(queueState.nextDueAt - queueState.now)
@@ -47,7 +48,7 @@ export class Watch {
     this.#planLook(isWaitedFor ? attendedMs : UNATTENDED_MS, isWaitedFor)
   }
 
-  /** Something went wrong: whatever is due is seen to, and the queue looked at, a little later. */
+  /** After a failure: plans what is due, and the next look, a little later. */
   retry(): void {
     if (this.#isStopped) return
     this.#planDue(UNATTENDED_MS)

@@ -1,14 +1,14 @@
 // The port of durable queues. One store is one user of one queue: what it takes is leased to it, and
 // comes back when the store is closed, its process has ended, or the lease has.
 //
-//   Q1. Ids grow for ever and are never used again, whatever was acknowledged or removed.
-//   Q2. A delivery is known by its message and its receipt, which no later delivery of the message
-//       shares: an older one cannot settle a newer one.
-//   Q3. A batch is one transaction. Its items are judged one by one.
-//   Q4. Of messages with one key, at most one is ready, delayed or in flight, the others are blocked
-//       or dead. It is the oldest of those not dead, unless it is in flight.
-//   Q5. A batch survives the end of the process when it is answered; one that is `durable` survives
-//       power loss, with everything that was answered before it.
+//   - Ids grow for ever and are never used again, whatever was acknowledged or removed.
+//   - A delivery is known by its message and its receipt, which no later delivery of the message
+//     shares: an older one cannot settle a newer one.
+//   - A batch is one transaction. Its items are judged one by one.
+//   - Of messages with one key, at most one is ready, delayed or in flight, the others are blocked
+//     or dead. It is the oldest of those not dead, unless it is in flight.
+//   - A batch survives the end of the process when it is answered; one that is `durable` survives
+//     power loss, with everything that was answered before it.
 
 /** A value as it is kept. */
 export interface Payload {
@@ -126,7 +126,7 @@ export interface QueueBatch {
   readonly maxAttempts: number
   /** How many messages there may be, dead letters aside. */
   readonly capacity: number
-  /** Whether it has to survive power loss (Q5). */
+  /** Whether it has to survive power loss. */
   readonly durable: boolean
 }
 

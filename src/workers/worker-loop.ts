@@ -99,7 +99,7 @@ export class WorkerLoop implements Worker {
         this.#trigger?.stop()
         stopListening?.()
       })
-    // A death is logged, shown by health() and told to the supervisor; nobody has to await it.
+    // A death is logged, shown by health() and reported to the supervisor; awaiting it is optional.
     this.done.catch(() => {})
     const stopListening = signal && onAbort(signal, () => void this.stop())
   }

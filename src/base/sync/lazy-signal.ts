@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 
-/** An abort signal that is made when somebody asks for it: most workers are never asked. */
+/** An abort signal that is created on first use: most workers never need one. */
 export class LazySignal {
   #controller: AbortController | undefined
   #reason: Error | undefined

@@ -4,24 +4,24 @@ import { type Place, Waiters } from './waiters.ts'
 
 // Wake-ups that are never lost.
 //
-//   - `notifyOne` wakes whoever waits longest. With nobody waiting it leaves one permit; more
-//     calls still leave one.
+//   - `notifyOne` wakes the longest waiter. Without waiters it leaves one permit; more calls still
+//     leave one.
 //   - `wait` takes the permit at once when there is one.
-//   - `notifyAll` wakes those who wait now and leaves no permit.
-//   - A waiter is woken once. One that stands at several notifies leaves the others when one
-//     wakes it, so a wake-up never goes to somebody who is already awake.
+//   - `notifyAll` wakes all current waiters and leaves no permit.
+//   - A waiter is woken once. One that waits at several notifies leaves the others when one wakes it,
+//     so no wake-up goes to a waiter that is already awake.
 
 /** Wakes one waiter, or stores one permit; several permits collapse into one. */
 export interface Notify {
   /** Wakes the longest waiter; with none, the next `wait` returns at once. */
   notifyOne(): void
-  /** Wakes everyone who waits now; leaves nothing for those who come later. */
+  /** Wakes all current waiters; leaves no permit for later ones. */
   notifyAll(): void
   /** Waits to be woken. Rejects with the signal's reason when that comes first. */
   wait(signal?: AbortSignal): Promise<void>
 }
 
-/** Somebody who can be woken by a `PermitNotify`. */
+/** A waiter that a `PermitNotify` can wake. */
 export interface Sleeper {
   wake(by: PermitNotify): void
 }

@@ -2,7 +2,7 @@
 //
 //   - A signal has one listener of ours, however many wait for it: a caller may hand one signal to
 //     thousands of calls, and Node warns of a leak from the eleventh listener on.
-//   - The listener goes with the last who waits: a signal may outlive any number of waits.
+//   - The listener is removed with the last waiter: a signal may outlive any number of waits.
 
 import { Limit } from './limit.ts'
 

@@ -5,13 +5,13 @@ import { type Place, Waiters } from './waiters.ts'
 
 // A counter of permits with a line in front of it.
 //
-//   - Permits go to waiters in the order they came; `free` is above 0 only when nobody waits.
+//   - Permits go to waiters in the order they came; `free` is above 0 only without waiters.
 //   - A permit is given back once, however often it is disposed of.
-//   - After `close` nobody gets a permit: those who wait, and those who come, are refused.
+//   - After `close` no permit is granted: current and later waiters are rejected.
 
 /** Limits how many run at once. */
 export interface Semaphore {
-  /** Permits that nobody holds. */
+  /** The number of free permits. */
   readonly free: number
   /**
    * Waits for a permit; disposing of it gives it back.
@@ -20,11 +20,11 @@ export interface Semaphore {
    * an `Error` when the semaphore is closed.
    */
   acquire(signal?: AbortSignal): Promise<Disposable>
-  /** Refuses everyone from now on, waiting or coming. Permits that are held stay held. */
+  /** Rejects all current and later waiters. Permits that were granted stay valid. */
   close(): void
 }
 
-/** Somebody who can be handed a permit by a `FairSemaphore`, or refused when it closes. */
+/** A waiter that a `FairSemaphore` grants a permit, or rejects when it closes. */
 export interface Applicant {
   grant(permit: Disposable): void
   refuse(by: FairSemaphore): void

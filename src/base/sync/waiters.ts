@@ -1,5 +1,5 @@
-// Who waits, in the order they came, with removal in constant time. `notify` and `semaphore` stand
-// on it. One waiter may stand in several lists at once (a worker with three notifiers): the first
+// A list of waiters, first in, first out, with removal in constant time. `notify` and `semaphore` use
+// it. One waiter may be in several lists at once (a worker with three notifiers): the first
 // list to wake it wins, and the others find it gone.
 
 /** One place in one list. */
@@ -37,12 +37,12 @@ export class Waiters<W> {
     else place.before.after = place.after
     if (place.after === undefined) this.#last = place.before
     else place.after.before = place.before
-    // Whoever keeps an old place must not keep all who came after it.
+    // A reference to an old place must not keep all later ones alive.
     place.before = place.after = undefined
     this.#size--
   }
 
-  /** Takes out and returns whoever came first. */
+  /** Removes and returns the first waiter. */
   shift(): W | undefined {
     const first = this.#first
     if (first === undefined) return undefined

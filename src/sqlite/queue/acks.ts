@@ -5,7 +5,7 @@ import { IN_FLIGHT } from './queue-row.ts'
 /** So many messages leave by one statement, which takes half the time of so many. */
 export const ACKS_AT_ONCE = 32
 
-// Those that others wait for, or whose data stands apart, leave one by one.
+// Messages with a key, or with large data, are deleted one by one.
 const ACKNOWLEDGED = `from messages
   where id in (${Array.from({ length: ACKS_AT_ONCE }, () => '?').join(', ')}) and queue = ?
     and receipt = ? and state = ${IN_FLIGHT} and key is null and large is null`

@@ -47,7 +47,7 @@ function isExpired({ tx }: Scope, { expires_at }: Attempt): boolean {
   return expires_at !== null && expires_at <= tx.now
 }
 
-// An older one of its key may have come back from the dead letters meanwhile: that is first (Q4).
+// An older one of its key may have come back from the dead letters meanwhile: that is first.
 function rejoin(scope: Scope, message: Attempt, dueAt: number): void {
   const next = message.key === null ? undefined : nextOfKey(scope, message.key)
   if (next === undefined || next.id > message.id) return putBack(scope, message, dueAt)

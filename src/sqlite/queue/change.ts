@@ -116,7 +116,7 @@ function revive(scope: Scope, found: Found): void {
   const first = found.key === null ? undefined : firstOfKey(scope, found.key)
   if (first === undefined) return putBack(scope, found, dueAt)
   if (first.state === IN_FLIGHT || first.id < found.id) return block(scope, found, dueAt)
-  // The oldest goes first (Q4).
+  // The oldest goes first.
   block(scope, first, first.due_at ?? 0)
   putBack(scope, found, dueAt)
 }

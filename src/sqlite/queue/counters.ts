@@ -1,17 +1,17 @@
 import type { Transaction } from '../database.ts'
 import { nextDueSql } from './next-due.ts'
 
-// What every transaction on a queue begins with: all that is small, by one statement.
+// What every transaction on a queue begins with, read by one statement.
 
-/** How a queue is found. */
+/** The row of a queue, with what else is needed of it. */
 export interface QueueCounters {
   readonly ready: number
   readonly in_flight: number
   readonly delayed: number
   readonly dead: number
-  /** Of the whole file (Q1). */
+  /** Of the whole file. */
   readonly next_id: number
-  /** How many use it, and how many of them, one or none, are who looks. */
+  /** How many users it has, and whether the caller is one of them. */
   readonly users: number
   readonly own: number
   readonly next_due_at: number | null
@@ -24,7 +24,7 @@ const COUNTERS = `select ready, in_flight, delayed, dead,
     ${nextDueSql('queues.queue')} as next_due_at
   from queues where queue = ?`
 
-/** Looks at a queue for one of its users. */
+/** Reads the counters of a queue for one of its users. */
 export function readCounters(tx: Transaction, queue: number, session: number): QueueCounters {
   return tx.sql(COUNTERS).get(session, queue) as QueueCounters
 }

@@ -3,7 +3,7 @@ import type { Transaction } from '../database.ts'
 import { fileOf } from './file.ts'
 
 // A queue that has filled its disk can only be emptied if there is room left for that: deliveries
-// and acknowledgements go through the WAL, which can begin anew only when all that stands in it has
+// and acknowledgements go through the WAL, which can begin anew only when all of its content has
 // a place in the file.
 //
 //   - Pushes are refused while they would take the room that is kept for everything else.

@@ -3,7 +3,7 @@ import { expire, type Scope } from './messages.ts'
 import { DELAYED, IN_FLIGHT, READY } from './queue-row.ts'
 import { removeUnknownUsers } from './users.ts'
 
-/** So many at a time, so that nobody else waits long for the file. */
+/** How many at a time, so that other processes do not wait long for the file. */
 const MAX_AT_ONCE = 5_000
 
 /** Does what time has brought: messages expire, delays and leases end. */
@@ -13,7 +13,7 @@ export function sweep(scope: Scope): void {
   endLeases(scope)
 }
 
-// One in flight is left alone: who has it may still succeed.
+// One in flight is left alone: its consumer may still succeed.
 function endLives(scope: Scope): void {
   const expired = scope.tx
     .sql(
@@ -38,7 +38,7 @@ function endDelays({ tx, queue, queueRow }: Scope): void {
 }
 
 interface Ended extends Attempt {
-  /** Of the user who had it: who sweeps may want another limit. */
+  /** The limit of the user that had it, not of the one that sweeps. */
   readonly max_attempts: number | null
 }
 

@@ -189,7 +189,7 @@ export interface KeyedMessage extends Leaving {
   readonly due_at: number | null
 }
 
-/** The message of this key that is neither blocked nor dead, if there is one (Q4). */
+/** The message of this key that is neither blocked nor dead, if there is one. */
 export function firstOfKey({ tx, queue }: Scope, key: string): KeyedMessage | undefined {
   return tx
     .sql(

@@ -67,7 +67,7 @@ function apply(tx: Transaction, request: ApplyRequest): Packed {
   return packAnswer({ queueState, changes, pushes, taken, mustEmptyWal })
 }
 
-/** How the queue stands, and whether `queueReclaimDead` has something to do. */
+/** The state of the queue, and whether `queueReclaimDead` has something to do. */
 function look(
   tx: Transaction,
   { queue, session }: Session,
@@ -92,7 +92,7 @@ function close(tx: Transaction, session: Session): void {
   forgetDisk(tx)
 }
 
-/** What is left to do for a user whose end cannot be written down: his leases end by themselves. */
+/** For a user whose end cannot be recorded: its leases end by themselves. */
 function unlockOnly(tx: Transaction, { session }: Session): void {
   unlockPresence(tx, session)
   forgetDisk(tx)
@@ -116,7 +116,7 @@ function roomFor({ pushes, changes, takes }: PackedPart): number {
   for (const { reason } of changes) bytes += 2 * reason.length + PER_ROW
   for (const { max } of takes) bytes += max * PER_ROW
   for (const { payloads, key, dedupeKey } of pushes) {
-    // A key stands in the table and in an index, with each of its messages.
+    // A key is in the table and in an index, with each of its messages.
     const perMessage = PER_ROW + 4 * (key?.length ?? 0)
     bytes += 4 * (dedupeKey?.length ?? 0)
     for (const { data } of payloads) bytes += 2 * data.length + perMessage

@@ -53,7 +53,7 @@ export function unpackBatch(packed: Packed): PackedPart {
   }
 }
 
-/** Few changes have a reason: it stands behind those that do. */
+/** Few changes have a reason: a bit says which do. */
 function packChange({ kind, id, receipt, ms, reason }: Change, to: PackWriter): void {
   const hasReason = reason !== ''
   to.number(CHANGE_KINDS.indexOf(kind) * 2 + (hasReason ? 1 : 0))

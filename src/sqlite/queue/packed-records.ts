@@ -4,7 +4,7 @@ import { type Packed, PackReader, PackWriter } from '../packing/packing.ts'
 
 // Records on their way from the thread.
 
-/** What stands in the column `state`, by its number. */
+/** The meaning of the numbers in the column `state`. */
 export const STATES = [
   'ready',
   'delayed',

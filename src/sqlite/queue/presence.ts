@@ -30,8 +30,8 @@ export function lockPresence(tx: Transaction, session: number): void {
   if (typeof lock === 'object') held.set(path, lock)
   // A file without a lock would say that its user has ended.
   else if (lock === 'failed') remove(path)
-  // Otherwise somebody looks at it at this moment, or a thread before this one has not quite ended:
-  // with the next thing that this user does it is tried again.
+  // Otherwise another process checks it at this moment, or a thread before this one has not quite ended:
+  // with the next thing that this user does it retries.
 }
 
 /** Gives up the lock of a user, of this thread or of none, and removes its file. */
@@ -78,7 +78,7 @@ function remember(path: string): void {
   seenAtMs.set(path, nowMs)
 }
 
-/** The lock; or `busy`, when somebody else has it, or `failed`, when there is no telling. */
+/** The lock; or `busy`, when another process has it, or `failed`, when that cannot be determined. */
 function openLock(path: string): Driver | 'busy' | 'failed' {
   let lock: Driver | undefined
   try {
@@ -96,7 +96,7 @@ function remove(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // Some systems remove no file that somebody looks at. Nobody asks for it any more.
+    // Some systems cannot remove an open file. It is not needed any more.
   }
 }
 

@@ -2,8 +2,8 @@ import type { QueueCounts } from '../../store/queue-store.ts'
 import type { Transaction } from '../database.ts'
 import type { QueueCounters } from './counters.ts'
 
-// How many messages are in each state stands in the row of the queue and is changed with every
-// batch, so that neither opening nor looking has to count, also with several processes.
+// The row of a queue has the number of messages in each state, and every batch updates it, so that
+// neither opening nor looking has to count, also with several processes.
 
 /** The numbers in the column `state`. */
 export const READY = 0
@@ -19,7 +19,7 @@ const LAST_ID = Number.MAX_SAFE_INTEGER - 1
 export class QueueRow {
   readonly #tx: Transaction
   readonly #queue: number
-  /** By state; blocked ones stand with the delayed. */
+  /** By state; blocked ones count as delayed. */
   readonly #counts: number[]
   #nextId: number
   #changed = false
@@ -45,7 +45,7 @@ export class QueueRow {
     return { ready, inFlight, delayed, dead }
   }
 
-  /** Takes ids out of the sequence of the file; answers the first (Q1). */
+  /** Reserves ids of the file's sequence; returns the first. */
   takeIds(count: number): number | undefined {
     if (this.#nextId + count - 1 > LAST_ID) return undefined
     const first = this.#nextId

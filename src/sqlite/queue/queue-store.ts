@@ -16,7 +16,7 @@ import type { Session } from './users.ts'
 /** What is needed of a thread. */
 export type Thread = Pick<SqliteThread, 'call' | 'close'>
 
-/** A queue in an SQLite file. What each method does stands in `operations.ts`. */
+/** A queue in an SQLite file. `operations.ts` has what each method does. */
 export class SqliteQueueStore implements QueueStore {
   readonly #thread: Thread
   readonly #name: string

@@ -38,9 +38,9 @@ export function openSession(
 ): Session & { readonly queueState: QueueState } {
   const queue = queueNumber(tx, name)
   const scope = scopeOf(tx, queue, registerUser(tx, { queue, maxAttempts }))
-  releaseTheGone(scope)
+  reclaimFromDead(scope)
   removeUnknownUsers(scope)
-  // What fell due while nobody looked.
+  // What fell due while the queue was not open.
   sweep(scope)
   scope.queueRow.save()
   const isShared = usersOf(tx, queue).length > 1
@@ -55,17 +55,17 @@ export function closeSession(tx: Transaction, { queue, session }: Session): void
   scope.queueRow.save()
 }
 
-/** Strikes off who is gone, and enters this user again, if somebody took it for gone. */
+/** Removes users whose process has ended, and registers this one again if another removed it. */
 export function reclaimDead(tx: Transaction, own: Session): QueueEvents {
   const scope = scopeOf(tx, own.queue, own.session)
-  releaseTheGone(scope)
+  reclaimFromDead(scope)
   scope.queueRow.save()
   registerIfMissing(scope, own)
   return scope.events
 }
 
 /** Sees to what users in processes that have ended had in flight. */
-function releaseTheGone(scope: Scope): void {
+function reclaimFromDead(scope: Scope): void {
   const { tx, queue } = scope
   for (const user of usersOf(tx, queue)) {
     const { session, max_attempts } = user

@@ -12,9 +12,9 @@ import { isDue, nextDueAt } from './next-due.ts'
 import { IN_FLIGHT, READY } from './queue-row.ts'
 import { after } from './times.ts'
 
-// In the column `session` stands who has a message in flight: as a negative number where it was
-// fetched ahead and its attempt does not count should the process end. A message that came to
-// nothing before has a reason; that one always counts, so that no message can end processes for ever.
+// The column `session` says which user has a message in flight: as a negative number where it was
+// prefetched and its attempt does not count should the process end. A message that failed before has a
+// reason; its attempts always count, so that no message can end processes for ever.
 
 const NEXT = `where queue = ? and state = ${READY} and (expires_at is null or expires_at > ?)
   order by priority desc, id limit ?`
@@ -36,8 +36,8 @@ export function takeAll(
     rows.push(...taken)
     queueRow.move(READY, IN_FLIGHT, taken.length)
     if (taken.length === found) continue
-    // Those that have expired count until they are seen to. Otherwise somebody removed rows by hand,
-    // and whoever believed the count would look for them for ever.
+    // Expired messages count until they are removed. Otherwise rows were deleted by hand, and the
+    // counters would never match again.
     if (!isDue(tx, nextDueAt(tx, queue))) queueRow.recount()
     break
   }
@@ -67,7 +67,7 @@ function take(
   })
 }
 
-// In the same transaction, so that nobody saw it.
+// In the same transaction, so that no other process saw it.
 function untake(scope: Scope, { id, state }: MessageRow): void {
   scope.tx
     .sql('update messages set attempt = attempt - 1, receipt = receipt - 1 where id = ?')
