@@ -20,7 +20,10 @@ export const ALLOWED: readonly Exception[] = [
 
 /** Places that have old words and are to lose them: this list only shrinks. */
 export const PENDING: readonly Exception[] = [
-  { path: /^src\/(?!testing|index)/, why: 'being renamed, folder by folder' },
+  {
+    path: /^src\/(?!testing|index|engine\/runtime\/(?:activities|discover))/,
+    why: 'being renamed, folder by folder',
+  },
   { path: /^docs\//, why: 'being rewritten, page by page' },
   { path: /^test\/(?:hygiene|queue)\//, why: 'goes with src/postgres and src/queue' },
 ]

@@ -61,7 +61,7 @@ export function openRunner(
     get number() {
       return identity.runtime
     },
-    lease: partOf<Registration['lease']>({ untilHeld: () => gate }),
+    lease: partOf<Registration['lease']>({ untilValid: () => gate }),
     async onDead(runtime) {
       deaths.push(runtime)
       store.state = 'ok'

@@ -56,7 +56,7 @@ export class ActivityPool {
     return [this.claimer.work(), this.tasks.results.work(), this.attempts.beats.work()]
   }
 
-  /** Claims nothing more; tasks that run may finish within so long, then they are told to stop. */
+  /** Claims nothing more; tasks that run may finish within so long, then they are aborted. */
   close(drainMs: number): Promise<void> {
     this.claimer.close()
     return this.tasks.close(drainMs)

@@ -53,7 +53,7 @@ const errorOf = (end: object): unknown =>
   'payload' in end ? values.error(end.payload as string) : undefined
 
 describe('an attempt', () => {
-  test('its result is told, encoded', async () => {
+  test('its result is encoded', async () => {
     const { attempt, clock } = openAttempts()
 
     const { end, call } = await attempt(async () => new Map([['a', 1n]]))
@@ -80,7 +80,7 @@ describe('an attempt', () => {
     expect(values.error((end as { error: string }).error)).toMatchObject({ name: 'RangeError' })
   })
 
-  test('the last one fails with an ActivityError that tells how often it was tried', async () => {
+  test('the last attempt fails with an ActivityError that says how many there were', async () => {
     const { attempt } = openAttempts()
 
     const { end } = await attempt(() => Promise.reject(new RangeError('no')), { number: 3 })
@@ -117,7 +117,7 @@ describe('an attempt', () => {
     expect(errorOf(end)).toMatchObject({ name: 'DeclinedInAttemptTest', details: { code: 3 } })
   })
 
-  test('an attempt that could only follow when all is over does not follow', async () => {
+  test('no attempt follows that could only begin after the deadline', async () => {
     const { attempt, clock } = openAttempts()
     await clock.advance(500)
 
@@ -164,7 +164,7 @@ describe('an attempt', () => {
     expect(errorOf(end)).toMatchObject({ message: expect.stringContaining('even') })
   })
 
-  describe('with a limit on its time', () => {
+  describe('with a timeout', () => {
     test('is over at that moment: its signal aborts, and it counts as failed', async () => {
       const { attempt, clock } = openAttempts()
       let reason: unknown
@@ -187,7 +187,7 @@ describe('an attempt', () => {
       expect(clock.pending).toBe(0)
     })
 
-    test('tells the time-out as the cause when it was the last one', async () => {
+    test('names the timeout as the cause when it was the last attempt', async () => {
       const { attempt } = openAttempts()
 
       const { end } = await attempt(() => new Promise(() => {}), { timeoutMs: 250, number: 3 })
@@ -207,7 +207,7 @@ describe('an attempt', () => {
       expect([clock.pending, call.signal.aborted]).toEqual([0, false])
     })
 
-    test('what it does after that changes nothing and disturbs nobody', async () => {
+    test('code that runs on after that changes nothing', async () => {
       const { attempt, clock } = openAttempts()
 
       const { end } = await attempt(
@@ -220,8 +220,8 @@ describe('an attempt', () => {
     })
   })
 
-  describe('with a limit on its silence', () => {
-    test('is over when it is silent for so long from its beginning', async () => {
+  describe('with a heartbeat timeout', () => {
+    test('is over when no heartbeat comes for so long from its beginning', async () => {
       const { attempt, clock } = openAttempts()
 
       const { end, at, call } = await attempt(() => new Promise(() => {}), {
@@ -237,7 +237,7 @@ describe('an attempt', () => {
       expect(clock.pending).toBe(0)
     })
 
-    test('goes on as long as it is heard of, and counts from the last time', async () => {
+    test('goes on as long as heartbeats come, and counts from the last one', async () => {
       const { attempt, clock } = openAttempts()
 
       const { end, at } = await attempt(
@@ -254,7 +254,7 @@ describe('an attempt', () => {
       expect([end.kind, at]).toEqual(['retry', 5 * 399 + 400])
     })
 
-    test('a heartbeat of one that is over, or not wanted, is not heard', async () => {
+    test('a heartbeat after the end, or of an unwanted attempt, is ignored', async () => {
       const heard: unknown[] = []
       const { attempt, clock } = openAttempts({ beat: (_, details) => void heard.push(details) })
 
@@ -266,7 +266,7 @@ describe('an attempt', () => {
     })
   })
 
-  test('details that cannot be stored are refused where they are told', async () => {
+  test('ctx.heartbeat throws when its details cannot be stored', async () => {
     const { attempt } = openAttempts()
 
     const { end } = await attempt((ctx) => ctx.heartbeat(() => 1), { number: 3 })
@@ -276,7 +276,7 @@ describe('an attempt', () => {
     })
   })
 
-  test('an attempt that was told to stop sees why', async () => {
+  test('an aborted attempt sees the reason in its signal', async () => {
     const { attempt, clock } = openAttempts()
     let running: { abort(reason: string): void } | undefined
     const stopping = sleep(clock, 10).then(() => running!.abort('enough'))
@@ -292,7 +292,7 @@ describe('an attempt', () => {
     expect(values.error((end as { error: string }).error)).toBeInstanceOf(CancelledError)
   })
 
-  test('the context says what is run, and what is not asked for is not made', async () => {
+  test('the context says what runs', async () => {
     const { attempt } = openAttempts()
 
     const { end } = await attempt((ctx) => [ctx.info, ctx.attempt, ctx.idempotencyKey], {

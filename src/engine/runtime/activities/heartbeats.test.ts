@@ -66,7 +66,7 @@ function openBeats() {
 }
 
 describe('heartbeats', () => {
-  test('the first is written at once, later ones a second after, the latest of each only', async () => {
+  test('the first is sent at once, later ones a second after, only the latest of each', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task, written } = opened
     const [one, two] = [task(1), task(2)]
@@ -84,7 +84,7 @@ describe('heartbeats', () => {
     expect(store.beats.map(({ runtime }) => runtime)).toEqual([5, 5])
   })
 
-  test('nothing is written while nothing is told', async () => {
+  test('nothing is sent while there are no heartbeats', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task } = opened
     beats.beat(task(), '1')
@@ -94,7 +94,7 @@ describe('heartbeats', () => {
     expect(store.beats).toHaveLength(1)
   })
 
-  test('a later beat without details keeps those that were told', async () => {
+  test('a later heartbeat without details keeps the details before it', async () => {
     await using opened = openBeats()
     const { clock, beats, task, written } = opened
     const call = task()
@@ -110,7 +110,7 @@ describe('heartbeats', () => {
     expect(written()).toEqual([['1'], ['2'], [null]])
   })
 
-  test('one that tells nothing and may be silent is not written at all', async () => {
+  test('one without details and without a timeout is not sent at all', async () => {
     await using opened = openBeats()
     const { clock, beats, store } = opened
     const call = new TestCall(testServices(clock))
@@ -124,7 +124,7 @@ describe('heartbeats', () => {
     expect(store.beats[0]!.beats[0]).toMatchObject({ details: '1', silentMs: null, local: null })
   })
 
-  test('the store waits longer for the next one than the runtime itself does', async () => {
+  test('the store waits longer for the next heartbeat than the runtime itself does', async () => {
     await using opened = openBeats()
     const { clock, beats, store } = opened
     const call = new TestCall(testServices(clock), { heartbeatTimeoutMs: 50 })
@@ -139,7 +139,7 @@ describe('heartbeats', () => {
     for (const { beats: told } of store.beats) expect(told[0]!.silentMs).toBeGreaterThan(1_050)
   })
 
-  test('the first one of an activity at its owner makes it a task', async () => {
+  test('the first one of an activity at the owner of its instance makes it a task', async () => {
     await using opened = openBeats()
     const { clock, beats, store, instance, local, became } = opened
     instance.calls.willRetry(9, { attempts: 1, retryAt: 0 })
@@ -179,7 +179,7 @@ describe('heartbeats', () => {
     expect(became).toHaveLength(1)
   })
 
-  test('what is called off before its first one is written does not become a task', async () => {
+  test('an activity that is cancelled before its first one is sent does not become a task', async () => {
     await using opened = openBeats()
     const { clock, beats, store, instance, local, task, became } = opened
     beats.beat(task(), '1')
@@ -195,7 +195,7 @@ describe('heartbeats', () => {
     expect([store.beats.length, became]).toEqual([1, []])
   })
 
-  test('what a step tells is kept for its next attempt, and not written', async () => {
+  test('the details of a step are kept for its next attempt, and not sent', async () => {
     await using opened = openBeats()
     const { clock, beats, store, instance, local } = opened
     const step: ActivityWork = { ...WORK, input: undefined, definition: undefined, step: () => 1 }
@@ -211,7 +211,7 @@ describe('heartbeats', () => {
     expect(local(2, step).lastHeartbeat).toEqual({ done: 1 })
   })
 
-  test('an attempt that the store does not want any more is told', async () => {
+  test('the watcher learns which attempts the store does not want any more', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task, local, became, unwanted } = opened
     store.isWanted = ({ command }) => command === 1
@@ -225,7 +225,7 @@ describe('heartbeats', () => {
     expect([await becomes, became]).toEqual([false, []])
   })
 
-  test('one that is not wanted any more when its time comes is not written', async () => {
+  test('one of an attempt that is not wanted any more is not sent', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task } = opened
     const [one, two] = [task(1), task(2)]
@@ -240,7 +240,7 @@ describe('heartbeats', () => {
     expect(store.beats[1]!.beats.map(({ command }) => command)).toEqual([2])
   })
 
-  test('what the store did not take is told again, with what is latest by then', async () => {
+  test('a heartbeat that the store did not take is sent again, with the latest details', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task, local, became, written } = opened
     let failing = true

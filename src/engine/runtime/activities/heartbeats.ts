@@ -3,7 +3,7 @@
 //   - A heartbeat without details, of an activity without a heartbeat timeout, is not sent at all.
 //   - The first heartbeat of an activity that runs at the owner of its instance makes it a task that
 //     this runtime owns: from then on attempts and details outlive the owner of the instance.
-//   - An attempt that the store does not know any more is told to stop.
+//   - An attempt that the store does not know any more is aborted.
 
 import { notify } from '../../../base/sync/notify.ts'
 import type { Beat, TaskKey } from '../../../store/tasks.ts'

@@ -23,7 +23,7 @@ function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Pro
   const core = testCore(clock)
   const slots = new Slots(core, most)
   slots.reportTo({ slotFreed() {} })
-  const lease = partOf<Registration['lease']>({ untilHeld: () => mayStart })
+  const lease = partOf<Registration['lease']>({ untilValid: () => mayStart })
   const registration = partOf<Registration>({ number: 5, lease })
   const attempts = testAttempts(core, testBeats(), registration)
   const activities = new LocalActivities(core, registration, slots, attempts, { end() {} })
@@ -70,7 +70,7 @@ const leave = (instance: LiveInstance): void => {
 }
 
 describe('activities', () => {
-  test('a result is told, and nothing runs any more', async () => {
+  test('a result is reported, and nothing runs any more', async () => {
     const { told, activities, slots, instance, settle } = openActivities()
     activities.start(
       instance,
@@ -87,7 +87,7 @@ describe('activities', () => {
     expect([slots.running, instance.calls.running.length]).toEqual([0, 0])
   })
 
-  test('code that returns no promise is over at once, also when it throws', () => {
+  test('code that returns no promise has ended at once, even when it throws', () => {
     const { told, activities, slots, instance } = openActivities()
 
     activities.start(
@@ -112,7 +112,7 @@ describe('activities', () => {
     expect([slots.running, instance.calls.running.length]).toEqual([0, 0])
   })
 
-  test('an error is told as a retry with its delay, until the last attempt', async () => {
+  test('an error is reported as a retry with its delay, until the last attempt', async () => {
     const { told, activities, instance, settle } = openActivities()
     const work = step(() => Promise.reject(new Error('no')), { retry: { jitter: false } })
     for (const attempt of [1, 2, 3]) {
@@ -127,7 +127,7 @@ describe('activities', () => {
     expect(told[2]).toMatchObject(['failed', 1, { name: 'ActivityError', attempts: 3 }])
   })
 
-  test('a failure is told as itself', async () => {
+  test('a failure is reported as itself', async () => {
     const { told, activities, instance, settle } = openActivities()
     activities.start(
       instance,
@@ -252,7 +252,7 @@ describe('activities', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('nothing starts while it is not certain that it may', async () => {
+  test('nothing starts until the lease is certainly valid', async () => {
     let renew!: () => void
     const mayStart = new Promise<void>((resolve) => (renew = resolve))
     const { told, activities, instance, settle } = openActivities({ mayStart })

@@ -56,7 +56,7 @@ export class LocalActivities implements Performer {
 
   perform(call: ActivityCall): Promise<void> | undefined {
     const local = call as LocalCall
-    const wait = this.#registration.lease.untilHeld()
+    const wait = this.#registration.lease.untilValid()
     return wait === undefined ? this.#attempt(local) : wait.then(() => this.#attempt(local))
   }
 
@@ -98,7 +98,7 @@ export class LocalActivities implements Performer {
     this.#reports.attemptEnded(instance, command, attempt, end)
   }
 
-  /** Told to stop and completed all the same: the owner of the instance need not run it again. */
+  /** Aborted and completed all the same: the owner of the instance need not run it again. */
   #handOver({ instance, key }: LocalCall, end: AttemptEnd): void {
     if (!instance.leavesResults || end.kind !== 'completed') return
     const known = lastTurnOf(instance)

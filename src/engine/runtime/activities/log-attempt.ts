@@ -5,7 +5,7 @@ import type { AttemptEnd } from '../../instance/attempt-end.ts'
 
 /**
  * Logs that an attempt failed, once, in the process that made it. Call it when its end counts: an
- * attempt that was told to stop says nothing about the activity.
+ * attempt that was aborted says nothing about the activity.
  */
 export function logAttempt(core: RuntimeCore, call: ActivityCall, end: AttemptEnd): void {
   if (end.kind !== 'retry' && end.kind !== 'failed') return

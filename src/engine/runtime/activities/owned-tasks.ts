@@ -100,7 +100,7 @@ export class OwnedTasks {
   }
 
   /**
-   * Another process says that nobody waits for these any more: stops those of which the store says
+   * Another process says that these are not wanted any more: aborts those of which the store says
    * so, too, and answers how many.
    */
   async abortUnwanted(keys: readonly TaskKey[]): Promise<number> {

@@ -50,7 +50,7 @@ describe('slots', () => {
     expect(slots.running).toBe(2)
   })
 
-  test('a free slot that nobody waits for is told', async () => {
+  test('the watcher learns of a free slot that no call waits for', async () => {
     const { performer, run, settle, freed } = openSlots(1)
     const [first, second] = run(2)
 
@@ -63,7 +63,7 @@ describe('slots', () => {
     expect(freed()).toBe(1)
   })
 
-  test('any number of calls that are over at once let those behind them in', async () => {
+  test('any number of calls that end at once let those behind them run', async () => {
     const { slots, performer, run, settle, freed } = openSlots(1)
     let performed = 0
     const atOnce: Performer = {
@@ -83,7 +83,7 @@ describe('slots', () => {
     expect([performer.begun, slots.running, freed()]).toEqual([[first, last], 1, 0])
   })
 
-  test('code that goes on after its time keeps its slot until it ends, or its grace does', async () => {
+  test('code that runs on after its timeout keeps its slot until it or its grace ends', async () => {
     const { clock, performer, run, settle } = openSlots(1)
     let end!: () => void
     const calls = run(3)
@@ -101,7 +101,7 @@ describe('slots', () => {
     expect(performer.begun).toEqual(calls)
   })
 
-  test('any number of calls that are not wanted any more are passed over', async () => {
+  test('any number of calls that are not wanted any more are skipped', async () => {
     const { slots, performer, run, settle, freed } = openSlots(1)
     const calls = run(5_000)
     const [first, last] = [calls[0]!, calls.at(-1)!]
@@ -116,7 +116,7 @@ describe('slots', () => {
     expect([slots.running, slots.idle, freed()]).toEqual([0, true, 1])
   })
 
-  test('who waits behind thousands that were served is served in order', async () => {
+  test('calls that wait behind thousands of others run in order', async () => {
     const { performer, run, settle } = openSlots(1)
     const calls = run(2_500)
 
@@ -129,7 +129,7 @@ describe('slots', () => {
     expect(performer.begun.map((call) => call.key.command)).toEqual(calls.map((_, i) => i + 1))
   })
 
-  test('those who have been waiting for long are told apart, the longest first', async () => {
+  test('waitingFor answers the calls that have waited for so long, the longest first', async () => {
     const { clock, slots, run } = openSlots(1)
     const [, early] = run(2)
     await clock.advance(100)
@@ -143,7 +143,7 @@ describe('slots', () => {
     expect(slots.waitingFor(201)).toEqual([])
   })
 
-  test('when they close, those who wait leave and what runs goes on', async () => {
+  test('closing empties the queue and leaves running calls alone', async () => {
     const { slots, performer, run, settle } = openSlots(1)
     const [running, ...waiting] = run(3)
 
@@ -155,7 +155,7 @@ describe('slots', () => {
     expect(performer.begun).toEqual([running])
   })
 
-  test('when they close, code that does not stop keeps nobody waiting', () => {
+  test('closing leaves no timer for code that does not stop', () => {
     const { clock, slots, run } = openSlots(2)
     const [early, late] = run(2)
     early!.abort('enough')
@@ -167,7 +167,7 @@ describe('slots', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('they are idle while nobody waits and at most half of them are taken', () => {
+  test('slots are idle while no call waits and at most half of them are taken', () => {
     const { slots, run } = openSlots(4)
     run(2)
     expect(slots.idle).toBe(true)
@@ -177,7 +177,7 @@ describe('slots', () => {
     expect(slots.idle).toBe(false)
   })
 
-  test('code that does not stop when told keeps its slot for ten seconds, and no longer', async () => {
+  test('aborted code that does not stop keeps its slot for ten seconds, and no longer', async () => {
     const { clock, log, slots, performer, run, settle } = openSlots(1)
     const [stubborn, next] = run(2)
     stubborn!.abort('enough')
@@ -190,8 +190,7 @@ describe('slots', () => {
       {
         level: 'warn',
         data: expect.objectContaining({ activity: 'work', instanceId: 'i' }) as object,
-        message:
-          'activity still runs 10000 ms after it was told to stop; its slot is given to another',
+        message: 'activity did not stop within 10000 ms of its abort signal; freeing its slot',
       },
     ])
 
@@ -204,7 +203,7 @@ describe('slots', () => {
     expect([slots.running, clock.pending]).toEqual([0, 0])
   })
 
-  test('code that stops when told leaves no timer and no warning, however often it is told', async () => {
+  test('code that stops when aborted leaves no timer and no warning, however often it is aborted', async () => {
     const { clock, log, slots, performer, run, settle } = openSlots(1)
     const [call] = run(1)
     call!.abort('enough')
@@ -217,7 +216,7 @@ describe('slots', () => {
     expect([slots.running, clock.pending, log.lines]).toEqual([0, 0, []])
   })
 
-  test('a call that is told to stop while it waits for a slot takes none', async () => {
+  test('a call that is aborted while it waits for a slot takes none', async () => {
     const { clock, performer, run, settle, freed } = openSlots(1)
     const [running, waiting] = run(2)
     waiting!.abort('enough')

@@ -2,7 +2,7 @@ import type { Timer } from '../../../base/time/clock.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { ActivityCall } from './activity-call.ts'
 
-// Code that was told to stop keeps its slot for so long; then another call gets it.
+// An aborted call keeps its slot for so long while its code runs on; then another call gets it.
 const GRACE_MS = 10_000
 
 /** Runs a call once it has a slot. */
@@ -34,7 +34,7 @@ export class Slots {
   /** Those before it have left the queue. */
   #head = 0
   #running = 0
-  /** Of calls that were told to stop. */
+  /** Of aborted calls whose code still runs. */
   readonly #graces = new Set<Timer>()
   #closed = false
 
@@ -77,7 +77,7 @@ export class Slots {
     return (young < 0 ? waiting : waiting.slice(0, young)).map(({ call }) => call)
   }
 
-  /** All calls that wait leave the queue; those that were told to stop are not watched any more. */
+  /** All calls that wait leave the queue; aborted ones are not watched any more. */
   close(): readonly ActivityCall[] {
     this.#closed = true
     for (const timer of this.#graces) timer.cancel()
@@ -87,16 +87,16 @@ export class Slots {
     return left
   }
 
-  /** A call that runs was told to stop. */
+  /** The signal of a call that has a slot was aborted. */
   aborted(call: ActivityCall): void {
-    // Told to stop again: its grace runs from the first time.
+    // Aborted again: its grace runs from the first time.
     if (call.onOver !== undefined || this.#closed) return
     const { clock, log } = this.#core
     const timer = clock.after(GRACE_MS, () => {
       if (call.slots !== this) return
       log.warn(
         call.keys,
-        `activity still runs ${GRACE_MS} ms after it was told to stop; its slot is given to another`,
+        `activity did not stop within ${GRACE_MS} ms of its abort signal; freeing its slot`,
       )
       this.#makeRoom(call)
     })
@@ -118,7 +118,7 @@ export class Slots {
   }
 
   #performed(call: ActivityCall): void {
-    // Code that runs on after it was told to stop keeps its slot: see `aborted`.
+    // Code that runs on after it was aborted keeps its slot: see `aborted`.
     if (call.left !== undefined) void call.left.catch(() => {}).then(() => this.#makeRoom(call))
     else this.#makeRoom(call)
   }

@@ -90,7 +90,7 @@ export class TaskClaimer implements SlotWatcher {
     return this.#lastClaim.isEmpty
   }
 
-  /** Nothing is claimed any more: whoever waits for a claim is answered. */
+  /** Nothing is claimed any more: `findsNothing` resolves. */
   close(): void {
     this.#claimed.notifyAll()
   }
@@ -140,7 +140,7 @@ export class TaskClaimer implements SlotWatcher {
     }
     this.#hints.found(answer.tasks.length)
     for (const task of answer.tasks) this.#tasks.begin(runtime, task)
-    // Not at that time of the store, whose clock may have been set back: see Claimer.
+    // Not at that time of the store, whose clock may have jumped back: see Claimer.
     if (answer.nextDue !== null)
       this.wakeAt(time.now() + Math.max(answer.nextDue - answer.clock, MIN_WAIT_MS))
     return answer.tasks.length
@@ -155,7 +155,7 @@ export class TaskClaimer implements SlotWatcher {
     const { store } = this.#core
     const before = this.#knownNames()
     const stored = await store.holding(runtime)
-    // The store may not have heard of what ended meanwhile when it looked.
+    // When the store looked, results that are known here may not have reached it.
     const known = new Set([...before, ...this.#knownNames()])
     const unknown = stored.filter((key) => !known.has(taskName(key)))
     const releases = unknown.map((task) => releaseOf({ ...task, token: null }))

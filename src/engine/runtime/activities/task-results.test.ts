@@ -44,7 +44,7 @@ function resultOf(command: number, payload: string): TaskResult {
 }
 
 describe('results of tasks', () => {
-  test('all that are there go in one call, and each is told what became of it', async () => {
+  test('all results go in one call, and the watcher learns the verdict on each', async () => {
     await using opened = openResults()
     const { clock, store, results, told, add, sent } = opened
     store.verdictOn = ({ command }) => ({ verdict: command === 2 ? 'gone' : 'done', owner: null })
@@ -62,7 +62,7 @@ describe('results of tasks', () => {
     expect(results.underway).toBe(0)
   })
 
-  test('what comes while a call is under way goes in the next one', async () => {
+  test('results that come while a call is under way go in the next one', async () => {
     await using opened = openResults()
     const { clock, store, results, add, sent } = opened
     let arrive!: () => void
@@ -81,7 +81,7 @@ describe('results of tasks', () => {
     expect(results.underway).toBe(0)
   })
 
-  test('each goes under the number of the runtime that held its task', async () => {
+  test('each goes under the number of the runtime that owned its task', async () => {
     await using opened = openResults()
     const { clock, add, sent } = opened
 
@@ -98,7 +98,7 @@ describe('results of tasks', () => {
     ])
   })
 
-  test('what the store did not take is sent again, in the same order', async () => {
+  test('results that the store did not take are sent again, in the same order', async () => {
     await using opened = openResults()
     const { clock, store, results, told, add, sent } = opened
     let failures = 0
@@ -122,7 +122,7 @@ describe('results of tasks', () => {
     expect(told.map(([command]) => command)).toEqual([1, 2, 3])
   })
 
-  test('a call holds no more than five hundred', async () => {
+  test('a call has at most five hundred results', async () => {
     await using opened = openResults()
     const { clock, add, sent } = opened
 
@@ -147,7 +147,7 @@ describe('results of tasks', () => {
   })
 
   test.each([1, 2, 3, 4, 5])(
-    'one that the store can never take does not keep the others back (%i)',
+    'a result that the store can never take does not block the others (%i)',
     async (bad) => {
       await using opened = openResults()
       const { clock, store, results, told, unstorable, add } = opened
@@ -167,7 +167,7 @@ describe('results of tasks', () => {
     },
   )
 
-  test('what is cut off while a bad one is looked for is sent again, and nothing twice', async () => {
+  test('a connection lost during the search for a bad result repeats only what was not sent', async () => {
     await using opened = openResults()
     const { clock, store, told, unstorable, add } = opened
     let cuts = 0

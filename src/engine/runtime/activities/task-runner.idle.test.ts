@@ -4,9 +4,9 @@ import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
 import { openRunner } from '../../../../test/tasks/open-runner.ts'
 import { StoreError } from '../../../store/store-error.ts'
 
-describe('the runner of tasks', () => {
-  describe('whether there is anything', () => {
-    test('is found out by a look that begins after the question', async () => {
+describe('the task runner', () => {
+  describe('the answer whether there are tasks', () => {
+    test('is answered by a claim that begins after the question', async () => {
       await using opened = openRunner()
       const { clock, store, manual, settle } = opened
       let arrive!: () => void
@@ -22,7 +22,7 @@ describe('the runner of tasks', () => {
       expect(manual.begun).toHaveLength(1)
     })
 
-    test('is nothing when a claim brings nothing, or nothing could be run', async () => {
+    test('is no when a claim brings nothing, or nothing can run here', async () => {
       await using opened = openRunner()
       await using none = openRunner({ activities: [] })
 
@@ -30,7 +30,7 @@ describe('the runner of tasks', () => {
       expect(await none.claimer.findsNothing()).toBe(true)
     })
 
-    test('is not known when the store does not answer', async () => {
+    test('is not no when the store does not answer', async () => {
       await using opened = openRunner()
       const { clock, store } = opened
       store.before = () => {
@@ -40,7 +40,7 @@ describe('the runner of tasks', () => {
       expect(await clock.until(opened.claimer.findsNothing())).toBe(false)
     })
 
-    test('is not waited for when it closes', async () => {
+    test('does not wait when the runtime closes', async () => {
       await using opened = openRunner()
       const { clock, store, settle } = opened
       let arrive!: () => void

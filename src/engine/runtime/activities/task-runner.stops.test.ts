@@ -4,9 +4,9 @@ import { testServices, TestCall } from '../../../../test/tasks/attempts.ts'
 import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
 import { openRunner } from '../../../../test/tasks/open-runner.ts'
 
-describe('the runner of tasks', () => {
+describe('the task runner', () => {
   describe('an attempt that is not wanted any more', () => {
-    test('is told to stop, and what it brings is dropped', async () => {
+    test('is aborted, and its result is dropped', async () => {
       await using opened = openRunner()
       const { runner, store, manual, give, settle } = opened
       await give([1], [2])
@@ -26,7 +26,7 @@ describe('the runner of tasks', () => {
       expect(runner.isBusy).toBe(false)
     })
 
-    test('is only that attempt, when one is named', async () => {
+    test('is only the attempt that is named', async () => {
       await using opened = openRunner()
       const { runner, store, manual, give, settle } = opened
       await give([1, { attempt: 2 }])
@@ -39,7 +39,7 @@ describe('the runner of tasks', () => {
       expect(store.ends).toEqual([[1, 'completed', 5]])
     })
 
-    test('is not in the way of others any more', async () => {
+    test('does not block others any more', async () => {
       await using opened = openRunner()
       const { runner, store, manual, give, settle } = opened
       await give([1, { session: 'one' }])
@@ -53,7 +53,7 @@ describe('the runner of tasks', () => {
       await settle()
     })
 
-    test('is told apart from the same command of another execution or instance', async () => {
+    test('is not confused with the same command of another execution or instance', async () => {
       await using opened = openRunner()
       const { runner, manual, give } = opened
       await give([1, { iid: 11 }], [1, { iid: 1, execution: 11 }])
@@ -65,7 +65,7 @@ describe('the runner of tasks', () => {
   })
 
   describe('a runtime that is declared dead', () => {
-    test('finds out by a claim, and goes on under its new number', async () => {
+    test('learns it from a claim, and goes on under its new number', async () => {
       await using opened = openRunner()
       const { store, deaths, manual, give } = opened
       store.state = 'dead'
@@ -77,7 +77,7 @@ describe('the runner of tasks', () => {
       expect(manual.begun).toHaveLength(1)
     })
 
-    test('stops what it runs, and tells under its old number what completed all the same', async () => {
+    test('aborts its attempts, and reports those that complete under its old number', async () => {
       await using opened = openRunner()
       const { runner, store, manual, give, settle, die } = opened
       await give([1], [2])
@@ -92,7 +92,7 @@ describe('the runner of tasks', () => {
       expect(store.ends).toEqual([[1, 'completed', 5]])
     })
 
-    test('may hold the same task again, and both attempts tell what they brought', async () => {
+    test('may own the same task again, and both attempts report their results', async () => {
       await using opened = openRunner()
       const { runner, store, manual, give, settle, die } = opened
       await give([1])
@@ -111,7 +111,7 @@ describe('the runner of tasks', () => {
       ])
     })
 
-    test('does not begin what it had not begun', async () => {
+    test('does not begin attempts that waited for the lease', async () => {
       await using opened = openRunner()
       const { store, manual, give, settle, die, holdStarts } = opened
       const release = holdStarts()
@@ -126,7 +126,7 @@ describe('the runner of tasks', () => {
   })
 
   describe('close', () => {
-    test('waits for what runs and for its results, and claims nothing more', async () => {
+    test('waits for running tasks and their results, and claims nothing more', async () => {
       await using opened = openRunner()
       const { clock, store, manual, give, settle } = opened
       await give([1])
@@ -144,7 +144,7 @@ describe('the runner of tasks', () => {
       expect(clock.now()).toBe(0)
     })
 
-    test('tells to stop what is not done in time, and drops what that brings', async () => {
+    test('aborts what does not end in time, and drops its result', async () => {
       await using opened = openRunner()
       const { clock, store, manual, give, settle } = opened
       await give([1])
@@ -161,7 +161,7 @@ describe('the runner of tasks', () => {
       expect(store.ends).toEqual([])
     })
 
-    test('gives back what it was handed meanwhile', async () => {
+    test('gives back tasks that a claim brings meanwhile', async () => {
       await using opened = openRunner()
       const { clock, store, manual, settle } = opened
       let arrive!: () => void
@@ -182,7 +182,7 @@ describe('the runner of tasks', () => {
       ])
     })
 
-    test('gives back at once what still waits for a slot', async () => {
+    test('gives back at once tasks that still wait for a slot', async () => {
       await using opened = openRunner({ most: 1 })
       const { clock, runner, slots, store, manual, settle } = opened
       store.before = () => {

@@ -6,7 +6,7 @@ import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
 import { openRunner } from '../../../../test/tasks/open-runner.ts'
 import { StoreError } from '../../../store/store-error.ts'
 
-describe('the runner of tasks', () => {
+describe('the task runner', () => {
   test('no more are claimed than there are free slots', async () => {
     await using opened = openRunner({ most: 3 })
     const { store, manual, give, settle } = opened
@@ -22,7 +22,7 @@ describe('the runner of tasks', () => {
     expect(store.waiting).toHaveLength(1)
   })
 
-  test('a slot that a local activity holds is not claimed for', async () => {
+  test('no task is claimed for a slot that a local activity uses', async () => {
     await using opened = openRunner({ most: 2 })
     const { clock, slots, store, give } = opened
     slots.run(new TestCall(testServices(clock)), { perform: () => new Promise(() => {}) })
@@ -32,7 +32,7 @@ describe('the runner of tasks', () => {
     expect(store.requests.map(({ limit }) => limit)).toEqual([1])
   })
 
-  test('a claim says what can be run here, and how sessions are kept', async () => {
+  test('a claim says what can run here, and how sessions are kept', async () => {
     const served = { untagged: true, tags: ['gpu'] }
     await using opened = openRunner({ served })
     const { store, give } = opened
@@ -57,7 +57,7 @@ describe('the runner of tasks', () => {
     expect(opened.claimer.interest?.activities ?? []).toEqual([])
   })
 
-  test('what is due next is waited for, and never for less than a moment', async () => {
+  test('the next claim comes when the next task is due, and never at once', async () => {
     await using opened = openRunner()
     const { store, due, give } = opened
     store.nextDue = 77
@@ -69,7 +69,7 @@ describe('the runner of tasks', () => {
     expect(due).toEqual([77, 10])
   })
 
-  test('a claim that failed is tried again', async () => {
+  test('a claim that failed is retried', async () => {
     await using opened = openRunner()
     const { clock, store, manual, give } = opened
     let failures = 0
@@ -83,7 +83,7 @@ describe('the runner of tasks', () => {
     expect(manual.begun).toHaveLength(1)
   })
 
-  test('what a lost answer brought is given back, and not what has ended but could not be told', async () => {
+  test('tasks of a lost answer are given back, but not those whose results are unsent', async () => {
     await using opened = openRunner()
     const { clock, store, manual, give } = opened
     await give([1], [2])
@@ -105,7 +105,7 @@ describe('the runner of tasks', () => {
     expect(store.ends.filter(([, kind]) => kind === 'release')).toEqual([[3, 'release', 5]])
   })
 
-  test('code is given what is known about its task', async () => {
+  test('code gets what is known about its task', async () => {
     await using opened = openRunner()
     const { manual, give } = opened
 
@@ -129,7 +129,7 @@ describe('the runner of tasks', () => {
     ])
   })
 
-  test('results are told, and the owner of an instance that has one is hinted', async () => {
+  test('results are sent, and the owner of the instance gets a hint', async () => {
     await using opened = openRunner()
     const { store, manual, hints, give, settle } = opened
     store.verdictOn = ({ command }) => ({ verdict: command === 4 ? 'gone' : 'done', owner: 9 })
@@ -183,7 +183,7 @@ describe('the runner of tasks', () => {
     },
   )
 
-  test('nothing begins while it is not certain that it may', async () => {
+  test('nothing begins until the lease is certainly valid', async () => {
     await using opened = openRunner()
     const { runner, store, manual, give, settle, holdStarts } = opened
     const release = holdStarts()
@@ -198,8 +198,8 @@ describe('the runner of tasks', () => {
     expect(store.ends).toEqual([])
   })
 
-  describe('a task that kills who runs it', () => {
-    test('is run up to its fourth death', async () => {
+  describe('a task that kills its runtimes', () => {
+    test('runs up to its fourth death', async () => {
       await using opened = openRunner()
       const { store, manual, give } = opened
 
@@ -208,7 +208,7 @@ describe('the runner of tasks', () => {
       expect([manual.begun.length, store.suspended]).toEqual([1, []])
     })
 
-    test('is not run again after its fifth: its instance is set aside with a report', async () => {
+    test('does not run again after its fifth: its instance is suspended with a report', async () => {
       await using opened = openRunner()
       const { log, store, manual, hints, give } = opened
 
@@ -229,7 +229,7 @@ describe('the runner of tasks', () => {
       expect(log.at('error')).toEqual(['instance suspended; resume it once the cause is fixed'])
     })
 
-    test('is not in the way of others once its instance is set aside', async () => {
+    test('does not block others once its instance is suspended', async () => {
       await using opened = openRunner()
       const { quarantined, give } = opened
 
@@ -239,7 +239,7 @@ describe('the runner of tasks', () => {
     })
   })
 
-  test('a result that can never be stored is told as a failure', async () => {
+  test('a result that can never be stored is reported as a failure', async () => {
     await using opened = openRunner()
     const { log, store, manual, give, settle } = opened
     store.before = (method) => {

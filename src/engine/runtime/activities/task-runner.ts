@@ -2,7 +2,7 @@
 //
 //   - A result is sent until the store has answered, even by a runtime that was declared dead
 //     meanwhile: a completed attempt counts if no other was quicker.
-//   - An attempt that is not wanted any more is told to stop, and its result is dropped.
+//   - An attempt that is not wanted any more is aborted, and its result is dropped.
 
 import { CancelledError } from '../../../base/errors.ts'
 import { MAX_DEATHS } from '../../../store/constants.ts'
@@ -83,7 +83,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
   }
 
   async perform(call: ActivityCall): Promise<void> {
-    const wait = this.#registration.lease.untilHeld()
+    const wait = this.#registration.lease.untilValid()
     if (wait !== undefined) await wait
     if (!call.wanted) return
     const end = await this.attempts.run(call)
@@ -140,7 +140,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     }
   }
 
-  /** Nothing new begins; what runs may finish within so long, then it is told to stop. */
+  /** Nothing new begins; what runs may finish within so long, then it is aborted. */
   async close(drainMs: number): Promise<void> {
     for (const { call, runtime } of this.owned.takeWaiting()) {
       this.#giveBack(runtime, attemptOf(call), 0)

@@ -10,7 +10,7 @@ import { Claimer, type ClaimTaker } from './claimer.ts'
 import type { HintExchange } from './hint-exchange.ts'
 import type { Registration } from './registration.ts'
 
-const NOTHING_TAKEN: ClaimTaker = { resting: () => [], dropLost() {}, async takeOn() {} }
+const NOTHING_TAKEN: ClaimTaker = { waiting: () => [], dropLost() {}, async takeOn() {} }
 
 /** A claimer of a runtime that owns nothing. */
 function claimerOn(core: RuntimeCore, owned = new Set<number>()): Claimer {
@@ -67,7 +67,7 @@ test('what is owned is read once an hour where nothing is in doubt', async () =>
   await worker.stop()
 })
 
-test('after a claim whose answer was lost it is read at once, and ever less often after that', async () => {
+test('after a lost answer, what is owned is read at once, then ever less often', async () => {
   const { clock, claimer, asked, fails, beats } = scene()
   const worker = claimer.work()
 
@@ -83,7 +83,7 @@ test('after a claim whose answer was lost it is read at once, and ever less ofte
   await worker.stop()
 })
 
-test('claims go on where what is owned cannot be read', async () => {
+test('claims go on when what is owned cannot be read', async () => {
   const { clock, log, claimer, asked, fails } = scene()
   const worker = claimer.work()
 
@@ -97,7 +97,7 @@ test('claims go on where what is owned cannot be read', async () => {
   await worker.stop()
 })
 
-test('what is due later by a clock that was set back is not asked for again and again', async () => {
+test('a store clock that jumped back does not lead to claim after claim', async () => {
   const clock = virtualClock()
   let claims = 0
   const store = {
@@ -107,7 +107,7 @@ test('what is due later by a clock that was set back is not asked for again and 
     },
   }
   const core = testCore(clock, { store })
-  // Set back by less than a step, or by an answer that has not arrived yet: here it seems to be due.
+  // It jumped back by less than a step, or by an answer that has not arrived yet: here it seems to be due.
   core.time.saw(10_000)
   const claimer = claimerOn(core)
   const worker = claimer.work()

@@ -26,9 +26,9 @@ const LAST_COMPARISON_MS = 3_600_000
 /** Takes on what was claimed, and knows what is owned. */
 export interface ClaimTaker {
   /** The instances that are stored and not being changed at this moment. */
-  resting(): readonly Standing[]
+  waiting(): readonly Standing[]
   /** Drops those of them that are not among what the store says is owned. */
-  dropLost(resting: readonly Standing[], owned: readonly Claim[]): void
+  dropLost(waiting: readonly Standing[], owned: readonly Claim[]): void
   /** Resumes what that runtime owns, unless it was declared dead meanwhile. */
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
 }
@@ -197,18 +197,18 @@ export class Claimer {
   /** Here, and not in the tick, because no claim is under way now that could look lost. */
   async #compare(): Promise<void> {
     const runtime = this.#registration.number
-    const resting = this.#taker.resting()
+    const waiting = this.#taker.waiting()
     const leftMeanwhile = (this.#leftMeanwhile = new Set())
     const owned = await this.#core.store.owned(runtime)
     this.#leftMeanwhile = undefined
-    this.#taker.dropLost(resting, owned)
+    this.#taker.dropLost(waiting, owned)
     const isUnknown = ({ iid }: Claim): boolean =>
       this.#instances.get(iid) === undefined && !leftMeanwhile.has(iid)
     await this.#takeOn(runtime, owned.filter(isUnknown))
   }
 
   /**
-   * By the process's own clock: when the store's was set back, it may take what is not due yet for
+   * By the process's own clock: when the store's jumped back, it may take what is not due yet for
    * due, and would be asked again and again.
    */
   #claimIn(dueInMs: number): void {

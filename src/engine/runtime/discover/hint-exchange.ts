@@ -1,9 +1,9 @@
 // Hints to and from other processes.
 //
-//   - Outgoing: what this runtime did that others may be waiting for. Sending never fails, and
+//   - Sent: what this runtime did that others may be waiting for. Sending never fails, and
 //     nothing waits for it.
-//   - Incoming: what concerns this runtime goes to the hint listener, as often as the gate allows.
-//     Who waits where for changes of which instances is kept here.
+//   - Received: what concerns this runtime goes to the hint listener, as often as the gate allows.
+//     The exchange keeps track of who waits for changes of which instances.
 
 import type { Clock } from '../../../base/time/clock.ts'
 import type {
@@ -42,7 +42,7 @@ export interface HintFollower {
 /** Sends and receives hints for one runtime. */
 export class HintExchange implements RemoteChangesHost {
   readonly clock: Clock
-  /** Who waits in this process for changes of instances that other processes own. */
+  /** Callers in this process that wait for changes of instances that other processes own. */
   readonly news: RemoteChanges
   readonly #core: RuntimeCore
   readonly #registration: Registration

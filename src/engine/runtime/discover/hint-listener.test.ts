@@ -87,7 +87,7 @@ function scene() {
       wakeAt: note('tasksAt'),
     },
   })
-  const hearing = new HintListener(
+  const listening = new HintListener(
     core,
     registration,
     finder,
@@ -95,13 +95,13 @@ function scene() {
     partOf<Ownership>({ dropChanged: check('dropChanged') }),
     activities,
   )
-  hearing.open()
+  listening.open()
   asked.length = 0
   const hear = (hint: Hint): void => listener.hear(hint)
   return { clock, log, asked, told, state, hints, hear, listener }
 }
 
-describe('what is heard', () => {
+describe('an incoming hint', () => {
   test.each<[Hint, string[]]>([
     [{ kind: 'work', iids: [1, 2], at: 0 }, ['look [1,2]']],
     [{ kind: 'work', iids: [2], at: 5_000 }, ['claimAt 5000']],
@@ -126,7 +126,7 @@ describe('what is heard', () => {
     expect(asked).toEqual(expected)
   })
 
-  test('however often everything has to be looked at, it is asked for one at a time', async () => {
+  test('however many hints ask for everything, the store is asked once at a time', async () => {
     const { clock, asked, hear } = scene()
 
     for (let i = 0; i < 100; i++) hear({ kind: 'work', iids: [], at: 0 })
@@ -135,7 +135,7 @@ describe('what is heard', () => {
     expect(asked).toEqual(['ask', 'ask'])
   })
 
-  test('a store that cannot be asked is asked by the tick, which goes on trying', async () => {
+  test('when the store does not answer, the ticker retries', async () => {
     const { clock, log, state, asked, hear } = scene()
     state.fails = true
     hear({ kind: 'work', iids: [], at: 0 })
@@ -157,7 +157,7 @@ describe('what is heard', () => {
     expect(asked).toEqual(['look [1,2]'])
   })
 
-  test('a look says whether there was anything', async () => {
+  test('a look answers whether there was anything to do', async () => {
     const { clock, state, listener } = scene()
 
     expect(await clock.until(listener.look())).toBe(false)
@@ -166,7 +166,7 @@ describe('what is heard', () => {
   })
 })
 
-test('a moment that has passed on the way has come', async () => {
+test('an alarm for a moment that has passed rings at once', async () => {
   const clock = virtualClock()
   const time = new StoreClock(clock)
   time.saw(10_000)
@@ -178,8 +178,8 @@ test('a moment that has passed on the way has come', async () => {
   expect(rung).toEqual([10_000])
 })
 
-describe('without room', () => {
-  test('work of others is asked of everybody, now and then', async () => {
+describe('without a free slot', () => {
+  test('all runtimes are asked to take the work, now and then', async () => {
     const { clock, told, state, hear } = scene()
     state.free = 0
 
@@ -194,7 +194,7 @@ describe('without room', () => {
     ])
   })
 
-  test('what is owned here, and what everybody was asked, is passed on to nobody', () => {
+  test('hints about what is owned here, or for everybody, are not passed on', () => {
     const { told, asked, state, hear } = scene()
     state.free = 0
 
@@ -207,10 +207,10 @@ describe('without room', () => {
   })
 })
 
-describe('what is told', () => {
+describe('an outgoing hint', () => {
   const TELLER = { runtime: 7, hasRoom: true }
 
-  test('mail of instances that are not here', () => {
+  test('names instances with mail that are not owned here', () => {
     const { told, hints } = scene()
 
     hints.tellMail([1, 2])
@@ -219,7 +219,7 @@ describe('what is told', () => {
     expect(told).toEqual([[{ kind: 'mail', iids: [2] }, TELLER]])
   })
 
-  test('tasks, and whether a tag or a session decides who can run them', () => {
+  test('names tasks, and whether a tag or a session decides where they run', () => {
     const { told, hints } = scene()
     const task = {
       command: 1,
@@ -251,7 +251,7 @@ describe('what is told', () => {
     ])
   })
 
-  test('changes, to those who wait elsewhere, and here by a call', () => {
+  test('tells waiting processes of changes, and callers here at once', () => {
     const { told, hints, hear } = scene()
     const here: number[] = []
     hints.news.subscribe(1, () => void here.push(1))

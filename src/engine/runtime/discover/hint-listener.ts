@@ -14,12 +14,12 @@ import type { HintFollower } from './hint-exchange.ts'
 import type { WorkHint } from './hint-gate.ts'
 import type { Ownership } from './ownership.ts'
 import type { ActivityServices } from './ports.ts'
-import type { Registration, WorkLookout } from './registration.ts'
+import type { Registration, WorkSearch } from './registration.ts'
 import type { Ticker } from './ticker.ts'
 import type { WorkFinder } from './work-finder.ts'
 
 /** Goes for the work that hints are about. */
-export class HintListener implements HintFollower, WorkLookout {
+export class HintListener implements HintFollower, WorkSearch {
   readonly #core: RuntimeCore
   readonly #registration: Registration
   readonly #finder: WorkFinder

@@ -6,7 +6,7 @@ import type { LoopHeartbeat } from './loop-heartbeat.ts'
 const MAX_DISAGREEMENT_MS = 1_000
 
 /**
- * Whether this runtime certainly still has its lease. While it has, no other runtime takes over what
+ * Whether the lease of this runtime is certainly valid. While it is, no other runtime takes over what
  * it owns, so it may start code.
  *
  * Renewing is up to the registration and the ticker: this only keeps the time.
@@ -31,23 +31,23 @@ export class Lease {
     this.#renewedDateMs = clock.date().getTime()
   }
 
-  /** Whether it certainly holds: no other runtime can have taken over. */
-  get isHeld(): boolean {
+  /** Whether it is certainly valid: no other runtime can have taken over. */
+  get isValid(): boolean {
     if (this.#mayHaveBeenSuspended()) return false
     return this.#clock.now() - this.#renewedMs <= this.ms || this.#loop.isKept
   }
 
-  /** `undefined` while it certainly holds; otherwise resolves once it has been renewed. */
-  untilHeld(): Promise<void> | undefined {
-    return this.isHeld ? undefined : this.#untilHeld()
+  /** `undefined` while it is certainly valid; otherwise resolves once it has been renewed. */
+  untilValid(): Promise<void> | undefined {
+    return this.isValid ? undefined : this.#untilValid()
   }
 
-  async #untilHeld(): Promise<void> {
+  async #untilValid(): Promise<void> {
     // The answer to a renewal from before the process was frozen renews nothing.
     do {
       this.wanted.notifyOne()
       await this.#renewed.wait()
-    } while (!this.isHeld)
+    } while (!this.isValid)
   }
 
   /** Asks for a renewal now, however short ago the last one was: the store notes its clock with it. */
@@ -63,7 +63,7 @@ export class Lease {
 
   /** Whether to renew it now, if that is done every `everyMs`. */
   isDue(everyMs: number): boolean {
-    return this.#isRequested || !this.isHeld || this.#clock.now() - this.#renewedMs >= everyMs
+    return this.#isRequested || !this.isValid || this.#clock.now() - this.#renewedMs >= everyMs
   }
 
   /**

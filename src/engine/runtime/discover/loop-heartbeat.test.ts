@@ -8,8 +8,8 @@ import { LoopHeartbeat } from './loop-heartbeat.ts'
 
 const LEASE_MS = 30_000
 
-/** A pulse that beats often, and what it asked its store for. */
-function startedPulse() {
+/** A heartbeat that is quick, and what it asked its store for. */
+function startedHeartbeat() {
   const log = memoryLog()
   const heartbeat = new LoopHeartbeat({ log, leaseMs: LEASE_MS, giveUpMs: 20, onHang: 'kill' })
   const requests: LeaseRequest[] = []
@@ -32,10 +32,10 @@ function startedPulse() {
   }
 }
 
-test('a loop that lives beats where a thread sees it, until it is stopped', async () => {
+test('a loop shows a thread that it is alive, until it is stopped', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
-  await using under = startedPulse()
+  await using under = startedHeartbeat()
   expect(under.there.beats).toBe(1)
   expect(under.request).toMatchObject({ leaseMs: LEASE_MS, giveUpMs: 20, onHang: 'kill' })
 
@@ -48,8 +48,8 @@ test('a loop that lives beats where a thread sees it, until it is stopped', asyn
   expect(under.stops).toBe(1)
 })
 
-test('a renewal of the loop is noted with the moment at which it was asked for', async () => {
-  await using under = startedPulse()
+test('a renewal by the loop counts from the moment at which it was requested', async () => {
+  await using under = startedHeartbeat()
   const before = sharedMs()
 
   under.heartbeat.renewed(1_000)
@@ -61,7 +61,7 @@ test('a renewal of the loop is noted with the moment at which it was asked for',
 })
 
 test('a lease is kept for its length after the thread renewed it', async () => {
-  await using under = startedPulse()
+  await using under = startedHeartbeat()
   expect(under.heartbeat.isKept).toBe(false)
 
   under.there.renewed('thread', sharedMs() - LEASE_MS + 5_000)
@@ -71,7 +71,7 @@ test('a lease is kept for its length after the thread renewed it', async () => {
 })
 
 test('a debugger is seen as soon as it can be attached', async () => {
-  await using under = startedPulse()
+  await using under = startedHeartbeat()
   const wasDebugged = inspector.url() !== undefined
   expect(under.there.isDebugged).toBe(wasDebugged)
 
@@ -83,8 +83,8 @@ test('a debugger is seen as soon as it can be attached', async () => {
   }
 })
 
-test('why the lease is not looked after is logged', async () => {
-  await using under = startedPulse()
+test('the reason why no thread renews the lease is logged', async () => {
+  await using under = startedHeartbeat()
 
   under.request.onTrouble('not now')
   under.request.onTrouble('no way', true)
@@ -95,7 +95,7 @@ test('why the lease is not looked after is logged', async () => {
   ])
 })
 
-test('a store that looks after no lease is no trouble', async () => {
+test('a store without a lease thread logs nothing', async () => {
   const log = memoryLog()
   const heartbeat = new LoopHeartbeat({ log, leaseMs: LEASE_MS, giveUpMs: 20, onHang: 'kill' })
 
@@ -107,18 +107,21 @@ test('a store that looks after no lease is no trouble', async () => {
 })
 
 test.each([
-  [false, 'the event loop was blocked'],
-  [true, 'the event loop was blocked for too long; other runtimes take over its work'],
-])('a loop that is back says what blocked it (given up: %j)', async (isReleased, message) => {
-  await using under = startedPulse()
-  const block = { instanceId: 'a', workflow: 'w', activity: 'x' }
-  under.there.blocked(under.there.beats, { ...block, isReleased })
+  [false, 'event loop was blocked'],
+  [true, 'event loop blocked for too long; other runtimes take over its work'],
+])(
+  'a loop that runs again logs what blocked it (lease given up: %j)',
+  async (isReleased, message) => {
+    await using under = startedHeartbeat()
+    const block = { instanceId: 'a', workflow: 'w', activity: 'x' }
+    under.there.blocked(under.there.beats, { ...block, isReleased })
 
-  for (const untilMs = sharedMs() + 30; sharedMs() < untilMs;);
-  await eventually(() => under.log.lines.length > 0)
+    for (const untilMs = sharedMs() + 30; sharedMs() < untilMs;);
+    await eventually(() => under.log.lines.length > 0)
 
-  expect(under.log.lines).toEqual([
-    { level: 'warn', message, data: { ...block, blockedMs: expect.any(Number) } },
-  ])
-  expect(under.log.lines[0]!.data['blockedMs']).toBeGreaterThanOrEqual(30)
-})
+    expect(under.log.lines).toEqual([
+      { level: 'warn', message, data: { ...block, blockedMs: expect.any(Number) } },
+    ])
+    expect(under.log.lines[0]!.data['blockedMs']).toBeGreaterThanOrEqual(30)
+  },
+)

@@ -12,31 +12,31 @@ import type { WorkflowStore } from '../../../store/workflow-store.ts'
 
 const BEAT_MS = 1_000
 
-/** What a pulse is made of. */
+/** How the event loop is watched. */
 export interface LoopHeartbeatSetup {
   readonly log: Logger
   readonly leaseMs: number
-  /** A loop that stood still for so long is given up. */
+  /** A loop that is blocked for so long hangs. */
   readonly giveUpMs: number
   /** What follows then. */
   readonly onHang: OnHang
 }
 
 /**
- * Says that this event loop lives, and whose code it is busy with, where a thread of the store sees
- * it. The thread renews the lease while the loop stands still, and gives it up when it hangs.
+ * Shows a thread of the store that this event loop is alive, and which code it runs. The thread renews
+ * the lease while the loop is blocked, and gives the lease up when the loop hangs.
  *
- * It goes by the machine's time, whatever clock the runtime has: it is about this very loop.
+ * It uses the machine's time, whatever clock the runtime has: it is about this very loop.
  */
 export class LoopHeartbeat {
-  /** To be told of every call of code that is not ours. */
+  /** Memory shared with the thread: notes every call of workflow and activity code. */
   readonly shared: SharedLoopHeartbeat
   readonly #setup: LoopHeartbeatSetup
   #timer: NodeJS.Timeout | undefined
   #keeper: LeaseKeeper | undefined
   #beatMs = Infinity
-  /** The loop was late, and what blocked it may still become known. */
-  #late: { readonly beats: number; readonly blockedMs: number; looks: number } | undefined
+  /** The loop was late, and the thread may still report what blocked it. */
+  #late: { readonly beats: number; readonly blockedMs: number; checks: number } | undefined
 
   constructor(setup: LoopHeartbeatSetup) {
     this.#setup = setup
@@ -52,7 +52,7 @@ export class LoopHeartbeat {
     const onTrouble = (why: string, isLasting = false): void =>
       log[isLasting ? 'warn' : 'info'](
         { store: store.kind, why },
-        'the lease is not renewed while the event loop is busy',
+        'lease is not renewed while the event loop is blocked',
       )
     this.#keeper = store.keepLease?.({ memory, leaseMs, giveUpMs, onHang, onTrouble })
   }
@@ -62,25 +62,25 @@ export class LoopHeartbeat {
     const blockedMs = nowMs - this.#beatMs
     this.#beatMs = nowMs
     if (blockedMs >= this.#setup.giveUpMs * WARNING_PART) {
-      this.#late = { beats: this.shared.beats, blockedMs: Math.round(blockedMs), looks: 2 }
+      this.#late = { beats: this.shared.beats, blockedMs: Math.round(blockedMs), checks: 2 }
     }
     this.shared.beat(isDebugged())
-    if (this.#late !== undefined) this.#tellBlock(this.#late)
+    if (this.#late !== undefined) this.#logBlock(this.#late)
   }
 
-  /** The loop is back: says what the thread could only write to stderr. */
-  #tellBlock(late: { readonly beats: number; readonly blockedMs: number; looks: number }): void {
+  /** The loop runs again: logs what the thread could only write to stderr. */
+  #logBlock(late: { readonly beats: number; readonly blockedMs: number; checks: number }): void {
     const block = this.shared.blockAfter(late.beats)
-    // The thread may still be asking the store. It says nothing of a process that stood still as a whole.
-    if (block === undefined && --late.looks > 0) return
+    // The thread may still be asking the store. It reports nothing when the whole process was frozen.
+    if (block === undefined && --late.checks > 0) return
     this.#late = undefined
     if (block === undefined) return
     const { isReleased, ...keys } = block
     this.#setup.log.warn(
       { ...keys, blockedMs: late.blockedMs },
       isReleased
-        ? 'the event loop was blocked for too long; other runtimes take over its work'
-        : 'the event loop was blocked',
+        ? 'event loop blocked for too long; other runtimes take over its work'
+        : 'event loop was blocked',
     )
   }
 
@@ -101,7 +101,7 @@ export class LoopHeartbeat {
   }
 }
 
-// Who stands at a breakpoint must not find the process gone.
+// A process that is stopped at a breakpoint must not be ended.
 function isDebugged(): boolean {
   // Some builds of Node have none.
   const inspector = process.getBuiltinModule('node:inspector') as typeof Inspector | undefined

@@ -55,15 +55,15 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   }
 
   /** The instances that are stored and not being changed at this moment. */
-  resting(): readonly Standing[] {
+  waiting(): readonly Standing[] {
     const { instances } = this.#services.scheduler
     return instances.standings().filter(({ iid }) => instances.get(iid)?.phase.is === 'waiting')
   }
 
   /** Drops those of them that are not among what the store says is owned. */
-  dropLost(resting: readonly Standing[], owned: readonly Claim[]): void {
+  dropLost(waiting: readonly Standing[], owned: readonly Claim[]): void {
     const epochs = new Map(owned.map(({ iid, epoch }) => [iid, epoch]))
-    for (const { iid, epoch } of resting) if (epochs.get(iid) !== epoch) this.#recall(iid, epoch)
+    for (const { iid, epoch } of waiting) if (epochs.get(iid) !== epoch) this.#recall(iid, epoch)
   }
 
   /**
@@ -71,10 +71,10 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
    * comparison: the others find out by what they write. Of very many, some at a time.
    */
   async dropLostOfSome(): Promise<void> {
-    const resting = this.resting()
+    const waiting = this.waiting()
     const before = this.#quietBefore
-    this.#quietBefore = new Map(resting.map(({ iid, epoch, turn }) => [iid, { epoch, turn }]))
-    const quiet = resting.filter(({ iid, epoch, turn }) => {
+    this.#quietBefore = new Map(waiting.map(({ iid, epoch, turn }) => [iid, { epoch, turn }]))
+    const quiet = waiting.filter(({ iid, epoch, turn }) => {
       const known = before.get(iid)
       return known?.epoch === epoch && known.turn === turn
     })

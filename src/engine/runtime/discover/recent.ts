@@ -1,9 +1,9 @@
 import type { Clock } from '../../../base/time/clock.ts'
 
 /**
- * A map that forgets: what was set is found for `ms` at least, and gone after twice that.
+ * A map that forgets: an entry stays for at least `ms`, and is gone after twice that.
  *
- * It needs no timer. Two maps take turns; the older one is dropped as a whole.
+ * It needs no timer: there are two maps, and the older one is dropped as a whole.
  */
 export class Recent<K, V> {
   readonly #clock: Clock

@@ -109,5 +109,5 @@ test('its lease counts from when it was asked for, by the calendar as well', asy
   await registration.register()
 
   expect(renewed).toHaveBeenCalledExactlyOnceWith(5, 1_000)
-  expect(registration.lease.isHeld).toBe(false)
+  expect(registration.lease.isValid).toBe(false)
 })

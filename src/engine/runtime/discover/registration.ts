@@ -1,4 +1,4 @@
-// Who a runtime is: the number under which the store knows it, its lease, and how it re-registers
+// The identity of a runtime: the number under which the store knows it, its lease, and how it re-registers
 // when that number is over.
 //
 //   - A number that was declared dead is never used again. What was done under it belongs to other
@@ -24,14 +24,14 @@ export interface OwnershipLosses {
   takenOver(): void
   /** The database may have lost the latest writes. Answers how many instances were owned. */
   rolledBack(): number
-  /** The lease had expired, but nobody took over: others may have changed instances all the same. */
+  /** The lease had expired, but no runtime took over: others may have changed instances all the same. */
   leaseLapsed(): Promise<void>
   /** The server restarted or was replaced: drops instances that it does not have as they are here. */
   serverChanged(): Promise<Comparison>
 }
 
 /** Looks for work again, under a new number. */
-export interface WorkLookout {
+export interface WorkSearch {
   lookAgain(): void
 }
 
@@ -43,7 +43,7 @@ export class Registration {
   readonly #numbers: WorkflowNumbers
   readonly #request: RegisterRequest
   #losses!: OwnershipLosses
-  #lookout!: WorkLookout
+  #search!: WorkSearch
   #identity: Identity = { runtime: 0, server: '' }
   /** It was closed on purpose. */
   #isOver = false
@@ -65,9 +65,9 @@ export class Registration {
   }
 
   /** Closes the circle: those depend on the registration, and have to follow its changes. */
-  reportTo(losses: OwnershipLosses, lookout: WorkLookout): void {
+  reportTo(losses: OwnershipLosses, search: WorkSearch): void {
     this.#losses = losses
-    this.#lookout = lookout
+    this.#search = search
   }
 
   get identity(): Identity {
@@ -115,7 +115,7 @@ export class Registration {
       return false
     }
     // Other runtimes may have suspended instances and taken them over while this process was frozen.
-    if (!this.lease.isHeld) await this.#losses.leaseLapsed()
+    if (!this.lease.isValid) await this.#losses.leaseLapsed()
     this.lease.renewed(askedMs, askedDateMs)
     return true
   }
@@ -155,7 +155,7 @@ export class Registration {
     )
     this.#losses.takenOver()
     await this.register()
-    this.#lookout.lookAgain()
+    this.#search.lookAgain()
   }
 
   /**
@@ -185,7 +185,7 @@ export class Registration {
     await untilAnswered(clock, isClosing, () => this.register())
     // Frees what it owned now, rather than when the lease expires.
     await untilAnswered(clock, isClosing, () => store.unregister(old))
-    this.#lookout.lookAgain()
+    this.#search.lookAgain()
   }
 
   /** The server restarted or was replaced: answers which instances it does not have as they were. */

@@ -4,13 +4,13 @@ import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
 
-// Nobody waits for it: an idle runtime is to ask the store little.
+// Nothing waits for a removal, and an idle runtime should ask the store little.
 const EVERY_MS = 60_000
 const BACKOFF = { initial: 1_000, max: EVERY_MS }
 
 /**
- * The loop that removes instances whose retention is over. None where no workflow has one: an idle
- * runtime sends nothing then.
+ * The loop that removes instances whose retention is over. There is none if no workflow has a
+ * retention: an idle runtime sends nothing then.
  */
 export function remover(
   { store, clock, log }: { store: WorkflowStore; clock: Clock; log: Logger },

@@ -97,7 +97,7 @@ test('a lease is renewed by itself, even while every tick fails', async () => {
   for (let n = 0; n < 12; n++) {
     await clock.advance(500)
     await expect(ticker.ask()).rejects.toThrow('timeout')
-    expect(lease.isHeld).toBe(true)
+    expect(lease.isValid).toBe(true)
   }
 
   expect(renewed.length).toBeGreaterThan(10)
@@ -172,10 +172,10 @@ test('a lease does not hold by an answer that came before the machine was suspen
   await clock.advance(1_000)
 
   await ticker.ask()
-  expect(lease.isHeld).toBe(false)
+  expect(lease.isValid).toBe(false)
   expect(lapses()).toBe(1)
 
   await ticker.ask()
-  expect(lease.isHeld).toBe(true)
+  expect(lease.isValid).toBe(true)
   expect(lapses()).toBe(2)
 })
