@@ -96,7 +96,7 @@ test('however many listen through a pool of the user, its last connection is not
   await pool.end()
 })
 
-test('what is told while a listener looks is heard', async () => {
+test('a hint that comes while a listener looks is received', async () => {
   await using scene = openScene()
   const { database } = scene
   const store = await scene.store()

@@ -198,7 +198,7 @@ describe('several moments', () => {
     expect(went).toEqual([['claim', NOW]])
   })
 
-  test('however often the same is told, there is one alarm', async () => {
+  test('however often the same hint comes, there is one alarm', async () => {
     const { clock, went, receive } = scene()
 
     for (let i = 0; i < 1_000; i++) receive(dueAt(NOW + 500))

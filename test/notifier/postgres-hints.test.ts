@@ -216,7 +216,7 @@ describe('of tasks', () => {
     expect([busy.hints, idle.hints, without.hints]).toEqual([[HINT], [HINT, HINT], []])
   })
 
-  test('where a tag or a session decides, everybody is told', async () => {
+  test('where a tag or a session decides, everybody gets a hint', async () => {
     await using scene = openScene()
     const [a, b, store] = [await scene.runtime(), await scene.runtime(), await scene.store()]
 
@@ -226,7 +226,7 @@ describe('of tasks', () => {
     expect([a.hints, b.hints]).toEqual([[HINT], [HINT]])
   })
 
-  test('a thousand at once are one notification for each that is told', async () => {
+  test('a thousand at once are one notification for each recipient', async () => {
     await using scene = openScene()
     const [a, b, store] = [await scene.runtime(), await scene.runtime(), await scene.store()]
     await makeAble(scene, a, true)

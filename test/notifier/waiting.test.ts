@@ -256,7 +256,7 @@ describe('a client that waits', () => {
     expect(tookMs).toBeLessThan(300 + SOON_MS)
   })
 
-  test('is told while its own connection is cut and made again', async () => {
+  test('learns of it while its own connection is cut and made again', async () => {
     await using database = await testSchema('waiting')
     const { url, schema } = database
     await using runtime = await open(postgres({ url, schema }), { register: reader, ...QUIET })
