@@ -2,10 +2,10 @@
 // with a pointer to the call that can. In production they are let through: a guard costs a little on
 // every call of anybody.
 //
-//   G1. Nothing is thrown: a mistake in the code is no error of the workflow, so no `catch`, no
-//       `finally` and no undo of a saga may run for it. The code goes on until it next asks its context
-//       for something, which never answers; its turn is not committed.
-//   G2. What is called has no effect: no timer is set, nothing is fetched.
+//   - Nothing is thrown: a mistake in the code is no error of the workflow, so no `catch`, no
+//     `finally` and no undo of a saga may run for it. The code goes on until it next asks its context
+//     for something, which never answers; its turn is not committed.
+//   - What is called has no effect: no timer is set, nothing is fetched.
 
 import { forever } from '../replay/command-promise.ts'
 import { inTurn } from '../replay/turn.ts'

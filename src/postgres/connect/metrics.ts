@@ -1,14 +1,14 @@
 // Measures database calls: how many, how long they take, how many items they carry.
 //
-//   M1. Without a sink nothing is measured, and the connections are used as they are.
-//   M2. A sink that throws or rejects breaks nothing. Its first error becomes a process warning.
+//   - Without a sink nothing is measured, and the connections are used as they are.
+//   - A sink that throws or rejects breaks nothing. Its first error becomes a process warning.
 
 import { harmless, type Metrics } from '../../base/metrics.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Behind, Connections } from './connections.ts'
 import { type Row, ints } from './rows.ts'
 
-/** A sink that never throws (M2). */
+/** A sink that never throws. */
 export function harmlessSink(given: Metrics): Metrics {
   return harmless(given, (error) => {
     const words = error instanceof Error ? error.message : String(error)

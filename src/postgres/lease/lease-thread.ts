@@ -12,10 +12,10 @@ import type { PostgresSettings } from '../connect/options.ts'
 
 // The thread that renews the lease of one runtime, seen from the runtime.
 //
-//   H1. It does not keep the process alive.
-//   H2. If it fails, the runtime continues; only a blocked event loop is tolerated for less time.
-//   H3. A function that returns the password runs in the main thread: a connection that the thread
-//       opens while the event loop is blocked waits for it.
+//   - It does not keep the process alive.
+//   - If it fails, the runtime continues; only a blocked event loop is tolerated for less time.
+//   - A function that returns the password runs in the main thread: a connection that the thread
+//     opens while the event loop is blocked waits for it.
 
 /** What the thread is started with. */
 export interface LeaseThreadData {

@@ -1,15 +1,15 @@
 // Receives notifications through one connection, for all listeners of one store.
 //
-//   L1. It never gives up: whatever fails is retried, with backoff and jitter.
-//   L2. Notifications count as arriving only while a test notification, sent through another
-//       connection, arrives, once a minute. Poolers accept LISTEN and forget it, a network may drop
-//       packets, and after a failover the old server may still answer. While they do not arrive, for
-//       whatever reason, every listener polls the store.
-//   L3. LISTEN comes before the poll: a new listener polls once notifications arrive, and so does
-//       every listener after a gap.
-//   L4. A listener that throws or leaves does not affect the others: an error of a store that is being
-//       closed says nothing about the connection.
-//   L5. Only runtimes announce that they joined: a client has no use for what others wait for.
+//   - It never gives up: whatever fails is retried, with backoff and jitter.
+//   - Notifications count as arriving only while a test notification, sent through another
+//     connection, arrives, once a minute. Poolers accept LISTEN and forget it, a network may drop
+//     packets, and after a failover the old server may still answer. While they do not arrive, for
+//     whatever reason, every listener polls the store.
+//   - LISTEN comes before the poll: a new listener polls once notifications arrive, and so does
+//     every listener after a gap.
+//   - A listener that throws or leaves does not affect the others: an error of a store that is being
+//     closed says nothing about the connection.
+//   - Only runtimes announce that they joined: a client has no use for what others wait for.
 
 import { randomBytes } from 'node:crypto'
 
@@ -215,7 +215,7 @@ export class Notifier {
     }
   }
 
-  /** Calls the server for a listener; `undefined` when that failed and the listener has left: L4. */
+  /** Calls the server for a listener; `undefined` when that fails after the listener has left. */
   async #through<T>(place: Place, call: (server: Server) => Promise<T>): Promise<T | undefined> {
     try {
       return await call(place.server)

@@ -13,17 +13,17 @@ import { schemaConflictError } from './schema-conflicts.ts'
 
 // Creates or upgrades a schema.
 //
-//   G1. The schema records which files were applied, with their checksums and the version that applied
-//       them. A migration is applied once; a procedure again whenever its text differs.
-//   G2. An upgrade is one transaction, under a lock: of two processes that start at once, the second
-//       waits and then finds nothing to do; one that is killed leaves nothing behind.
-//   G3. An up-to-date schema is only read, so that a role that is not allowed to create can start.
-//   G4. A schema with an unknown migration is refused before anything is changed, unless that migration
-//       says that older versions can run beside it. In that case, and after any newer version, nothing
-//       is changed: an older version never replaces newer procedures.
-//   G5. Locks on tables are waited for in short attempts: a migration that waits for a table blocks
-//       everybody else who needs it.
-//   G6. Objects of other applications are never changed, whatever their names.
+//   - The schema records which files were applied, with their checksums and the version that applied
+//     them. A migration is applied once; a procedure again whenever its text differs.
+//   - An upgrade is one transaction, under a lock: of two processes that start at once, the second
+//     waits and then finds nothing to do; one that is killed leaves nothing behind.
+//   - An up-to-date schema is only read, so that a role that is not allowed to create can start.
+//   - A schema with an unknown migration is refused before anything is changed, unless that migration
+//     says that older versions can run beside it. In that case, and after any newer version, nothing
+//     is changed: an older version never replaces newer procedures.
+//   - Locks on tables are waited for in short attempts: a migration that waits for a table blocks
+//     everybody else who needs it.
+//   - Objects of other applications are never changed, whatever their names.
 //
 // Versions that run side by side call the same procedures. So a procedure that processes call keeps
 // its name and parameters, and further parameters have defaults. A version that changes what one

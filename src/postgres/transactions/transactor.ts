@@ -1,11 +1,11 @@
 // Runs user code in a transaction: its SQL and its result are committed together, or not at all.
 // `procedures/transactions/finish_transaction.sql` explains why that is exactly once.
 //
-//   X1. What the code throws is thrown unchanged, after a rollback. An error of the connection is a
-//       `StoreError`, whatever the code made of it.
-//   X2. Code is never recorded as done if it ended the transaction itself, continued after a failed
-//       statement, or left one running.
-//   X3. After a commit whose answer was lost, the code is run again and finds its result.
+//   - What the code throws is thrown unchanged, after a rollback. An error of the connection is a
+//     `StoreError`, whatever the code made of it.
+//   - Code is never recorded as done if it ended the transaction itself, continued after a failed
+//     statement, or left one running.
+//   - After a commit whose answer was lost, the code is run again and finds its result.
 
 import { semaphore } from '../../base/sync/semaphore.ts'
 import { StoreError } from '../../store/store-error.ts'

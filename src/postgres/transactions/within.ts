@@ -1,12 +1,12 @@
 // The store inside a transaction that the user begins and commits, through any driver.
 //
-//   W1. Nothing is written outside of a transaction: a pool, or a connection before `begin` or after
-//       `commit`, would commit on its own.
-//   W2. Only inserts rows, and locks none that an owner writes. Another start of the same id, or a
-//       message with the same key, waits until this transaction ends.
-//   W3. Runtimes are notified when it is committed, and only then: NOTIFY is part of the transaction.
-//       Commits with a NOTIFY wait for each other, so it can be turned off.
-//   W4. Changes no setting of the transaction, except that its commit waits for the disk.
+//   - Nothing is written outside of a transaction: a pool, or a connection before `begin` or after
+//     `commit`, would commit on its own.
+//   - Only inserts rows, and locks none that an owner writes. Another start of the same id, or a
+//     message with the same key, waits until this transaction ends.
+//   - Runtimes are notified when it is committed, and only then: NOTIFY is part of the transaction.
+//     Commits with a NOTIFY wait for each other, so it can be turned off.
+//   - Changes no setting of the transaction, except that its commit waits for the disk.
 
 import { randomUUID } from 'node:crypto'
 import type { InstanceRow } from '../../store/instances.ts'
