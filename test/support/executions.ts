@@ -6,11 +6,8 @@ import { workflow, type WorkflowDefinition } from '../../src/engine/define/defin
 import { Execution } from '../../src/engine/replay/execution.ts'
 import { NondeterminismError } from '../../src/engine/replay/nondeterminism.ts'
 import type { PastTurn } from '../../src/engine/replay/replay.ts'
-import {
-  type ExecutionFacts,
-  LiveInstance,
-  type TurnOutput,
-} from '../../src/engine/instance/live-instance.ts'
+import { type ExecutionFacts, LiveInstance } from '../../src/engine/instance/live-instance.ts'
+import type { TurnOutput } from '../../src/engine/instance/turn-output.ts'
 import { untilDone } from '../../src/engine/replay/turn.ts'
 import { type Begin, takeTurn as turnOf } from '../../src/engine/instance/turn.ts'
 import type { Arrival } from '../../src/engine/instance/arrival.ts'

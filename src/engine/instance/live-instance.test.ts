@@ -11,7 +11,8 @@ import {
   values,
 } from '../../../test/support/executions.ts'
 import { Execution } from '../replay/execution.ts'
-import type { Departure, LiveInstance, Phase } from './live-instance.ts'
+import type { LiveInstance } from './live-instance.ts'
+import type { Departure, Phase } from './phase.ts'
 import type { Attempt } from './open-calls.ts'
 
 const row = (turn: number, first: number, count: number) => ({

@@ -2,36 +2,16 @@
 // assigns a field of it: what happens to an instance is a method, whose name is the event.
 
 import type { Loaded } from '../../store/claims.ts'
-import type { Effects, TurnRow, Verdict } from '../../store/commits.ts'
+import type { TurnRow, Verdict } from '../../store/commits.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
 import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
-import type { Execution, IssuedCommand } from '../replay/execution.ts'
+import type { Execution } from '../replay/execution.ts'
 import type { PastTurn, Replayed } from '../replay/replay.ts'
 import { Inbox } from './inbox.ts'
 import { OpenCalls } from './open-calls.ts'
+import type { Departure, Phase } from './phase.ts'
 import { TimerSet } from './timer-set.ts'
-
-/** Where an instance is between two turns. */
-export type Phase =
-  /** Waits for results, messages or time. */
-  | { readonly is: 'waiting' }
-  /** Has something to do, and waits for its turn. */
-  | { readonly is: 'ready' }
-  /** What its turn decided is at the store. */
-  | { readonly is: 'committing' }
-  /** Given back to the store, and kept in case this runtime claims it again. */
-  | { readonly is: 'released' }
-  /** Nothing may be done with it any more. */
-  | { readonly is: 'gone'; readonly why: Departure }
-
-/**
- * Why an instance is gone from this runtime. Results that still finish here belong to the next owner
- * of one that was superseded, and to a suspended one; those of one that was rolled
- * back, because what they follow from may be lost.
- */
-export type Departure =
-  'ended' | 'continued' | 'suspended' | 'superseded' | 'rolled back' | 'evicted'
 
 const WAITING: Phase = { is: 'waiting' }
 const READY: Phase = { is: 'ready' }
@@ -53,27 +33,6 @@ export interface ExecutionFacts {
   readonly parent: ParentLink | null
   /** Counts up with `continueAsNew`. */
   readonly execution: number
-}
-
-/** What a turn led to. */
-export interface TurnOutput {
-  readonly events: readonly Event[]
-  /** Commands to carry out once the turn is committed. */
-  readonly issued: readonly IssuedCommand[]
-  /** Inbox rows that it used. */
-  readonly taken: readonly number[]
-  /** Commands that the code no longer waits for. */
-  readonly dropped: readonly number[]
-  readonly effects: Effects | null
-}
-
-/** A turn that led to nothing. */
-export const NO_OUTPUT: TurnOutput = {
-  events: [],
-  issued: [],
-  taken: [],
-  dropped: [],
-  effects: null,
 }
 
 /** How far the history of an execution is committed. */

@@ -12,7 +12,8 @@ import { beginTurn, drained, endTurn, type Pausing, untilDone } from '../replay/
 import type { ActivityWork } from './activity-work.ts'
 import type { Arrival } from './arrival.ts'
 import { EffectsCollector } from './effects.ts'
-import type { LiveInstance, TurnOutput } from './live-instance.ts'
+import type { LiveInstance } from './live-instance.ts'
+import type { TurnOutput } from './turn-output.ts'
 import { taskFor } from './task-for.ts'
 import { startedEvent } from './turn-record.ts'
 

@@ -1,6 +1,7 @@
 import type { Delivery } from '../../store/inbox.ts'
 import type { Arrival } from './arrival.ts'
-import { type LiveInstance, lastTurnOf, type TurnOutput } from './live-instance.ts'
+import { type LiveInstance, lastTurnOf } from './live-instance.ts'
+import type { TurnOutput } from './turn-output.ts'
 
 /**
  * What was completed here for an instance that was taken over: handed on, it is not done again by

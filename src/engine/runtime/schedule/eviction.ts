@@ -10,12 +10,9 @@ import type { Delivery } from '../../../store/inbox.ts'
 import type { Iid } from '../../../store/instances.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Endings } from '../../core/endings.ts'
-import {
-  type Departure,
-  type LiveInstance,
-  NO_OUTPUT,
-  type TurnOutput,
-} from '../../instance/live-instance.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
+import type { Departure } from '../../instance/phase.ts'
+import { NO_OUTPUT, type TurnOutput } from '../../instance/turn-output.ts'
 import { finishedResults, unrecordedResults } from '../../instance/unrecorded-results.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { LiveInstances } from './live-instances.ts'

@@ -1,5 +1,6 @@
 import type { Next } from '../../../store/commits.ts'
-import { type LiveInstance, NO_OUTPUT } from '../../instance/live-instance.ts'
+import type { LiveInstance } from '../../instance/live-instance.ts'
+import { NO_OUTPUT } from '../../instance/turn-output.ts'
 import { type Begin, locateMismatch } from '../../instance/turn.ts'
 import { startedEvent, turnRow } from '../../instance/turn-record.ts'
 import type { Execution } from '../../replay/execution.ts'

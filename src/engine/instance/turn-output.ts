@@ -1,0 +1,24 @@
+import type { Effects } from '../../store/commits.ts'
+import type { Event } from '../../store/history.ts'
+import type { IssuedCommand } from '../replay/execution.ts'
+
+/** What a turn led to. */
+export interface TurnOutput {
+  readonly events: readonly Event[]
+  /** Commands to carry out once the turn is committed. */
+  readonly issued: readonly IssuedCommand[]
+  /** Inbox rows that it used. */
+  readonly taken: readonly number[]
+  /** Commands that the code no longer waits for. */
+  readonly dropped: readonly number[]
+  readonly effects: Effects | null
+}
+
+/** A turn that led to nothing. */
+export const NO_OUTPUT: TurnOutput = {
+  events: [],
+  issued: [],
+  taken: [],
+  dropped: [],
+  effects: null,
+}
