@@ -5,8 +5,8 @@
 //   message by its key).
 //   A store that does not answer is asked again, until the instance is gone from here.
 
-import { backoffMs, resolveBackoff } from '../../../base/time/backoff.ts'
-import { sleep } from '../../../base/time/clock.ts'
+import { resolveBackoff } from '../../../base/time/backoff.ts'
+import { retry } from '../../../base/time/retry.ts'
 import { toError } from '../../core/to-error.ts'
 import type { Next } from '../../../store/commits.ts'
 import type { CommandEvent } from '../../../store/history.ts'
@@ -122,34 +122,31 @@ export class RemoteCommands {
     remote: RemoteCommand,
   ): Promise<void> {
     const { clock, log, random, values } = this.#core
-    for (let failures = 1; remote.wanted; failures++) {
-      try {
-        return await this.#carryOut(instance, given, remote)
-      } catch (error) {
-        if (!remote.wanted) return
-        if (!(error instanceof StoreError)) {
-          // Said here, since the code may not wait for it.
-          const call = describeCommand(given.event)
-          log.warn(
-            { ...instanceKeys(instance), call, err: toError(error) },
-            'call of another instance failed',
-          )
-          return this.#services.scheduler.failed(
-            instance,
-            given.event.command,
-            values.encodeError(error),
-          )
-        }
-        if (error.code === 'closed') {
-          remote.isGivenUp = true
-          return
-        }
-        log.warn(
-          { ...instanceKeys(instance), call: describeCommand(given.event), err: error },
-          'call of another instance failed; retrying',
-        )
-        await sleep(clock, backoffMs(RETRY, failures, random))
+    const keys = (): object => ({ ...instanceKeys(instance), call: describeCommand(given.event) })
+    try {
+      await retry(
+        async () => {
+          if (remote.wanted) await this.#carryOut(instance, given, remote)
+        },
+        {
+          clock,
+          random,
+          backoff: RETRY,
+          shouldRetry: (error) =>
+            remote.wanted && error instanceof StoreError && error.code !== 'closed',
+          onRetry: (error) =>
+            log.warn({ ...keys(), err: error }, 'call of another instance failed; retrying'),
+        },
+      )
+    } catch (error) {
+      if (!remote.wanted) return
+      if (error instanceof StoreError) {
+        remote.isGivenUp = true
+        return
       }
+      // Said here, since the code may not wait for it.
+      log.warn({ ...keys(), err: toError(error) }, 'call of another instance failed')
+      this.#services.scheduler.failed(instance, given.event.command, values.encodeError(error))
     }
   }
 
