@@ -41,8 +41,8 @@ const NO_TASKS = { activities: [], served: { untagged: false, tags: [] } }
 /**
  * Workflow instances in PostgreSQL. The rules are in `procedures/`; here, each method is one call.
  *
- * A lost connection is not ridden out here: the call fails with `connection_lost`, and the next one
- * connects anew.
+ * A call on a lost connection fails with `connection_lost`; it is not retried here. The next call opens
+ * a new connection.
  */
 export function postgresWorkflowStore(
   settings: PostgresSettings,
@@ -83,7 +83,7 @@ export function postgresWorkflowStore(
     async close() {
       opened = undefined
       isClosed = true
-      // Hints are no promise: those that do not get through are let go.
+      // Hints may be lost: those that cannot be sent in time are dropped.
       await answered('close', hints?.drain() ?? Promise.resolve(), DRAIN_MS).catch(() => {})
       await Promise.all([connections.close(), transactor.close()])
     },
@@ -187,7 +187,7 @@ export function postgresWorkflowStore(
     async tick({ runtime, workflows, tasks, unknown, held, idle }) {
       const [row] = await call('tick', [
         runtime,
-        // The lease is renewed by itself.
+        // The lease is renewed by `renewLease`.
         null,
         listOf(workflows),
         ...interestValues('tick', tasks ?? NO_TASKS),

@@ -13,17 +13,18 @@ import type { PostgresSettings } from './options.ts'
 import { ServerWatch, wasPromoted } from './server-watch.ts'
 import { firstStatement, isDirect } from './session.ts'
 
-// Where connections come from, and what becomes of them when they break.
+// Connections: where they come from, and what happens when they break.
 //
-//   - A statement from here is alone in its transaction.
-//   - A connection that broke, or whose answer stayed out, is never used again; the next
-//     statement gets a new one. Nothing is sent twice from here.
-//   - Commits have a connection to themselves, so that no other statement delays them. Of a pool
-//     that the user gave, connections are taken and given back one statement at a time.
-//   - What is sent behind a statement is a transaction of its own, and its fate is nobody else's.
-//   - Closing waits a little for statements that are under way. Those whose answers stay out are
-//     given up: their connections are cut, and whoever waits for them is told that they are lost.
-//   - In a session that others may use as well, nothing stays: see `session.ts`.
+//   - Each statement is a transaction of its own.
+//   - A connection that broke, or did not answer in time, is never used again; the next statement gets
+//     a new one. Nothing is sent twice from here.
+//   - Commits have a connection of their own, so that no other statement delays them. From a pool of
+//     the user, a connection is taken for one statement at a time.
+//   - A statement that is sent behind another is a separate transaction, and fails or succeeds on its
+//     own.
+//   - Closing waits a few seconds for running statements. The others are given up: their connections
+//     are cut, and their callers get `connection_lost`.
+//   - Nothing is left in a session that other applications may share: see `session.ts`.
 
 /** Which connections a statement may use. */
 export type Lane = 'commit' | 'other'
@@ -44,30 +45,30 @@ export interface Connections {
 }
 
 /**
- * A statement that leaves right behind another one, before that is answered: the server begins with it
- * as soon as the other one is committed.
+ * A statement that is sent right behind another, before that is answered: the server runs it as soon as
+ * the other is committed.
  */
 export interface Behind {
   readonly operation: string
   readonly statement: Statement
-  /** Whether it was carried out; only the first call counts. It is not where a driver cannot do it. */
+  /** Reports whether it was carried out, which needs a driver that pipelines. The first call counts. */
   over(isDone: boolean): void
 }
 
-/** A connection on loan. */
+/** A connection that is lent for some statements. */
 export type Session = Pick<PgClient, 'query'>
 
 const OTHER_CONNECTIONS = 4
-/** Within this time a connection is there and has given its first answer, or is given up. */
+/** How long opening a connection may take, including its first answer. */
 export const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_DELAY_MS = 10_000
-// Long after any statement of ours is done. A network that swallows packets tells nobody, and TCP
-// alone would wait for a quarter of an hour.
+// Much longer than any of our statements takes. If the network drops packets, TCP alone would wait for
+// a quarter of an hour.
 const ANSWER_TIMEOUT_MS = 60_000
-/** So long closing waits for what is under way. */
+/** How long closing waits for running statements. */
 export const CLOSE_TIMEOUT_MS = 3_000
 
-/** The connections of a store, measured when that is wanted. */
+/** The connections of a store, measured if there is a metrics sink. */
 export function connectionsFor(
   { source, metrics }: PostgresSettings,
   watch = new ServerWatch(),
@@ -80,19 +81,19 @@ export function connectionsFor(
   return metrics === undefined ? made : measured(made, metrics)
 }
 
-/** How connections of our own differ from the usual ones. */
+/** Options for connections of our own. */
 export interface OwnConnectionOptions {
-  /** Where they lead, as `pg` takes it, instead of a URL. */
+  /** The address, as settings for `pg`, instead of a URL. */
   readonly address?: object
-  /** What the server shows them as. */
+  /** Their name in `pg_stat_activity`. */
   readonly applicationName?: string
   /** How long an answer may take. */
   readonly answerWithinMs?: number
-  /** Whether statements may be sent behind others; none is behind a commit. */
+  /** Whether statements may be sent behind others; never behind a commit. */
   readonly pipelines?: boolean
 }
 
-/** Connections of our own to `url`; without one, as the `PG…` variables of the process say. */
+/** Connections of our own to `url`; by default from the `PG…` variables of the process. */
 export function ownConnections(
   url: string | undefined,
   options: OwnConnectionOptions = {},
@@ -108,7 +109,7 @@ export function ownConnections(
           ? makePool(url, 1, { ...options, pipelines: false })
           : makePool(url, OTHER_CONNECTIONS, options)
       pools.set(lane, pool)
-      // Not kept: the package may be installed meanwhile, as tests and notebooks do.
+      // Not cached: `pg` may be installed meanwhile, as in tests and notebooks.
       pool.catch(() => pools.delete(lane))
     }
     return pool
@@ -121,7 +122,7 @@ export function ownConnections(
   return connectionsOf(poolOf, true, end, watch, options.answerWithinMs)
 }
 
-/** Connections taken from a pool that stays the user's. */
+/** Connections from a pool of the user, which is not closed here. */
 export function lentConnections(pool: PgPool, watch = new ServerWatch()): Connections {
   const unguard = guardPool(pool)
   return connectionsOf(
@@ -146,7 +147,7 @@ export async function makePool(
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    // A connection costs the server little, and prepared statements go with it.
+    // An idle connection costs the server little, and keeps its prepared statements.
     idleTimeoutMillis: 0,
     allowExitOnIdle: false,
     pipeline: pipelines,
@@ -155,14 +156,13 @@ export async function makePool(
   return pool
 }
 
-/** How many use a pool that is guarded. */
+/** How many stores use a pool. */
 const users = new WeakMap<PgPool, number>()
 
 /**
- * Has somebody listen to a pool and to each new connection from its first moment on: once for each
- * pool, however many use it. Without a listener, an idle connection that breaks would end the process;
- * and between the pool, which stops listening, and whoever waits for the connection lies a promise:
- * one that is cut just then would do so, too. Call the result to stop.
+ * Adds error listeners to a pool and to each new connection, once for each pool. Without a listener, an
+ * idle connection that breaks would end the process; so would one that breaks just after the pool has
+ * handed it out and removed its own listener. Call the result to stop.
  */
 function guardPool(pool: PgPool): () => void {
   const guarded = pool as unknown as Record<'on' | 'removeListener', NewConnection>
@@ -195,7 +195,7 @@ function connectionsOf(
   answerWithinMs = ANSWER_TIMEOUT_MS,
 ): Connections {
   let closed: Promise<void> | undefined
-  /** Statements under way, each to be given up. */
+  /** Gives up each of the running statements. */
   const waiting = new Set<() => void>()
 
   /** Connections in whose sessions statements may stay prepared. */
@@ -219,22 +219,22 @@ function connectionsOf(
     const { promotions } = watch
     const client = await connect(operation, await poolOf(lane))
     let broken = false
-    // While on loan the pool does not listen, and an error nobody listens to ends the process. The
-    // statement under way is told as well.
+    // The pool does not listen to a connection that is lent, and an error without a listener ends the
+    // process. The running statement fails as well.
     const onError = (): void => {
       broken = true
     }
     client.on('error', onError)
     try {
       await answered(operation, prepare(client), Math.min(answerWithinMs, CONNECT_TIMEOUT_MS))
-      // What it was asked for on may not be there any more.
+      // The server may have changed since this statement was prepared.
       if (watch.promotions !== promotions || watch.hasLeft(client)) throw wasPromoted(operation)
       return await use(client)
     } catch (error) {
       broken ||= dropsConnection(error)
       throw storeError(operation, error)
     } finally {
-      // One that is ended may still have something to say.
+      // A closed connection may still emit an error.
       if (!broken) client.removeListener('error', onError)
       client.release(broken)
       // Where statements are pipelined, `pg` ends a connection only when all of them are answered.
@@ -251,7 +251,7 @@ function connectionsOf(
     return answered(operation, client.query(sent), answerWithinMs, waiting)
   }
 
-  /** Answers as soon as the first of the two is answered; gives the connection back after both. */
+  /** Resolves with the first answer; gives the connection back after both. */
   const pair = (
     operation: string,
     lane: Lane,
@@ -271,7 +271,7 @@ function connectionsOf(
           ask(client, behind.operation, behind.statement),
         ])
         behind.over(second.status === 'fulfilled')
-        // Thrown also when only the second one failed: the connection may be of no use any more.
+        // Thrown even if only the second one failed: the connection may be broken.
         for (const settled of [first, second]) {
           if (settled.status === 'rejected') throw settled.reason
         }
@@ -302,8 +302,8 @@ async function connect(operation: string, pool: PgPool): Promise<PgClient> {
 }
 
 /**
- * The answer, or `connection_lost` when it stays out. Until then it stands among those `waiting`, who
- * can be given up sooner.
+ * The answer, or `connection_lost` if it does not come in time. Until then `waiting` has a function
+ * that gives it up sooner.
  */
 export function answered<T>(
   operation: string,
@@ -327,7 +327,7 @@ export function answered<T>(
   })
 }
 
-/** Not prepared beyond the transaction: see `session.ts`. */
+/** Without a name, the statement is not left prepared in the session: see `session.ts`. */
 function withoutName({ text, values, types }: Statement): Statement {
   return { text, ...(values && { values }), ...(types && { types }) }
 }

@@ -2,7 +2,7 @@ import { moduleUrl } from '../../base/threads/module-url.ts'
 import { requireWith } from '../../base/peer.ts'
 import { StoreError } from '../../store/store-error.ts'
 
-// What is used of `pg`, written down here so that our declarations need none of its types.
+// The parts of `pg` that are used, declared here so that our declarations do not need its types.
 
 /** One statement, as `pg` takes it. */
 export interface Statement {
@@ -13,18 +13,18 @@ export interface Statement {
   readonly types?: { getTypeParser(): (value: string) => unknown }
 }
 
-/** What a statement brought. */
+/** The result of a statement. */
 export interface StatementResult {
   readonly rows: readonly unknown[]
 }
 
 /** A connection that was taken from a pool. */
 export interface PgClient {
-  /** The process of the server that serves it, as was told when connecting. */
+  /** The process id of the server, as reported when connecting. */
   readonly processID?: number | null
-  /** Whether a statement is sent at once, though the one before it has no answer yet. */
+  /** Whether statements are sent without waiting for the answer of the one before. */
   readonly pipeline?: boolean
-  /** Where it leads to. */
+  /** Its socket. */
   readonly connection?: { readonly stream?: { destroy(): unknown } }
   query(statement: Statement): Promise<StatementResult>
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -41,13 +41,13 @@ export interface PgPool {
   end(): Promise<void>
 }
 
-/** How many connections a pool has at the most, if it says so. */
+/** The maximum number of connections of a pool, if it is known. */
 export function maxOf(pool: PgPool): number {
   const { max } = (pool as { options?: { max?: unknown } }).options ?? {}
   return typeof max === 'number' ? max : Infinity
 }
 
-/** Settings of a pool that we make ourselves. */
+/** Settings of a pool of our own. */
 export interface PgPoolSettings {
   readonly connectionString?: string
   readonly max: number
@@ -57,7 +57,7 @@ export interface PgPoolSettings {
   readonly connectionTimeoutMillis: number
   readonly idleTimeoutMillis: number
   readonly allowExitOnIdle: boolean
-  /** Versions that cannot do it pass over it. */
+  /** Ignored by versions that cannot pipeline. */
   readonly pipeline: boolean
 }
 

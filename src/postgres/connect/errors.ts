@@ -2,10 +2,10 @@ import { StoreError, type StoreErrorCode } from '../../store/store-error.ts'
 
 // Every error of the driver and the server becomes a StoreError here, and nowhere else.
 
-/** What is to be done about an error. */
+/** How to treat an error. */
 interface Reading {
   readonly code: StoreErrorCode
-  /** The connection is of no use any more. */
+  /** Whether the connection must not be used again. */
   readonly dropsConnection: boolean
 }
 
@@ -47,7 +47,7 @@ const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
   '28': 'misconfigured', // authorization
   '40': 'busy', // transaction rollback
   '53': 'unavailable', // insufficient resources
-  // What else an operator may do to a session: more with each version of the server.
+  // Other interventions by an operator, of which later versions may have more.
   '57': 'connection_lost',
   '54': 'rejected', // program limit exceeded: an id too long for an index
   '58': 'unavailable', // system error: I/O
@@ -64,40 +64,39 @@ const BY_SYSTEM_CODE: Readonly<Record<string, StoreErrorCode>> = {
   ENETDOWN: 'connection_lost',
   ENETRESET: 'connection_lost',
   ENETUNREACH: 'connection_lost',
-  // A name may be gone for a moment while a failover moves it.
+  // During a failover, the name may be missing for a moment.
   ENOTFOUND: 'connection_lost',
-  // A socket in the file system that is not there yet.
+  // The Unix socket does not exist yet.
   ENOENT: 'connection_lost',
   EPIPE: 'connection_lost',
   ETIMEDOUT: 'connection_lost',
   ERR_STREAM_DESTROYED: 'connection_lost',
   ERR_STREAM_WRITE_AFTER_END: 'connection_lost',
   ERR_SOCKET_CLOSED: 'connection_lost',
-  // Connections of this process are used up.
+  // The process has no file descriptors left.
   EMFILE: 'unavailable',
   ENFILE: 'unavailable',
 }
 
 /**
- * States after which the session cannot be used, though the socket may still be open. One that leads
- * to a server that only reads stays there, when its address has long led to another one.
+ * States after which the session cannot be used, though the socket may still be open. A connection to
+ * a read-only server stays there, even after its address leads to another server.
  */
 const SPOILS_SESSION = new Set(['0A000', '25006', '26000', '42P05'])
 
 /** The operation by which a store connects for the first time. */
 const FIRST = 'open'
 
-/** What only a runtime sends, which has registered before. */
+/** Operations of runtimes, which have registered before. */
 const OF_RUNTIMES: ReadonlySet<string> = new Set(['commit_batch', 'finish_tasks'])
 
 /**
  * The `StoreError` for whatever a connection threw while doing `operation`.
  *
- * Who cannot connect for the first time is told what is wrong with the settings. Whoever was
- * connected before had the right ones: a password is being changed, the place that hands out tokens
- * does not answer, a certificate has run out. Then it is for somebody to help, and nothing that waits
- * is to blame: so all of that may be tried again. The same goes for what a runtime writes: rights that
- * are taken from its role, or a schema that is moved away, are no fault of what it could not write.
+ * An error of the first connection is `misconfigured`: the settings are wrong. Later the settings were
+ * right once: a password was changed, a token service does not answer, a certificate expired. An
+ * operator has to fix that, and until then calls are retried: `unavailable`. The same holds for writes
+ * of a runtime whose role lost its privileges, or whose schema is gone: the instances are not at fault.
  */
 export function storeError(
   operation: string,
@@ -132,8 +131,8 @@ function readingOf(error: unknown, phase: 'connect' | 'query'): Reading {
 }
 
 /**
- * Whether a server says that it is in recovery, and cannot tell where its log ends. The state alone
- * means many things; the server's own function that said it does not depend on anybody's language.
+ * Whether the server is in recovery, and cannot report its WAL position. The SQLSTATE alone has many
+ * meanings; the name of the routine does not depend on the language of the server.
  */
 function isOfStandby(error: unknown): boolean {
   const { routine } = (error ?? {}) as { routine?: unknown }
@@ -143,8 +142,8 @@ function isOfStandby(error: unknown): boolean {
 }
 
 /**
- * Whether a procedure that was about to be called is gone: another version has just replaced it. All
- * there is to know it by are the words, which the server does not translate for errors of this kind.
+ * Whether the called procedure is gone, because another version has just replaced it. Only the message
+ * says so, which the server does not translate for internal errors.
  */
 export function isOfReplaced(error: unknown): boolean {
   return codeOf(error) === 'XX000' && messageOf(error).startsWith('cache lookup failed for ')
@@ -160,8 +159,8 @@ function coded(given: string): StoreErrorCode {
 }
 
 /**
- * Whether a code is one that Node gives to sockets, and that the table does not name. There are many,
- * and more to come; while a statement runs, all of them mean that its answer is lost.
+ * Whether this is a socket error of Node that the table does not list. There are many; while a
+ * statement runs, each of them means that its answer is lost.
  */
 function isOfSocket(given: string, phase: 'connect' | 'query'): boolean {
   return phase === 'query' && !(given in BY_SYSTEM_CODE) && OF_SOCKET.test(given)
@@ -171,12 +170,12 @@ function isOfSocket(given: string, phase: 'connect' | 'query'): boolean {
 const OF_SOCKET = /^E([A-Z\d]+|RR_(SOCKET|SSL|STREAM|TLS)_\w+)$/
 
 /**
- * The driver gives no code to what it finds out by itself. While a statement runs, that is the end
- * of the connection. While connecting, it may also be a missing password, which no retry mends; all
- * there is to tell them apart are the words.
+ * Errors of the driver itself have no code. While a statement runs, they mean the end of the
+ * connection. While connecting, it may also be a missing password, which no retry fixes; only the
+ * message tells them apart.
  */
 function uncoded(error: unknown, phase: 'connect' | 'query'): StoreErrorCode {
-  // A fault of ours, or a text longer than JavaScript can make.
+  // A bug of ours, or a string longer than JavaScript allows.
   if (error instanceof RangeError) return 'rejected'
   if (!(error instanceof Error) || error instanceof TypeError) return 'unexpected'
   if (phase === 'query') return 'connection_lost'
@@ -184,7 +183,7 @@ function uncoded(error: unknown, phase: 'connect' | 'query'): StoreErrorCode {
 }
 
 function codeOf(error: unknown): string | undefined {
-  // Every address of a name refused: the first speaks for all.
+  // Every address of the host failed: report the first.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
   return typeof code === 'string' ? code : undefined

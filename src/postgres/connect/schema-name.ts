@@ -1,9 +1,9 @@
 import { describe } from '../../base/describe.ts'
 
-// PostgreSQL cuts longer names, and two schemas would become one.
+// PostgreSQL truncates longer names, so two schemas could become one.
 const MAX_BYTES = 63
 
-/** Checks the name of a schema: any that PostgreSQL takes. */
+/** Checks the name of a schema: any that PostgreSQL accepts. */
 export function checkSchemaName(name: unknown, what: string): string {
   if (typeof name !== 'string' || name === '' || name.includes('\0')) {
     throw new TypeError(`${what} must be the name of a schema, got ${describe(name)}`)
@@ -20,7 +20,7 @@ export function checkSchemaName(name: unknown, what: string): string {
   return name
 }
 
-/** A name as it stands in SQL. */
+/** A name, quoted for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,15 +1,14 @@
 import type { PgClient, Statement, StatementResult } from './driver.ts'
 
-// What is left in a session of the server, and whose session that is.
+// What is left in a session of the server, and whether a pooler shares it.
 //
-//   - A pooler such as PgBouncer, in transaction mode, lends one session to many applications. What
-//     stays in it is theirs to stumble over: settings, prepared statements, LISTEN. So in a session
-//     that is not ours alone, nothing stays.
-//   - A pooler cannot hand out the number of the server's process, since it changes: whoever was
-//     told another one when connecting than the server itself tells has a pooler in between. Not
-//     to have been told any counts the same.
+//   - A pooler such as PgBouncer, in transaction mode, shares one session among many applications.
+//     Settings, prepared statements and LISTEN that are left in it would affect them. So nothing is
+//     left in a session that may be shared.
+//   - A pooler cannot report the process id of the server when connecting, since it changes. If the id
+//     reported then is missing, or differs from pg_backend_pid(), there is a pooler in between.
 
-/** What the settings of a session of ours are. The server notices soon that a process is gone. */
+/** Settings of our own sessions. The server notices soon when a process is gone. */
 const OF_OURS: readonly (readonly [name: string, value: string])[] = [
   ['idle_in_transaction_session_timeout', '60000'],
   ['tcp_keepalives_idle', '10'],
@@ -17,7 +16,7 @@ const OF_OURS: readonly (readonly [name: string, value: string])[] = [
   ['tcp_keepalives_count', '4'],
   ['tcp_user_timeout', '30000'],
   ['default_transaction_isolation', 'read committed'],
-  // What we send is planned once, and short: see procedure-settings.ts.
+  // Our statements are short, and planned once: see procedure-settings.ts.
   ['jit', 'off'],
 ]
 
@@ -27,16 +26,15 @@ const TIMELINE = `case
 
 const IS_DIRECT = 'pg_backend_pid() = $1::integer'
 
-/** What a connection is asked first. */
+/** The first query of a connection. */
 const ASK = `select ${TIMELINE}, coalesce(${IS_DIRECT}, false) as direct`
 
-// Sent as a statement, rather than in the start-up packet, which PgBouncer refuses when it holds
-// settings.
+// Sent as a statement, because PgBouncer rejects settings in the start-up packet.
 const SET_UP = `${ASK}, case when ${IS_DIRECT} then ${OF_OURS.map(
   ([name, value]) => `set_config('${name}', '${value}', false)`,
 ).join(' || ')} end`
 
-/** The first statement of a connection; `isOurs` when nobody else uses it, so that it is set up too. */
+/** The first statement of a connection; `isOurs` if it is of our own pool, and gets our settings. */
 export function firstStatement({ processID }: PgClient, isOurs: boolean): Statement {
   return { text: isOurs ? SET_UP : ASK, values: [processID ?? null] }
 }

@@ -4,24 +4,24 @@ import { systemClock } from '../../base/time/clock.ts'
 import { retry } from '../../base/time/retry.ts'
 import { StoreError } from '../../store/store-error.ts'
 
-/** How a server that is not there yet is waited for. */
+/** How to wait for a server that is not ready. */
 export interface ServerWait {
-  /** How long one is waited for that is starting. */
+  /** How long to wait for a server that is starting. */
   readonly withinMs: number
   readonly log: Logger | undefined
-  /** Whether nobody waits any more. */
+  /** Whether to stop waiting. */
   isOver(): boolean
 }
 
 // Nothing listens: the server is just being restarted, or the address is wrong.
 const REFUSED_WITHIN_MS = 3_000
 const BACKOFF = resolveBackoff('wait for the server', { initial: 100, max: 1_000, jitter: 0 })
-// The first line is written at once, each further one after twice as long as the one before.
+// The first line is logged at once, each further one after twice the time.
 const SECOND_LINE_AFTER_MS = 10_000
 
 /**
- * Does what needs a server, again as long as the server is starting or restarting. Whatever else is
- * wrong is thrown at once, and a server that refuses connections is not waited for as long.
+ * Runs `use`, and retries while the server is starting or restarting. Other errors are thrown at once;
+ * a server that refuses connections is retried for a shorter time.
  */
 export async function waitForServer<T>(use: () => Promise<T>, wait: ServerWait): Promise<T> {
   const begunMs = performance.now()
@@ -57,14 +57,14 @@ const LINES = {
 } as const
 
 const STARTING = new Set(['57P01', '57P02', '57P03'])
-// A socket in the file system that is not there; a proxy that has nowhere to lead to.
+// Also a Unix socket that does not exist, and a proxy without a server behind it.
 const REFUSING = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET'])
 
 function stateOf(error: unknown): keyof typeof LINES | undefined {
   if (!(error instanceof StoreError)) return undefined
   const code = codeOf(error.cause)
   if (STARTING.has(code)) return 'starting'
-  // The driver has no code for a connection that ended under it, as all do when a server goes down.
+  // The driver has no code for a connection that the server closed while shutting down.
   const isCut = code === '' && error.code === 'connection_lost'
   return isCut || REFUSING.has(code) ? 'refusing' : undefined
 }

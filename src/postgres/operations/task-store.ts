@@ -18,7 +18,7 @@ export function postgresTaskStore(call: Call): TaskStore {
         ...interestValues('claimTasks', request),
       ])
       const keys = toTaskKeys(row!)
-      // Two calls, so that the first one is committed before anything large is sent.
+      // Two calls, so that the first is committed before large values are sent.
       const tasks = keys.length === 0 ? [] : await call('held_tasks', [runtime, ...keyLists(keys)])
       return {
         state: text(row!, 'state') === 'dead' ? 'dead' : 'ok',

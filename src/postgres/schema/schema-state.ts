@@ -74,11 +74,11 @@ export function schemaState(
   )
   if (edited !== undefined) return refused('misconfigured', editedWords(schema, edited))
 
-  const absent = migrations.filter(({ name }) => !checksums.has(name))
+  const unapplied = migrations.filter(({ name }) => !checksums.has(name))
   const unknown = unknownMigrations(applied, migrations)
   const latest = numberOf(migrations.at(-1)?.name ?? '')
   const tooNew = unknown.filter(({ works_with }) => works_with === null || works_with > latest)
-  if (tooNew.length > 0 || (unknown.length > 0 && absent.length > 0)) {
+  if (tooNew.length > 0 || (unknown.length > 0 && unapplied.length > 0)) {
     return refused(
       'newer_schema',
       newerWords(schema, version, tooNew.length > 0 ? tooNew : unknown),
@@ -89,12 +89,12 @@ export function schemaState(
   // An older version leaves the procedures alone: newer processes depend on theirs, which work for
   // older processes too.
   if (unknown.length > 0 || (newest !== undefined && compareVersions(newest, version) > 0)) {
-    if (absent.length === 0) return { kind: 'ahead', by: newest ?? 'a newer version' }
+    if (unapplied.length === 0) return { kind: 'ahead', by: newest ?? 'a newer version' }
   }
   return {
     kind: 'behind',
     missing: [
-      ...absent,
+      ...unapplied,
       ...procedures.filter(({ name, checksum }) => checksums.get(name) !== checksum),
     ],
   }

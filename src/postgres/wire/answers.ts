@@ -238,12 +238,12 @@ function parentOf(row: Row): ParentLink | null {
   }
 }
 
-/** Of a row in an inbox. Who is to receive it finds out that there is no word, and others are spared. */
+/** The kind of a row in an inbox. An unknown one concerns only the instance that receives it. */
 function kindOf(number: number): InboxRow['kind'] {
   return KINDS.get(number) ?? (String(number) as InboxRow['kind'])
 }
 
-/** The word for a number; a newer version may have written one that has none here. */
+/** The word for a number; throws for one that a newer version may have written. */
 function known<Word>(words: ReadonlyMap<number, Word>, number: number): Word {
   const word = words.get(number)
   if (word !== undefined) return word

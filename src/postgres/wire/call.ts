@@ -15,16 +15,16 @@ export type Call = (
   behind?: BehindCall,
 ) => Promise<readonly Row[]>
 
-/** A call that leaves right behind another one: see `Behind`. */
+/** A call that is sent right behind another: see `Behind`. */
 export interface BehindCall extends Pick<Behind, 'over'> {
   readonly procedure: string
   readonly values: readonly (string | number | null)[]
 }
 
-// Whatever parsers the process has set for `pg`, our rows stay as the server sent them.
+// Leaves rows as the server sent them, whatever parsers the process has set for `pg`.
 const AS_SENT = { getTypeParser: () => (value: string) => value }
 
-/** How procedures of one schema are called: one statement each, prepared once per connection. */
+/** Calls procedures of one schema: one statement each, prepared once per connection. */
 export function callerOf(connections: Connections, schema: string): Call {
   const prepared = new Map<string, Prepared>()
 
@@ -38,7 +38,7 @@ export function callerOf(connections: Connections, schema: string): Call {
     }
     return statement
   }
-  /** The same under another name, for all who come after, too. */
+  /** The same statement under another name, for later calls as well. */
   const renewed = (procedure: string, stale: Prepared): Prepared => {
     const latest = prepared.get(procedure)!
     if (latest !== stale) return latest
@@ -67,7 +67,7 @@ export function callerOf(connections: Connections, schema: string): Call {
       let over!: (isDone: boolean) => void
       const isDone = new Promise<boolean>((resolve) => (over = resolve))
       const rows = await query(statement, follower(behind, over))
-      // Only behind one that was carried out it had something to do.
+      // Only if the first succeeded; otherwise the second had nothing to do.
       void isDone.then(behind.over)
       return rows
     }
@@ -89,23 +89,23 @@ export function callerOf(connections: Connections, schema: string): Call {
 
 type Prepared = Required<Pick<Statement, 'name' | 'text'>>
 
-/** Two schemas may share the connections of one pool; so the name holds all of the text. */
+/** Schemas may share the connections of one pool, so the name depends on the whole text. */
 function named(procedure: string, text: string): Prepared {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 8)
   return { name: `holdfast_${procedure}_${hash}`, text }
 }
 
-// After any of these nothing was done: what was sent can be sent again.
+// After each of these errors nothing was done, and the call can be repeated.
 
 // Invalid statement name, and one that exists already: a pooler has handed a prepared statement to a
 // session that does not know it. PgBouncer before 1.21 does in transaction mode.
 const MIXED_UP: readonly unknown[] = ['26000', '42P05']
 
-// The procedure answers something else than when the statement was prepared: another version has
-// replaced it. A new connection would prepare it anew, but that of a pooler leads to the same session:
-// PgBouncer goes by the text, and has it prepared already. So the text becomes another one.
+// The procedure returns other columns than when the statement was prepared: another version has replaced
+// it. On a new connection through a pooler it may still be prepared, since PgBouncer identifies
+// statements by their text. So the text is changed.
 const STALE = '0A000'
 
-// There is no such procedure. It may be one that another calls, which began before a newer version
-// replaced both of them; the second time all of them are those of one version.
+// No such procedure. It may be an internal one, called by a procedure that began before a newer version
+// replaced both; the second time, all procedures are of one version.
 const MISSING = '42883'

@@ -105,7 +105,7 @@ function turnValues(items: readonly TurnItem[]): string[] {
   ]
 }
 
-/** Turns that are all there: no gaps in the lists. */
+/** Lists of turns without gaps. */
 export function rowValues(operation: string, rows: readonly TurnRow[]): string[] {
   return [
     listOf(rows.map(({ execution }) => execution)),

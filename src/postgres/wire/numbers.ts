@@ -3,7 +3,7 @@ import type { InboxRow, PostVerdict } from '../../store/inbox.ts'
 import type { EndStatus, InstanceRow, OnParentClose } from '../../store/instances.ts'
 import type { TaskEnd, TaskVerdict } from '../../store/tasks.ts'
 
-// How the server writes what the port has words for. Procedures write `:STATUS.running`, which
+// The values in the database for the words of the port. Procedures write `:STATUS.running`, which
 // `npm run generate` replaces with the value, as it does with the constants of `store/constants.ts`.
 // Values are stored, and older builds read them: a new word gets a new value.
 

@@ -28,7 +28,7 @@ function listsOf(items: readonly StartItem[]): string[] {
   ]
 }
 
-/** Most have no parent: then the lists stay empty, which the server takes for lists of nulls. */
+/** If no instance has a parent, the lists are empty, which the server treats as nulls. */
 function parentLists(items: readonly StartItem[]): string[] {
   const given = items.some(({ parent }) => parent !== null) ? items : []
   return [
@@ -40,7 +40,7 @@ function parentLists(items: readonly StartItem[]): string[] {
   ]
 }
 
-/** Most have no labels either; the count tells none from empty ones. */
+/** The same for labels; the count distinguishes no labels from empty ones. */
 function labelLists(items: readonly StartItem[]): string[] {
   const given = items.some(({ labels }) => labels !== '{}') ? items : []
   return [String(given.length), textsOf(given, ({ labels }) => labels)]

@@ -2,7 +2,7 @@ import type { HeldTask, TaskKey, TaskVerdict } from '../../store/tasks.ts'
 import { text, int, intOrNull, ints, intsOrNull, type Row } from '../connect/rows.ts'
 import { TASK_VERDICTS } from './numbers.ts'
 
-// Rows of the procedures for tasks turned into what the port speaks of.
+// Converts rows of procedures for tasks into the types of the port.
 
 /** The keys that `claim_tasks` answers with. */
 export function toTaskKeys(row: Row): TaskKey[] {

@@ -11,9 +11,9 @@ import type {
 import { TASK_END } from './numbers.ts'
 import { joinTexts, listOf, packLists } from './lists.ts'
 
-// What the procedures for tasks take: lists side by side, one entry per task.
+// Parameters of procedures for tasks: parallel lists, one entry per task.
 
-/** A task with where it belongs; without an execution, to the current one. */
+/** A task with its instance and execution; null for the current execution. */
 interface PlacedTask {
   readonly iid: Iid
   readonly execution: number | null
@@ -42,7 +42,7 @@ export function tasksValue({ starts, turns }: Pick<CommitBatch, 'starts' | 'turn
   ])
 }
 
-/** As `insert_tasks` takes them, with epochs where they are judged on these. */
+/** As `insert_tasks` takes them; with epochs for tasks that depend on the owner of the instance. */
 function taskLists(
   operation: string,
   placed: readonly PlacedTask[],
@@ -66,7 +66,7 @@ function taskLists(
     texts(({ options }) => options),
     numbers(({ attempts }) => attempts),
     numbers(({ startBy }) => startBy),
-    // The sign tells an empty key from none.
+    // The sign distinguishes an empty key from none.
     texts(({ limit }) => (limit === null ? '' : `=${limit.key}`)),
     numbers(({ limit }) => limit?.concurrency ?? null),
     numbers(({ limit }) => limit?.rate?.count ?? null),
@@ -75,12 +75,12 @@ function taskLists(
   ]
 }
 
-/** Comes last: versions before it have no such list. */
+/** The last list: older versions do not have it. */
 function tokenList(placed: readonly PlacedTask[]): string {
   return listOf(placed.map(({ task }) => task.token))
 }
 
-/** What a runtime serves, as `ready_lanes` takes it. What has no tag has an empty one. */
+/** What a runtime serves, as `ready_lanes` takes it. An untagged task has an empty tag. */
 export function interestValues(
   operation: string,
   { activities, served: { untagged, tags } }: TaskInterest,
@@ -97,14 +97,14 @@ export function interestValues(
   ]
 }
 
-/** Attempts: what they are known by, and their numbers. */
+/** The keys of attempts, and their numbers. */
 export function attemptLists(
   attempts: readonly (TaskKey & { readonly attempt: number })[],
 ): string[] {
   return [...keyLists(attempts), listOf(attempts.map(({ attempt }) => attempt))]
 }
 
-/** What tasks are known by. */
+/** The keys of tasks. */
 export function keyLists(keys: readonly TaskKey[]): string[] {
   return [
     listOf(keys.map(({ iid }) => iid)),
@@ -143,7 +143,7 @@ export function beatLists(beats: readonly Beat[]): string[] {
   ]
 }
 
-/** Those that are to become tasks, empty when there are none. Their attempts are under way already. */
+/** Local activities that become tasks, empty for none. Their attempts are running already. */
 function localsValue(beats: readonly Beat[]): string {
   const epochs: number[] = []
   const placed: PlacedTask[] = []
@@ -156,7 +156,7 @@ function localsValue(beats: readonly Beat[]): string {
   return packLists('beat', [...taskLists('beat', placed, epochs), tokenList(placed)])
 }
 
-/** The result of an attempt, or what it failed with when another one follows. */
+/** The result of an attempt, or its error if another attempt follows. */
 function payloadOf(end: TaskEnd): string {
   if (end.kind === 'retry') return end.error ?? ''
   return 'payload' in end ? end.payload : ''

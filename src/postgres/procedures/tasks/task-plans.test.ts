@@ -82,14 +82,14 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
   'finish: another attempt': (store, runtime) =>
     finish(store, runtime, (i) => ({ kind: i % 2 === 0 ? 'retry' : 'release', delayMs: i })),
   beat: (store, { runtime }) =>
-    truths(
+    countTrue(
       store.beat(
         runtime,
         heldOnes().map((attempt) => ({ ...attempt, details: 'x', silentMs: 5, local: null })),
       ),
     ),
   'beat: at the owner': (store, { runtime }) =>
-    truths(
+    countTrue(
       store.beat(
         runtime,
         some((iid) => ({
@@ -169,7 +169,7 @@ const COUNTS = {
 /** Leaves, and answers with how many tasks the runtime still holds. */
 async function leave(store: WorkflowStore, { runtime }: Registered): Promise<number> {
   await store.unregister(runtime)
-  return truths(
+  return countTrue(
     store.beat(
       runtime,
       heldOnes().map((attempt) => ({ ...attempt, ...SILENT })),
@@ -209,7 +209,7 @@ async function commit(
   return answer.state === 'ok' ? answer.turns.filter((verdict) => verdict === 'done').length : -1
 }
 
-async function truths(answers: Promise<readonly boolean[]>): Promise<number> {
+async function countTrue(answers: Promise<readonly boolean[]>): Promise<number> {
   return (await answers).filter(Boolean).length
 }
 
