@@ -13,7 +13,7 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Registration } from '../discover/registration.ts'
 import type { ActivityCall } from './activity-call.ts'
 import { taskFor } from '../../instance/task-for.ts'
-import { LocalCall } from './local-activities.ts'
+import { LocalCall } from './local-call.ts'
 
 const PACE_MS = 1_000
 const BACKOFF = { initial: 100, max: 5_000 }

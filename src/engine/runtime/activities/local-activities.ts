@@ -1,15 +1,13 @@
-import type { Transact } from '../../../store/transactions.ts'
-import type { TaskKey } from '../../../store/tasks.ts'
-import { ActivityCall, type ActivityCallSpec, type CallServices } from './activity-call.ts'
-import { type ActivityWork, deadlineOf, newTaskToken } from '../../instance/activity-work.ts'
-import { idempotencyKey } from '../../instance/task-for.ts'
+import type { ActivityWork } from '../../instance/activity-work.ts'
+import type { AttemptEnd } from '../../instance/attempt-end.ts'
 import { type LiveInstance, lastTurnOf } from '../../instance/live-instance.ts'
-import { logAttempt } from './log-attempt.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Registration } from '../discover/registration.ts'
+import type { ActivityCall } from './activity-call.ts'
 import type { ActivityReports } from './activity-reports.ts'
-import type { AttemptEnd } from '../../instance/attempt-end.ts'
 import type { AttemptRunner } from './attempt-runner.ts'
+import { LocalCall } from './local-call.ts'
+import { logAttempt } from './log-attempt.ts'
 import type { Performer, Slots } from './slots.ts'
 import type { TaskRunner } from './task-runner.ts'
 
@@ -104,83 +102,5 @@ export class LocalActivities implements Performer {
     const known = lastTurnOf(instance)
     const result = { ...key, kind: 'completed', payload: end.payload, known } as const
     void this.#reports.eviction.handOver([result])
-  }
-}
-
-/** An attempt at the owner of its instance. */
-export class LocalCall extends ActivityCall {
-  readonly instance: LiveInstance
-  readonly command: number
-  readonly work: ActivityWork
-  /** Whether it is a task by now that this runtime owns; `gone` when it is owned no longer. */
-  task: 'none' | 'owned' | 'gone' = 'none'
-  #token: number | undefined
-
-  constructor(
-    services: CallServices,
-    instance: LiveInstance,
-    command: number,
-    work: ActivityWork,
-    attempt: number,
-  ) {
-    super(services, calledBy(work), attempt)
-    this.instance = instance
-    this.command = command
-    this.work = work
-  }
-
-  get wanted(): boolean {
-    if (this.task !== 'none') return this.task === 'owned'
-    return this.instance.calls.attempt(this.command) === this
-  }
-
-  get instanceId(): string {
-    return this.instance.id
-  }
-
-  get workflow(): string {
-    return this.instance.definition.name
-  }
-
-  get key(): TaskKey {
-    return { iid: this.instance.iid, execution: this.instance.execution, command: this.command }
-  }
-
-  /** Of the task that it is, or may become. */
-  get token(): number {
-    return (this.#token ??= newTaskToken())
-  }
-
-  override get fence(): Transact['by'] {
-    if (this.task !== 'none') return super.fence
-    return { epoch: this.instance.epoch, turn: this.instance.turn }
-  }
-
-  get idempotencyKey(): string {
-    return idempotencyKey(this.instance, this.command)
-  }
-
-  /** Only of a step: details of any other earlier attempt are stored with the task it became. */
-  get lastHeartbeat(): unknown {
-    const details = this.instance.calls.stepDetails(this.command)
-    return details === undefined ? undefined : this.services.core.values.value(details)
-  }
-}
-
-function calledBy(work: ActivityWork): ActivityCallSpec {
-  const { name, input, definition, step, options } = work
-  const { retry, timeoutMs, heartbeatTimeoutMs, tag, session } = options
-  const deadline = deadlineOf(work)
-  return {
-    name,
-    input,
-    definition,
-    step,
-    retry,
-    timeoutMs,
-    heartbeatTimeoutMs,
-    tag,
-    session,
-    deadline,
   }
 }

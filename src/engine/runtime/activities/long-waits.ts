@@ -1,7 +1,7 @@
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { ActivityReports } from './activity-reports.ts'
-import { LocalCall } from './local-activities.ts'
+import { LocalCall } from './local-call.ts'
 import type { Slots } from './slots.ts'
 
 // An activity that has been waiting for a slot for so long is left to another runtime that is idle.

@@ -4,7 +4,7 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Claimer } from '../discover/claimer.ts'
 import type { Registration } from '../discover/registration.ts'
 import type { ActivityCall } from './activity-call.ts'
-import { LocalCall } from './local-activities.ts'
+import { LocalCall } from './local-call.ts'
 import { attemptName, type TaskAttempt, taskName } from './task-names.ts'
 
 export const NOT_WANTED = 'its result is not wanted any more'
