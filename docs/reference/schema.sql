@@ -351,6 +351,9 @@ create function instance_rows(p_iids bigint[])
 create function is_claimable(p_runtime integer, p_workflows integer[], p_clock bigint)
   returns boolean;
 
+create function is_served(p_workflow integer, p_clock bigint)
+  returns boolean;
+
 create function keep_clock()
   returns void;
 
@@ -406,7 +409,10 @@ create function owned_task_flags(p_runtime integer, p_iids bigint[], p_execution
   returns text;
 
 create function park_mail(p_clock bigint)
-  returns void;
+  returns boolean;
+
+create function park_unread(p_iids bigint[], p_clock bigint)
+  returns bigint[];
 
 create function post(p_ids text, p_kinds smallint[], p_names text, p_payloads text, p_reply_tos text, p_keys text, p_capacities integer[], p_iids bigint[], OUT verdicts text, OUT iids bigint[], OUT owners integer[])
   returns record;
@@ -549,7 +555,7 @@ create function tell_work(p_iids bigint[], p_due boolean, p_teller integer, p_ha
 create function terminate(p_ids text, p_outputs text, p_events text, p_count integer, OUT terminated text, OUT mail bigint[], OUT had_tasks boolean)
   returns record;
 
-create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[], p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, p_held_iids bigint[], p_held_executions integer[], p_held_commands integer[], p_held_attempts integer[], p_idle boolean, p_unknown text, p_unknown_count integer, OUT state text, OUT clock bigint, OUT server text, OUT mail bigint[], OUT owned bigint, OUT claimable boolean, OUT next_due bigint, OUT next_task bigint, OUT wanted text, OUT helped text, OUT stranded bigint[], OUT late_messages bigint, OUT early_messages bigint)
+create function tick(p_runtime integer, p_lease_ms bigint, p_workflows integer[], p_activities text, p_activity_count integer, p_tags text, p_tag_count integer, p_any_tag boolean, p_held_iids bigint[], p_held_executions integer[], p_held_commands integer[], p_held_attempts integer[], p_idle boolean, p_unknown text, p_unknown_count integer, OUT state text, OUT clock bigint, OUT server text, OUT mail bigint[], OUT owned bigint, OUT claimable boolean, OUT next_due bigint, OUT next_task bigint, OUT wanted text, OUT helped text, OUT stranded bigint[], OUT late_messages bigint, OUT early_messages bigint, OUT soon boolean)
   returns record;
 
 create function touch_sessions(p_runtime integer, p_sessions text[], p_clock bigint)

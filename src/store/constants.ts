@@ -41,6 +41,12 @@ export const MAX_MAIL_BYTES = 1 << 20
 /** Of how many unowned instances a tick parks the mail, so that no tick takes long. */
 export const MAX_MAIL_PARKED = 1_000
 
+/** How many messages a tick parks. */
+export const MAX_MESSAGES_PARKED = 10_000
+
+/** The mail of one whose first turn comes later than this is parked when it is sent. */
+export const FIRST_TURN_FAR_MS = 60_000
+
 /** How long the answer to a request is kept. By then the caller has read it, or has given up. */
 export const REPLY_KEPT_MS = 3_600_000
 

@@ -82,5 +82,7 @@ export type TickAnswer =
       readonly helped: readonly string[]
       /** How many messages this tick removed. */
       readonly undelivered: UndeliveredMessages
+      /** Whether the next tick should come soon: there is more of what a tick does, or hints are lost. */
+      readonly soon: boolean
     }
   | { readonly state: 'dead'; readonly clock: number }

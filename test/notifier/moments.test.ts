@@ -36,6 +36,7 @@ const NOTHING: Extract<TickAnswer, { state: 'ok' }> = {
   helped: [],
   stranded: [],
   undelivered: { late: 0, early: 0 },
+  soon: false,
 }
 
 function scene() {

@@ -6,6 +6,9 @@ import { expect, test } from 'vitest'
 import { channel, connect, open, workflow } from '../../src/index.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { postgres } from '../../src/postgres/index.ts'
+import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
+import { alive } from '../../src/testing/contract/scene.ts'
+import { ticking } from '../support/postgres-store.ts'
 import { ownServer } from './own-server.ts'
 
 const notes = channel<string>('notes')
@@ -43,8 +46,16 @@ test("a full queue of notifications costs the hint, and not the user's commit", 
   await runtime.start(listens, undefined, { id: 'running' })
   await using holder = await connected(server.url)
   await using user = await connected(server.url)
+  const store = postgresWorkflowStore({ source: { url: server.url }, schema: 'holdfast' })
+  await store.open()
+  const registered = await store.register({ leaseMs: 30_000, info: '', workflows: [] })
+  const tick = async (): Promise<boolean> => alive(await store.tick(ticking(registered))).soon
+  const before = await tick()
   await holdQueue(holder)
   expect(await sendUntilRefused(user)).toBe('too many notifications in the NOTIFY queue')
+  // Hints are left out: so ticks, which find what was not told, come often.
+  expect([before, await tick()]).toEqual([false, true])
+  await store.close()
 
   await user.query('begin')
   await client.in(user).start(listens, undefined, { id: 'started' })

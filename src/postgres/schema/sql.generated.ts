@@ -521,6 +521,18 @@ create sequence clock_kept as bigint minvalue 0 start 0 cache 1;
 drop function if exists terminate;
 `,
   },
+  {
+    name: 'migrations/0016_ticks',
+    checksum: 'd0ef5b734d26fbae',
+    worksWith: '0004',
+    sql: `-- A tick says whether another one should follow soon.
+-- Works with 0004.
+
+-- Answer more from now on. Those who do not know of it leave it out.
+drop function if exists tick;
+drop function if exists park_mail;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -3911,6 +3923,31 @@ $$;
 `,
   },
   {
+    name: 'procedures/is_served',
+    checksum: 'c8c9c63174640592',
+    settings: 'none',
+    sql: `-- Whether a live runtime has this workflow.
+--
+-- Settings: its caller's.
+create or replace function is_served(p_workflow integer, p_clock bigint)
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return (
+    select true
+    from runtimes as t
+    where t.state = 1
+      and t.lease_until > p_clock
+      and p_workflow = any (t.workflows)
+    limit 1
+  ) is not null;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/keep_clock',
     checksum: '524f4a80f3045a23',
     settings: 'none',
@@ -3946,7 +3983,7 @@ $$;
   },
   {
     name: 'procedures/keep_unstarted',
-    checksum: 'cc58bd52f714ea94',
+    checksum: 'd8aadf5fcafc7594',
     sql: `-- Keeps the unstarted ones of these instances from being removed by remove_unstarted() until the end of
 -- the transaction, which is about to send messages to them. Waits only for a removal that is running.
 -- False if one of them was removed or started, so that its id has to be looked up again. A start
@@ -3957,14 +3994,17 @@ create or replace function keep_unstarted(p_iids bigint[], p_clock bigint)
   volatile
 as $$
 declare
-  v_unstarted bigint[] := array(
-    select i.iid
-    from instances as i
-    where i.iid = any (p_iids)
-      and i.status = 0
-  );
+  v_known bigint;
+  v_unstarted bigint[];
   v_kept integer;
 begin
+  select count(*), coalesce(array_agg(i.iid) filter (where i.status = 0), '{}')
+  into v_known, v_unstarted
+  from instances as i
+  where i.iid = any (p_iids);
+  if v_known < (select count(distinct g.iid) from unnest(p_iids) as g (iid)) then
+    return false;
+  end if;
   if cardinality(v_unstarted) = 0 then
     return true;
   end if;
@@ -4735,7 +4775,7 @@ $$;
   },
   {
     name: 'procedures/park_mail',
-    checksum: 'a8e6e532824ad4d2',
+    checksum: 'fa6e443b7ac5354a',
     sql: `-- Parks the messages of instances without an owner, which claims and ticks would otherwise read again
 -- and again. A claimable instance becomes due instead, and due instances are found by their workflow.
 -- One that is not claimable (suspended, scheduled, unstarted) has its messages read when it is resumed,
@@ -4744,10 +4784,11 @@ $$;
 -- A runtime that was notified of a message finds the run locked until this is committed, and gives up:
 -- so runtimes that can claim what becomes due are notified again, with the commit.
 --
--- Senders only insert. So a message is parked under a lock on the row that leads to it: the run, or the
--- unstarted instance. Bounded, so that a tick stays short: the rest follows with later ticks.
+-- A message is parked under a lock on the row that leads to it: the run, or the unstarted instance.
+-- Bounded, so that a tick stays short: returns whether a bound was reached, and another tick should
+-- follow soon.
 create or replace function park_mail(p_clock bigint)
-  returns void
+  returns boolean
   language plpgsql
   volatile
   set enable_bitmapscan to off
@@ -4759,36 +4800,42 @@ declare
   v_runs bigint[];
   v_unstarted bigint[];
   v_due bigint[];
+  v_messages integer := 0;
 begin
   if (select true from inbox where not parked limit 1) is null then
-    return;
+    return false;
   end if;
-  v_runs := array(
-    select unowned.iid
+  -- Both in one pass: there may be much to look at.
+  select
+    coalesce(array_agg(found.iid) filter (where found.is_run), '{}'),
+    coalesce(array_agg(found.iid) filter (where not found.is_run), '{}')
+  into v_runs, v_unstarted
+  from (
+    select found.iid, found.is_run
     from (select distinct iid from inbox where not parked) as m
     cross join lateral (
-      select r.iid
-      from runs as r
-      where r.iid = m.iid
-        and r.owner is null
-      limit 1
-      for update skip locked
-    ) as unowned
+      select unowned.iid, true as is_run
+      from (
+        select r.iid
+        from runs as r
+        where r.iid = m.iid
+          and r.owner is null
+        limit 1
+        for update skip locked
+      ) as unowned
+      union all
+      select absent.iid, false
+      from (
+        select i.iid
+        from instances as i
+        where i.iid = m.iid
+          and i.status = 0
+        limit 1
+        for update skip locked
+      ) as absent
+    ) as found
     limit 1000
-  );
-  v_unstarted := array(
-    select unstarted.iid
-    from (select distinct iid from inbox where not parked) as m
-    cross join lateral (
-      select i.iid
-      from instances as i
-      where i.iid = m.iid
-        and i.status = 0
-      limit 1
-      for update skip locked
-    ) as unstarted
-    limit 1000
-  );
+  ) as found;
   if cardinality(v_runs) > 0 then
     with woken as (
       update runs as r
@@ -4822,14 +4869,81 @@ begin
     ) as u
     where m.iid = u.iid
       and m.id = u.id;
+    get diagnostics v_messages = row_count;
   end if;
+  return cardinality(v_runs) + cardinality(v_unstarted) >= 1000
+    or v_messages >= 10000;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/park_unread',
+    checksum: '355caceea4edf8f0',
+    sql: `-- Of these instances, those whose mail is parked when it is sent, because nobody would find it now:
+--
+--   - suspended ones, and those whose first turn is not due for a while. They read it when they are
+--     resumed, or fall due;
+--   - those of a workflow that no live runtime has. They become due, which runtimes that have the
+--     workflow find at no cost to the others.
+--
+-- Whoever changes that has to lock the run, and meets the lock that is kept here until the end of the
+-- transaction: a claim passes over the instance, resume() waits. So nobody reads the inbox in between,
+-- and misses what is not committed yet. Waits for nobody: mail of a run that somebody else has locked
+-- is not parked, and found like any other.
+create or replace function park_unread(p_iids bigint[], p_clock bigint)
+  returns bigint[]
+  language plpgsql
+  volatile
+as $$
+declare
+  v_iids bigint[] := array(
+    select r.iid
+    from runs as r
+    where r.iid = any (p_iids)
+      and r.owner is null
+    order by r.iid
+  );
+  v_unread bigint[];
+  v_unserved bigint[];
+begin
+  if cardinality(v_iids) = 0 then
+    return v_iids;
+  end if;
+  v_unread := array(
+    select r.iid
+    from runs as r
+    where r.iid = any (v_iids)
+      and r.owner is null
+      and (
+        r.held
+        or r.epoch = 0 and r.wake_at > p_clock + 60000
+        or r.wake_at <= p_clock and not is_served(r.workflow, p_clock)
+      )
+    for key share skip locked
+  );
+  v_unserved := array(
+    select r.iid
+    from runs as r
+    where r.iid = any (v_iids)
+      and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
+      and (r.wake_at is null or r.wake_at > p_clock)
+      and not is_served(r.workflow, p_clock)
+    for no key update skip locked
+  );
+  if cardinality(v_unserved) > 0 then
+    update runs
+    set wake_at = p_clock
+    where iid = any (v_unserved);
+  end if;
+  return v_unread || v_unserved;
 end
 $$;
 `,
   },
   {
     name: 'procedures/post',
-    checksum: '0b22781e2227d9cc',
+    checksum: '33ded01498172006',
     sql: `-- Puts messages and requests to cancel or terminate into inboxes, by ids of instances. Only inserts, as
 -- send() does. A message for an unknown id creates an unstarted instance under the number that came with
 -- it; a start of that id finds the row, since the id is unique. At most 10,000 messages wait for a
@@ -4861,8 +4975,8 @@ begin
   perform require_fresh_snapshots();
   perform be_durable();
 
-  -- One plain message to a running instance with room for it is a single statement, at a third of the
-  -- cost. Everything else goes to post_any().
+  -- One plain message to a running instance that reads it soon and has room for it is a single
+  -- statement, at a third of the cost. Everything else goes to post_any().
   if cardinality(p_iids) = 1
     and p_kinds[1] = 3
     and p_keys = ''
@@ -4874,6 +4988,16 @@ begin
       from instances as i
       where i.id = p_ids collate "C"
         and i.status = 1
+        -- See park_unread() for the others.
+        and (
+          select
+            r.owner is not null
+            or not r.held
+              and (r.epoch > 0 or r.wake_at is null or r.wake_at <= v_clock + 60000)
+              and is_served(r.workflow, v_clock)
+          from runs as r
+          where r.iid = i.iid
+        )
         and (
           p_capacities[1] is null
           or p_capacities[1] > (
@@ -4911,7 +5035,7 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '183fd5e9dffe603d',
+    checksum: '08afdcf5aad19cf3',
     settings: 'none',
     sql: `-- The general case of post(): any number, of any kind, to instances in any state.
 --
@@ -4957,7 +5081,10 @@ declare
   v_is_taken boolean := false;
   -- Whether no more messages are kept for unstarted instances; null until it matters.
   v_is_full boolean;
-  v_parked boolean[] := array_fill(false, array[v_size]);
+  -- Whether it is parked until a start.
+  v_is_early boolean[] := array_fill(false, array[v_size]);
+  -- Instances whose mail is parked for another reason.
+  v_unread bigint[];
 begin
   loop
     v_targets := iids_of(p_ids, v_size);
@@ -5075,7 +5202,7 @@ begin
     then
       v_letters := v_letters || 'f'::text;
     else
-      v_parked[v_post.place] := v_post.status = 0;
+      v_is_early[v_post.place] := v_post.status = 0;
       v_letters := v_letters || 's'::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
       v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
@@ -5118,12 +5245,21 @@ begin
     end if;
   end if;
 
-  -- Parked until the start: claims and ticks would otherwise read messages of unstarted instances.
+  v_unread := park_unread(
+    array(
+      select distinct g.target
+      from unnest(v_targets, v_letters) as g (target, letter)
+      where g.letter = 's'
+    ),
+    p_clock
+  );
+  -- Parked where nobody can claim it now: claims and ticks would otherwise look at it in vain.
   insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
   select
-    g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock, g.parked, g.parked
-  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters, v_parked)
-    with ordinality as g (target, kind, name, reply_to, payload, letter, parked, place)
+    g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock,
+    g.early or g.target = any (v_unread), g.early
+  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters, v_is_early)
+    with ordinality as g (target, kind, name, reply_to, payload, letter, early, place)
   where g.letter = 's'
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;
@@ -6015,7 +6151,7 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: '16963f7da9df71cf',
+    checksum: '97c1a665cd4db92f',
     sql: `-- Makes suspended instances claimable again, those that never ran at the time they were scheduled for;
 -- returns how many.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
@@ -6029,6 +6165,14 @@ declare
   v_clock bigint := now_ms();
 begin
   perform be_durable();
+  -- Waits for those who are just sending to one: see park_unread().
+  perform
+  from runs as r
+  where r.iid = any (iids_of(p_ids, p_count))
+    and r.held
+  order by r.iid
+  for update;
+
   with freed as (
     update runs as r
     set held = false,
@@ -7366,7 +7510,7 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: 'fc765f15fdd73521',
+    checksum: 'abb22fc326c2df82',
     settings: 'any plan',
     sql: `-- Marks runtimes whose lease expired as dead, and finds what a lost hint would have announced. Its cost
 -- does not depend on how many instances wait: it counts and scans nothing.
@@ -7407,7 +7551,9 @@ create or replace function tick(
   out stranded bigint[],
   -- How many messages were removed without having been received.
   out late_messages bigint,
-  out early_messages bigint
+  out early_messages bigint,
+  -- Whether the next one should come soon: there is more of what a tick does, or hints are left out.
+  out soon boolean
 )
   language plpgsql
   volatile
@@ -7444,7 +7590,8 @@ begin
   perform unpark_started();
   late_messages := remove_undelivered();
   early_messages := remove_unstarted(v_clock);
-  perform park_mail(v_clock);
+  -- From half of the queue on, hints are left out: see tell_within().
+  soon := park_mail(v_clock) or pg_notification_queue_usage() >= 0.5;
 
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);

@@ -82,6 +82,7 @@ export function toTickAnswer(row: Row): TickAnswer {
     wanted: toFlags(text(row, 'wanted')),
     helped: row['helped'] === '' ? [] : splitTexts(row, 'helped'),
     undelivered: { late: int(row, 'late_messages'), early: int(row, 'early_messages') },
+    soon: text(row, 'soon') === 't',
   }
 }
 

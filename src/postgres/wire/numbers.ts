@@ -78,6 +78,9 @@ export const TASK_VERDICT = { done: 'd', gone: 'g' } as const satisfies Record<
 /** Of transactions with user code, one letter. `ended`: the code has ended the transaction itself. */
 export const TRANSACTION_VERDICT = { done: 'd', refused: 'r', ended: 'e' } as const
 
+/** From this share of the queue of notifications on, a transaction of a user sends no hints. */
+export const MAX_QUEUE_USAGE = 0.5
+
 /** The words by what the server writes. */
 export const STATUSES: ReadonlyMap<number, InstanceRow['status']> = inverse(STATUS)
 export const KINDS: ReadonlyMap<number, InboxRow['kind']> = inverse(KIND)

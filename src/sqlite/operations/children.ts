@@ -2,7 +2,7 @@ import { PARENT_CLOSED } from '../../store/constants.ts'
 import type { Effects } from '../../store/commits.ts'
 import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
-import { putIntoInbox } from './inbox.ts'
+import { PARKED, putIntoInbox } from './inbox.ts'
 
 // What the link says is also the kind of the row. Who was told already is not told again.
 const CLOSE_ALL = `
@@ -41,7 +41,7 @@ export function closeOrphan(tx: Transaction, iid: Iid, { iid: parent, onClose }:
   if (onClose !== 'cancel' && onClose !== 'terminate') return
   if (tx.sql('select 1 from runs where iid = ?').get(parent) !== undefined) return
   const told = { kind: onClose, name: '', replyTo: '', payload: PARENT_CLOSED }
-  putIntoInbox(tx, iid, told, true)
+  putIntoInbox(tx, iid, told, PARKED.no)
 }
 
 /** Whether an instance with this link is a child: its parent is told of the end. */

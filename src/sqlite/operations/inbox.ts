@@ -17,11 +17,12 @@ interface Note {
   readonly payload: string
 }
 
-const PARKED_UNTIL_START = 2
+/** Whether it is looked at by claims and ticks: `parked` in the table. */
+export const PARKED = { no: 0, unread: 1, untilStart: 2 } as const
 
 const EARLY = `
 select count(*) as count
-from (select 1 from inbox where parked = ${PARKED_UNTIL_START} and id % ${UNSTARTED_SAMPLE} = 0 limit ?)`
+from (select 1 from inbox where parked = ${PARKED.untilStart} and id % ${UNSTARTED_SAMPLE} = 0 limit ?)`
 
 /**
  * Whether as many messages wait for instances that were never started as are kept in all: an estimate,
@@ -37,10 +38,9 @@ export function putIntoInbox(
   tx: Transaction,
   iid: Iid,
   { kind, name, replyTo, payload }: Note,
-  isStarted: boolean,
+  parked: number,
 ): void {
-  // Parked until the start: claims would otherwise look at what nobody can claim, again and again.
-  tx.sql(PUT).run(iid, kind, name, replyTo, payload, isStarted ? 0 : PARKED_UNTIL_START, tx.now)
+  tx.sql(PUT).run(iid, kind, name, replyTo, payload, parked, tx.now)
 }
 
 /** What came before the start and was parked now waits for the owner. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postItem, settingsFor, startItem } from '../../../test/support/sqlite.ts'
-import { MAX_UNSTARTED_IN_ALL, UNSTARTED_SAMPLE } from '../../store/constants.ts'
+import { MAX_MAIL_PARKED, MAX_UNSTARTED_IN_ALL, UNSTARTED_SAMPLE } from '../../store/constants.ts'
 import { Database } from '../database.ts'
 import { OPERATIONS, type OperationName } from './table.ts'
 
@@ -29,33 +29,44 @@ test('messages for ids that are never started are looked at by no claim and no t
   expect(count(UNPARKED)).toBe(0)
 })
 
-test.each(['suspended', 'of another workflow'])(
-  'mail of one that is %s is parked by ticks',
+test.each(['suspended', 'of another workflow', 'waiting for its first turn'] as const)(
+  'mail of one that is %s is looked at by no claim and no tick, from the moment it is sent',
   (kind) => {
-    run('reserve', MANY)
-    const workflow = kind === 'suspended' ? 1 : 999
-    run(
-      'start',
-      Array.from({ length: MANY }, (_, i) => startItem(i + 1, { workflow, owned: false })),
-    )
-    if (kind === 'suspended') {
-      run(
-        'suspend',
-        Array.from({ length: MANY }, (_, i) => startItem(i + 1).id),
-        '"why"',
-      )
-    }
-    run(
-      'post',
-      Array.from({ length: MANY }, (_, i) => postItem(startItem(i + 1).id)),
-    )
-    const before = count(UNPARKED)
+    startMany(kind)
 
-    for (let i = 0; i < MANY / 1_000; i++) tick()
+    postMany()
 
-    expect([before, count(UNPARKED)]).toEqual([MANY, 0])
+    expect(count(UNPARKED)).toBe(0)
+    expect(tick()).toMatchObject({ claimable: false, soon: false })
   },
 )
+
+test('one that is resumed, and one whose workflow is registered later, read what was parked', () => {
+  startMany('suspended', 1)
+  startMany('of another workflow', 1)
+  postMany(2)
+
+  run('resume', [startItem(1).id])
+
+  const claim = { runtime, workflows: [1, 999], limit: 10, hinted: [] }
+  const { claims } = run('claim', claim) as { claims: { iid: number }[] }
+  expect(new Set(claims.map(({ iid }) => iid))).toEqual(new Set([1, 2]))
+  expect(run('load', [{ iid: 1, after: 0 }])).toMatchObject({
+    instances: [{ inbox: [{ kind: 'message' }] }],
+  })
+})
+
+test('mail that came before its instance was suspended is parked by ticks, one soon after the other', () => {
+  startMany('running')
+  postMany()
+  suspendMany()
+  const before = count(UNPARKED)
+
+  const soon = Array.from({ length: MANY / MAX_MAIL_PARKED + 1 }, () => tick().soon)
+
+  expect([before, count(UNPARKED)]).toEqual([MANY, 0])
+  expect(soon).toEqual([...soon.slice(1).fill(true), false])
+})
 
 test('about a million messages are kept for what was never started, and one more is refused', () => {
   run('reserve', 10)
@@ -91,8 +102,50 @@ function run(name: OperationName, ...args: readonly unknown[]): unknown {
   )
 }
 
-function tick(): unknown {
-  return run('tick', { runtime, workflows: [1], tasks: null, unknown: [], held: [], idle: false })
+/** How instances are that do not read what is sent to them, and those that do. */
+type Kind = 'suspended' | 'of another workflow' | 'waiting for its first turn' | 'running'
+
+/** Starts further instances. */
+function startMany(kind: Kind, size = MANY): void {
+  const first = run('reserve', size) as number
+  const workflow = kind === 'of another workflow' ? 999 : 1
+  const more = kind === 'waiting for its first turn' ? { wakeAt: 9e14 } : {}
+  run(
+    'start',
+    Array.from({ length: size }, (_, i) =>
+      startItem(first + i, { workflow, owned: false, ...more }),
+    ),
+  )
+  if (kind === 'suspended') suspendMany(size)
+}
+
+function suspendMany(size = MANY): void {
+  run('suspend', ids(size), '"why"')
+}
+
+/** A message to each instance. */
+function postMany(size = MANY): void {
+  run(
+    'post',
+    ids(size).map((id) => postItem(id)),
+  )
+}
+
+function ids(size: number): string[] {
+  return Array.from({ length: size }, (_, i) => startItem(i + 1).id)
+}
+
+function tick(): { readonly soon: boolean } {
+  return run('tick', {
+    runtime,
+    workflows: [1],
+    tasks: null,
+    unknown: [],
+    held: [],
+    idle: false,
+  }) as {
+    readonly soon: boolean
+  }
 }
 
 function sql(text: string): unknown {

@@ -3,7 +3,8 @@ import type { Iid } from '../../store/instances.ts'
 import { type PostFindings, verdictOnPost } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
 import { insertAbsent, keepAbsent } from './absent.ts'
-import { earlyIsFull, putIntoInbox } from './inbox.ts'
+import { earlyIsFull, PARKED, putIntoInbox } from './inbox.ts'
+import { parkUnread } from './park-mail.ts'
 
 /** Whom a post is for. */
 interface Target {
@@ -45,7 +46,10 @@ function postOne(tx: Transaction, item: Post): PostAnswer {
   const isStarted = status !== 'absent'
   if (found === undefined) insertAbsent(tx, iid, item.id)
   else if (!isStarted) keepAbsent(tx, iid)
-  putIntoInbox(tx, iid, item, isStarted)
+  const reads = isStarted && (owner !== null || !parkUnread(tx, iid))
+  // Claims and ticks would otherwise look at what nobody can claim, again and again.
+  const parked = isStarted ? PARKED.unread : PARKED.untilStart
+  putIntoInbox(tx, iid, item, reads ? PARKED.no : parked)
   if (item.kind !== 'message') tx.sql(WAKE_UNRUN).run(tx.now, tx.now, iid)
   if (item.dedupeKey !== '') {
     tx.sql('insert into posted (iid, key) values (?, ?)').run(iid, item.dedupeKey)

@@ -5,7 +5,7 @@ import { closeOrphan, isChildOf } from './children.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'
 import { appendTurn } from './history.ts'
-import { putIntoInbox, unparkAll } from './inbox.ts'
+import { PARKED, putIntoInbox, unparkAll } from './inbox.ts'
 import { PARENT_COLUMNS, parentValues } from './parent.ts'
 
 const INSERT_INSTANCE = `
@@ -101,7 +101,7 @@ function begin(tx: Transaction, item: StartItem, owner: number | null): void {
   insertRun(tx, item, { owner: owned ? owner : null, epoch, wakeAt: owned ? null : item.wakeAt })
   if (parent !== null) closeOrphan(tx, iid, parent)
   for (const { name, payload } of messages) {
-    putIntoInbox(tx, iid, { kind: 'message', name, replyTo: '', payload }, true)
+    putIntoInbox(tx, iid, { kind: 'message', name, replyTo: '', payload }, PARKED.no)
   }
 }
 

@@ -32,7 +32,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
   removeOldSessions(tx)
   removeUnusedLimits(tx)
   const early = removeAbsent(tx)
-  parkMail(tx)
+  const soon = parkMail(tx)
 
   return {
     state: 'ok',
@@ -46,6 +46,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
     helped: tasks === null ? [] : helpedActivities(tx, runtime, tasks.activities),
     // None is late: there is one writer at a time, see `inbox.ts`.
     undelivered: { late: 0, early },
+    soon,
   }
 }
 

@@ -72,7 +72,7 @@ function scene() {
       asked.push('ask')
       await new Promise<void>((done) => clock.after(10, done))
       if (state.fails) throw new Error('no connection')
-      return { work: state.hasWork, tasks: false }
+      return { work: state.hasWork, tasks: false, soon: false }
     },
     wake: () => void asked.push('tick'),
   })

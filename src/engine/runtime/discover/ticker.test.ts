@@ -4,7 +4,7 @@ import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
 import { SharedLoopHeartbeat } from '../../../store/lease.ts'
-import type { TickAnswer } from '../../../store/runtimes.ts'
+import type { LeaseAnswer, TickAnswer } from '../../../store/runtimes.ts'
 import { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { CommandRunner } from '../schedule/command-runner.ts'
 import type { Claimer } from './claimer.ts'
@@ -27,14 +27,15 @@ const NOTHING_TO_DO: Extract<TickAnswer, { state: 'ok' }> = {
   wanted: [],
   helped: [],
   undelivered: { late: 0, early: 0 },
+  soon: false,
 }
 
-/** The ticker of a runtime that owns nothing, with a lease of two seconds. */
-function openTicker(clock: Clock, store: object) {
+/** The ticker of a runtime that owns nothing, with a lease of two seconds unless told otherwise. */
+function openTicker(clock: Clock, store: object, leaseMs = 2_000) {
   const core = testCore(clock, { store: { tick: async () => NOTHING_TO_DO, ...store } })
   const loop = { shared: new SharedLoopHeartbeat(), isKept: false, renewed() {} }
   const numbers = new WorkflowNumbers({ ...core, isClosing: () => false })
-  const request = { leaseMs: 2_000, workflows: [], info: '' }
+  const request = { leaseMs, workflows: [], info: '' }
   const registration = new Registration(core, loop, numbers, request)
   let lapses = 0
   const losses = {
@@ -119,6 +120,31 @@ test('ticks that come early renew nothing', async () => {
   await clock.advance(1_000)
   for (let n = 0; n < 10; n++) await ticker.ask()
   expect(renewals).toBe(1)
+})
+
+const renewLease = async (): Promise<LeaseAnswer> => ({ state: 'ok', clock: 0 })
+
+test('ticks come every second while the store asks for the next one soon', async () => {
+  const clock = virtualClock()
+  let ticks = 0
+  let soon = true
+  const tick = async (): Promise<TickAnswer> => {
+    ticks++
+    return { ...NOTHING_TO_DO, soon }
+  }
+  const { ticker } = openTicker(clock, { tick, renewLease }, 30_000)
+  await using _ = ticker.work()
+  const ticksIn = async (seconds: number): Promise<number> => {
+    const before = ticks
+    for (let n = 0; n < seconds; n++) await clock.advance(1_000)
+    return ticks - before
+  }
+
+  await ticksIn(10)
+  expect(await ticksIn(10)).toBe(10)
+  soon = false
+  await ticksIn(1)
+  expect(await ticksIn(30)).toBe(3)
 })
 
 test('a lease that is wanted is renewed at once by the loop', async () => {

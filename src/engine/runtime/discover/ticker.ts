@@ -1,6 +1,6 @@
 import type { Notify } from '../../../base/sync/notify.ts'
 import type { UndeliveredMessages } from '../../../store/runtimes.ts'
-import { type Directive, idle } from '../../../workers/directive.ts'
+import { type Directive, idle, sleep } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { CommandRunner } from '../schedule/command-runner.ts'
@@ -10,6 +10,8 @@ import type { Registration } from './registration.ts'
 import type { WorkFinder } from './work-finder.ts'
 
 const TICK_MS = 10_000
+// When the store asks for it.
+const SOON_MS = 1_000
 
 /** What a tick found for this runtime. */
 export interface Due {
@@ -17,10 +19,12 @@ export interface Due {
   readonly work: boolean
   /** Tasks, which limits and sessions may defer all the same. */
   readonly tasks: boolean
+  /** Whether the next tick should come soon. */
+  readonly soon: boolean
 }
 
 /** What a runtime that has to start over may find. */
-const EVERYTHING: Due = { work: true, tasks: true }
+const EVERYTHING: Due = { work: true, tasks: true, soon: false }
 
 /** Renews the lease, and asks the store for everything that a lost hint would have said. */
 export class Ticker {
@@ -72,8 +76,8 @@ export class Ticker {
   }
 
   async #pass(): Promise<Directive> {
-    await this.ask()
-    return idle()
+    const { soon } = await this.ask()
+    return soon ? sleep(Math.min(SOON_MS, this.#everyMs)) : idle()
   }
 
   /** Renews the lease if it is time to, goes for what there is to do, and answers what that is. */
@@ -117,6 +121,7 @@ export class Ticker {
     return {
       work: answer.mail.length > 0 || answer.claimable,
       tasks: answer.nextTask !== null && answer.nextTask <= answer.clock,
+      soon: answer.soon,
     }
   }
 

@@ -11,6 +11,14 @@ declare
   v_clock bigint := now_ms();
 begin
   perform be_durable();
+  -- Waits for those who are just sending to one: see park_unread().
+  perform
+  from runs as r
+  where r.iid = any (iids_of(p_ids, p_count))
+    and r.held
+  order by r.iid
+  for update;
+
   with freed as (
     update runs as r
     set held = false,

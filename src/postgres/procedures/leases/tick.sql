@@ -37,7 +37,9 @@ create or replace function tick(
   out stranded bigint[],
   -- How many messages were removed without having been received.
   out late_messages bigint,
-  out early_messages bigint
+  out early_messages bigint,
+  -- Whether the next one should come soon: there is more of what a tick does, or hints are left out.
+  out soon boolean
 )
   language plpgsql
   volatile
@@ -74,7 +76,8 @@ begin
   perform unpark_started();
   late_messages := remove_undelivered();
   early_messages := remove_unstarted(v_clock);
-  perform park_mail(v_clock);
+  -- From half of the queue on, hints are left out: see tell_within().
+  soon := park_mail(v_clock) or pg_notification_queue_usage() >= :MAX_QUEUE_USAGE;
 
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);

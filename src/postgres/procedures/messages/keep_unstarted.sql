@@ -8,14 +8,17 @@ create or replace function keep_unstarted(p_iids bigint[], p_clock bigint)
   volatile
 as $$
 declare
-  v_unstarted bigint[] := array(
-    select i.iid
-    from instances as i
-    where i.iid = any (p_iids)
-      and i.status = :STATUS.absent
-  );
+  v_known bigint;
+  v_unstarted bigint[];
   v_kept integer;
 begin
+  select count(*), coalesce(array_agg(i.iid) filter (where i.status = :STATUS.absent), '{}')
+  into v_known, v_unstarted
+  from instances as i
+  where i.iid = any (p_iids);
+  if v_known < (select count(distinct g.iid) from unnest(p_iids) as g (iid)) then
+    return false;
+  end if;
   if cardinality(v_unstarted) = 0 then
     return true;
   end if;

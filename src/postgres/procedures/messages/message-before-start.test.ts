@@ -55,10 +55,12 @@ test('a message that comes while the start is under way is locked, and then arri
   expect(await opened.store.post(posts)).toEqual([locked, locked])
   await starting.query('commit')
 
-  expect(await opened.store.post(posts, { wereLocked: true })).toEqual([
-    { verdict: 'sent', iid: first, owner: null },
-    { verdict: 'sent', iid: first, owner: null },
-  ])
+  // One by one: on a busy machine there may be no time to try the second.
+  for (const post of posts) {
+    expect(await opened.store.post([post], { wereLocked: true })).toEqual([
+      { verdict: 'sent', iid: first, owner: null },
+    ])
+  }
   expect(await payloadsOf(opened, first)).toEqual(['a', 'b'])
 })
 

@@ -6,10 +6,11 @@
 -- A runtime that was notified of a message finds the run locked until this is committed, and gives up:
 -- so runtimes that can claim what becomes due are notified again, with the commit.
 --
--- Senders only insert. So a message is parked under a lock on the row that leads to it: the run, or the
--- unstarted instance. Bounded, so that a tick stays short: the rest follows with later ticks.
+-- A message is parked under a lock on the row that leads to it: the run, or the unstarted instance.
+-- Bounded, so that a tick stays short: returns whether a bound was reached, and another tick should
+-- follow soon.
 create or replace function park_mail(p_clock bigint)
-  returns void
+  returns boolean
   language plpgsql
   volatile
   set enable_bitmapscan to off
@@ -21,36 +22,42 @@ declare
   v_runs bigint[];
   v_unstarted bigint[];
   v_due bigint[];
+  v_messages integer := 0;
 begin
   if (select true from inbox where not parked limit 1) is null then
-    return;
+    return false;
   end if;
-  v_runs := array(
-    select unowned.iid
+  -- Both in one pass: there may be much to look at.
+  select
+    coalesce(array_agg(found.iid) filter (where found.is_run), '{}'),
+    coalesce(array_agg(found.iid) filter (where not found.is_run), '{}')
+  into v_runs, v_unstarted
+  from (
+    select found.iid, found.is_run
     from (select distinct iid from inbox where not parked) as m
     cross join lateral (
-      select r.iid
-      from runs as r
-      where r.iid = m.iid
-        and r.owner is null
-      limit 1
-      for update skip locked
-    ) as unowned
+      select unowned.iid, true as is_run
+      from (
+        select r.iid
+        from runs as r
+        where r.iid = m.iid
+          and r.owner is null
+        limit 1
+        for update skip locked
+      ) as unowned
+      union all
+      select absent.iid, false
+      from (
+        select i.iid
+        from instances as i
+        where i.iid = m.iid
+          and i.status = :STATUS.absent
+        limit 1
+        for update skip locked
+      ) as absent
+    ) as found
     limit :MAX_MAIL_PARKED
-  );
-  v_unstarted := array(
-    select unstarted.iid
-    from (select distinct iid from inbox where not parked) as m
-    cross join lateral (
-      select i.iid
-      from instances as i
-      where i.iid = m.iid
-        and i.status = :STATUS.absent
-      limit 1
-      for update skip locked
-    ) as unstarted
-    limit :MAX_MAIL_PARKED
-  );
+  ) as found;
   if cardinality(v_runs) > 0 then
     with woken as (
       update runs as r
@@ -80,10 +87,13 @@ begin
         where w.iid = p.iid
           and not w.parked
       ) as u
-      limit 10000
+      limit :MAX_MESSAGES_PARKED
     ) as u
     where m.iid = u.iid
       and m.id = u.id;
+    get diagnostics v_messages = row_count;
   end if;
+  return cardinality(v_runs) + cardinality(v_unstarted) >= :MAX_MAIL_PARKED
+    or v_messages >= :MAX_MESSAGES_PARKED;
 end
 $$;

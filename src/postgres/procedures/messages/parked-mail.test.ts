@@ -6,9 +6,14 @@ import {
   ticking,
   type TestStore,
 } from '../../../../test/support/postgres-store.ts'
-import { MAX_UNSTARTED_SAMPLED, UNSTARTED_SAMPLE } from '../../../store/constants.ts'
+import {
+  MAX_MAIL_PARKED,
+  MAX_UNSTARTED_SAMPLED,
+  UNSTARTED_SAMPLE,
+} from '../../../store/constants.ts'
 import type { Post } from '../../../store/inbox.ts'
 import type { Registered } from '../../../store/runtimes.ts'
+import { alive } from '../../../testing/contract/scene.ts'
 import { postValues } from '../../wire/post-values.ts'
 
 // Mail that nobody can read now: however much of it there is, claims and ticks do not look at it.
@@ -17,7 +22,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const FLOOD = 20_000
 const MANY = 5_000
-const TICKS = MANY / 1_000 + 1
+const TICKS = MANY / MAX_MAIL_PARKED + 1
 // A tree that is one page deeper.
 const DEEPER = 4
 // What was parked leaves pages behind that vacuum may not free while another test reads, and that are
@@ -38,32 +43,94 @@ test('messages for ids that are never started cost no claim and no tick', async 
   expect(after.tick).toBeLessThanOrEqual(before.tick + DEEPER)
 })
 
-test.each([
+const UNREAD: readonly [kind: string, held: string, epoch: number, wakeAt: number | null][] = [
   ['suspended instances', 'true', 1, null],
   ['instances of a workflow that nobody runs', 'false', 1, null],
+  ['instances of a workflow that nobody runs, which are due', 'false', 1, 0],
   ['instances that wait for their first turn', 'false', 0, SLEEPING],
-])('mail of %s costs no claim and no tick once ticks have parked it', async (...given) => {
+]
+
+test.each(UNREAD)('messages to %s cost no claim and no tick', async (...given) => {
   await using opened = await openStore()
   const runtime = await opened.runtime(3_600_000)
   const before = await pagesOf(opened, runtime)
-  const [kind, held, epoch, wakeAt] = given
-  const workflow = kind.includes('nobody runs') ? 999 : runtime.workflows[0]
-  await opened.database.query(
-    `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-    select i, 'i-' || i, ${workflow}, 1, 1, 0, 0 from generate_series(1, ${MANY}) as i`,
-  )
-  await opened.database.query(
-    `insert into runs (iid, workflow, held, epoch, wake_at)
-    select i, ${workflow}, ${held}, ${epoch}, ${wakeAt} from generate_series(1, ${MANY}) as i`,
-  )
-  await mailForAll(opened)
+  await insertInstances(opened, runtime, given)
+  await opened.database.query('analyze')
 
-  for (let i = 0; i < TICKS; i++) await opened.store.tick(ticking(runtime))
-  await opened.database.query('vacuum analyze inbox, runs, instances')
+  await opened.store.post(Array.from({ length: MANY }, (_, i) => message(`i-${i + 1}`, 0)))
 
   const after = await pagesOf(opened, runtime)
-  expect(after.claim).toBeLessThanOrEqual(before.claim + LEFT_BEHIND)
-  expect(after.tick).toBeLessThanOrEqual(before.tick + LEFT_BEHIND)
+  expect(after.claim).toBeLessThanOrEqual(before.claim + DEEPER)
+  expect(after.tick).toBeLessThanOrEqual(before.tick + DEEPER)
+})
+
+test.each(UNREAD)(
+  'mail that %s had before costs no claim and no tick once ticks have parked it',
+  async (...given) => {
+    await using opened = await openStore()
+    const runtime = await opened.runtime(3_600_000)
+    const before = await pagesOf(opened, runtime)
+    await insertInstances(opened, runtime, given)
+    await mailForAll(opened)
+
+    const soon: boolean[] = []
+    for (let i = 0; i < TICKS; i++) {
+      soon.push(alive(await opened.store.tick(ticking(runtime))).soon)
+    }
+    await opened.database.query('vacuum analyze inbox, runs, instances')
+
+    // One after the other, until there is no more.
+    expect(soon).toEqual([...soon.slice(1).fill(true), false])
+    const after = await pagesOf(opened, runtime)
+    expect(after.claim).toBeLessThanOrEqual(before.claim + LEFT_BEHIND)
+    expect(after.tick).toBeLessThanOrEqual(before.tick + LEFT_BEHIND)
+  },
+)
+
+test('an instance is not resumed while a message is under way, so that whoever claims it reads the message', async () => {
+  await using opened = await openStore()
+  const { store, database } = opened
+  const runtime = await opened.runtime()
+  const iid = await store.reserve(1)
+  await store.start([start(runtime, iid, { id: 'order-1', owned: false })])
+  await store.suspend(['order-1'], '"why"')
+  const sending = await database.connect()
+  await sending.query('begin')
+  await sending.query('select * from post($1, $2, $3, $4, $5, $6, $7, $8)', [
+    ...postValues([message('order-1', 0)]),
+  ])
+
+  await expect(store.resume(['order-1'])).rejects.toMatchObject({ code: 'locked' })
+  await sending.query('commit')
+
+  expect(await store.resume(['order-1'])).toBe(1)
+  const { claims } = await store.claim({ ...ticking(runtime), limit: 10, hinted: [] })
+  expect(claims).toMatchObject([{ iid }])
+  expect((await store.load([{ iid, after: 0 }]))[0]!.inbox).toHaveLength(1)
+})
+
+test('a message under way to what nobody ran keeps it from being claimed until it is sent', async () => {
+  await using opened = await openStore()
+  const { store, database } = opened
+  const owner = await opened.runtime()
+  const iid = await store.reserve(1)
+  await store.start([start(owner, iid, { id: 'order-1', owned: false })])
+  await store.claim({ ...ticking(owner), limit: 10, hinted: [] })
+  await store.unregister(owner.runtime)
+  const sending = await database.connect()
+  await sending.query('begin')
+  await sending.query('select * from post($1, $2, $3, $4, $5, $6, $7, $8)', [
+    ...postValues([message('order-1', 0)]),
+  ])
+
+  const runtime = await opened.runtime()
+  const claim = { ...ticking(runtime), limit: 10, hinted: [] }
+  const during = await store.claim(claim)
+  await sending.query('commit')
+  const after = await store.claim(claim)
+
+  expect([during.claims, after.claims]).toMatchObject([[], [{ iid }]])
+  expect((await store.load([{ iid, after: 0 }]))[0]!.inbox).toHaveLength(1)
 })
 
 test('what an older version left for ids that never started is parked by ticks', async () => {
@@ -147,6 +214,23 @@ function sample(from: number, to: number): string {
 function message(id: string, iid: number, payload = '1'): Post {
   const rest = { name: 'notes', replyTo: '', dedupeKey: '', capacity: null } as const
   return { id, kind: 'message', payload, iid, ...rest }
+}
+
+/** Instances that do not read what is sent to them. */
+async function insertInstances(
+  { database }: TestStore,
+  runtime: Registered,
+  [kind, held, epoch, wakeAt]: (typeof UNREAD)[number],
+): Promise<void> {
+  const workflow = kind.includes('nobody runs') ? 999 : runtime.workflows[0]
+  await database.query(
+    `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
+    select i, 'i-' || i, ${workflow}, 1, 1, 0, 0 from generate_series(1, ${MANY}) as i`,
+  )
+  await database.query(
+    `insert into runs (iid, workflow, held, epoch, wake_at)
+    select i, ${workflow}, ${held}, ${epoch}, ${wakeAt} from generate_series(1, ${MANY}) as i`,
+  )
 }
 
 /** A message for each instance, as it was sent to one that was not in this state. */

@@ -29,8 +29,8 @@ begin
   perform require_fresh_snapshots();
   perform be_durable();
 
-  -- One plain message to a running instance with room for it is a single statement, at a third of the
-  -- cost. Everything else goes to post_any().
+  -- One plain message to a running instance that reads it soon and has room for it is a single
+  -- statement, at a third of the cost. Everything else goes to post_any().
   if cardinality(p_iids) = 1
     and p_kinds[1] = :KIND.message
     and p_keys = ''
@@ -42,6 +42,16 @@ begin
       from instances as i
       where i.id = p_ids collate "C"
         and i.status = :STATUS.running
+        -- See park_unread() for the others.
+        and (
+          select
+            r.owner is not null
+            or not r.held
+              and (r.epoch > 0 or r.wake_at is null or r.wake_at <= v_clock + :FIRST_TURN_FAR_MS)
+              and is_served(r.workflow, v_clock)
+          from runs as r
+          where r.iid = i.iid
+        )
         and (
           p_capacities[1] is null
           or p_capacities[1] > (

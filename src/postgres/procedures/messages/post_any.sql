@@ -42,7 +42,10 @@ declare
   v_is_taken boolean := false;
   -- Whether no more messages are kept for unstarted instances; null until it matters.
   v_is_full boolean;
-  v_parked boolean[] := array_fill(false, array[v_size]);
+  -- Whether it is parked until a start.
+  v_is_early boolean[] := array_fill(false, array[v_size]);
+  -- Instances whose mail is parked for another reason.
+  v_unread bigint[];
 begin
   loop
     v_targets := iids_of(p_ids, v_size);
@@ -160,7 +163,7 @@ begin
     then
       v_letters := v_letters || :POST_VERDICT.full::text;
     else
-      v_parked[v_post.place] := v_post.status = :STATUS.absent;
+      v_is_early[v_post.place] := v_post.status = :STATUS.absent;
       v_letters := v_letters || :POST_VERDICT.sent::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
       v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;
@@ -203,12 +206,21 @@ begin
     end if;
   end if;
 
-  -- Parked until the start: claims and ticks would otherwise read messages of unstarted instances.
+  v_unread := park_unread(
+    array(
+      select distinct g.target
+      from unnest(v_targets, v_letters) as g (target, letter)
+      where g.letter = :POST_VERDICT.sent
+    ),
+    p_clock
+  );
+  -- Parked where nobody can claim it now: claims and ticks would otherwise look at it in vain.
   insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
   select
-    g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock, g.parked, g.parked
-  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters, v_parked)
-    with ordinality as g (target, kind, name, reply_to, payload, letter, parked, place)
+    g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock,
+    g.early or g.target = any (v_unread), g.early
+  from unnest(v_targets, p_kinds, v_names, v_reply_tos, v_payloads, v_letters, v_is_early)
+    with ordinality as g (target, kind, name, reply_to, payload, letter, early, place)
   where g.letter = :POST_VERDICT.sent
   -- By instance, so that two senders meet in one order; within one, as they were posted.
   order by g.target, g.place;

@@ -9,7 +9,7 @@ create or replace function tell_within(p_iids bigint[], p_due boolean)
   volatile
 as $$
 begin
-  if pg_notification_queue_usage() < 0.5 then
+  if pg_notification_queue_usage() < :MAX_QUEUE_USAGE then
     perform tell_work(p_iids, p_due, 0, false);
   end if;
 end
