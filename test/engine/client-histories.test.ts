@@ -84,7 +84,7 @@ describeOnStores('history', (kind) => {
     await expect(inputs(4)).rejects.toThrow(
       'history: instance "x" has no history of execution 4; its latest is 3',
     )
-    await expect(inputs(0)).rejects.toThrow('history: execution must be a whole number from 1 on')
+    await expect(inputs(0)).rejects.toThrow('history: execution must be a whole number, 1 or more')
     await expect(typesOf(holdfast.get('none'))).rejects.toThrow(
       'history: there is no instance "none"',
     )
@@ -172,7 +172,7 @@ describeOnStores('forks', (kind) => {
 
     await expect(handle.fork({ at: 3 })).rejects.toThrow('fork: at must be from 1 to 2, got 3')
     await expect(handle.fork({ at: 0 })).rejects.toThrow(
-      'fork: at must be a whole number from 1 on, got 0',
+      'fork: at must be a whole number, 1 or more, got 0',
     )
     await expect(handle.fork({} as never)).rejects.toThrow('fork: at is missing')
     await expect(handle.fork({ at: 1, id: 'x' })).rejects.toThrow(

@@ -216,7 +216,7 @@ describeOnStores('requests', (kind) => {
 
     expect(unanswered).toBeInstanceOf(WorkflowError)
     expect(unanswered).toMatchObject({
-      message: 'request: instance "x" ended (completed) without answering "add"',
+      message: 'request: instance "x" ended (completed) without replying to "add"',
       instanceId: 'x',
       workflow: 'adder',
     })

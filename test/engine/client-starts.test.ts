@@ -159,7 +159,7 @@ describeOnStores('starts', (kind) => {
 
     expect(await second.result()).toBe('done')
     await expect(first.result()).rejects.toThrow(
-      'result: instance "x" was removed, or lost in a failover of the database',
+      'result: instance "x" was removed, or lost in a database failover',
     )
     await expect(
       holdfast.start(one, '', { id: 'x', onConflict: 'restart' }),

@@ -71,7 +71,7 @@ describeOnStores('closing a client', (kind) => {
     const closedError = expect.objectContaining({ name: 'StoreError', code: 'closed' })
     expect(outcomes.map(({ error }) => error)).toEqual(outcomes.map(() => closedError))
     expect((outcomes[0]!.error as Error).message).toBe(
-      `result: instance "${instance.id}": the client was closed while it was waited for`,
+      `result: instance "${instance.id}": the client was closed during the wait`,
     )
     await closed
   })

@@ -153,7 +153,7 @@ test('a result, or an answer, that takes too long says what the instance waits f
     'result: instance "w" took longer than 400 ms; it is waiting for a message on channel "go"',
   )
   expect(unanswered).toBe(
-    'request "ask": the answer of instance "w" took longer than 400 ms; it is waiting for a message on channel "go"',
+    'request "ask": the reply of instance "w" took longer than 400 ms; it is waiting for a message on channel "go"',
   )
 })
 

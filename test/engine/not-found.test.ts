@@ -72,7 +72,7 @@ describeOnStores('what cannot be done', (kind) => {
 
     await expect(runtime.get('done').resume()).rejects.toEqual(
       new ConflictError(
-        `resume: instance "done" has ended (completed) and cannot go on; instance.fork({ at }) makes a new one with its past, and start(…, { onConflict: 'restart' }) begins it anew`,
+        `resume: instance "done" has ended (completed) and cannot continue; instance.fork({ at }) creates a new one with its history, and start(…, { onConflict: 'restart' }) starts it anew`,
         'done',
       ),
     )

@@ -128,7 +128,7 @@ describeOnStores('results', (kind) => {
     expect(space.log.lines).toContainEqual({
       level: 'warn',
       message:
-        'start: an instance with this id already exists, with a different input; the existing one is returned',
+        'start: an instance with this id already exists, with a different input; returning the existing one',
       data: { instanceId: 'one', workflow: 'hello' },
     })
   })

@@ -294,7 +294,7 @@ describe('while a transaction holds ids', () => {
     ).toEqual([
       'TimeoutError: run: the start of workflow "greet" took longer than 50 ms',
       'Error: stopped',
-      'TimeoutError: request "ask": the answer of instance "early" took longer than 50 ms',
+      'TimeoutError: request "ask": the reply of instance "early" took longer than 50 ms',
       expect.stringMatching(/^StoreError: .* was closed$/),
     ])
   })

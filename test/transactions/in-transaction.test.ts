@@ -139,7 +139,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
       new ConflictError('start: id "taken" exists already (scheduled)', 'taken'),
       new ConflictError('start: id "taken" belongs to workflow "greet", not to "listen"', 'taken'),
       new RangeError(
-        `start: onConflict must not be 'restart' in a transaction: what runs cannot be ended in it`,
+        `start: onConflict must not be 'restart' in a transaction, which cannot end a running instance`,
       ),
       { id: 'new' },
       { id: 'new' },
@@ -173,7 +173,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
       ['before', 'inside'].map((instanceId) => ({
         level: 'warn',
         message:
-          'start: an instance with this id already exists, with a different input; the existing one is returned',
+          'start: an instance with this id already exists, with a different input; returning the existing one',
         data: { instanceId, workflow: 'greet' },
       })),
     )

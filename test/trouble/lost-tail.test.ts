@@ -127,7 +127,7 @@ test('who waits for an instance that was lost is told so, and not the result of 
 
   expect(await place.iidOf('order-2')).toBe(lost)
   const result = waiting.result({ timeout: '20s' })
-  await expect(result).rejects.toThrow('lost in a failover of the database')
+  await expect(result).rejects.toThrow('lost in a database failover')
 })
 
 test('starts and early messages do not fail because their numbers are taken', async () => {

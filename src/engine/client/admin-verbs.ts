@@ -1,5 +1,5 @@
-// Verbs that change the life of an instance from outside, whoever owns it. What has ended stays as
-// it is: asking for its end is no error.
+// Cancels, terminates, suspends and resumes instances, whichever runtime owns them. Ending an instance
+// that has already ended does nothing.
 
 import { describe } from '../../base/describe.ts'
 import { MAX_REASON, shorten } from '../../base/shorten.ts'
@@ -11,17 +11,17 @@ import { ConflictError, terminatedError } from '../core/errors.ts'
 import { type ClientCore, hasEnded, noInstance } from './client-core.ts'
 import { resend } from '../core/resend.ts'
 
-/** Asks an instance to end; it may clean up first. */
+/** Requests the cancellation of an instance, which may clean up first. */
 export async function cancel(core: ClientCore, id: string, given: unknown): Promise<void> {
-  const wish = cancelPost(id, given)
+  const request = cancelPost(id, given)
   const { verdict } = await core.posts.post(id, async () => {
     await core.open()
-    return wish
+    return request
   })
   if (verdict === 'unknown') throw noInstance('cancel', id)
 }
 
-/** The wish that an instance ends, as the store takes it. */
+/** The request to cancel, as the store takes it. */
 export function cancelPost(id: string, reason: unknown): Post {
   return {
     id,
@@ -67,7 +67,7 @@ export async function terminateRow(
   if (hadTasks) core.tell({ kind: 'freed' })
 }
 
-/** Sets an instance aside until it is resumed. */
+/** Suspends an instance until it is resumed. */
 export async function suspend(core: ClientCore, id: string, given: unknown): Promise<void> {
   const { store, values, clock, log, runtime } = core.setup
   const reason = checkReason('suspend', given)
@@ -82,7 +82,7 @@ export async function suspend(core: ClientCore, id: string, given: unknown): Pro
   core.changed(iid)
 }
 
-/** Lets an instance that was set aside go on. */
+/** Lets a suspended instance continue. */
 export async function resume(core: ClientCore, id: string): Promise<void> {
   const { store, clock, runtime } = core.setup
   const row = await core.existing('resume', id)
@@ -93,15 +93,15 @@ export async function resume(core: ClientCore, id: string): Promise<void> {
   core.tell({ kind: 'due', iids: [iid] })
 }
 
-/** What log lines about an instance begin with. */
+/** The keys of log lines about an instance. */
 function keysOf({ id, workflow, execution }: InstanceRow): InstanceKeys {
   return { instanceId: id, workflow: workflow.name, execution }
 }
 
 function cannotResume({ id, status }: InstanceRow): ConflictError {
   return new ConflictError(
-    `resume: instance "${id}" has ended (${status}) and cannot go on; instance.fork({ at }) makes ` +
-      `a new one with its past, and start(…, { onConflict: 'restart' }) begins it anew`,
+    `resume: instance "${id}" has ended (${status}) and cannot continue; instance.fork({ at }) creates ` +
+      `a new one with its history, and start(…, { onConflict: 'restart' }) starts it anew`,
     id,
   )
 }

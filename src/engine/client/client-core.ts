@@ -15,19 +15,19 @@ import type { ChangeFeed, ClientSetup } from '../core/local-runtime.ts'
 import { Posts } from '../core/posts.ts'
 import { Waits } from './waits.ts'
 
-/** Where what explains an answer is read. */
+/** Reads rows and history to explain an answer of the store. */
 export interface Past {
   find(id: string): Promise<InstanceRow | undefined>
   history(iid: Iid, execution: number): Promise<readonly TurnRow[]>
 }
 
-/** An instance that is about to be started, and who may take that back. */
+/** A start, and the signal that withdraws it. */
 interface Starting {
   readonly item: StartItem
   readonly signal: Abortable | undefined
 }
 
-/** What all verbs of a client share: single calls, gathered into batches for the store. */
+/** What all methods of a client share. It batches single calls into calls of the store. */
 export class ClientCore implements Past {
   readonly setup: ClientSetup
   readonly iids: IidPool
@@ -73,41 +73,41 @@ export class ClientCore implements Past {
     this.#looks = new Batcher((iids) => store.look(iids))
     this.#finds = new Batcher((ids) => store.find(ids))
     this.#replies = new Batcher((to) => store.replies(to))
-    // The server may have lost numbers that it gave out, and give them to others.
+    // After a failover, the server may have lost numbers that it gave out, and give them out again.
     store.onPromotion?.(() => {
       this.iids.forget()
       this.#numbers.clear()
     })
   }
 
-  /** Connects, if that has not happened yet. */
+  /** Connects to the store, once. */
   open(): Promise<void> {
     if (this.#opened === undefined) {
       this.#opened = this.setup.store.open(this.setup)
-      // One that failed is tried again by the next call.
+      // After a failure, the next call tries again.
       this.#opened.catch(() => (this.#opened = undefined))
     }
     return this.#opened
   }
 
-  /** Changes of instances that other processes have. */
+  /** Changes of instances that other processes have in memory. */
   get changes(): ChangeFeed {
     return this.#listener ?? this.setup.runtime!.changes
   }
 
-  /** Tells other processes what was done here. */
+  /** Notifies other processes of what was done here. */
   tell(news: News): void {
     if (this.#listener !== undefined) this.#listener.tell(news)
     else this.setup.runtime!.tell(news)
   }
 
-  /** An instance was changed from outside, by this client: whoever waits for it looks. */
+  /** Notifies everything that waits for an instance, because this client has changed it. */
   changed(iid: Iid): void {
     this.changes.changed(iid)
     this.tell({ kind: 'recalled', iids: [iid] })
   }
 
-  /** Ends all waits and all connections. */
+  /** Rejects all waits and closes all connections. */
   async close(): Promise<void> {
     this.waits.close()
     const closed = new StoreError('closed', 'client', 'the client was closed')
@@ -117,7 +117,7 @@ export class ClientCore implements Past {
     await this.setup.store.close()
   }
 
-  /** Starts an instance, waiting for as long as another transaction has locked its id. */
+  /** Starts an instance. Waits while another transaction has locked its id. */
   async start(item: StartItem, signal?: Abortable): Promise<Verdict> {
     const { verdict } = await this.#starts.call({ item, signal })
     return verdict
@@ -138,20 +138,20 @@ export class ClientCore implements Past {
     })
   }
 
-  /** The moment so long from now, by the store's clock; 0 for now. */
+  /** The time `delayMs` from now by the store's clock; 0 for now. */
   async momentAfter(delayMs: number): Promise<number> {
     if (delayMs === 0) return 0
     const { runtime, store } = this.setup
     return momentAfter(runtime?.storeNow() ?? (await store.now()), delayMs)
   }
 
-  /** An instance by its number, unless it is gone: after a failover another one may have that number. */
+  /** Finds an instance by number. Checks the id, as another may have the number after a failover. */
   async look({ id, iid }: Pick<InstanceRow, 'id' | 'iid'>): Promise<InstanceRow | undefined> {
     const row = await this.#looks.call(iid)
     return row?.id === id ? row : undefined
   }
 
-  /** An instance by id, also an `absent` one. */
+  /** Finds an instance by id, even an `absent` one, which is not started yet. */
   async find(id: string): Promise<InstanceRow | undefined> {
     await this.open()
     return this.#finds.call(id)
@@ -161,7 +161,7 @@ export class ClientCore implements Past {
     return this.setup.store.history(iid, execution)
   }
 
-  /** An instance that was started; throws when there is none. */
+  /** Finds an instance that was started. Throws a `NotFoundError` when there is none. */
   async existing(verb: string, id: string): Promise<InstanceRow> {
     const row = await this.find(id)
     if (row !== undefined && row.status !== 'absent') return row
@@ -178,7 +178,7 @@ export class ClientCore implements Past {
     let number = this.#numbers.get(key)
     if (number === undefined) {
       number = this.setup.store.workflowNumbers([{ name, version }]).then(([first]) => first!)
-      // One that failed is asked for again the next time.
+      // After a failure, the next call asks again.
       number.catch(() => this.#numbers.delete(key))
       this.#numbers.set(key, number)
     }
@@ -186,20 +186,20 @@ export class ClientCore implements Past {
   }
 }
 
-/** The error for an id that nothing was started under. */
+/** The error for an id that no instance has. */
 export function noInstance(verb: string, id: string): NotFoundError {
   return new NotFoundError(`${verb}: there is no instance "${id}"`, id)
 }
 
-/** The error for an instance that was removed while somebody waited for it. */
+/** The error for an instance that disappeared during a call. */
 export function removedInstance(verb: string, id: string): NotFoundError {
   return new NotFoundError(
-    `${verb}: instance "${id}" was removed, or lost in a failover of the database`,
+    `${verb}: instance "${id}" was removed, or lost in a database failover`,
     id,
   )
 }
 
-/** Whether nothing more will happen to an instance. */
+/** Whether an instance has ended. */
 export function hasEnded({ finishedAt }: InstanceRow): boolean {
   return finishedAt !== null
 }

@@ -14,8 +14,8 @@ export interface ClientListenerHost {
 }
 
 /**
- * Hears and tells for a client that runs nothing. It listens from its first wait on: who only sends
- * needs no connection for hints.
+ * Exchanges hints with other processes for a client without a runtime. It listens from the first wait
+ * on, so that a client that only sends needs no connection for hints.
  */
 export class ClientListener {
   readonly #host: ClientListenerHost
@@ -37,7 +37,7 @@ export class ClientListener {
   }
 
   subscribe(iid: Iid, listener: () => void): () => void {
-    // A wait that was on its way when the client was closed must not open a connection again.
+    // A wait that began before the client was closed must not open the connection again.
     if (!this.#closed) this.#listening ??= this.#listen()
     return this.#changes.subscribe(iid, listener)
   }
@@ -65,7 +65,7 @@ export class ClientListener {
       interest: () => ({ runtime: 0, workflows: [], tasks: null, held: [] }),
       hear: (hint) => this.#changes.hear(hint),
       look: async () => {
-        // Who waits looks by itself while nothing is heard.
+        // While no hints arrive, each wait polls.
         if (this.#changes.isLive) this.#changes.resumed()
         return false
       },

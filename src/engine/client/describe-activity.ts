@@ -1,5 +1,5 @@
-// What there is to say about an activity or step that an instance waits for: which attempt, what the
-// last one failed with, when the next one comes, since when and where it runs, or why nobody runs it.
+// Describes an activity or step that an instance waits for: the attempt, the last error, the time of
+// the next attempt, since when and where it runs, or why no runtime runs it.
 
 import { errorToData } from '../../base/codec/error-data.ts'
 import type { CommandEvent } from '../../store/history.ts'
@@ -8,28 +8,28 @@ import { serves } from '../define/served-tags.ts'
 import type { LocalAttempt } from '../core/local-runtime.ts'
 import type { Values } from '../core/values.ts'
 
-/** An activity or step, as an event of history names it. */
+/** The history event of an activity or step. */
 export type CalledEvent = Extract<CommandEvent, { type: 'activity' | 'step' }>
 
-/** What an onlooker knows about those who work on an instance. */
+/** What this process knows about the work on an instance. */
 export interface Observation {
   readonly values: Values
-  /** The store's time, as far as it is known. */
+  /** The estimated time of the store. */
   readonly now: number
   readonly whereabouts: Whereabouts
-  /** Attempts that this very process makes at activities of the instance. */
+  /** The attempt of this process at an activity of the instance, if any. */
   attemptAt?(command: number): LocalAttempt | undefined
 }
 
-/** What has become of a call so far. */
+/** The progress of a call so far. */
 export interface CallState {
-  /** When the code asked for it. */
+  /** When the code made the call. */
   readonly givenAt: number
-  /** The last attempt that failed and was noted in history. */
+  /** The last failed attempt in history. */
   readonly failed?: { readonly attempt: number; readonly retryAt: number; readonly error: string }
 }
 
-/** What is to be said about it, behind its name. */
+/** Describes the state of an activity, to append to its name. */
 export function describeActivity(
   event: CalledEvent,
   state: CallState,
@@ -95,7 +95,7 @@ function describeFailure(attempt: number, error: string | null, { values }: Obse
   return `; attempt ${attempt} failed with ${name}: ${message}`
 }
 
-/** Why no live runtime takes a task, if that can be told. */
+/** Why no live runtime takes a task, if that is known. */
 function describeMissing(event: CalledEvent, { whereabouts }: Observation): string {
   if (event.type === 'step') return ''
   const { name, tag } = event
@@ -109,10 +109,13 @@ function describeMissing(event: CalledEvent, { whereabouts }: Observation): stri
   return '; no live runtime is known to have its code'
 }
 
-/** Whoever has the code of the workflow may have that of its activities, too. */
-function mayHaveCode({ registers, serves: told, activities }: LiveRuntime, name: string): boolean {
-  if (told === null || registers) return true
-  return activities.includes(name) || told.activities.includes(name)
+/** A runtime that registers the workflow may have the code of its activities as well. */
+function mayHaveCode(
+  { registers, serves: served, activities }: LiveRuntime,
+  name: string,
+): boolean {
+  if (served === null || registers) return true
+  return activities.includes(name) || served.activities.includes(name)
 }
 
 function timeOf(ms: number): string {

@@ -4,15 +4,15 @@ import type { InstanceInfo, Status } from '../define/instance.ts'
 import type { Observation } from './describe-activity.ts'
 import { waitingFor } from './waiting-for.ts'
 
-/** What an instance is described with. */
+/** What this process knows about an instance besides its row. */
 export interface InstanceObservation extends Observation {
   readonly place: Place
 }
 
-/** Whether the process that looks could take the instance up itself. A client runs nothing. */
+/** Whether this process could run the instance. A client without a runtime runs nothing. */
 export type Place = 'has code' | 'lacks code' | 'runs nothing'
 
-/** What people want to know of an instance, from its row and, while it is unfinished, the rest. */
+/** Builds the `InstanceInfo` from the row and, until the instance ends, from its history and inbox. */
 export function describeInstance(
   row: InstanceRow,
   loaded: Pick<Loaded, 'history' | 'inbox'> | undefined,
@@ -44,7 +44,7 @@ export function describeInstance(
   }
 }
 
-/** What it waits for; nobody knows when this version cannot read what there is of it. */
+/** What it waits for, or that this version of Holdfast cannot read its history. */
 function openWaits(
   loaded: Pick<Loaded, 'history' | 'inbox'>,
   observation: Observation,
@@ -58,7 +58,7 @@ function openWaits(
   }
 }
 
-/** When it begins, if that is for later. */
+/** The time of a delayed start. */
 function startOf({ wakeAt }: InstanceRow, { now }: InstanceObservation): readonly string[] {
   return wakeAt !== null && wakeAt > now ? [`its start at ${new Date(wakeAt).toISOString()}`] : []
 }
@@ -67,13 +67,13 @@ function isUnfinished({ status }: InstanceRow): boolean {
   return status === 'running' || status === 'scheduled'
 }
 
-/** The runtime that an instance waits for that is due, unless this process can take it up itself. */
+/** The runtime that a due instance waits for, unless this process can run it. */
 function awaitedRuntime(
   row: InstanceRow,
   { now, place, whereabouts }: InstanceObservation,
 ): string | undefined {
   const { wakeAt, workflow } = row
-  // Whoever takes it up clears its time.
+  // A runtime that takes it up clears this time.
   const isDue = isUnfinished(row) && wakeAt !== null && wakeAt <= now
   if (!isDue || place === 'has code') return undefined
   const { name, version } = workflow
@@ -85,7 +85,7 @@ function awaitedRuntime(
   return `a runtime that registers ${code} (no live runtime does${here})`
 }
 
-/** One that was only started from inside a workflow has no parent. */
+/** An independent instance that a workflow started has no parent. */
 function isChild({ parent }: InstanceRow): boolean {
   return parent !== null && parent.onClose !== 'independent'
 }

@@ -23,9 +23,9 @@ import { quietWhenClosed } from './waits.ts'
 
 const RUN_OPTIONS = { ...START_OPTIONS, ...WAIT_OPTIONS }
 
-/** The client side of the engine. */
+/** The client. */
 export class EngineClient implements Client {
-  /** What its verbs share. */
+  /** What its methods share. */
   protected readonly core: ClientCore
 
   constructor(setup: ClientSetup) {

@@ -175,7 +175,7 @@ describe('an import is refused', () => {
     ['execution 0', { ...good(), execution: 0 }, 'import: execution must be 1 or more, got 0'],
     ['a gap', withEvent(3, { seq: 4 }), 'import: event 3: seq must be 3, got 4'],
     ['no type', withEvent(3, { type: 1 }), 'import: event 3: type must be a string, got 1'],
-    ['a new type', withEvent(3, { type: 'x' }), 'import: event 3 (x) is of the unknown type "x"'],
+    ['a new type', withEvent(3, { type: 'x' }), 'import: event 3 (x) has the unknown type "x"'],
     ['no date', withEvent(3, { at: 'x' }), 'import: event 3 (step): at must be a date, got "x"'],
     ['no data', withEvent(3, { data: 1 }), 'import: event 3 (step): data must be an object, got 1'],
     [
@@ -201,17 +201,17 @@ describe('an import is refused', () => {
     [
       'a second start',
       { ...good(), events: repeatFirst(good()) },
-      'import: event 2 (started): "started" must be the first event, and no other',
+      'import: event 2 (started): the first event, and no other, must be "started"',
     ],
     [
       'another workflow',
       { ...good(), workflow: 'v' },
-      'import: event 1 (started) is of workflow "w" 1.0.0, the history of "v" 1.0.0',
+      'import: event 1 (started) is for workflow "w" 1.0.0, but the history is for "v" 1.0.0',
     ],
     [
       'time that runs back',
       withEvent(3, { at: new Date(1) }),
-      'import: event 3 (step): at is before that of the event above',
+      'import: event 3 (step): at is earlier than that of the previous event',
     ],
   ])('%s', (_, exported, message) => {
     expect(() => readExported(exported, values)).toThrow(message)

@@ -1,5 +1,5 @@
-// Executions as plain data, out and in again. Values stand in the tagged form of `pack.ts`, which
-// JSON keeps as it is; what comes in is checked as if it were written by hand.
+// Exports and imports executions as plain data. Values have the tagged form of `pack.ts`, which survives
+// JSON. An import is validated as if it were written by hand.
 
 import { describe } from '../../base/describe.ts'
 import { Packer } from '../../base/codec/pack.ts'
@@ -10,11 +10,11 @@ import { NO_VERSION } from '../../store/instances.ts'
 import type { Values } from '../core/values.ts'
 import { checkId } from '../define/names.ts'
 import { checkVersion } from '../../base/versions.ts'
-import { checkTime, checkWhole, eventOf, historyEvents } from './history-events.ts'
+import { checkTime, checkInteger, eventOf, historyEvents } from './history-events.ts'
 import type { ExportedHistory, ExportOptions, HistoryEvent } from '../define/instance.ts'
 import type { Moment } from './past.ts'
 
-/** An execution as plain data. */
+/** Exports an execution as plain data. */
 export function exportHistory(
   id: string,
   turns: readonly TurnRow[],
@@ -37,7 +37,7 @@ function pack({ seq, type, data }: HistoryEvent): unknown {
   return new Packer().packRoot(data, `export: event ${seq} (${type})`)
 }
 
-/** What an export says, checked. */
+/** The content of an export, validated. */
 export interface Imported {
   readonly id: string
   readonly workflow: string
@@ -46,7 +46,7 @@ export interface Imported {
   readonly moments: readonly Moment[]
 }
 
-/** Reads an export; throws a `TypeError` that says where it is not one. */
+/** Reads an export. Throws a `TypeError` that names the invalid part. */
 export function readExported(exported: unknown, values: Values): Imported {
   if (typeof exported !== 'object' || exported === null) {
     throw new TypeError(`import: needs an exported history, got ${describe(exported)}`)
@@ -62,15 +62,15 @@ export function readExported(exported: unknown, values: Values): Imported {
   const imported: Imported = {
     id: checkId(given.id, 'import: id'),
     workflow: checkId(given.workflow, 'import: workflow'),
-    // One that nobody has taken up has none yet.
+    // An instance that no runtime has taken up has no version yet.
     version:
       given.version === NO_VERSION ? NO_VERSION : checkVersion(given.version, 'import: version'),
-    execution: checkWhole(given.execution, 'import: execution'),
+    execution: checkInteger(given.execution, 'import: execution'),
     moments,
   }
   if (imported.version === NO_VERSION && moments.length > 1) {
     throw new TypeError(
-      'import: version must be a semantic version, as the instance has begun, got ""',
+      'import: version must be a semantic version once the instance has begun, got ""',
     )
   }
   if (imported.execution === 0) throw new TypeError('import: execution must be 1 or more, got 0')
@@ -94,25 +94,25 @@ function readMoment(given: unknown, seq: number, values: Values): Moment {
   return { at: checkTime(at, `${where}: at`), event: eventOf(type, unpacked, values, where) }
 }
 
-/** Refuses what no history says: see E1 to E3 in `history.ts`. */
+/** Throws for a history that no execution can have: see E1 to E3 in `history.ts`. */
 function checkOrder({ workflow, version, moments }: Imported): void {
   let commands = 0
   let before = 0
   for (const [i, { at, event }] of moments.entries()) {
     const where = `import: event ${i + 1} (${event.type})`
     if (i === 0 ? event.type !== 'started' : event.type === 'started') {
-      throw new TypeError(`${where}: "started" must be the first event, and no other`)
+      throw new TypeError(`${where}: the first event, and no other, must be "started"`)
     }
     if (event.type === 'started' && (event.workflow !== workflow || event.version !== version)) {
       const name = `"${event.workflow}" ${event.version}`
       throw new TypeError(
-        `${where} is of workflow ${name}, the history of "${workflow}" ${version}`,
+        `${where} is for workflow ${name}, but the history is for "${workflow}" ${version}`,
       )
     }
     if (event.type === 'ended' && i < moments.length - 1) {
       throw new TypeError(`${where} must be the last event`)
     }
-    if (at < before) throw new TypeError(`${where}: at is before that of the event above`)
+    if (at < before) throw new TypeError(`${where}: at is earlier than that of the previous event`)
     before = at
     if (!('command' in event)) continue
     if (isCommand(event)) commands++

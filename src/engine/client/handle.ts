@@ -12,7 +12,7 @@ import { send } from './send.ts'
 import { quietWhenClosed } from './waits.ts'
 import { watch } from './watch.ts'
 
-/** An instance by id; `iid` and `workflow` where the caller knows them. */
+/** Creates the handle of an instance, with its number and workflow if the caller knows them. */
 export function handle(
   core: ClientCore,
   id: string,
@@ -46,7 +46,7 @@ async function readState(core: ClientCore, id: string, given: unknown): Promise<
   await core.open()
   const [text] = await core.setup.store.readState([{ id, key }])
   if (text !== undefined) return core.setup.values.value(text)
-  // A key without a value, or no instance at all?
+  // Distinguishes a key without a value from an instance that does not exist.
   await core.existing('readState', id)
   return undefined
 }

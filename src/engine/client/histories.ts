@@ -1,4 +1,4 @@
-// Verbs about the past of an instance: reading it, and making another instance from it.
+// Reads the history of an instance, and creates instances from it: history, export, import and fork.
 
 import { describe } from '../../base/describe.ts'
 import { option, resolveOptions } from '../../base/options.ts'
@@ -23,7 +23,7 @@ import { resend } from '../core/resend.ts'
 import { checkLabels } from '../define/start-options.ts'
 import type { Found } from './starter.ts'
 
-/** What happened in an execution, in order. */
+/** Yields the events of an execution in order. */
 export async function* history(
   core: ClientCore,
   id: string,
@@ -34,7 +34,7 @@ export async function* history(
   yield* historyEvents(turns, core.setup.values, plainErrors)
 }
 
-/** An execution as plain data. */
+/** Exports an execution as plain data. */
 export async function exportExecution(
   core: ClientCore,
   id: string,
@@ -48,7 +48,7 @@ export async function exportExecution(
   return exportHistory(id, turns, core.setup.values, redact)
 }
 
-/** Makes an instance from an export. */
+/** Creates an instance from an export. */
 export async function importExecution(
   core: ClientCore,
   exported: unknown,
@@ -70,7 +70,7 @@ export async function importExecution(
   })
 }
 
-/** Makes an instance that has its past in common with another one. */
+/** Creates an instance that shares the beginning of its history with another one. */
 export async function fork(core: ClientCore, id: string, given: ForkOptions): Promise<Found> {
   const { at, id: newId } = resolveOptions('fork', given, {
     at: option(checkNumber, undefined),
@@ -91,7 +91,7 @@ export async function fork(core: ClientCore, id: string, given: ForkOptions): Pr
   })
 }
 
-/** An instance as it is to be made. */
+/** An instance to create with a history. */
 interface Restored {
   readonly id: string
   readonly workflow: WorkflowName
@@ -100,7 +100,7 @@ interface Restored {
   readonly moments: readonly Moment[]
 }
 
-// A number that is taken belongs to a server that lost its latest writes: another one will do.
+// A number is taken only after a failover that lost writes: the next one will do.
 const MAX_TRIES = 10
 
 async function restore(core: ClientCore, verb: string, wanted: Restored): Promise<Found> {
@@ -139,7 +139,7 @@ async function turnsOfExecution(
   )
 }
 
-/** A start that named no version tells the one that was taken, if that is known by now. */
+/** Fills in the version of a start without one, if a runtime has chosen it by now. */
 function withVersion(turns: readonly TurnRow[], { workflow }: InstanceRow): readonly TurnRow[] {
   const [first, ...rest] = turns
   const [started, ...others] = readEvents(first!.events)
@@ -152,7 +152,7 @@ const EXECUTION_OPTION = { execution: option(checkNumber, undefined) }
 
 function checkNumber(value: unknown, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value
-  throw new RangeError(`${what} must be a whole number from 1 on, got ${describe(value)}`)
+  throw new RangeError(`${what} must be a whole number, 1 or more, got ${describe(value)}`)
 }
 
 function checkRedact(value: unknown, what: string): NonNullable<ExportOptions['redact']> {

@@ -1,5 +1,5 @@
-// Events as people and exports see them: with values in place of their encoded text, and dates in
-// place of numbers. The table below says of each field of each event what it holds.
+// Converts stored events to those of `history()` and exports, with decoded values and dates, and back.
+// The table defines the kind of each field of each event.
 
 import { describe } from '../../base/describe.ts'
 import type { TurnRow } from '../../store/commits.ts'
@@ -12,7 +12,7 @@ import type { HistoryEvent } from '../define/instance.ts'
 
 type Fields<T extends Event['type']> = Exclude<keyof Extract<Event, { type: T }>, 'type'>
 
-const COMMAND = { command: 'whole' } as const
+const COMMAND = { command: 'integer' } as const
 const CHILD = {
   ...COMMAND,
   workflow: 'text',
@@ -44,13 +44,13 @@ const FIELDS = {
   child: CHILD,
   start: CHILD,
   receive: { ...COMMAND, name: 'text', until: 'time' },
-  send: { ...COMMAND, id: 'text', name: 'text', capacity: 'whole', value: 'value' },
+  send: { ...COMMAND, id: 'text', name: 'text', capacity: 'integer', value: 'value' },
   read: { ...COMMAND, id: 'text', key: 'text' },
   completed: { ...COMMAND, value: 'value' },
   failed: { ...COMMAND, error: 'error' },
   fired: COMMAND,
   received: { ...COMMAND, value: 'value', replyTo: 'text' },
-  attempt: { ...COMMAND, attempt: 'whole', retryAt: 'time', error: 'error' },
+  attempt: { ...COMMAND, attempt: 'integer', retryAt: 'time', error: 'error' },
   cancelled: { reason: 'json' },
   dropped: COMMAND,
   set: { key: 'text', value: 'value' },
@@ -63,13 +63,13 @@ const FIELDS = {
   ended: { status: 'text' },
 } as const satisfies { [T in Event['type']]: Record<Fields<T>, Kind> }
 
-/** `reply`: a value or an error, by the flag beside it. `state`: values by key. */
-type Kind = 'text' | 'whole' | 'flag' | 'time' | 'json' | 'value' | 'error' | 'reply' | 'state'
+/** `reply`: a value or an error, depending on the field `ok`. `state`: values by key. */
+type Kind = 'text' | 'integer' | 'flag' | 'time' | 'json' | 'value' | 'error' | 'reply' | 'state'
 
-/** Called for each value and error of an event; what it returns stands in its place. */
+/** Replaces each value and error of an event. */
 export type Redact = (value: unknown) => unknown
 
-/** The events of turns, in order, with their numbers. */
+/** Yields the events of turns in order, with their numbers. */
 export function* historyEvents(
   turns: readonly TurnRow[],
   values: Values,
@@ -89,14 +89,14 @@ function keep(value: unknown): unknown {
   return value
 }
 
-/** What there is to know about an event beside its type. */
+/** The decoded fields of an event. */
 export function dataOf(event: Event, values: Values, redact: Redact): Record<string, unknown> {
   const raw = event as unknown as Record<string, unknown>
   const read = (name: string, kind: Kind): unknown => {
     const given = raw[name]
     switch (kind) {
       case 'text':
-      case 'whole':
+      case 'integer':
       case 'flag':
         return given
       case 'time':
@@ -117,7 +117,7 @@ export function dataOf(event: Event, values: Values, redact: Redact): Record<str
   return Object.fromEntries(fields.map(([name, kind]) => [name, read(name, kind)]))
 }
 
-/** An answer, or the error that a request was refused with. */
+/** A reply, or the error that rejected a request. */
 function replyOf(payload: string, values: Values): unknown {
   try {
     return decodeReply(payload, values)
@@ -126,7 +126,7 @@ function replyOf(payload: string, values: Values): unknown {
   }
 }
 
-/** The state that an execution began with, by key. Made from entries: `__proto__` is a key too. */
+/** The state that an execution began with, by key. Built from entries, because `__proto__` is a valid key. */
 function stateOf(text: string, values: Values, redact: Redact): object {
   return Object.fromEntries(
     [...readKeptState(text)].map(([key, { value, at }]) => [
@@ -136,12 +136,10 @@ function stateOf(text: string, values: Values, redact: Redact): object {
   )
 }
 
-/**
- * The event that `dataOf` was given. Refuses what cannot have been one; `what` begins the message.
- */
+/** Reverses `dataOf`. Throws a `TypeError` for invalid data; `what` begins the message. */
 export function eventOf(type: string, data: unknown, values: Values, what: string): Event {
   if (!Object.hasOwn(FIELDS, type)) {
-    throw new TypeError(`${what} is of the unknown type "${type}"; is it of a newer version?`)
+    throw new TypeError(`${what} has the unknown type "${type}"; is it from a newer version?`)
   }
   if (typeof data !== 'object' || data === null) {
     throw new TypeError(`${what}: data must be an object, got ${describe(data)}`)
@@ -153,8 +151,8 @@ export function eventOf(type: string, data: unknown, values: Values, what: strin
     switch (kind) {
       case 'text':
         return checkText(value, field)
-      case 'whole':
-        return checkWhole(value, field)
+      case 'integer':
+        return checkInteger(value, field)
       case 'flag':
         return value === true
       case 'time':
@@ -175,7 +173,7 @@ export function eventOf(type: string, data: unknown, values: Values, what: strin
   }
   const fields = Object.entries<Kind>(FIELDS[type as Event['type']])
   const event = Object.fromEntries(fields.map(([name, kind]) => [name, write(name, kind)]))
-  // Words with a fixed choice are checked where history is read.
+  // Reading validates the fields that have a fixed set of values.
   return readEvents(writeEvents([{ type, ...event } as Event]))[0]!
 }
 
@@ -191,19 +189,19 @@ function writeState(value: unknown, what: string, values: Values): string {
   return writeKeptState(new Map(kept))
 }
 
-/** Names, ids and the like: they stand between the separators of history as they are. */
+/** Validates names and ids, which history stores without escaping. */
 function checkText(value: unknown, what: string): string {
   if (isPlainText(value)) return value
   throw new TypeError(`${what} must be a string without control characters, got ${describe(value)}`)
 }
 
-/** Refuses what is not a whole number from 0 on. */
-export function checkWhole(value: unknown, what: string): number {
+/** Validates an integer of at least 0. */
+export function checkInteger(value: unknown, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  throw new TypeError(`${what} must be a whole number, got ${describe(value)}`)
+  throw new TypeError(`${what} must be a whole number, 0 or more, got ${describe(value)}`)
 }
 
-/** A date, or the text that JSON makes of it, in milliseconds. */
+/** Converts a date, or its JSON form, to milliseconds. */
 export function checkTime(value: unknown, what: string): number {
   const ms = new Date(value instanceof Date || typeof value === 'string' ? value : NaN).getTime()
   if (!Number.isNaN(ms)) return ms

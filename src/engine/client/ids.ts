@@ -4,16 +4,16 @@ const POOL_BYTES = 4096
 const RANDOM_BYTES = 10
 
 /**
- * Makes UUIDs of version 7: they sort by the time they were made, and those of one maker in the
- * order they were made, also within a millisecond and when the clock is set back.
+ * Creates UUIDs, version 7, which sort by the time of their creation. Those of one maker sort in the
+ * order of their creation, even within a millisecond and when the clock is set back.
  *
- * `date` gives milliseconds since 1970; `fill` writes random bytes.
+ * `date` returns milliseconds since 1970; `fill` writes random bytes.
  */
 export function uuidMaker(
   date: () => number = Date.now,
   fill: (bytes: Uint8Array) => unknown = randomFillSync,
 ): () => string {
-  // Asking for random bytes costs about the same for 16 as for 4,096.
+  // Generating 16 random bytes costs about as much as 4,096.
   const pool = new Uint8Array(POOL_BYTES)
   let used = POOL_BYTES
   // Not below 0: the format has no room for a date before 1970.
@@ -29,7 +29,7 @@ export function uuidMaker(
     const ms = date()
     if (ms > lastMs) {
       lastMs = ms
-      // Half the range is left for counting up within this millisecond.
+      // Leaves half of the range to count up within this millisecond.
       sequence = ((random[0]! & 0x07) << 8) | random[1]!
     } else if (++sequence > 0xfff) {
       lastMs++

@@ -1,11 +1,11 @@
-// Starts, messages and cancellations in a transaction that the caller commits: they happen with it,
-// or not at all.
+// Starts, messages and cancellations in the caller's transaction: they take effect when the caller
+// commits it, or not at all.
 //
-//   T1. What is decided about an instance is decided inside, and what explains it is read inside:
-//       only there is visible what the same transaction did before.
-//   T2. What is asked of one transaction is done in the order of the calls, one after the other.
-//   T3. When it is committed, if ever, only the caller knows. Where its end can be seen, the runtime of
-//       this process is told then; others find what there is to do by themselves.
+//   - All decisions about an instance, and the reads that explain them, happen inside the transaction,
+//     because only there is visible what it did before.
+//   - Calls in one transaction run one after the other, in order.
+//   - Only the caller knows when it commits. If the end of the transaction can be observed, the runtime
+//     of this process is notified then; other runtimes find the work by themselves.
 
 import { flag, resolveOptions } from '../../base/options.ts'
 import type { Post } from '../../store/inbox.ts'
@@ -28,7 +28,7 @@ import { encodeMessage, full, gone, type Message, messagePost, SEND_OPTIONS } fr
 import { type ResolvedStart, START_OPTIONS } from '../define/start-options.ts'
 import { checkSameWorkflow, newInstance, seedOf, warnOfInput } from './starter.ts'
 
-/** The verbs of a client inside `tx`. */
+/** The methods of a client inside `tx`. */
 export function inTransaction(
   core: ClientCore,
   tx: unknown,
@@ -58,7 +58,7 @@ export function inTransaction(
   }
 }
 
-/** The same, and whoever is concerned in this process hears of it when the transaction has ended. */
+/** The same store, which also notifies the runtime of this process when the transaction has ended. */
 function telling({ setup }: ClientCore, inside: StoreInTransaction): StoreInTransaction {
   const { runtime } = setup
   if (runtime === undefined || inside.ended === undefined) return inside
@@ -101,7 +101,7 @@ async function start(
 ): Promise<{ readonly id: string }> {
   if (options.onConflict === 'restart') {
     throw new RangeError(
-      `start: onConflict must not be 'restart' in a transaction: what runs cannot be ended in it`,
+      `start: onConflict must not be 'restart' in a transaction, which cannot end a running instance`,
     )
   }
   const wanted = await newInstance(core, given, value, options)
@@ -114,7 +114,7 @@ async function start(
     const [verdict] = await inside.start([item])
     switch (verdict!) {
       case 'done': {
-        // Under a number that messages wait under, somebody else may have been first.
+        // If messages waited under this number, another process may have started it first.
         const seed = tries === 1 ? undefined : await seedOf(pastOf(inside), iid)
         if (seed === undefined || seed === wanted.seed) return { id }
         await keep(core, inside, wanted, options)
@@ -124,7 +124,7 @@ async function start(
         await keep(core, inside, wanted, options)
         return { id }
       case 'absent':
-        // Unless it was removed since.
+        // It is 0 when the instance was removed since.
         iid = (await numberOf(inside, id)) || iid
         break
       case 'refused':
@@ -136,10 +136,10 @@ async function start(
         throw stillLocked('start', id)
     }
   }
-  throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)
+  throw new ConflictError(`start: other processes keep starting and removing id "${id}"`, id)
 }
 
-/** Leaves the instance that has the id as it is, if the options allow that. */
+/** Keeps the existing instance, if `onConflict` allows that. */
 async function keep(
   core: ClientCore,
   inside: StoreInTransaction,
@@ -148,7 +148,7 @@ async function keep(
 ): Promise<void> {
   const { id, definition } = wanted
   const past = pastOf(inside)
-  // There is none only when somebody removed it just now.
+  // There is none only when another process has just removed it.
   const row = await past.find(id)
   if (row !== undefined) checkSameWorkflow(row, definition)
   if (onConflict === 'error') {
@@ -156,7 +156,7 @@ async function keep(
   }
   if (row !== undefined) await warnOfInput(core.setup.log, past, row, wanted)
   const [message] = wanted.messages
-  // One that has ended reads nothing any more: it is returned as it is.
+  // An instance that has ended receives nothing more.
   const hasEnded = row !== undefined && row.finishedAt !== null
   if (letter === undefined || message === undefined || hasEnded) return
   const { name, capacity } = channelOf('start: send', letter)
@@ -206,7 +206,7 @@ async function deliver(
   }
 }
 
-/** Where to read what explains an answer: inside, where what the same transaction did is visible. */
+/** Reads inside the transaction, where its own changes are visible. */
 function pastOf({ reads }: StoreInTransaction): Past {
   return {
     find: async (id) => (await reads.find([id]))[0],
@@ -214,13 +214,13 @@ function pastOf({ reads }: StoreInTransaction): Past {
   }
 }
 
-/** The moment so long from now, by the store's clock; 0 for now. */
+/** The time `delayMs` from now by the store's clock; 0 for now. */
 async function dueAt(
   core: ClientCore,
   inside: StoreInTransaction,
   delayMs: number,
 ): Promise<number> {
-  // A file that this transaction has locked is on this machine, and goes by its clock.
+  // A SQLite file is on this machine, so the store's clock is this process's; and the file is locked.
   if (inside.numbers !== undefined && delayMs > 0) {
     return momentAfter(core.setup.clock.date().getTime(), delayMs)
   }
@@ -228,7 +228,7 @@ async function dueAt(
   return core.momentAfter(delayMs)
 }
 
-/** Numbers for a new instance, and of its workflow, from where they can be had. */
+/** A number for a new instance, and the number of its workflow. */
 async function numbers(
   core: ClientCore,
   inside: StoreInTransaction,
@@ -241,8 +241,8 @@ async function numbers(
 }
 
 /**
- * The number under which messages wait for an id, as seen inside: told by the answer to a message
- * that there is no room for, and that leaves no trace.
+ * The number under which messages wait for an id, as seen inside the transaction. The answer to a message
+ * without room contains it, and leaves no trace.
  */
 async function numberOf(inside: StoreInTransaction, id: string): Promise<Iid> {
   const about = { channel: '', capacity: 0, dedupeKey: '', replyTo: '' }

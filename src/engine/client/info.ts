@@ -4,7 +4,7 @@ import { type ClientCore, hasEnded } from './client-core.ts'
 import { describeInstance, type Place } from './describe-instance.ts'
 import type { InstanceInfo } from '../define/instance.ts'
 
-/** How an instance is doing; `undefined` when nothing was started under the id. */
+/** Returns a snapshot of an instance; `undefined` when no instance has the id. */
 export async function info(core: ClientCore, id: string): Promise<InstanceInfo | undefined> {
   const row = await core.find(id)
   return row === undefined || row.status === 'absent' ? undefined : infoOf(core, row)
@@ -12,7 +12,7 @@ export async function info(core: ClientCore, id: string): Promise<InstanceInfo |
 
 const NOWHERE: Whereabouts = { owner: null, tasks: [], runtimes: [] }
 
-/** How an instance is doing, from its row and what more there is to read. */
+/** Builds the snapshot of an instance from its row. */
 export async function infoOf(core: ClientCore, row: InstanceRow): Promise<InstanceInfo> {
   const { store, values, clock, runtime } = core.setup
   const { iid } = row
@@ -28,7 +28,7 @@ export async function infoOf(core: ClientCore, row: InstanceRow): Promise<Instan
   })
 }
 
-/** Whether this process could take up an instance. */
+/** Whether this process could run an instance. */
 function placeOf({ setup }: ClientCore, { workflow }: InstanceRow): Place {
   if (setup.registry === undefined) return 'runs nothing'
   const { name, version } = workflow

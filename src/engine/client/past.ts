@@ -1,23 +1,23 @@
-// The past of an execution as data: cutting it, and what its state was.
+// Splits, cuts and reassembles the history of an execution, for forks and imports.
 
 import type { StateChange, TurnRow } from '../../store/commits.ts'
 import { type Event, readEvents, writeEvents } from '../../store/history.ts'
 import { readKeptState } from '../core/kept-state.ts'
 
-/** One event and the time of its turn. */
+/** An event with the time of its turn. */
 export interface Moment {
   readonly at: number
   readonly event: Event
 }
 
-/** The events of turns, one by one. */
+/** The events of turns, in order. */
 export function momentsOf(turns: readonly TurnRow[]): Moment[] {
   return turns.flatMap(({ at, events }) => readEvents(events).map((event) => ({ at, event })))
 }
 
 /**
- * The rows of history for events. Those of one time are one turn: replay asks no more of a turn than
- * the time that the code saw. An end is left out, so that the code runs on.
+ * The rows of history for events. Events of the same time form one turn, because replay needs of a turn
+ * only the time that the code saw. Leaves out the end, so that the code continues.
  */
 export function turnsOf(execution: number, moments: readonly Moment[]): TurnRow[] {
   const turns: { at: number; first: number; events: Event[] }[] = []
@@ -37,12 +37,12 @@ export function turnsOf(execution: number, moments: readonly Moment[]): TurnRow[
   }))
 }
 
-/** The past up to an event. What an input at its end leads to has not happened there yet. */
+/** The history up to an event. If that is an input, the code has not reacted to it yet. */
 export function cutAfter(moments: readonly Moment[], count: number, now: number): Moment[] {
   const kept = moments.slice(0, count)
   const last = kept.at(-1)
   if (last !== undefined && INPUTS.has(last.event.type)) {
-    // The code goes on now, not when the other one did: its time-outs begin anew.
+    // The code continues now, not when the other did, so that its timeouts begin anew.
     const at = Math.max(last.at, now)
     kept.splice(-1, 1, { at, event: { type: 'forked' } }, { ...last, at })
   }
@@ -57,7 +57,7 @@ const INPUTS: ReadonlySet<Event['type']> = new Set([
   'cancelled',
 ])
 
-/** What an instance keeps after these events. */
+/** The state of an instance after these events. */
 export function stateAfter(moments: readonly Moment[]): StateChange[] {
   const state = new Map<string, string>()
   for (const { event } of moments) {

@@ -1,11 +1,11 @@
 import { types } from 'node:util'
 
-// Of an error, `JSON.stringify` keeps next to nothing, and neither does a table in a terminal.
+// `JSON.stringify` drops the message and stack of an `Error`, so `history()` yields plain objects.
 
-// Deeper than any chain of causes that is recorded.
+// Deeper than any recorded chain of causes.
 const MAX_DEPTH = 32
 
-/** An error as plain data, with all it carries; any other value as it is. */
+/** Converts an error to a plain object with all its properties; returns any other value unchanged. */
 export function plainErrors(value: unknown): unknown {
   return types.isNativeError(value) ? plain(value, 1) : value
 }

@@ -1,4 +1,4 @@
-// How clients wait for what happens elsewhere: they look, and rest between looks.
+// Polls the store for something another process does, and wakes up early on notifications.
 
 import type { Clock } from '../../base/time/clock.ts'
 import type { PermitNotify } from '../../base/sync/notify.ts'
@@ -8,41 +8,41 @@ import { duration } from '../../base/time/duration.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { WakeWait } from '../../workers/wake-wait.ts'
 
-/** The options of `Wait`. */
+/** The table of `Wait`, for `resolveOptions`. */
 export const WAIT_OPTIONS = {
   timeout: duration(undefined),
   signal: option(having<AbortSignal>('an AbortSignal', ['addEventListener']), undefined),
 }
 
-/** `Wait`, checked. */
+/** `Wait`, validated. */
 export interface ResolvedWait {
   readonly timeout: number | undefined
   readonly signal: AbortSignal | undefined
 }
 
-// The first look comes soon, later ones at longer and longer intervals.
+// The first poll comes soon, later ones at growing intervals.
 const MIN_POLL_MS = 10
 const MAX_POLL_MS = 1_000
-// The same where hints are heard: looks only make up for lost ones.
+// While hints arrive, polls only make up for lost ones.
 const MIN_HINTED_POLL_MS = 1_000
 const MAX_HINTED_POLL_MS = 10_000
-// Looks that are rare anyway come in step.
+// Polls that are at least this far apart are aligned.
 const STEP_FROM_MS = 1_000
 const STEP_MS = 1_000
 
-/** Something to look for. */
+/** What to poll for. */
 export interface Poll<T> {
-  /** `undefined` when it is not there yet. */
+  /** Asks the store; `undefined` when it is not there yet. */
   look(): Promise<T | undefined>
-  /** Notified when a look may be worth while. */
+  /** Notified when it may be there. */
   readonly wakeUp: PermitNotify
-  /** Whether `news` is sure to come, so that looking would be in vain. */
+  /** Whether `wakeUp` is certain to be notified, so that polling is unnecessary. */
   isNotified?(): boolean
-  /** Whether `news` comes as a rule, so that a look now and then will do. */
+  /** Whether `wakeUp` is usually notified, so that a poll now and then is enough. */
   isHinted?(): boolean
 }
 
-/** Looks until there is something; rejects with the reason of the signal when that comes first. */
+/** Polls until there is something. Rejects with the signal's reason when it aborts. */
 export async function pollUntil<T>(
   clock: Clock,
   poll: Poll<T>,
@@ -51,7 +51,7 @@ export async function pollUntil<T>(
   const { wakeUp } = poll
   for (let delayMs = MIN_POLL_MS; ; delayMs *= 2) {
     signal?.throwIfAborted()
-    // Asked before the look: what leaves this process meanwhile says so.
+    // Checked before the poll: an instance that leaves this process meanwhile notifies `wakeUp`.
     const isSure = poll.isNotified?.() === true
     const found = await poll.look().catch(undefinedIfUnanswered)
     if (found !== undefined) return found
@@ -66,23 +66,23 @@ export async function pollUntil<T>(
 }
 
 /**
- * Rests of a second and more end in step with those of other waits: their looks leave as one
- * statement, however many wait and whenever each of them began.
+ * Aligns the polls of all waits that are at least a second apart, so that one statement serves all of
+ * them.
  */
 function inStep(nowMs: number, delayMs: number): number {
   if (delayMs < STEP_FROM_MS) return delayMs
   return Math.round((nowMs + delayMs) / STEP_MS) * STEP_MS - nowMs
 }
 
-/** A store that does not answer right now says nothing about what is looked for. */
+/** A store that does not answer now is polled again later. */
 function undefinedIfUnanswered(error: unknown): undefined {
   if (error instanceof StoreError && error.retryable) return undefined
   throw error
 }
 
-/** The end of a rest, or a rejection when the signal aborts first. */
+/** Waits until the rest ends. Rejects when the signal aborts. */
 async function restUntil(rest: WakeWait, signal: Abortable | undefined): Promise<void> {
-  // It may have aborted during the look, when nobody listened: then this is told at once.
+  // If it aborted during the poll, this calls back at once.
   const stopListening = signal && onAbort(signal, () => rest.stop())
   await rest.ended
   stopListening?.()

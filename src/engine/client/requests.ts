@@ -12,7 +12,7 @@ import { WaitExplainer } from './wait-explainer.ts'
 import { full, gone, keyIn, type Message, post, SEND_OPTIONS } from './send.ts'
 import { pollUntil, WAIT_OPTIONS } from './poll.ts'
 
-/** Sends a request and waits for its answer. */
+/** Sends a request and waits for its reply. */
 export async function request(
   core: ClientCore,
   id: string,
@@ -32,13 +32,13 @@ export async function request(
     capacity: DEFAULT_CAPACITY,
     payload: async () => values.encode(input, what),
     dedupeKey,
-    // Sent again under its key, a request leads to where the first one is answered.
+    // A retry with the same key gets the reply to the first request.
     replyTo: dedupeKey === '' ? core.newId() : keyIn(name, dedupeKey),
   }
   const explainer = new WaitExplainer(core, id)
   const stopLooking = explainer.watchDuring(wait)
   const waited = core.waits.within(
-    `request "${name}": the answer of instance "${id}"`,
+    `request "${name}": the reply of instance "${id}"`,
     wait,
     async (signal) => {
       signal.throwIfAborted()
@@ -68,7 +68,7 @@ export async function request(
   return decodeReply(reply, values)
 }
 
-/** A request that was sent. */
+/** A request that is stored. */
 interface SentRequest {
   readonly id: string
   readonly iid: Iid
@@ -86,7 +86,7 @@ async function awaitReply(core: ClientCore, sent: SentRequest, signal: Abortable
   ]
   let stopRemote: (() => void) | undefined
   const look = (): Promise<string | undefined> => {
-    // Said before the look, so that no answer is missed between the two.
+    // Subscribed before the poll, so that no reply is missed in between.
     if (runtime?.owns(sent.iid) !== true) {
       stopRemote ??= core.changes.subscribe(sent.iid, wake)
     }
@@ -106,13 +106,13 @@ async function findReply(core: ClientCore, sent: SentRequest): Promise<string | 
   if (reply !== undefined) return reply
   const row = await core.look(sent)
   if (row !== undefined && !hasEnded(row)) return undefined
-  // It may have answered between the two looks, and then ended.
+  // It may have replied between the two reads, and then ended.
   const last = await core.reply(address)
   if (last !== undefined) return last
   if (row === undefined) throw removedInstance('request', id)
   const { status, workflow } = row
   throw new WorkflowError(
-    `request: instance "${id}" ended (${status}) without answering "${name}"`,
+    `request: instance "${id}" ended (${status}) without replying to "${name}"`,
     { instanceId: id, workflow: workflow.name, originalName: 'UnansweredError' },
   )
 }

@@ -9,12 +9,12 @@ import { WaitExplainer } from './wait-explainer.ts'
 import type { Wait } from '../define/instance.ts'
 import { pollUntil, type ResolvedWait, WAIT_OPTIONS } from './poll.ts'
 
-/** The instance whose result is waited for. */
+/** The instance to wait for. */
 interface Target {
   readonly id: string
-  /** Where the caller knows it. */
+  /** If the caller knows it. */
   readonly iid?: Iid | undefined
-  /** What the caller takes it for, where it is not known to be that. */
+  /** The workflow that the caller expects, if that is not known to be right. */
   readonly workflow?: WorkflowDefinition | undefined
 }
 
@@ -25,9 +25,9 @@ interface Found {
 }
 
 /**
- * The result of an instance; throws the error it ended with. One that is set aside may go on when it
- * is resumed, and is waited for: who waits is told so, by a line in the log and when the time is up.
- * So is one that nobody has taken up, but for the line: somebody may be about to.
+ * Returns the result of an instance, or throws the error it ended with. Waits for a suspended instance,
+ * which may be resumed, with a warning in the log and an explanation in the error of a timeout. Waits
+ * also for an instance that no runtime has taken up, with the explanation but without the warning.
  */
 export async function result(
   core: ClientCore,
@@ -54,7 +54,7 @@ export async function result(
   throw values.error(end.output)
 }
 
-/** The same, with options as the caller gives them. */
+/** The same, with unvalidated options. */
 export async function resultOf(
   core: ClientCore,
   target: Target,
@@ -63,7 +63,7 @@ export async function resultOf(
   return result(core, target, resolveOptions('result', given, WAIT_OPTIONS))
 }
 
-/** The number of an instance; refuses one of another workflow than the caller takes it for. */
+/** Finds the number of an instance. Throws a `ConflictError` when it runs another workflow. */
 async function numberOf(
   core: ClientCore,
   id: string,
@@ -72,7 +72,7 @@ async function numberOf(
   const row = await core.existing('result', id)
   if (workflow !== undefined && row.workflow.name !== workflow.name) {
     throw new ConflictError(
-      `result: instance "${id}" is of workflow "${row.workflow.name}", not of "${workflow.name}"`,
+      `result: instance "${id}" runs workflow "${row.workflow.name}", not "${workflow.name}"`,
       id,
     )
   }
@@ -95,8 +95,8 @@ async function ending(
     wakeUp.notifyOne()
   })
   let stopRemote: (() => void) | undefined
-  // What runs here tells when it ends, or leaves. Otherwise somebody has to look: once it is known
-  // elsewhere that somebody waits, so that no end is missed between the two.
+  // An instance in this process notifies when it ends or leaves. Otherwise this polls, after it has
+  // subscribed to remote changes, so that no end is missed in between.
   const look = async (): Promise<Ending | undefined> => {
     if (ended !== undefined || isHere()) return ended
     stopRemote ??= core.changes.subscribe(iid, () => wakeUp.notifyOne())
@@ -111,7 +111,7 @@ async function ending(
   }
 }
 
-/** The end of an instance as the store has it. */
+/** Reads the end of an instance from the store. */
 async function findEnd(
   core: ClientCore,
   target: Found,

@@ -8,7 +8,7 @@ import type { Wait } from '../define/instance.ts'
 import { WAIT_OPTIONS } from './poll.ts'
 import { quietWhenClosed } from './waits.ts'
 
-/** What a client needs of its own process's runtime to wait for it and to close it. */
+/** The runtime of a client that waits for it and closes it. */
 export interface RunningRuntime extends LocalRuntime {
   /** Resolves when nothing is due. */
   idle(signal: AbortSignal | undefined): Promise<void>

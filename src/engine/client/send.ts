@@ -11,21 +11,21 @@ import { parse } from '../define/schema.ts'
 import { type ClientCore, type Past, removedInstance } from './client-core.ts'
 import type { SendOptions } from '../define/instance.ts'
 
-/** The options of `SendOptions`. */
+/** The table of `SendOptions`, for `resolveOptions`. */
 export const SEND_OPTIONS = { dedupeKey: option(checkId, '') }
 
-/** A message on its way: which channel, and what. */
+/** A message to send. */
 export interface Message {
   readonly channel: string
   readonly capacity: number
-  /** Encodes what is to be sent, or refuses it. */
+  /** Validates and encodes the data. */
   readonly payload: () => Promise<string>
   readonly dedupeKey: string
-  /** Where the answer to a request goes; otherwise empty. */
+  /** Where the reply to a request goes; empty for a message. */
   readonly replyTo: string
 }
 
-/** Sends a message; resolves when it is stored. */
+/** Sends a message. Resolves once it is stored. */
 export async function send(
   core: ClientCore,
   id: string,
@@ -44,7 +44,7 @@ export async function send(
   })
 }
 
-/** A message as its channel's schema parses it, encoded. */
+/** Parses a message with the schema of its channel and encodes it. */
 export async function encodeMessage(
   { setup }: ClientCore,
   { name, schema }: ChannelDefinition,
@@ -54,7 +54,7 @@ export async function encodeMessage(
   return setup.values.encode(await parse(schema, data, what), what)
 }
 
-/** Posts a message; throws when it will not be received. */
+/** Posts a message. Throws when the instance cannot receive it. */
 export async function deliver(
   core: ClientCore,
   verb: string,
@@ -77,7 +77,7 @@ export async function deliver(
   }
 }
 
-/** Posts a message, whatever the answer. */
+/** Posts a message and returns the store's answer. */
 export function post(
   core: ClientCore,
   id: string,
@@ -99,18 +99,18 @@ export function messagePost(
   payload: string,
   iid: Iid,
 ): Post {
-  // The same one may be used for a message and for a request.
+  // A message and a request may have the same key.
   const kind = replyTo === '' ? 'message' : 'request'
   const key = dedupeKey === '' ? '' : `${kind} ${keyIn(channel, dedupeKey)}`
   return { id, kind: 'message', name: channel, payload, replyTo, dedupeKey: key, capacity, iid }
 }
 
-/** A key that is like no other of any channel: names and keys may contain any character. */
+/** A key that is unique across channels, whatever characters names and keys contain. */
 export function keyIn(channel: string, dedupeKey: string): string {
   return `${channel.length} ${channel} ${dedupeKey}`
 }
 
-/** The error for a channel that takes nothing more at present. */
+/** The error for a full channel. */
 export async function full(
   past: Past,
   verb: string,
@@ -120,7 +120,7 @@ export async function full(
   return channelFull(verb, { id, channel, capacity }, await past.find(id))
 }
 
-/** The error for an instance that receives nothing any more. */
+/** The error for an instance that has ended or was removed. */
 export async function gone(past: Past, verb: string, id: string): Promise<Error> {
   const row = await past.find(id)
   if (row === undefined) return removedInstance(verb, id)

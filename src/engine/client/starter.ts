@@ -1,8 +1,8 @@
-// How a client starts instances.
+// Starts instances for a client.
 //
-//   A start under an id that messages wait for goes by the number they wait under. The store cannot
-//   tell two such starts from one that is sent twice, so the seed in the first event decides whose
-//   it was.
+// When messages already wait for an id, the start uses the number that they wait under. The store
+// cannot distinguish two such starts from a single start sent twice, so the seed in the first event
+// tells which of them it was.
 
 import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Logger } from '../../base/log.ts'
@@ -26,18 +26,18 @@ import { resend } from '../core/resend.ts'
 import { deliver, encodeMessage } from './send.ts'
 import type { ResolvedStart } from '../define/start-options.ts'
 
-// Each try lost to somebody who started or removed the same id just then.
+// A try fails only when another process has just started or removed the same id.
 const MAX_TRIES = 10
 
-/** An instance that runs now, started by this call or before. */
+/** An instance that was started, by this call or before. */
 export interface Found {
   readonly id: string
   readonly iid: Iid
 }
 
 /**
- * Starts an instance, or finds the one that has its id, as the options say. The signal takes back what
- * another transaction blocks.
+ * Starts an instance, or finds the one that has its id, depending on `onConflict`. The signal withdraws
+ * a start that another transaction blocks.
  */
 export async function start(
   core: ClientCore,
@@ -52,25 +52,26 @@ export async function start(
   let absent: Iid | undefined
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const { iid, verdict } = await send(core, { ...wanted, iid: absent }, signal)
-    const isOurs = verdict === 'done' && (absent === undefined || (await isBy(core, iid, wanted)))
+    const isOurs =
+      verdict === 'done' && (absent === undefined || (await isStartedBy(core, iid, wanted)))
     if (isOurs) return { id, iid }
     const row = await core.find(id)
     if (verdict === 'refused') {
-      // Recorded, and taken over by another runtime since.
+      // Stored, and taken over by another runtime since.
       if (row?.iid === iid) return { id, iid }
-      // The number was given out twice, by a server that lost its latest writes.
+      // After a failover that lost writes, the server gave out the number twice.
       core.iids.forget(iid)
     }
     absent = row?.status === 'absent' ? row.iid : undefined
     if (row === undefined || absent !== undefined) continue
-    // What the last try removed, nobody would start again.
+    // The last try must not remove an instance without starting it again.
     if (tries === MAX_TRIES) break
     if (await mayKeep(core, row, wanted, options)) return { id, iid: row.iid }
   }
-  throw new ConflictError(`start: id "${id}" is started and removed by others all the time`, id)
+  throw new ConflictError(`start: other processes keep starting and removing id "${id}"`, id)
 }
 
-/** What is to be started: checked, parsed and encoded, with an id of its own unless it was given one. */
+/** Prepares a start: parses and encodes the input, and chooses the id and the version. */
 export async function newInstance(
   core: ClientCore,
   given: WorkflowDefinition,
@@ -95,8 +96,8 @@ export async function newInstance(
 }
 
 /**
- * The definition to start: exactly what was asked for, or else the latest that is registered here.
- * Where none is, the first runtime that takes the instance up decides.
+ * The definition to start: the requested version, or the latest registered here. If none is registered,
+ * the first runtime that takes up the instance decides.
  */
 function versionOf(
   { setup }: ClientCore,
@@ -118,7 +119,7 @@ async function letters(
   return [{ name: channel.name, payload: await encodeMessage(core, channel, letter.data) }]
 }
 
-/** Sends a start, again when the answer was lost: the store recognises it. */
+/** Sends a start, and again when the answer was lost, because the store recognises duplicates. */
 async function send(
   core: ClientCore,
   wanted: NewInstance,
@@ -135,11 +136,11 @@ async function send(
   return { iid, verdict }
 }
 
-async function isBy(core: ClientCore, iid: Iid, { seed }: NewInstance): Promise<boolean> {
+async function isStartedBy(core: ClientCore, iid: Iid, { seed }: NewInstance): Promise<boolean> {
   return (await seedOf(core, iid)) === seed
 }
 
-/** By whose start an instance began; `undefined` when there is none. */
+/** The seed of the start that created an instance; `undefined` when there is none. */
 export async function seedOf(past: Past, iid: Iid): Promise<string | undefined> {
   const first = await firstEventOf(past, iid)
   return first?.type === 'started' ? first.seed : undefined
@@ -150,7 +151,7 @@ async function firstEventOf(past: Past, iid: Iid) {
   return turn === undefined ? undefined : readEvents(turn.events)[0]
 }
 
-/** Whether the instance that has the id is what the caller gets; otherwise it has been removed. */
+/** Whether to return the instance that has the id; otherwise it has been removed. */
 async function mayKeep(
   core: ClientCore,
   row: InstanceRow,
@@ -168,14 +169,14 @@ async function mayKeep(
       return false
     case 'return': {
       await warnOfInput(core.setup.log, core, row, wanted)
-      // One that has ended reads nothing any more: it is returned as it is.
+      // An instance that has ended receives nothing more.
       if (row.finishedAt === null) await deliverLetter(core, wanted, options)
       return true
     }
   }
 }
 
-/** Refuses an id that an instance of another workflow has. */
+/** Throws a `ConflictError` when an instance of another workflow has the id. */
 export function checkSameWorkflow({ id, workflow }: InstanceRow, wanted: WorkflowDefinition): void {
   if (workflow.name === wanted.name) return
   throw new ConflictError(
@@ -184,7 +185,7 @@ export function checkSameWorkflow({ id, workflow }: InstanceRow, wanted: Workflo
   )
 }
 
-/** Says so when the instance that has the id was started with another input. */
+/** Logs a warning when the existing instance was started with a different input. */
 export async function warnOfInput(
   log: Logger,
   past: Past,
@@ -196,11 +197,11 @@ export async function warnOfInput(
   const about = { instanceId: id, workflow: definition.name }
   log.warn(
     about,
-    'start: an instance with this id already exists, with a different input; the existing one is returned',
+    'start: an instance with this id already exists, with a different input; returning the existing one',
   )
 }
 
-/** A letter for an instance that was there before goes the way of any other message. */
+/** Sends the letter to an instance that already existed, like any other message. */
 async function deliverLetter(
   core: ClientCore,
   { id, messages }: NewInstance,

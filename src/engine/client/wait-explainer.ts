@@ -4,23 +4,23 @@ import type { ClientCore } from './client-core.ts'
 import { info } from './info.ts'
 import type { ResolvedWait } from './poll.ts'
 
-// When these parts of the time are over, somebody looks what it is that is waited for. Not at its
-// end: an answer of the store that stays out must not delay the error.
+// At these fractions of the timeout, the explainer reads what the instance waits for. Not at the end,
+// where a slow answer of the store would delay the error.
 const LOOKS = [0.25, 0.75]
 
-/** Why an instance that somebody waits for does not move, for the error of who waited too long. */
+/** Explains in the error of a timeout why the instance has not ended. */
 export class WaitExplainer {
   readonly id: string
   readonly #core: ClientCore
-  #words: string | undefined
-  #isTold = false
+  #reason: string | undefined
+  #isLogged = false
 
   constructor(core: ClientCore, id: string) {
     this.#core = core
     this.id = id
   }
 
-  /** Looks what the instance waits for while the time passes. Call the result to stop. */
+  /** Reads what the instance waits for while the time passes. Call the result to stop. */
   watchDuring({ timeout }: ResolvedWait): () => void {
     if (timeout === undefined) return () => {}
     const { clock } = this.#core.setup
@@ -32,38 +32,38 @@ export class WaitExplainer {
     try {
       const found = await info(this.#core, this.id)
       const { status, waitingFor = [], error } = found ?? {}
-      if (status === 'suspended') this.#words = suspended(error?.message ?? '')
-      else if (waitingFor.length > 0) this.#words = waiting(waitingFor)
-      else this.#words = undefined
+      if (status === 'suspended') this.#reason = suspended(error?.message ?? '')
+      else if (waitingFor.length > 0) this.#reason = waiting(waitingFor)
+      else this.#reason = undefined
     } catch {
-      // What cannot be found out is left out.
+      // The error then has no explanation.
     }
   }
 
-  /** Somebody looked at the instance: who waits for one that is suspended is told so, once. */
+  /** Learns from a row that was read. Logs once that the instance is suspended. */
   saw({ status, report }: InstanceRow): void {
     if (status !== 'suspended') return
     const { log, values, runtime } = this.#core.setup
     const reason = report === null ? '' : values.error(report).message
-    this.#words = suspended(reason)
-    if (this.#isTold) return
-    this.#isTold = true
-    // The line of the suspension itself has the reason, in the process whose runtime it may concern.
+    this.#reason = suspended(reason)
+    if (this.#isLogged) return
+    this.#isLogged = true
+    // In a process with a runtime, the log line of the suspension itself has the reason.
     log.warn(
       { instanceId: this.id, ...(runtime === undefined && { reason }) },
       'result: the instance is suspended; waiting for it to be resumed',
     )
   }
 
-  /** The error of who waited too long says what for. */
+  /** Adds the explanation to the error of a timeout. */
   explain(error: unknown): unknown {
-    if (this.#words === undefined || !(error instanceof TimeoutError)) return error
-    return new TimeoutError(`${error.message}; ${this.#words}`, error.afterMs)
+    if (this.#reason === undefined || !(error instanceof TimeoutError)) return error
+    return new TimeoutError(`${error.message}; ${this.#reason}`, error.afterMs)
   }
 }
 
 function suspended(reason: string): string {
-  // By hand, the reason begins with that.
+  // The reason of suspend() already begins with that word.
   return reason.startsWith('suspended') ? `it is ${reason}` : `it is suspended: ${reason}`
 }
 

@@ -3,7 +3,7 @@ import type { CommandEvent, Event } from '../../store/history.ts'
 import { readEvents } from '../../store/history.ts'
 import { describeActivity, type Observation, type CallState } from './describe-activity.ts'
 
-/** What an instance waits for, in words, from its history and inbox. Nothing is run for it. */
+/** Describes what an instance waits for, from its history and inbox, without running its code. */
 export function waitingFor(
   { history, inbox }: Pick<Loaded, 'history' | 'inbox'>,
   observation: Observation,
@@ -23,7 +23,7 @@ export function waitingFor(
   return [...cancellation, ...[...open.values()].map((waits) => describeWait(waits, observation))]
 }
 
-/** An open command, and what has become of it so far. */
+/** An open command, and its progress so far. */
 interface Waits extends CallState {
   readonly event: CommandEvent
 }
@@ -89,7 +89,7 @@ function describeWait(waits: Waits, observation: Observation): string {
   }
 }
 
-/** Where it may run, when that is not just anywhere. */
+/** The tag and session that decide where it runs. */
 function routeOf({ tag, session }: Extract<CommandEvent, { type: 'activity' }>): string {
   const at = [tag !== '' && `tag "${tag}"`, session !== '' && `session "${session}"`]
   const route = at.filter((one) => one !== false).join(' and ')

@@ -1,9 +1,8 @@
-// The waits of a client: each has its limits, and closing the client ends them all.
+// The waits of a client: each has a timeout and a signal, and closing the client ends them all.
 //
-//   - A wait ends the moment its limit is reached, whatever the store is doing: an answer that stays
-//     out delays nobody.
-//   - Closing rejects every wait at once, and nothing is waited for after that. Whoever closes knows
-//     what that means: a rejection of this kind that nobody listens to does not end the process.
+//   - A wait ends as soon as its timeout or signal fires, even while the store does not answer.
+//   - Closing rejects every wait at once, and later ones as well. Such a rejection is expected, so it
+//     does not end the process when the caller does not handle it.
 
 import { Limit } from '../../base/sync/limit.ts'
 import type { Clock } from '../../base/time/clock.ts'
@@ -12,10 +11,10 @@ import { onAbort } from '../../base/sync/on-abort.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { ResolvedWait } from './poll.ts'
 
-/** What a client waits for. */
+/** The waits of a client. */
 export class Waits {
   readonly #clock: Clock
-  /** Each with what it is called in errors. */
+  /** With the name of each, for errors. */
   readonly #open = new Map<Limit, string>()
   #closed = false
 
@@ -23,14 +22,13 @@ export class Waits {
     this.#clock = clock
   }
 
-  /** Runs something under a limit that aborts with those given, and when the client is closed. */
+  /** Runs a function with a limit that aborts on timeout, by the signal, or when the client is closed. */
   within<T>(
     what: string,
     { timeout, signal }: ResolvedWait,
     run: (limit: Limit) => Promise<T>,
   ): Promise<T> {
-    // By hand, since every call of a client comes through here: an async function with all that it
-    // would await makes several promises more.
+    // Without async functions, which would create several more promises for every call of a client.
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         throw new StoreError('closed', what, 'the client is closed; open or connect another one')
@@ -58,16 +56,16 @@ export class Waits {
     })
   }
 
-  /** Rejects all of them at once, because the client closes. */
+  /** Rejects all waits. */
   close(): void {
     this.#closed = true
     for (const [limit, what] of this.#open) {
-      limit.abort(new StoreError('closed', what, 'the client was closed while it was waited for'))
+      limit.abort(new StoreError('closed', what, 'the client was closed during the wait'))
     }
   }
 }
 
-/** The promise that a caller waits for; closing rejects it. */
+/** The promise for a caller, whose rejection by `close` need not be handled. */
 export function quietWhenClosed<T>(call: Promise<T>): Promise<T> {
   const promise = new Promise<T>((resolve, reject) => {
     call.then(resolve, (error: unknown) => {

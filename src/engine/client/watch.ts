@@ -9,7 +9,7 @@ import type { InstanceInfo } from '../define/instance.ts'
 import { pollUntil, WAIT_OPTIONS } from './poll.ts'
 import { quietWhenClosed } from './waits.ts'
 
-/** How an instance is doing, now and at each change, until it ends or the caller has seen enough. */
+/** Yields a snapshot of an instance now and at each change, until it ends or the caller stops. */
 export function watch(
   core: ClientCore,
   id: string,
@@ -18,7 +18,7 @@ export function watch(
   const { signal } = resolveOptions('watch', given, { signal: WAIT_OPTIONS.signal })
   return {
     [Symbol.asyncIterator]() {
-      // A generator alone could not be stopped while it waits for a change.
+      // A generator alone cannot be stopped while it awaits a change.
       const stop = new AbortController()
       const changes = changesOf(core, id, signal, stop)
       return {
@@ -33,8 +33,8 @@ export function watch(
   }
 }
 
-/** The reason of a watch that was left. */
-const STOPPED = new Error('watch: it was stopped')
+/** The reason for the end of a watch whose loop was left. */
+const STOPPED = new Error('watch: stopped')
 
 async function* changesOf(
   core: ClientCore,
@@ -53,7 +53,7 @@ async function* changesOf(
     let seen = await within(() => core.existing('watch', id))
     const { iid } = seen
     stops.push(runtime?.endings.subscribe(iid, wake), core.changes.subscribe(iid, wake))
-    // Wrapped, because a deleted instance is found, too: as nothing.
+    // Wrapped, because a removed instance is a result as well.
     const look = async (): Promise<{ row: InstanceRow | undefined } | undefined> => {
       const row = await core.look(seen)
       return row !== undefined && isSame(row, seen) ? undefined : { row }
