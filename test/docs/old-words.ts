@@ -18,7 +18,7 @@ export const OLD_WORDS: readonly OldWord[] = [
   { old: /\bCop(?:y|ies)\b(?! of\b)/g, now: 'LiveInstance', within: ENGINE },
   { old: /\bcop(?:y|ies)\b/g, now: 'live instance', within: ENGINE },
   {
-    old: /\b(?:[cC]onductors?|[sS]cribes?|[cC]arriers?|[dD]epartures?)\b/g,
+    old: /\b(?:[cC]onductors?|[sS]cribes?|[cC]arriers?|[dD]epartures)\b/g,
     now: 'InstanceScheduler, CommitWriter, CommandRunner, Eviction',
   },
   { old: /\bResting\b|\bresting\.ts\b/g, now: 'InstanceScheduler' },
@@ -33,7 +33,10 @@ export const OLD_WORDS: readonly OldWord[] = [
   { old: /\b[eE]ars?\b/g, now: 'listen connection' },
   { old: /\bcareful(?:ly)?\b|CAREFUL|Careful/g, now: 'quarantined' },
   { old: /\boverrul\w*|[a-z]Overrul\w*/g, now: 'superseded' },
-  { old: /\bset back\b(?! by)|\b\w*[sS]etBack\b/g, now: 'rolled back' },
+  {
+    old: /\b(?:instance|instances|store|server) (?:is|was|were|are) set back\b|\b\w*[sS]etBack\b/g,
+    now: 'rolled back',
+  },
   { old: /\bhalves\b|\bHalves\b/g, now: 'batch splitter' },
   { old: /\b[pP]okers?\b/g, now: 'interval trigger' },
   { old: /\b(?:class|interface|type) Rest\b|\brest\.ts\b/g, now: 'wake wait' },
