@@ -26,6 +26,15 @@ export const ALLOWED: readonly Exception[] = [
     word: /^absent$/,
     why: "'absent' is a status of instances in SQLite files, and so in the port",
   },
+  {
+    path: /^(?:src\/postgres\/procedures|test\/hygiene)\//,
+    word: /^(?:absences|careful)$/,
+    why: 'names of a table and of a column, which older processes use',
+  },
+  {
+    path: /^(?:src\/postgres\/schema\/retired-procedures\.ts|test\/hygiene\/procedures-0\.1\.0\.sql)$/,
+    why: 'names of procedures that earlier versions had',
+  },
 ]
 
 /** Places that have old words and are to lose them: this list only shrinks. */
@@ -34,5 +43,5 @@ export const PENDING: readonly Exception[] = [
     path: /^src\/engine\/(?:client|context|core|define|instance|replay|runtime)\//,
     why: 'in work',
   },
-  { path: /^src\/(?:postgres|sqlite|store)\//, why: 'in work' },
+  { path: /^src\/(?:sqlite|store)\//, why: 'in work' },
 ]

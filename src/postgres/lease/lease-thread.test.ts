@@ -13,13 +13,13 @@ async function openKept(source?: PostgresSettings['source']) {
   const under = await openStore()
   const { schema, url } = under.database
   const { runtime } = await under.runtime(LEASE_MS)
-  const pulse = new SharedLoopHeartbeat()
-  pulse.runtime = runtime
+  const heartbeat = new SharedLoopHeartbeat()
+  heartbeat.runtime = runtime
   const troubles: string[] = []
   const keeper = keepLease(
     { source: source ?? { url }, schema },
     {
-      memory: pulse.memory,
+      memory: heartbeat.memory,
       leaseMs: LEASE_MS,
       giveUpMs: 600_000,
       onHang: 'ignore',
@@ -29,7 +29,7 @@ async function openKept(source?: PostgresSettings['source']) {
   return {
     ...under,
     runtime,
-    pulse,
+    heartbeat,
     troubles,
     keeper,
     /** When the lease ends, by the server's clock. */
@@ -63,7 +63,7 @@ test('the lease is renewed again and again, over one connection', async () => {
   await eventually(async () => (await under.leaseUntil()) > first + 2 * LEASE_MS)
 
   expect(await under.pids()).toHaveLength(1)
-  expect(sharedMs() - under.pulse.renewedMs('thread')).toBeLessThan(10_000)
+  expect(sharedMs() - under.heartbeat.renewedMs('thread')).toBeLessThan(10_000)
   expect(under.troubles).toEqual([])
 })
 
@@ -75,7 +75,7 @@ test('a thread that is stopped leaves no connection behind', async () => {
 
   await eventually(async () => (await under.pids()).length === 0)
   const until = await under.leaseUntil()
-  await eventually(() => sharedMs() > under.pulse.renewedMs('thread') + LEASE_MS)
+  await eventually(() => sharedMs() > under.heartbeat.renewedMs('thread') + LEASE_MS)
   expect(await under.leaseUntil()).toBe(until)
 })
 
@@ -89,7 +89,7 @@ test('a runtime that is dead is not brought back', async () => {
   await eventually(() => sharedMs() > endedMs + LEASE_MS)
 
   expect(await under.leaseUntil()).toBe(until)
-  expect(under.pulse.renewedMs('thread')).toBeLessThan(endedMs)
+  expect(under.heartbeat.renewedMs('thread')).toBeLessThan(endedMs)
 })
 
 test('another connection follows one that was cut', async () => {
@@ -99,12 +99,12 @@ test('another connection follows one that was cut', async () => {
   await under.database.query('select pg_terminate_backend($1)', [cut])
   const [next] = await eventually(async () => (await under.pids()).filter((pid) => pid !== cut))
   const seenMs = sharedMs()
-  await eventually(() => under.pulse.renewedMs('thread') > seenMs)
+  await eventually(() => under.heartbeat.renewedMs('thread') > seenMs)
 
   expect(await under.pids()).toEqual([next])
 })
 
-test('a server that cannot be reached is told of once, and stopping does not wait for it', async () => {
+test('a server that cannot be reached is reported once, and stopping does not wait for it', async () => {
   await using under = await openKept({ url: 'postgres://127.0.0.1:1/nowhere' })
 
   await eventually(() => under.troubles)

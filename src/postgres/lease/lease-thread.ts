@@ -75,12 +75,12 @@ export function keepLease(
   worker.on('error', (error) => onTrouble(`the lease thread ended: ${error.message}`, true))
   worker.unref()
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  const pulse = new SharedLoopHeartbeat(order.memory)
+  const heartbeat = new SharedLoopHeartbeat(order.memory)
   return {
     async stop() {
       worker.ref()
       // If it is connected, it closes the connection, unless it waits for an answer.
-      const isConnected = pulse.renewedMs('thread') > 0
+      const isConnected = heartbeat.renewedMs('thread') > 0
       tell({ stop: true })
       const late = setTimeout(() => void worker.terminate(), isConnected ? STOP_MS : 0)
       await exited

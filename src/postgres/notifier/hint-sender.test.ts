@@ -24,7 +24,7 @@ function scene() {
   return { clock, sent, state, sender }
 }
 
-test('what is told in one moment is sent together, at once, and nothing twice', async () => {
+test('hints of one moment are sent at once in one call, and none twice', async () => {
   const { clock, sent, sender } = scene()
 
   sender.tell({ kind: 'mail', iids: [1, 2] }, RUNTIME)
@@ -47,7 +47,7 @@ test('what is told in one moment is sent together, at once, and nothing twice', 
   ])
 })
 
-test('however often something is told, it is sent once a millisecond', async () => {
+test('however many hints there are, the server is called once a millisecond', async () => {
   const { clock, sent, sender } = scene()
 
   for (let iid = 1; iid <= 100; iid++) {
@@ -60,7 +60,7 @@ test('however often something is told, it is sent once a millisecond', async () 
   expect(sent.length).toBeLessThanOrEqual(11)
 })
 
-test('while a call is under way the next one fills', async () => {
+test('hints during a call are batched for the next one', async () => {
   const { clock, sent, state, sender } = scene()
   state.takesMs = 100
 
@@ -74,7 +74,7 @@ test('while a call is under way the next one fills', async () => {
   expect(sent).toHaveLength(2)
 })
 
-test('a call that fails is said to be lost, and the next one is made', async () => {
+test('a call that fails is reported as lost, and the next one is made', async () => {
   const { clock, sent, state, sender } = scene()
   state.fails = true
   sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
@@ -88,7 +88,7 @@ test('a call that fails is said to be lost, and the next one is made', async () 
   expect(state.lost).toBe(1)
 })
 
-test('who is told to be alone tells nothing for ten seconds', async () => {
+test('the only runtime sends no hints for ten seconds', async () => {
   const { clock, sent, state, sender } = scene()
   state.others = false
   sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
@@ -106,7 +106,7 @@ test('who is told to be alone tells nothing for ten seconds', async () => {
   expect(sent.at(-1)!.mail).toEqual([3])
 })
 
-test('those who wait are told, also by one who is alone', async () => {
+test('the only runtime still sends hints to listeners that wait', async () => {
   const { clock, sent, state, sender } = scene()
   state.others = false
   sender.tell({ kind: 'freed' }, RUNTIME)
@@ -119,7 +119,7 @@ test('those who wait are told, also by one who is alone', async () => {
   expect(sent.at(-1)!.letters.map(({ to }) => to)).toEqual(['all', 'you'])
 })
 
-test('changes for one who waits are told in one letter', async () => {
+test('changes for one listener are sent in one notification', async () => {
   const { clock, sent, sender } = scene()
 
   sender.tell({ kind: 'changed', to: 'you', iids: [1] }, RUNTIME)
@@ -133,7 +133,7 @@ test('changes for one who waits are told in one letter', async () => {
   ])
 })
 
-test('a client, and who would not hear somebody join, is never sure to be alone', async () => {
+test('a client, and a runtime without notifications, always send their hints', async () => {
   const { clock, sent, state, sender } = scene()
   state.others = false
   sender.tell({ kind: 'mail', iids: [1] }, CLIENT)
@@ -148,7 +148,7 @@ test('a client, and who would not hear somebody join, is never sure to be alone'
   expect(sent.map(({ mail }) => mail)).toEqual([[1], [2], [3]])
 })
 
-test('who joins just after something was kept back is asked to look', async () => {
+test('a runtime that joins just after a hint was withheld is asked to poll', async () => {
   const { clock, sent, state, sender } = scene()
   state.others = false
   sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
@@ -164,7 +164,7 @@ test('who joins just after something was kept back is asked to look', async () =
   ])
 })
 
-test('who joins later has looked by itself, and is told of what comes', async () => {
+test('a runtime that joins later polled by itself, and gets later hints', async () => {
   const { clock, sent, state, sender } = scene()
   state.others = false
   sender.tell({ kind: 'mail', iids: [1] }, RUNTIME)
@@ -179,7 +179,7 @@ test('who joins later has looked by itself, and is told of what comes', async ()
   expect(sent.at(-1)!.mail).toEqual([2])
 })
 
-test('all that was told is sent before the store is closed', async () => {
+test('all hints are sent before the store is closed', async () => {
   const { clock, sent, sender } = scene()
   sender.tell({ kind: 'freed' }, RUNTIME)
 

@@ -4,7 +4,7 @@ import { stage } from '../../../test/notifier/fake-server.ts'
 
 const SECOND = 1_000
 
-test('a runtime hears what is meant for it, for everybody, and nothing else', async () => {
+test('a runtime receives what is sent to it and to all, and nothing else', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const seven = scene.listen(7)
@@ -24,7 +24,7 @@ test('a runtime hears what is meant for it, for everybody, and nothing else', as
   ])
 })
 
-test('listening begins before the look, and the look is the last thing', async () => {
+test('LISTEN comes before the poll, and the poll comes last', async () => {
   await using scene = stage()
   const { id } = scene.listen(7).listening
 
@@ -38,7 +38,7 @@ test('listening begins before the look, and the look is the last thing', async (
   ])
 })
 
-test('who comes later looks once its own channels are listened to', async () => {
+test('a later listener polls once its own channels are listened to', async () => {
   await using scene = stage()
   const first = scene.listen(7)
   await scene.clock.advance(0)
@@ -55,7 +55,7 @@ test('who comes later looks once its own channels are listened to', async () => 
   expect(first.looks).toHaveLength(1)
 })
 
-test('others are told that somebody has begun to listen, before it looks', async () => {
+test('a runtime announces that it listens, before it polls', async () => {
   await using scene = stage()
   const first = scene.listen(7)
   await scene.clock.advance(0)
@@ -66,7 +66,7 @@ test('others are told that somebody has begun to listen, before it looks', async
   expect(first.heard).toEqual([{ kind: 'joined' }])
 })
 
-test('while nothing happens the server is asked once a minute', async () => {
+test('while nothing happens the notifier calls the server once a minute', async () => {
   await using scene = stage()
   scene.listen(7)
   await scene.clock.advance(0)
@@ -79,7 +79,7 @@ test('while nothing happens the server is asked once a minute', async () => {
   expect(scene.server.journal).toEqual([])
 })
 
-test('a connection that is cut is opened again at once, and everybody looks', async () => {
+test('a connection that is cut is opened again at once, and every listener polls', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const seven = scene.listen(7)
@@ -139,7 +139,7 @@ test('many processes that lost the same server do not come back together', async
   expect(new Set(times).size).toBeGreaterThan(1)
 })
 
-test('a connection through which nothing comes any more is given up, though it is open', async () => {
+test('an open connection through which nothing arrives is given up', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const seven = scene.listen(7)
@@ -156,7 +156,7 @@ test('a connection through which nothing comes any more is given up, though it i
   expect(seven.heard).toEqual([{ kind: 'work', iids: [1], at: 0 }])
 })
 
-test('a server that does not answer is tried again', async () => {
+test('a server that does not answer is retried', async () => {
   await using scene = stage()
   const { clock, server } = scene
   server.silent = true
@@ -170,7 +170,7 @@ test('a server that does not answer is tried again', async () => {
   expect(seven.listening.hears).toBe(true)
 })
 
-test('nobody is taken for deaf because who should have heard the trial has left', async () => {
+test('a listener that leaves during its test leaves the others listening', async () => {
   await using scene = stage()
   const { clock, server, log } = scene
   server.swallows = true
@@ -186,7 +186,7 @@ test('nobody is taken for deaf because who should have heard the trial has left'
   expect(log.at('warn')).toEqual([])
 })
 
-test('when hints cannot be sent it is found out at once whether any arrive', async () => {
+test('a hint that cannot be sent starts a test of whether notifications arrive', async () => {
   await using scene = stage()
   const { clock, server, notifier } = scene
   const seven = scene.listen(7)
@@ -208,7 +208,7 @@ test('when hints cannot be sent it is found out at once whether any arrive', asy
   expect(seven.looks.length).toBeGreaterThan(1)
 })
 
-test('where notifications do not arrive that is said once, and the store is asked instead', async () => {
+test('where notifications do not arrive, that is logged once and the store is polled', async () => {
   await using scene = stage()
   const { clock, server, log } = scene
   server.swallows = true
@@ -223,7 +223,7 @@ test('where notifications do not arrive that is said once, and the store is aske
   expect(seven.looks.length).toBeLessThan(150)
 })
 
-test('who cannot hear looks often while there is something to find', async () => {
+test('without notifications, polls are frequent while they find something', async () => {
   await using scene = stage()
   const { clock, server } = scene
   server.swallows = true
@@ -238,7 +238,7 @@ test('who cannot hear looks often while there is something to find', async () =>
   expect(seven.looks.length - before).toBe(40)
 })
 
-test('when notifications arrive after all, hints are heard again', async () => {
+test('when notifications arrive after all, polling ends', async () => {
   await using scene = stage()
   const { clock, server } = scene
   server.swallows = true
@@ -256,7 +256,7 @@ test('when notifications arrive after all, hints are heard again', async () => {
   expect(seven.looks).toHaveLength(atLast)
 })
 
-test('a runtime that has another number hears by that one', async () => {
+test('a runtime with a new number receives what is sent to that number', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const seven = scene.listen(7)
@@ -273,7 +273,7 @@ test('a runtime that has another number hears by that one', async () => {
   expect(server.journal).toContain('unlisten test r7')
 })
 
-test('a listener that throws harms neither the others nor the connection', async () => {
+test('a listener that throws affects neither the others nor the connection', async () => {
   await using scene = stage()
   const { clock, server, log } = scene
   const seven = scene.listen(7)
@@ -288,7 +288,7 @@ test('a listener that throws harms neither the others nor the connection', async
   expect(eight.listening.hears).toBe(true)
 })
 
-test('who has left hears nothing more, and is not listened for', async () => {
+test('a listener that left receives nothing, and its channels are dropped', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const seven = scene.listen(7)
@@ -315,7 +315,7 @@ test('it can be closed while the server does not answer', async () => {
   expect(scene.clock.pending).toBe(0)
 })
 
-test('who leaves while it is seen to costs the others nothing', async () => {
+test('a listener that leaves during a pass does not affect the others', async () => {
   for (const fails of ['channelOf', 'send'] as const) {
     await using scene = stage()
     const { clock, server } = scene
@@ -339,7 +339,7 @@ test('who leaves while it is seen to costs the others nothing', async () => {
   }
 })
 
-test('the trial of who leaves is sent again by somebody else', async () => {
+test('another listener repeats the test of one that leaves', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const answer = deferred<never>()
@@ -354,7 +354,7 @@ test('the trial of who leaves is sent again by somebody else', async () => {
   expect(stays.listening.health()).toEqual({ state: 'listening', interruptions: 0 })
 })
 
-test('only a runtime says that it has joined: a client need not know who waits', async () => {
+test('only a runtime announces that it joined', async () => {
   await using scene = stage()
   const waits = scene.listen(0)
   await scene.clock.advance(0)
@@ -370,7 +370,7 @@ test('only a runtime says that it has joined: a client need not know who waits',
   expect(waits.heard).toEqual([{ kind: 'joined' }])
 })
 
-test('everybody looks while the connection cannot be opened, and no longer', async () => {
+test('every listener polls while the connection cannot be opened, and no longer', async () => {
   await using scene = stage()
   const { clock, server } = scene
   server.down = true

@@ -352,7 +352,7 @@ describe('trouble on the way', () => {
     ])
   })
 
-  test('a role that may not change the schema is told what to do', async () => {
+  test('a role that is not allowed to change the schema gets an error that says what to do', async () => {
     await using database = await testSchema()
     await migrate(await database.connect(), database.schema, FILES)
     await using role = await roleFor(database)

@@ -92,7 +92,7 @@ function procedure(name: string, settings?: SqlFile['settings']): SqlFile {
   }
 }
 
-test('a function of somebody else keeps its settings', async () => {
+test('a function of another application keeps its settings', async () => {
   await using database = await testSchema()
   await database.query(`create schema "${database.schema}"`)
   await database.query(

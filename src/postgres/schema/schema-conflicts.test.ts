@@ -7,7 +7,7 @@ import { migrationSql } from './migration-sql.ts'
 import { FILES } from './schema-state.ts'
 import { postgresWorkflowStore } from '../workflow-store.ts'
 
-describe('a schema that somebody else uses', () => {
+describe('a schema that other applications use', () => {
   test.each([
     ['a table', 'create table runs (n integer)', 'table "runs"'],
     ['a view', 'create view history as select 1', 'view "history"'],

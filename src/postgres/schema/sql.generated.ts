@@ -1324,11 +1324,11 @@ $$;
   },
   {
     name: 'procedures/clock_after',
-    checksum: '756eb1513a3dcaae',
+    checksum: 'a6d55354035221b1',
     settings: 'none',
     sql: `-- The store's clock when the server's clock shows p_wall, computed from the last record (see
 -- clock_kept): the store's clock then, plus nine tenths of the time since, or the server's clock if that
--- is later. So the store's clock never goes back when the server's is set back; it runs more slowly
+-- is later. So the store's clock never goes back when the server's is turned back; it runs more slowly
 -- until the two agree.
 --
 -- Leases are renewed, and the clock recorded, at least every ten seconds. If the server's clock advanced
@@ -3949,10 +3949,10 @@ $$;
   },
   {
     name: 'procedures/keep_clock',
-    checksum: '524f4a80f3045a23',
+    checksum: '5d77005ad98ec3c6',
     settings: 'none',
     sql: `-- Records the server's clock and the store's, so that the store's continues from there when the
--- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. Does not change
+-- server's is turned back: see clock_after(). Called whenever a lease is taken or renewed. Does not change
 -- the time: now_ms() is the same before and after.
 --
 -- Reads the last record before the server's clock, and under the lock: otherwise a process that was
@@ -4505,10 +4505,10 @@ $$;
   },
   {
     name: 'procedures/now_ms',
-    checksum: 'd58787b6a2f11b36',
+    checksum: 'a3451ab75922ff25',
     settings: 'any plan',
     sql: `-- The store's clock, in milliseconds since 1970: the server's clock, or ahead of it for a while after
--- that was set back, see clock_after(). Procedures read it once, into a variable: in a condition it
+-- that was turned back, see clock_after(). Procedures read it once, into a variable: in a condition it
 -- would be called for every row. Tests replace it in their own schema.
 --
 -- Settings: any plan.
@@ -4522,7 +4522,7 @@ declare
   v_kept bigint := coalesce(pg_sequence_last_value('clock_kept'::regclass), 0);
   v_wall bigint := wall_ms();
 begin
-  -- The usual case: the clock was not set back. Saves a call that costs more than all of this.
+  -- The usual case: the clock was not turned back. Saves a call that costs more than all of this.
   if v_kept % 1000000 = 0 and v_wall >= v_kept / 1000000 then
     return v_wall;
   end if;

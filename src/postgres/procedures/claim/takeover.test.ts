@@ -36,7 +36,7 @@ test('a runtime whose lease ended is dead for ever, and what it owned is free', 
   expect(claim).toMatchObject({ state: 'dead', claims: [] })
 })
 
-test('a lease that ended while the server was away counts against nobody', async () => {
+test('a lease that expired while the server was down counts as no death', async () => {
   await using opened = await openStore()
   const { young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
@@ -52,7 +52,7 @@ test('a lease that ended while the server was away counts against nobody', async
   expect(claims.every(({ epoch, attempts }) => epoch === 2 && attempts === 0)).toBe(true)
 })
 
-test('a runtime in the middle of a commit is not declared dead, and its commit stands', async () => {
+test('a runtime in the middle of a commit is not marked as dead, and its commit succeeds', async () => {
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)
   const committing = await midCommit(opened.database, old, iids[0]!)
@@ -131,7 +131,7 @@ test('unregistering waits for a commit under way, and frees what that left', asy
   expect(claims.find(({ iid }) => iid === iids[0])).toMatchObject({ turn: 2 })
 })
 
-test('a sender waits for nobody who holds the instance', async () => {
+test('a sender does not wait for a transaction that has locked the instance', async () => {
   await using opened = await openStore()
   const { old, iids } = await twoRuntimes(opened)
   const [iid] = iids as [number]

@@ -6,7 +6,7 @@ import { openStore, type TestStore } from '../../../../test/support/postgres-sto
 const NOON = 1_800_000_000_000
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000]
 
-test('the clock goes on when the server sets its own back, and follows it when that is set right', async () => {
+test('the clock goes on when the clock of the server is turned back, and follows it when that is corrected', async () => {
   await using clocks = await openClocks()
   await clocks.opened.runtime()
   await clocks.set(9 * SECOND)
@@ -83,7 +83,7 @@ test('it is never more than an hour ahead, also by several steps', async () => {
   expect(await clocks.now()).toBe(-80 * MINUTE - 2 * HOUR)
 })
 
-test('somebody who stood still after reading the clock sees no step', async () => {
+test('a process that paused after reading the clock sees no step', async () => {
   await using clocks = await openClocks()
   const { database } = clocks.opened
   await clocks.opened.runtime()

@@ -1,6 +1,6 @@
 -- The store's clock when the server's clock shows p_wall, computed from the last record (see
 -- clock_kept): the store's clock then, plus nine tenths of the time since, or the server's clock if that
--- is later. So the store's clock never goes back when the server's is set back; it runs more slowly
+-- is later. So the store's clock never goes back when the server's is turned back; it runs more slowly
 -- until the two agree.
 --
 -- Leases are renewed, and the clock recorded, at least every ten seconds. If the server's clock advanced

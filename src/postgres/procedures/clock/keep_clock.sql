@@ -1,5 +1,5 @@
 -- Records the server's clock and the store's, so that the store's continues from there when the
--- server's is set back: see clock_after(). Called whenever a lease is taken or renewed. Does not change
+-- server's is turned back: see clock_after(). Called whenever a lease is taken or renewed. Does not change
 -- the time: now_ms() is the same before and after.
 --
 -- Reads the last record before the server's clock, and under the lock: otherwise a process that was

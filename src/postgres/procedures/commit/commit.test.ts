@@ -15,7 +15,7 @@ import {
 /** Enough turns for a batch to be written in the way of large ones. */
 const MANY = 20
 
-test('items are judged one by one: a wrong epoch has no effect, and its neighbours stand', async () => {
+test('items are judged one by one: a wrong epoch has no effect, and the others are done', async () => {
   await using opened = await openStore()
   const { store, database } = opened
   const runtime = await opened.runtime()
@@ -55,7 +55,7 @@ test('an item of another owner is refused, also when it appends nothing', async 
   expect(await store.owned(owner.runtime)).toHaveLength(1)
 })
 
-test('a turn in the place of a stranger is refused, though the owner is right', async () => {
+test('a turn that another epoch has written is refused, even from the owner', async () => {
   await using opened = await openStore()
   const { store, database } = opened
   const runtime = await opened.runtime()
@@ -155,7 +155,7 @@ test('a commit waits for the same batch that is still under way, and is answered
   expect(await again).toEqual(['done'])
 })
 
-test('of many turns, one in the place of a stranger is refused, and its neighbours stand', async () => {
+test('of many turns, one that another epoch has written is refused, and the others are done', async () => {
   await using opened = await openStore()
   const { store, database } = opened
   const runtime = await opened.runtime()

@@ -42,7 +42,7 @@ test('a message under way keeps those before it from being removed', async () =>
   expect(await payloadsOf(opened, expired)).toEqual(['early', 'late'])
 })
 
-test('without that lock, it would stay behind where nobody looks', async () => {
+test('without that lock, the message would be left where nothing reads it', async () => {
   await using opened = await openStore()
   const { expired, anew, runtime } = await expiredOne(opened)
   await opened.database.query(
@@ -153,7 +153,7 @@ test('a start and other senders do not wait for a message under way', async () =
   expect((await payloadsOf(opened, expired)).toSorted()).toEqual(['early', 'quick', 'slow'])
 })
 
-test('an instance that is started is forgotten as one that was absent', async () => {
+test('a start removes the record of an unstarted instance', async () => {
   await using opened = await openStore()
   const { expired, runtime } = await expiredOne(opened)
   await opened.store.start([startOf(runtime, expired)])
@@ -164,7 +164,7 @@ test('an instance that is started is forgotten as one that was absent', async ()
   expect(await payloadsOf(opened, expired)).toEqual(['early'])
 })
 
-test('of all who send, start and remove at once, nobody is told a lie', async () => {
+test('concurrent sends, starts and removals all get true answers', async () => {
   await using opened = await openStore()
   const { store } = opened
   const other = opened.another()

@@ -23,7 +23,7 @@ import { postgresWorkflowStore } from '../../workflow-store.ts'
 
 const LEASE_MS = 1000
 
-test('a task that a transaction of a user keeps locked holds up nobody who drops it', async () => {
+test('dropping a task does not wait for a transaction of a user that has it locked', async () => {
   await using opened = await openStore()
   const { store } = opened
   const runtime = await opened.runtime()
@@ -136,7 +136,7 @@ test('two that claim tasks at once share what there is, and neither waits', asyn
   expect(rest.tasks).toHaveLength(5)
 })
 
-test('who claims under a limit keeps others from that limit only, and they look again soon', async () => {
+test('a claim under a limit keeps others from that limit only, and they look again soon', async () => {
   await using opened = await openStore()
   const [one, other] = [await opened.runtime(), await opened.runtime()]
   const limit = { key: 'bank', concurrency: 2, rate: null }
@@ -153,7 +153,7 @@ test('who claims under a limit keeps others from that limit only, and they look 
   expect(after.tasks).toHaveLength(1)
 })
 
-test('who claims an instance and a task at once gets one of those that runtimes died with', async () => {
+test('concurrent claims of an instance and a task get one quarantined one', async () => {
   await using opened = await openStore()
   const runtime = await opened.runtime()
   const [waiting] = await asking(opened, runtime, 1)
@@ -173,7 +173,7 @@ test('who claims an instance and a task at once gets one of those that runtimes 
   expect((await claim).claims).toEqual([])
 })
 
-test('a rate that somebody with a later clock has used up is closed until then', async () => {
+test('a rate that was used up by a later clock is closed until then', async () => {
   await using opened = await openStore()
   await opened.setClock(20_000)
   const runtime = await opened.runtime(3_600_000)
@@ -205,7 +205,7 @@ test('a session that another runtime takes at this moment is passed by, and nobo
   expect(own.tasks).toHaveLength(2)
 })
 
-test('a beat waits for nobody who has the task locked', async () => {
+test('a heartbeat does not wait for a transaction that has locked the task', async () => {
   await using opened = await openStore()
   const runtime = await opened.runtime()
   await asking(opened, runtime, 2)
@@ -260,7 +260,7 @@ test('results wait for whoever has their task locked, and then see what became o
   expect(await opened.database.query('select iid from inbox')).toHaveLength(1)
 })
 
-test('more closed lines than one claim looks at hide nothing for ever', async () => {
+test('more closed lanes than one claim examines hide no task forever', async () => {
   await using opened = await openStore()
   const { store } = opened
   const [one, other] = [await opened.runtime(), await opened.runtime()]
