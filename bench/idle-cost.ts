@@ -55,7 +55,7 @@ async function measure(title: string, count: number, messages: number): Promise<
     workflows: [order!],
     tasks: null,
     unknown: [],
-    held: [],
+    ownedTasks: [],
   }
   const idle = await perCall(async () => {
     await store.renewLease(registered.runtime, 3_600_000)

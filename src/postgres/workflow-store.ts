@@ -184,14 +184,14 @@ export function postgresWorkflowStore(
       return { state: isAlive ? 'ok' : 'dead', clock: int(row!, 'clock') }
     },
 
-    async tick({ runtime, workflows, tasks, unknown, held, idle }) {
+    async tick({ runtime, workflows, tasks, unknown, ownedTasks, idle }) {
       const [row] = await call('tick', [
         runtime,
         // The lease is renewed by `renewLease`.
         null,
         listOf(workflows),
         ...interestValues('tick', tasks ?? NO_TASKS),
-        ...attemptLists(held),
+        ...attemptLists(ownedTasks),
         String(idle),
         joinTexts('tick', unknown),
         unknown.length,

@@ -27,7 +27,7 @@ function scene() {
     const listening: Listening = hints.listen({
       clock,
       log,
-      interest: () => ({ runtime, workflows: [], tasks: null, held: [] }),
+      interest: () => ({ runtime, workflows: [], tasks: null, ownedTasks: [] }),
       hear: (hint) => void member.heard.push(hint),
       look: async () => false,
     })

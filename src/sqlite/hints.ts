@@ -14,7 +14,7 @@ import type {
   HintReceiver,
   HintStore,
   Listening,
-  News as Told,
+  Announcement as Told,
 } from '../store/hints.ts'
 import type { News } from './operations/news.ts'
 

@@ -98,8 +98,8 @@ test('a file of the second schema keeps who is due, and who two owners died with
   )
 
   expect(claims).toEqual([
-    { iid: 2, epoch: 4, execution: 1, turn: 0, attempts: 2, doing: '' },
-    { iid: 4, epoch: 1, execution: 1, turn: 0, attempts: 0, doing: '' },
+    { iid: 2, epoch: 4, execution: 1, turn: 0, deaths: 2, doing: '' },
+    { iid: 4, epoch: 1, execution: 1, turn: 0, deaths: 0, doing: '' },
   ])
   const [loaded] = database.read('test', 0, (tx) => load(tx, [{ iid: 4, after: 0 }]))
   expect(loaded).toMatchObject({ id: 'fourth', tasks: [] })
@@ -123,7 +123,7 @@ test('a file of the fourth schema keeps who was never started, for as long as an
   const left = database.read('test', 0, (tx) => find(tx, ['old', 'young']))
   expect(left).toMatchObject([
     undefined,
-    { status: 'absent', mail: MAX_UNSTARTED_MESSAGES },
+    { status: 'unstarted', mail: MAX_UNSTARTED_MESSAGES },
   ] as object)
   database.close()
 })

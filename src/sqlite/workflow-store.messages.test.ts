@@ -32,7 +32,7 @@ describe('early messages', () => {
 
     expect(await under.store.load([{ iid: under.first, after: 0 }])).toEqual([])
     expect(await under.store.find(['early'])).toMatchObject([
-      { status: 'absent', execution: 0, workflow: { name: '', version: '' }, mail: 1 },
+      { status: 'unstarted', execution: 0, workflow: { name: '', version: '' }, mail: 1 },
     ])
   })
 

@@ -137,7 +137,7 @@ describe('claiming', () => {
   test('what is held is never claimed, keeps its mail, and comes back when resumed', async () => {
     await using under = await openStore()
     await under.commit([startItem(under.first)])
-    const next = { kind: 'hold', report: 'code changed' } as const
+    const next = { kind: 'suspend', report: 'code changed' } as const
     await under.commit([], [turnItem(under.first, { next })])
     await under.store.send([result(under.first, 1)])
 

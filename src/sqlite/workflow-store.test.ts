@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openStore, startItem, tempFile, turnItem, turnRow } from '../../test/support/sqlite.ts'
-import type { Wanted } from '../store/claims.ts'
+import type { LoadRequest } from '../store/claims.ts'
 import type { TurnItem } from '../store/commits.ts'
 import type { InboxRow } from '../store/inbox.ts'
 
@@ -21,8 +21,8 @@ describe('starting', () => {
 
     expect(answer).toMatchObject({ starts: ['done', 'exists', 'done'] })
     expect(await under.store.owned(under.runtime)).toEqual([
-      { iid: under.first, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
-      { iid: under.first + 2, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
+      { iid: under.first, epoch: 1, execution: 1, turn: 1, deaths: 0, doing: '' },
+      { iid: under.first + 2, epoch: 1, execution: 1, turn: 1, deaths: 0, doing: '' },
     ])
   })
 
@@ -61,10 +61,10 @@ describe('a turn', () => {
   test.each<[string, Partial<TurnItem>]>([
     ['keeps', {}],
     ['releases', { next: { kind: 'release', wakeAt: 5 } }],
-    ['holds', { next: { kind: 'hold', report: 'broken' } }],
+    ['holds', { next: { kind: 'suspend', report: 'broken' } }],
     ['ends', { next: { kind: 'end', end: { status: 'failed', output: 'why' } } }],
     ['releases without a turn', { turn: null, next: { kind: 'release', wakeAt: 5 } }],
-    ['holds without a turn', { turn: null, next: { kind: 'hold', report: 'broken' } }],
+    ['holds without a turn', { turn: null, next: { kind: 'suspend', report: 'broken' } }],
     [
       'ends without a turn',
       { turn: null, next: { kind: 'end', end: { status: 'failed', output: '' } } },
@@ -162,7 +162,7 @@ function result(iid: number, command: number, payload = 'value') {
   return { iid, kind: 'completed', execution: 1, command, payload } as const
 }
 
-function whole(iid: number): Wanted {
+function whole(iid: number): LoadRequest {
   return { iid, after: 0 }
 }
 

@@ -1,5 +1,12 @@
 import type { ImportItem, Terminated, Termination } from '../store/admin.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from '../store/claims.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimRequest,
+  Loaded,
+  CachedInstance,
+  LoadRequest,
+} from '../store/claims.ts'
 import type {
   CommitAnswer,
   CommitBatch,
@@ -114,7 +121,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('claim', request)
   }
 
-  async load(wanted: readonly Wanted[]): Promise<readonly Loaded[]> {
+  async load(wanted: readonly LoadRequest[]): Promise<readonly Loaded[]> {
     return unpackLoad(await this.#call('load', wanted))
   }
 
@@ -130,8 +137,8 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('finishTasks', runtime, results)
   }
 
-  holding(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
-    return this.#call('holding', runtime)
+  ownedTasks(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
+    return this.#call('ownedTasks', runtime)
   }
 
   beat(runtime: number, beats: readonly Beat[]): Promise<readonly boolean[]> {
@@ -164,7 +171,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
 
   verify(
     runtime: number,
-    copies: readonly Standing[],
+    copies: readonly CachedInstance[],
   ): Promise<{ readonly server: string; readonly same: readonly boolean[] }> {
     return this.#call('verify', runtime, copies)
   }

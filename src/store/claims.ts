@@ -20,7 +20,7 @@ export interface Claim {
   /** Its last turn; a copy in memory that stands at the same turn needs no load. */
   readonly turn: number
   /** How often an owner died with it without getting any further. */
-  readonly attempts: number
+  readonly deaths: number
   /** What its owner was about to do when it last told, see `aboutTo`; empty for nothing. */
   readonly doing: string
 }
@@ -43,7 +43,7 @@ export interface ClaimAnswer {
 }
 
 /** An instance to be read. */
-export interface Wanted {
+export interface LoadRequest {
   readonly iid: Iid
   /** Only turns after this one: 0 for all. A copy in memory knows the others. */
   readonly after: number
@@ -64,7 +64,7 @@ export interface Loaded {
 }
 
 /** A copy in memory, for comparing with what is stored. */
-export interface Standing {
+export interface CachedInstance {
   readonly iid: Iid
   readonly epoch: number
   readonly execution: number

@@ -79,7 +79,7 @@ export type Next =
   /** It is free again, due at `wakeAt`, or when a message comes. */
   | { readonly kind: 'release'; readonly wakeAt: number | null }
   /** It is set aside with a report until somebody resumes it. */
-  | { readonly kind: 'hold'; readonly report: string }
+  | { readonly kind: 'suspend'; readonly report: string }
   /** It has ended. Its parent is told, and its inbox is emptied. */
   | { readonly kind: 'end'; readonly end: Ending }
   /**
@@ -123,7 +123,7 @@ export interface CommitBatch {
  * `untried`: of a start, others of its batch were locked, and looking for them took too long. Nothing
  * was done: it is sent again at once.
  */
-export type Verdict = 'done' | 'refused' | 'exists' | 'absent' | 'locked' | 'untried'
+export type Verdict = 'done' | 'refused' | 'exists' | 'unstarted' | 'locked' | 'untried'
 
 /** How starts are sent that are not part of a commit. */
 export interface StartBatchOptions {

@@ -13,13 +13,13 @@ import type { Iid } from './instances.ts'
 import type { TaskInterest, TaskKey } from './tasks.ts'
 
 /** Something to be told. Who should hear of it, the store finds out. */
-export type News =
+export type Announcement =
   /** These have mail: for their owners, or for runtimes that could own them. */
   | { readonly kind: 'mail'; readonly iids: readonly Iid[] }
   /** Nobody owns these, and they are due: now, or when the store has noted. */
   | { readonly kind: 'due'; readonly iids: readonly Iid[] }
   /** There are new tasks of these activities. */
-  | { readonly kind: 'tasks'; readonly activities: readonly ToldTasks[] }
+  | { readonly kind: 'tasks'; readonly activities: readonly TaskCount[] }
   /** Nobody waits for these tasks any more: for whoever holds them. */
   | { readonly kind: 'dropped'; readonly tasks: readonly TaskKey[] }
   /** These were changed from outside: a copy of them is of no use any more. */
@@ -34,7 +34,7 @@ export type News =
   | { readonly kind: 'changed'; readonly to: string; readonly iids: readonly Iid[] }
 
 /** Tasks of one activity. */
-export interface ToldTasks {
+export interface TaskCount {
   readonly activity: string
   readonly count: number
   /** Whether a tag or a session decides who can run them: then all runtimes are told. */
@@ -73,7 +73,7 @@ export interface HintInterest {
   readonly workflows: readonly number[]
   readonly tasks: TaskInterest | null
   /** Attempts of tasks that it is busy with, and would stop if nobody wanted them any more. */
-  readonly held: readonly (TaskKey & { readonly attempt: number })[]
+  readonly ownedTasks: readonly (TaskKey & { readonly attempt: number })[]
 }
 
 /** Somebody who listens. */
@@ -114,7 +114,7 @@ export interface Listening {
 /** Hints: a part that a store may have. */
 export interface HintStore {
   /** Tells others, soon: hints that come together go together. Never fails: a lost hint costs time, never work. */
-  tell(news: News, teller: Teller): void
+  tell(news: Announcement, teller: Teller): void
   /** Listens until it is closed, whatever happens to connections. */
   listen(listener: HintReceiver): Listening
 }

@@ -42,7 +42,7 @@ export interface InstanceRow {
   readonly workflow: WorkflowName
   readonly execution: number
   /** `absent`: messages wait for it, but it was never started. `scheduled`: its time has not come. */
-  readonly status: 'absent' | 'scheduled' | 'running' | 'suspended' | EndStatus
+  readonly status: 'unstarted' | 'scheduled' | 'running' | 'suspended' | EndStatus
   /** When it wakes without a message; `null` when owned, ended, or waiting for messages only. */
   readonly wakeAt: number | null
   readonly createdAt: number

@@ -43,7 +43,7 @@ export interface TickRequest {
   /** Activities that it has no code for, as far as it could find out: nothing is `stranded` by them. */
   readonly unknown: readonly string[]
   /** Attempts it is busy with: whether they are still wanted is answered. */
-  readonly held: readonly (TaskKey & { readonly attempt: number })[]
+  readonly ownedTasks: readonly (TaskKey & { readonly attempt: number })[]
   /** Whether it has room for more, and nothing to do. */
   readonly idle: boolean
 }

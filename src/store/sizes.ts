@@ -25,7 +25,7 @@ export function bytesOfTurn({ turn, taken, effects, next }: TurnItem): number {
   let bytes = ITEM_BYTES + 10 * taken.length
   if (turn !== null) bytes += turn.events.length
   if (next.kind === 'end') bytes += next.end.output.length
-  if (next.kind === 'hold') bytes += next.report.length
+  if (next.kind === 'suspend') bytes += next.report.length
   if (next.kind === 'continue') bytes += next.started.events.length
   return effects === null ? bytes : bytes + bytesOfEffects(effects)
 }

@@ -54,7 +54,7 @@ export interface OpenTask {
   /** Attempts that were started. */
   readonly attempts: number
   /** Whether a runtime holds it now. */
-  readonly held: boolean
+  readonly isOwned: boolean
 }
 
 /** Which tags a runtime serves. */
@@ -82,7 +82,7 @@ export interface TaskRequest extends TaskInterest {
 }
 
 /** A task that is now held by the runtime that asked. */
-export interface HeldTask extends TaskKey {
+export interface ClaimedTask extends TaskKey {
   /** `NewTask.token`; `null` for a task that an older version made. */
   readonly token: number | null
   /** The instance's id, as callers know it. */
@@ -105,7 +105,7 @@ export interface HeldTask extends TaskKey {
 export interface TaskAnswer {
   readonly state: 'ok' | 'dead'
   readonly clock: number
-  readonly tasks: readonly HeldTask[]
+  readonly tasks: readonly ClaimedTask[]
   /** When the next one may be handed out that cannot be now, by time alone; `null` for none. */
   readonly nextDue: number | null
 }
@@ -168,7 +168,7 @@ export interface TaskStore {
   /** Takes the results of attempts. See K3, K4. */
   finishTasks(runtime: number, results: readonly TaskResult[]): Promise<readonly TaskVerdict[]>
   /** The attempts that this runtime holds: finds what a lost answer left behind. */
-  holding(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]>
+  ownedTasks(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]>
   /** Records signs of life. Answers for each whether the attempt is still wanted. */
   beat(runtime: number, beats: readonly Beat[]): Promise<readonly boolean[]>
 }

@@ -50,12 +50,12 @@ function isAsAfter(epoch: number, next: Next, found: TurnFindings): boolean {
     case 'keep':
       return false
     case 'release':
-    case 'hold':
+    case 'suspend':
       return (
         run !== undefined &&
         run.epoch === epoch &&
         run.owner === null &&
-        run.isSuspended === (next.kind === 'hold')
+        run.isSuspended === (next.kind === 'suspend')
       )
     case 'end': {
       // The epoch is gone with the run.
@@ -93,12 +93,12 @@ export function verdictOnUnappliedStart(
     return !owned || end !== null || isFirstOwner() ? 'done' : 'refused'
   }
   if (byId === undefined || byId.iid === iid) return 'refused'
-  return byId.isStarted ? 'exists' : 'absent'
+  return byId.isStarted ? 'exists' : 'unstarted'
 }
 
 /** What a store finds when something is sent to an instance. */
 export interface PostFindings {
-  readonly status: 'absent' | 'running' | EndStatus
+  readonly status: 'unstarted' | 'running' | EndStatus
   /** Whether something with this key was sent to it before. */
   wasPosted(key: string): boolean
   /** How many of the same kind and channel wait, counted up to `limit`. */
@@ -112,10 +112,10 @@ export interface PostFindings {
 /** The verdict on something that is sent to an instance, which need not be there. */
 export function verdictOnPost(post: Post, found: PostFindings): PostVerdict {
   const { kind, dedupeKey, capacity } = post
-  if (kind !== 'message' && found.status === 'absent') return 'unknown'
+  if (kind !== 'message' && found.status === 'unstarted') return 'unknown'
   // First: whoever repeats a message that arrived learns that, also when its reader has ended.
   if (dedupeKey !== '' && found.wasPosted(dedupeKey)) return 'duplicate'
-  if (found.status !== 'running' && found.status !== 'absent') return 'ended'
+  if (found.status !== 'running' && found.status !== 'unstarted') return 'ended'
   if (kind !== 'message') return found.waiting(1) > 0 ? 'duplicate' : 'sent'
   if (capacity !== null && found.waiting(capacity) >= capacity) return 'full'
   if (found.status === 'running') return 'sent'

@@ -28,8 +28,8 @@ export interface TaskPlace {
   readonly command: number
   /** Attempts that were started. */
   readonly attempts: number
-  readonly holder: RuntimePlace | null
-  readonly heldSince: number | null
+  readonly owner: RuntimePlace | null
+  readonly ownedSince: number | null
   /** When it can be taken; `null` for now. */
   readonly visibleAt: number | null
   /** What the last attempt failed with, encoded; `null` for nothing. */

@@ -14,7 +14,14 @@
 
 import type { Logger } from '../base/log.ts'
 import type { ImportItem, Terminated, Termination } from './admin.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, Loaded, Standing, Wanted } from './claims.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimRequest,
+  Loaded,
+  CachedInstance,
+  LoadRequest,
+} from './claims.ts'
 import type {
   CommitAnswer,
   CommitBatch,
@@ -93,7 +100,7 @@ export interface WorkflowStore extends TaskStore {
    */
   claim(request: ClaimRequest): Promise<ClaimAnswer>
   /** Reads instances in one snapshot; unknown ones are left out. */
-  load(wanted: readonly Wanted[]): Promise<readonly Loaded[]>
+  load(wanted: readonly LoadRequest[]): Promise<readonly Loaded[]>
   /**
    * Notes what the owner is about to do with an instance, before it does: in case it dies of it.
    * Answers whether it is still the owner. What gets further, or comes to rest, loses the note.
@@ -133,7 +140,7 @@ export interface WorkflowStore extends TaskStore {
    */
   verify(
     runtime: number,
-    copies: readonly Standing[],
+    copies: readonly CachedInstance[],
   ): Promise<{ readonly server: string; readonly same: readonly boolean[] }>
   /**
    * Sets unfinished instances aside, whoever owns them: nothing that owner sends has an effect any

@@ -95,7 +95,7 @@ describe('turns', () => {
   const next = fc.oneof(
     fc.constant<Next>({ kind: 'keep' }),
     fc.constant<Next>({ kind: 'release', wakeAt: null }),
-    fc.constant<Next>({ kind: 'hold', report: '{}' }),
+    fc.constant<Next>({ kind: 'suspend', report: '{}' }),
     ending.map((end): Next => ({ kind: 'end', end })),
   )
   // Suspended ones have no owner.
@@ -202,7 +202,7 @@ test('starts are judged as verdicts.ts does', async () => {
             id: byNumber.isSame ? id : `other-${iid}`,
             isStarted: byNumber.isStarted,
           }
-          const status = byNumber.isStarted ? 'running' : 'absent'
+          const status = byNumber.isStarted ? 'running' : 'unstarted'
           await insertInstances(store, [{ ...sameNumber, status }])
           if (byNumber.isStarted) await insertRun(store, iid, { ...byNumber, isSuspended: false })
           if (byNumber.isSame) sameId = sameNumber
@@ -210,7 +210,7 @@ test('starts are judged as verdicts.ts does', async () => {
         if (byId !== undefined && sameId === undefined) {
           sameId = { iid: otherIid, id, isStarted: byId.isStarted }
           await insertInstances(store, [
-            { ...sameId, status: byId.isStarted ? 'running' : 'absent' },
+            { ...sameId, status: byId.isStarted ? 'running' : 'unstarted' },
           ])
         }
         starts.push(sent)
@@ -236,7 +236,7 @@ test('posts are judged as verdicts.ts does', async () => {
   await using store = await opened()
   const { database } = store
   const cases = fc.record({
-    status: fc.constantFrom(undefined, 'absent', 'running', ...ENDS),
+    status: fc.constantFrom(undefined, 'unstarted', 'running', ...ENDS),
     kind: fc.constantFrom('message', 'cancel', 'terminate'),
     key: fc.constantFrom('', 'known', 'new'),
     capacity: fc.option(fc.integer({ min: 0, max: 3 }), { nil: null }),
@@ -258,7 +258,7 @@ test('posts are judged as verdicts.ts does', async () => {
         if (isThere && isMessage) {
           await database.query(`insert into posted (iid, key) values ($1, 'known')`, [iid])
         }
-        const isReader = status === 'running' || status === 'absent'
+        const isReader = status === 'running' || status === 'unstarted'
         if (isReader && (isMessage || status === 'running')) {
           await database.query(
             `insert into inbox (iid, kind, name, payload, at)
@@ -278,10 +278,10 @@ test('posts are judged as verdicts.ts does', async () => {
         })
         expected.push(
           verdictOnPost(posts[i]!, {
-            status: status ?? 'absent',
+            status: status ?? 'unstarted',
             wasPosted: (known) => isThere && known === 'known',
             waiting: (limit) => (isThere ? Math.min(limit, waiting) : 0),
-            unstarted: status === 'absent' ? waiting : 0,
+            unstarted: status === 'unstarted' ? waiting : 0,
             isUnstartedFull: () => false,
           }),
         )

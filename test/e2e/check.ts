@@ -15,7 +15,7 @@ export async function checkScene(scene: Scene, lines: readonly Line[]): Promise<
   const epochs = await scene.query('select iid, epoch from history order by iid, execution, turn')
   const linesOf = groupBy(lines, ({ id }) => id)
   const epochsOf = groupBy(epochs, ({ iid }) => Number(iid))
-  const started = lives.filter(({ row }) => row.status !== 'absent')
+  const started = lives.filter(({ row }) => row.status !== 'unstarted')
 
   const perInstance = started.flatMap((life) => {
     const { iid, id } = life.row

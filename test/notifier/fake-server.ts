@@ -129,7 +129,7 @@ export function stage(): Stage {
       const listener: HintReceiver = {
         clock,
         log,
-        interest: () => ({ runtime: audience.runtime, workflows: [], tasks: null, held: [] }),
+        interest: () => ({ runtime: audience.runtime, workflows: [], tasks: null, ownedTasks: [] }),
         hear(hint) {
           if (audience.fails) throw new Error('it fails')
           audience.heard.push(hint)

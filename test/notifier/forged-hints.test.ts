@@ -26,13 +26,13 @@ async function forger(database: TestSchema): Promise<(hint: object) => Promise<v
 
 /** The calls of a store, counted by name. */
 type Counts = Record<
-  'claim' | 'load' | 'tick' | 'verify' | 'holding' | 'claimTasks' | 'look',
+  'claim' | 'load' | 'tick' | 'verify' | 'ownedTasks' | 'claimTasks' | 'look',
   number
 >
 
 async function counted(database: TestSchema): Promise<{ store: WorkflowStore; counts: Counts }> {
   const inner = await storeWithHints({ url: database.url }, database.schema)
-  const counts = { claim: 0, load: 0, tick: 0, verify: 0, holding: 0, claimTasks: 0, look: 0 }
+  const counts = { claim: 0, load: 0, tick: 0, verify: 0, ownedTasks: 0, claimTasks: 0, look: 0 }
   const count =
     <Args extends unknown[], T>(name: keyof Counts, call: (...args: Args) => T) =>
     (...args: Args): T => {
@@ -45,7 +45,7 @@ async function counted(database: TestSchema): Promise<{ store: WorkflowStore; co
     load: count('load', (wanted) => inner.load(wanted)),
     tick: count('tick', (request) => inner.tick(request)),
     verify: count('verify', (runtime, copies) => inner.verify(runtime, copies)),
-    holding: count('holding', (runtime) => inner.holding(runtime)),
+    ownedTasks: count('ownedTasks', (runtime) => inner.ownedTasks(runtime)),
     claimTasks: count('claimTasks', (request) => inner.claimTasks(request)),
     look: count('look', (iids) => inner.look(iids)),
   })
@@ -81,14 +81,14 @@ describe('a forged hint costs a look and nothing else', () => {
     for (let command = 0; command < 3; command++) {
       await forge({ kind: 'dropped', tasks: [iid, 1, command] })
     }
-    await eventually(() => owner.counts.verify + other.counts.holding > 0)
+    await eventually(() => owner.counts.verify + other.counts.ownedTasks > 0)
     await elsewhere.idle({ timeout: 100 }).catch(() => {})
     gate.resolve()
 
     expect(await instance.result()).toBe('done')
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
     expect(owner.counts.verify).toBe(1)
-    expect(other.counts.holding).toBe(where === 'local' ? 0 : 1)
+    expect(other.counts.ownedTasks).toBe(where === 'local' ? 0 : 1)
   })
 
   test('and many of them not many looks', async () => {

@@ -76,7 +76,7 @@ test('however many listen through a pool of the user, its last connection is not
     store.hints!.listen({
       clock: systemClock(),
       log,
-      interest: () => ({ runtime: 0, workflows: [], tasks: null, held: [] }),
+      interest: () => ({ runtime: 0, workflows: [], tasks: null, ownedTasks: [] }),
       hear() {},
       look: async () => false,
     })
@@ -105,7 +105,7 @@ test('a hint that comes while a listener looks is received', async () => {
   const listening = store.hints!.listen({
     clock: systemClock(),
     log: memoryLog(),
-    interest: () => ({ runtime: 7, workflows: [], tasks: null, held: [] }),
+    interest: () => ({ runtime: 7, workflows: [], tasks: null, ownedTasks: [] }),
     hear: (hint) => void hints.push(hint),
     // Found nothing, and then something was done before it came to wait.
     async look() {
@@ -154,7 +154,7 @@ describe('behind a pooler that loses notifications', () => {
     const listening = store.hints!.listen({
       clock: hurriedClock(),
       log,
-      interest: () => ({ runtime: 7, workflows: [], tasks: null, held: [] }),
+      interest: () => ({ runtime: 7, workflows: [], tasks: null, ownedTasks: [] }),
       hear() {},
       async look() {
         looks++

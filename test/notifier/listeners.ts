@@ -35,7 +35,7 @@ export async function listenOn(
   const listening = store.hints!.listen({
     clock: systemClock(),
     log,
-    interest: () => ({ runtime, workflows, tasks, held: [] }),
+    interest: () => ({ runtime, workflows, tasks, ownedTasks: [] }),
     hear: (hint) => {
       if (hint.kind !== 'joined') hints.push(hint)
     },

@@ -149,7 +149,7 @@ export function ticking(
   { runtime, workflows }: Registered,
   more: Partial<TickRequest> = {},
 ): TickRequest {
-  return { runtime, workflows, tasks: null, unknown: [], held: [], idle: false, ...more }
+  return { runtime, workflows, tasks: null, unknown: [], ownedTasks: [], idle: false, ...more }
 }
 
 /** A tick, as far as it gets before its transaction ends. */

@@ -53,7 +53,7 @@ export async function openStore(path = ':memory:') {
         runtime: registered.runtime,
         workflows: registered.workflows,
         tasks: null,
-        held: [],
+        ownedTasks: [],
         unknown: [],
         idle: false,
       }),

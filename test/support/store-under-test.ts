@@ -134,7 +134,7 @@ function silentListener(): HintReceiver {
   return {
     clock: systemClock(),
     log: silentLog,
-    interest: () => ({ runtime: 0, workflows: [], tasks: null, held: [] }),
+    interest: () => ({ runtime: 0, workflows: [], tasks: null, ownedTasks: [] }),
     hear() {},
     look: async () => false,
   }

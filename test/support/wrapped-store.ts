@@ -46,7 +46,7 @@ const METHODS: readonly Method[] = [
   'claimTasks',
   'finishTasks',
   'beat',
-  'holding',
+  'ownedTasks',
   'aboutTo',
   'transact',
 ]

@@ -3,7 +3,7 @@
 
 import type {
   Beat,
-  HeldTask,
+  ClaimedTask,
   TaskAnswer,
   TaskKey,
   TaskRequest,
@@ -13,7 +13,7 @@ import type {
 } from '../../src/store/tasks.ts'
 
 /** A task as it is handed out. */
-export function heldTask(command: number, given: Partial<HeldTask> = {}): HeldTask {
+export function heldTask(command: number, given: Partial<ClaimedTask> = {}): ClaimedTask {
   return {
     iid: 1,
     execution: 1,
@@ -47,7 +47,7 @@ export function heldTask(command: number, given: Partial<HeldTask> = {}): HeldTa
 export class FakeTaskStore implements TaskStore {
   readonly kind = 'test'
   /** What the next claims bring. */
-  waiting: HeldTask[] = []
+  waiting: ClaimedTask[] = []
   state: TaskAnswer['state'] = 'ok'
   nextDue: number | null = null
   /** What it holds for a runtime that does not know of it. */
@@ -78,8 +78,8 @@ export class FakeTaskStore implements TaskStore {
     return results.map((result) => this.verdictOn(result))
   }
 
-  async holding(): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
-    await this.before('holding')
+  async ownedTasks(): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
+    await this.before('ownedTasks')
     return this.lost
   }
 

@@ -111,7 +111,7 @@ describeOnStores('attempts over a restart', (kind) => {
       await eventually(async () => {
         if (where === 'local') return (await dataOf(started, 'attempt')).length === 1
         const [task] = await tasksOf(space, 'i')
-        return task?.attempts === 1 && !task.held
+        return task?.attempts === 1 && !task.isOwned
       })
 
       await (how === 'closes' ? firstLife.close({ drain: 0 }) : cut.die())

@@ -72,7 +72,7 @@ export interface Frozen {
 const QUIET: Omit<TickRequest, 'runtime'> = {
   workflows: [],
   tasks: null,
-  held: [],
+  ownedTasks: [],
   unknown: [],
   idle: false,
 }

@@ -91,7 +91,7 @@ test('nothing waits for the transaction but who runs the same code', async () =>
     leaseMs: 30_000,
     workflows: scene.owner.workflows,
     unknown: [],
-    held: [],
+    ownedTasks: [],
     idle: false,
   }
   await store.tick({ runtime: scene.owner.runtime, ...tick, tasks: null })

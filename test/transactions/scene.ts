@@ -76,7 +76,7 @@ export async function openScene(open: () => Promise<OpenedStore>): Promise<Scene
       const other = await register()
       const { runtime, workflows: numbers } = other
       const request = { runtime, workflows: numbers }
-      await store.tick({ ...request, tasks: null, unknown: [], held: [], idle: false })
+      await store.tick({ ...request, tasks: null, unknown: [], ownedTasks: [], idle: false })
       const claimed = await store.claim({ runtime, workflows: numbers, limit: 1, hinted: [iid] })
       return { ...other, epoch: claimed.claims[0]!.epoch }
     },

@@ -2,7 +2,7 @@ import type { Abortable } from '../../base/sync/on-abort.ts'
 import { AGAIN, Batcher } from '../../base/sync/batcher.ts'
 import { uuidMaker } from './ids.ts'
 import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
-import type { News } from '../../store/hints.ts'
+import type { Announcement } from '../../store/hints.ts'
 import type { Iid, InstanceRow, WorkflowName } from '../../store/instances.ts'
 import { bytesOfStart, MAX_CALL_BYTES } from '../../store/sizes.ts'
 import { isRejected, StoreError } from '../../store/store-error.ts'
@@ -96,7 +96,7 @@ export class ClientCore implements Past {
   }
 
   /** Notifies other processes of what was done here. */
-  tell(news: News): void {
+  tell(news: Announcement): void {
     if (this.#listener !== undefined) this.#listener.tell(news)
     else this.setup.runtime!.tell(news)
   }
@@ -164,7 +164,7 @@ export class ClientCore implements Past {
   /** Finds an instance that was started. Throws a `NotFoundError` when there is none. */
   async existing(verb: string, id: string): Promise<InstanceRow> {
     const row = await this.find(id)
-    if (row !== undefined && row.status !== 'absent') return row
+    if (row !== undefined && row.status !== 'unstarted') return row
     throw noInstance(verb, id)
   }
 

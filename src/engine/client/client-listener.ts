@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { HintStore, Listening, News } from '../../store/hints.ts'
+import type { HintStore, Listening, Announcement } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { RemoteChanges } from '../core/remote-changes.ts'
 
@@ -46,7 +46,7 @@ export class ClientListener {
     this.#changes.changed(iid)
   }
 
-  tell(news: News): void {
+  tell(news: Announcement): void {
     this.#host.hints?.tell(news, CLIENT)
   }
 
@@ -62,7 +62,7 @@ export class ClientListener {
     return hints?.listen({
       clock,
       log,
-      interest: () => ({ runtime: 0, workflows: [], tasks: null, held: [] }),
+      interest: () => ({ runtime: 0, workflows: [], tasks: null, ownedTasks: [] }),
       hear: (hint) => this.#changes.hear(hint),
       look: async () => {
         // While no hints arrive, each wait polls.

@@ -42,10 +42,10 @@ export function describeActivity(
 }
 
 function describeTask(event: CalledEvent, task: TaskPlace, observation: Observation): string {
-  const { attempts, holder, heldSince, visibleAt, error } = task
-  if (holder !== null) {
+  const { attempts, owner, ownedSince, visibleAt, error } = task
+  if (owner !== null) {
     const failure = attempts > 1 ? describeFailure(attempts - 1, error, observation) : ''
-    return `: attempt ${attempts}, ${describeRunning(heldSince, holder)}${failure}`
+    return `: attempt ${attempts}, ${describeRunning(ownedSince, owner)}${failure}`
   }
   const next = attempts + 1
   const failure = describeFailure(attempts, error, observation)

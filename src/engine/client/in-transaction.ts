@@ -123,7 +123,7 @@ async function start(
       case 'exists':
         await keep(core, inside, wanted, options)
         return { id }
-      case 'absent':
+      case 'unstarted':
         // It is 0 when the instance was removed since.
         iid = (await numberOf(inside, id)) || iid
         break

@@ -7,7 +7,7 @@ import type { InstanceInfo } from '../define/instance.ts'
 /** Returns a snapshot of an instance; `undefined` when no instance has the id. */
 export async function info(core: ClientCore, id: string): Promise<InstanceInfo | undefined> {
   const row = await core.find(id)
-  return row === undefined || row.status === 'absent' ? undefined : infoOf(core, row)
+  return row === undefined || row.status === 'unstarted' ? undefined : infoOf(core, row)
 }
 
 const NOWHERE: Whereabouts = { owner: null, tasks: [], runtimes: [] }

@@ -62,7 +62,7 @@ export async function start(
       // After a failover that lost writes, the server gave out the number twice.
       core.iids.forget(iid)
     }
-    absent = row?.status === 'absent' ? row.iid : undefined
+    absent = row?.status === 'unstarted' ? row.iid : undefined
     if (row === undefined || absent !== undefined) continue
     // The last try must not remove an instance without starting it again.
     if (tries === MAX_TRIES) break

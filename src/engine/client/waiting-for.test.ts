@@ -170,8 +170,8 @@ test.each<[string, Partial<Observation>, string]>([
 const task = {
   command: 1,
   attempts: 2,
-  holder: null,
-  heldSince: null,
+  owner: null,
+  ownedSince: null,
   visibleAt: null,
   error: values.encodeError(new RangeError('no')),
 } as const
@@ -181,7 +181,7 @@ const untagged = { untagged: true, tags: [], activities: [] }
 test.each<[string, Partial<Observation['whereabouts']>, string]>([
   [
     'who runs it, and since when',
-    { tasks: [{ ...task, holder: { runtime: 9, info: 'gpu-1 34 0.1.0' }, heldSince: 700 }] },
+    { tasks: [{ ...task, owner: { runtime: 9, info: 'gpu-1 34 0.1.0' }, ownedSince: 700 }] },
     'attempt 2, running since 1970-01-01T00:00:00.700Z on gpu-1 (pid 34, runtime 9); attempt 1 failed with RangeError: no',
   ],
   [

@@ -8,7 +8,7 @@ const refused = { id: 'order-1', channel: 'notes', capacity: 10 }
 const rowWith = (given: Partial<InstanceRow>): InstanceRow => given as InstanceRow
 
 test.each([
-  ['it was never started', rowWith({ status: 'absent', mail: 3 })],
+  ['it was never started', rowWith({ status: 'unstarted', mail: 3 })],
   ['nobody knows of it', undefined],
 ])('no room for more messages to what was never started is said, where %s', (_, row) => {
   const error = channelFull('send', refused, row)
@@ -24,7 +24,7 @@ test('that too many wait for one that was never started is said', () => {
   const error = channelFull(
     'send',
     refused,
-    rowWith({ status: 'absent', mail: MAX_UNSTARTED_MESSAGES }),
+    rowWith({ status: 'unstarted', mail: MAX_UNSTARTED_MESSAGES }),
   )
 
   expect(error.message).toContain(
@@ -34,7 +34,7 @@ test('that too many wait for one that was never started is said', () => {
 
 test.each([
   ['one that runs', rowWith({ status: 'running', mail: 3 }), 10],
-  ['one that was never started', rowWith({ status: 'absent', mail: 10 }), 10],
+  ['one that was never started', rowWith({ status: 'unstarted', mail: 10 }), 10],
   ['one that nobody knows of', undefined, 0],
 ])('a full channel of %s is said', (_, row, capacity) => {
   const error = channelFull('send', { ...refused, capacity }, row)

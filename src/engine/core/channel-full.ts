@@ -15,14 +15,14 @@ export function channelFull(
   { id, channel, capacity }: Refused,
   row: InstanceRow | undefined,
 ): ChannelFullError {
-  if (row?.status === 'absent' && row.mail >= MAX_UNSTARTED_MESSAGES) {
+  if (row?.status === 'unstarted' && row.mail >= MAX_UNSTARTED_MESSAGES) {
     return new ChannelFullError(
       `${verb}: instance "${id}" has not been started and already has ${row.mail} waiting messages, ` +
         `the limit; start it, or check the id`,
       { channel, capacity: MAX_UNSTARTED_MESSAGES, instanceId: id },
     )
   }
-  const isUnstarted = row === undefined || row.status === 'absent'
+  const isUnstarted = row === undefined || row.status === 'unstarted'
   if (isUnstarted && (row?.mail ?? 0) < capacity) {
     return new ChannelFullError(
       `${verb}: instance "${id}" has not been started, and about ${MAX_UNSTARTED_IN_ALL} messages ` +

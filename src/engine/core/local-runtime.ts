@@ -1,7 +1,7 @@
 import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { News } from '../../store/hints.ts'
+import type { Announcement } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { Registry } from '../define/registry.ts'
@@ -49,7 +49,7 @@ export interface LocalRuntime {
   /** Evicts these instances from memory, because a client changed them. */
   recall(iids: readonly Iid[]): void
   /** Notifies other processes. */
-  tell(news: News): void
+  tell(news: Announcement): void
   /** Changes of instances that other processes have in memory. */
   readonly changes: ChangeFeed
 }

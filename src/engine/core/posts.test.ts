@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import type { News } from '../../store/hints.ts'
+import type { Announcement } from '../../store/hints.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { memoryLog } from '../../../test/support/workers.ts'
@@ -56,7 +56,7 @@ function scene(
   more: readonly Partial<PostAnswer>[],
   runtime?: { hint(targets: readonly PostAnswer[]): void },
 ) {
-  const told: News[] = []
+  const told: Announcement[] = []
   const asked: unknown[] = []
   const sizes: number[][] = []
   const store: Pick<WorkflowStore, 'post'> = {

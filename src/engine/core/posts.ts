@@ -10,7 +10,7 @@
 import type { Abortable } from '../../base/sync/on-abort.ts'
 import { AGAIN, Batcher } from '../../base/sync/batcher.ts'
 import type { Logger } from '../../base/log.ts'
-import type { News } from '../../store/hints.ts'
+import type { Announcement } from '../../store/hints.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import { bytesOfPost, MAX_CALL_BYTES } from '../../store/sizes.ts'
 import { isRejected, StoreError } from '../../store/store-error.ts'
@@ -25,7 +25,7 @@ type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
   /** Counts the roll-backs, such as a failover, after which the turns that sent a message may be lost. */
   rollBacks?(): number
   /** Notifies other processes, in a client without a runtime. */
-  tell?(news: News): void
+  tell?(news: Announcement): void
 }
 
 /** A post, and the number of roll-backs when it was requested. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import type { News } from '../../store/hints.ts'
+import type { Announcement } from '../../store/hints.ts'
 import { RemoteChanges } from './remote-changes.ts'
 
 function scene() {
   const clock = virtualClock()
-  const listener: News[] = []
+  const listener: Announcement[] = []
   const state = { isListening: true }
   const news = new RemoteChanges({
     clock,
@@ -17,7 +17,7 @@ function scene() {
   return { clock, listener, state, news, waits, wait }
 }
 
-const waiting = (...iids: number[]): News => ({ kind: 'waiting', iids })
+const waiting = (...iids: number[]): Announcement => ({ kind: 'waiting', iids })
 
 test('those who wait are announced together, each instance once', async () => {
   const { clock, listener, wait } = scene()

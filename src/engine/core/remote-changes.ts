@@ -7,7 +7,7 @@
 
 import type { Clock, Timer } from '../../base/time/clock.ts'
 import { Throttle } from '../../base/time/throttle.ts'
-import type { Hint, News } from '../../store/hints.ts'
+import type { Hint, Announcement } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 
 // Runtimes remember an announcement for at least a minute.
@@ -24,7 +24,7 @@ const JOIN_MS = 1_000
 /** What this needs. */
 export interface RemoteChangesHost {
   readonly clock: Clock
-  tell(news: News): void
+  tell(news: Announcement): void
   /** Whether hints arrive at present. */
   isListening(): boolean
 }

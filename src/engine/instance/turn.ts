@@ -234,7 +234,7 @@ class Turn {
     const issued = this.#run.open.get(command)
     if (issued === undefined) return
     this.#collector().task(taskFor(this.#instance, command, issued.work as ActivityWork))
-    this.#instance.calls.becameTask({ command, attempts: 0, held: false })
+    this.#instance.calls.becameTask({ command, attempts: 0, isOwned: false })
   }
 }
 

@@ -2,7 +2,7 @@
 // turn, commit and tick, each a supervised worker, and is what the client of its process calls.
 
 import type { Abortable } from '../../base/sync/on-abort.ts'
-import type { News } from '../../store/hints.ts'
+import type { Announcement } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { Endings, Waiters } from '../core/endings.ts'
@@ -118,7 +118,7 @@ export class EngineRuntime implements LocalRuntime {
     this.#services.scheduler.eviction.supersedeAll(iids)
   }
 
-  tell(news: News): void {
+  tell(news: Announcement): void {
     this.#services.finder.hints.tell(news)
   }
 

@@ -11,7 +11,7 @@
 
 import type { Clock } from '../../base/time/clock.ts'
 import { Throttle } from '../../base/time/throttle.ts'
-import type { News, Teller, ToldTasks } from '../../store/hints.ts'
+import type { Announcement, Teller, TaskCount } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { type Letter, lettersFor, type PlainNews } from './payload.ts'
 
@@ -29,7 +29,7 @@ export interface Parcel {
   readonly teller: Teller
   readonly mail: readonly Iid[]
   readonly due: readonly Iid[]
-  readonly tasks: readonly ToldTasks[]
+  readonly tasks: readonly TaskCount[]
   readonly letters: readonly Letter[]
 }
 
@@ -53,7 +53,7 @@ export class HintSender {
   readonly #frees: Throttle
   readonly #mail = new Set<Iid>()
   readonly #due = new Set<Iid>()
-  readonly #tasks = new Map<string, ToldTasks>()
+  readonly #tasks = new Map<string, TaskCount>()
   /** Instances that have changed, by the listener that waits for them. */
   readonly #changed = new Map<string, Set<Iid>>()
   #letters: Letter[] = []
@@ -69,7 +69,7 @@ export class HintSender {
     this.#frees = new Throttle(setup.clock, () => this.#tellFreed())
   }
 
-  tell(news: News, teller: Teller): void {
+  tell(news: Announcement, teller: Teller): void {
     this.#teller = teller
     if (news.kind !== 'waiting' && news.kind !== 'changed' && this.#isAlone()) {
       this.#keptBackMs = this.#setup.clock.now()
@@ -125,7 +125,7 @@ export class HintSender {
     return this.#setup.hears() && this.#setup.clock.now() < this.#aloneUntilMs
   }
 
-  #addTasks({ activity, count, pinned }: ToldTasks): void {
+  #addTasks({ activity, count, pinned }: TaskCount): void {
     const key = `${pinned ? 1 : 0}${activity}`
     const before = this.#tasks.get(key)?.count ?? 0
     this.#tasks.set(key, { activity, count: before + count, pinned })

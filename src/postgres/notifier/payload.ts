@@ -3,7 +3,7 @@
 
 import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
-import type { Hint, News } from '../../store/hints.ts'
+import type { Hint, Announcement } from '../../store/hints.ts'
 
 // The server takes less than 8000 bytes.
 const MAX_BYTES = 7_000
@@ -30,7 +30,8 @@ export interface Received {
 }
 
 /** Hints whose recipients are known without asking the database. */
-export type PlainNews = Exclude<News, { kind: 'mail' | 'due' | 'tasks' }> | { kind: 'joined' }
+export type PlainNews =
+  Exclude<Announcement, { kind: 'mail' | 'due' | 'tasks' }> | { kind: 'joined' }
 
 /** The notifications for a hint: several when one would be too long. `from` is the sender. */
 export function lettersFor(news: PlainNews, from: string): Letter[] {

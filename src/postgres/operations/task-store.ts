@@ -33,7 +33,7 @@ export function postgresTaskStore(call: Call): TaskStore {
       return toTaskVerdicts(row!)
     },
 
-    async holding(runtime) {
+    async ownedTasks(runtime) {
       return (await call('holding', [runtime])).map((row) => ({
         iid: int(row, 'iid'),
         execution: int(row, 'execution'),

@@ -87,7 +87,9 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
     ),
   'commit: holds': (store, runtime) =>
     store.commit(
-      batch(runtime, { turns: some((iid) => item(iid, { next: { kind: 'hold', report: 'x' } })) }),
+      batch(runtime, {
+        turns: some((iid) => item(iid, { next: { kind: 'suspend', report: 'x' } })),
+      }),
     ),
   'commit: ends': (store, runtime) =>
     store.commit(

@@ -4775,7 +4775,7 @@ $$;
   },
   {
     name: 'procedures/park_mail',
-    checksum: 'fa6e443b7ac5354a',
+    checksum: '76f2b67d6f93d3d8',
     sql: `-- Parks the messages of instances without an owner, which claims and ticks would otherwise read again
 -- and again. A claimable instance becomes due instead, and due instances are found by their workflow.
 -- One that is not claimable (suspended, scheduled, unstarted) has its messages read when it is resumed,
@@ -4824,7 +4824,7 @@ begin
         for update skip locked
       ) as unowned
       union all
-      select absent.iid, false
+      select unstarted.iid, false
       from (
         select i.iid
         from instances as i
@@ -4832,7 +4832,7 @@ begin
           and i.status = 0
         limit 1
         for update skip locked
-      ) as absent
+      ) as unstarted
     ) as found
     limit 1000
   ) as found;

@@ -5,7 +5,7 @@ import type { InstanceRow, ParentLink } from '../../store/instances.ts'
 import type { TickAnswer } from '../../store/runtimes.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { OpenTask } from '../../store/tasks.ts'
-import type { Whereabouts } from '../../store/whereabouts.ts'
+import type { TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
 import { KINDS, ON_CLOSES, POST_VERDICTS, STATUSES, VERDICTS } from './numbers.ts'
 import { splitTexts, text, int, intOrNull, ints, intsOrNull, type Row } from '../connect/rows.ts'
 
@@ -36,7 +36,7 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
   const epochs = ints(row, 'epochs')
   const executions = ints(row, 'executions')
   const turns = ints(row, 'turns')
-  const attempts = ints(row, 'attempts')
+  const deaths = ints(row, 'attempts')
   const doings = splitTexts(row, 'doings')
   return {
     state: text(row, 'state') === 'dead' ? 'dead' : 'ok',
@@ -46,7 +46,7 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
       epoch: epochs[i]!,
       execution: executions[i]!,
       turn: turns[i]!,
-      attempts: attempts[i]!,
+      deaths: deaths[i]!,
       doing: doings[i]!,
     })),
     passed: ints(row, 'passed'),
@@ -61,7 +61,7 @@ export function toClaim(row: Row): Claim {
     epoch: int(row, 'epoch'),
     execution: int(row, 'execution'),
     turn: int(row, 'turn'),
-    attempts: int(row, 'attempts'),
+    deaths: int(row, 'attempts'),
     doing: text(row, 'doing'),
   }
 }
@@ -152,7 +152,7 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
         loaded.get(iid)!.tasks.push({
           command: int(row, 'number'),
           attempts: int(row, 'count'),
-          held: text(row, 'parked') === 't',
+          isOwned: text(row, 'parked') === 't',
         })
         break
       default:
@@ -174,6 +174,12 @@ export function toTurn(row: Row): TurnRow {
   }
 }
 
+/** A task as `whereabouts` writes it, in words that older builds read, too. */
+interface TaskJson extends Omit<TaskPlace, 'owner' | 'ownedSince'> {
+  readonly holder: TaskPlace['owner']
+  readonly heldSince: TaskPlace['ownedSince']
+}
+
 /** What `whereabouts` answers. */
 export function toWhereabouts(row: Row): Whereabouts {
   const read = <T>(column: string, without: T): T => {
@@ -182,7 +188,11 @@ export function toWhereabouts(row: Row): Whereabouts {
   }
   return {
     owner: read<Whereabouts['owner']>('owner', null),
-    tasks: read<Whereabouts['tasks']>('tasks', []),
+    tasks: read<readonly TaskJson[]>('tasks', []).map(({ holder, heldSince, ...task }) => ({
+      ...task,
+      owner: holder,
+      ownedSince: heldSince,
+    })),
     runtimes: read<Whereabouts['runtimes']>('runtimes', []),
   }
 }

@@ -60,7 +60,7 @@ function turnValues(items: readonly TurnItem[]): string[] {
         released.iids.push(iid)
         released.wakeAts.push(next.wakeAt)
         break
-      case 'hold':
+      case 'suspend':
         held.iids.push(iid)
         held.reports.push(next.report)
         break

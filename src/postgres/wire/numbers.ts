@@ -9,13 +9,13 @@ import type { TaskEnd, TaskVerdict } from '../../store/tasks.ts'
 
 /** Of instances. Those that are suspended or scheduled are running. */
 export const STATUS = {
-  absent: 0,
+  unstarted: 0,
   running: 1,
   completed: 2,
   failed: 3,
   cancelled: 4,
   terminated: 5,
-} as const satisfies Record<EndStatus | 'absent' | 'running', number>
+} as const satisfies Record<EndStatus | 'unstarted' | 'running', number>
 
 /** Of rows in the inbox. */
 export const KIND = {
@@ -53,7 +53,7 @@ export const VERDICT = {
   done: 'd',
   refused: 'r',
   exists: 'e',
-  absent: 'a',
+  unstarted: 'a',
   locked: 'l',
   untried: 'n',
 } as const satisfies Record<Verdict, string>

@@ -1,4 +1,4 @@
-import type { HeldTask, TaskKey, TaskVerdict } from '../../store/tasks.ts'
+import type { ClaimedTask, TaskKey, TaskVerdict } from '../../store/tasks.ts'
 import { text, int, intOrNull, ints, intsOrNull, type Row } from '../connect/rows.ts'
 import { TASK_VERDICTS } from './numbers.ts'
 
@@ -16,7 +16,7 @@ export function toTaskKeys(row: Row): TaskKey[] {
 }
 
 /** A row of `held_tasks`. */
-export function toHeldTask(row: Row): HeldTask {
+export function toHeldTask(row: Row): ClaimedTask {
   return {
     iid: int(row, 'iid'),
     execution: int(row, 'execution'),

@@ -9,9 +9,15 @@ import type { Transaction } from '../database.ts'
 // Instances that messages came for and that were never started. There is one writer at a time: none
 // goes while somebody sends to it or starts it.
 
+/** The word in the files for an instance that was never started: older versions read them, too. */
+const UNSTARTED = `'absent'`
+
+/** The status of an instance, in the words of the port. */
+export const STATUS = `iif(instances.status = ${UNSTARTED}, 'unstarted', instances.status)`
+
 const INSERT_ABSENT = `
 insert into instances (iid, id, execution, status, created_at, updated_at, early)
-values (?, ?, 0, 'absent', ?, ?, 1)`
+values (?, ?, 0, ${UNSTARTED}, ?, ?, 1)`
 
 /** The first message came for an id that nothing was started under. */
 export function insertAbsent(tx: Transaction, iid: Iid, id: string): void {
@@ -25,7 +31,7 @@ export function keepAbsent(tx: Transaction, iid: Iid): void {
 
 const EXPIRED = `
 select iid from instances
-where status = 'absent' and updated_at < ?
+where status = ${UNSTARTED} and updated_at < ?
 order by updated_at
 limit ?`
 

@@ -34,7 +34,7 @@ limit ?`
 const TAKE = `
 update runs set owner = ?, epoch = epoch + 1, wake_at = null
 where iid = ?
-returning epoch, attempts, doing`
+returning epoch, attempts as deaths, doing`
 
 /** Takes what is due or has mail: first what was hinted at, then each workflow in turn. */
 export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
@@ -46,8 +46,8 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   for (const iid of hinted) {
     const found = chosen.size < limit ? claimable(tx, iid, workflows) : undefined
     if (found === undefined || chosen.has(iid)) continue
-    if (found.attempts >= QUARANTINE_DEATHS && !careful) continue
-    if (found.attempts >= QUARANTINE_DEATHS) careful = false
+    if (found.deaths >= QUARANTINE_DEATHS && !careful) continue
+    if (found.deaths >= QUARANTINE_DEATHS) careful = false
     chosen.add(iid)
   }
   if (chosen.size < limit) {
@@ -97,13 +97,13 @@ function waiting(
 
 interface UnownedRun {
   readonly workflow: number
-  readonly attempts: number
+  readonly deaths: number
   readonly isDue: number
   readonly isWakeable: number
 }
 
 const UNOWNED_RUN = `
-select workflow, attempts, coalesce(wake_at <= ?, 0) as isDue, ${WAKEABLE} as isWakeable
+select workflow, attempts as deaths, coalesce(wake_at <= ?, 0) as isDue, ${WAKEABLE} as isWakeable
 from runs as r
 where iid = ? and ${UNOWNED}`
 
@@ -123,6 +123,6 @@ function claimable(
 }
 
 function take(tx: Transaction, runtime: number, iid: Iid): Claim {
-  const taken = tx.sql(TAKE).get(runtime, iid) as Pick<Claim, 'epoch' | 'attempts' | 'doing'>
+  const taken = tx.sql(TAKE).get(runtime, iid) as Pick<Claim, 'epoch' | 'deaths' | 'doing'>
   return { iid, ...taken, ...lastTurn(tx, iid) }
 }

@@ -1,5 +1,6 @@
 import type { Iid, InstanceRow } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
+import { STATUS } from './absent.ts'
 import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'
 
 // The last turn says when a running one was last touched: turns do not write to `instances`. One
@@ -15,7 +16,7 @@ select
       select 1 from history
       where history.iid = instances.iid and (turn > 1 or count > 1)
     ) then 'scheduled'
-    else status
+    else ${STATUS}
   end as status,
   wake_at as wakeAt, created_at as createdAt, finished_at as finishedAt, output, report,
   max(updated_at, coalesce((

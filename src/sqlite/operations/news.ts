@@ -24,14 +24,14 @@ export interface News {
  * not write to find out what, or two processes would keep each other awake for ever.
  */
 export function news(tx: Transaction, interest: HintInterest): News {
-  const { runtime, workflows, tasks, held } = interest
-  const wanted = wantedOf(tx, runtime, held)
+  const { runtime, workflows, tasks, ownedTasks } = interest
+  const wanted = wantedOf(tx, runtime, ownedTasks)
   const { claimable, nextDue } = outlook(tx, runtime, workflows)
   return {
     clock: tx.now,
     mail: ownMail(tx, runtime),
     dueAt: claimable ? tx.now : nextDue,
     tasksAt: tasks === null ? null : nextTaskAt(tx, tasks),
-    dropped: held.filter((_, i) => !wanted[i]),
+    dropped: ownedTasks.filter((_, i) => !wanted[i]),
   }
 }

@@ -141,7 +141,7 @@ function tick(): { readonly soon: boolean } {
     workflows: [1],
     tasks: null,
     unknown: [],
-    held: [],
+    ownedTasks: [],
     idle: false,
   }) as {
     readonly soon: boolean

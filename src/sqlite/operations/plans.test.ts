@@ -88,7 +88,7 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     workflows: [1],
     tasks: null,
     unknown: [],
-    held: [],
+    ownedTasks: [],
     idle: false,
   }
 
@@ -108,7 +108,7 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
   commit([], [turnItem(2, { next: { kind: 'end', end } }), turnItem(77)])
   commit([], [turnItem(2, { turn: null, next: { kind: 'end', end } })])
   commit([], [turnItem(3, { next: { kind: 'release', wakeAt: 5 } })])
-  commit([], [turnItem(4, { next: { kind: 'hold', report: 'why' } })])
+  commit([], [turnItem(4, { next: { kind: 'suspend', report: 'why' } })])
   for (const [iid, keep] of [
     [1, true],
     [5, false],
@@ -195,7 +195,7 @@ function runTasks(
     run('claim', { runtime: victim, workflows: [1], limit: 10, hinted: [] })
     claimTasks(victim, { sessionIdleMs: -1 })
     const { runtime: witness } = run('register', registrationOf(30_000)) as { runtime: number }
-    run('tick', { ...tick, runtime: witness, held: [attempt(1)] })
+    run('tick', { ...tick, runtime: witness, ownedTasks: [attempt(1)] })
   }
   const { runtime: careful } = run('register', registrationOf(30_000)) as { runtime: number }
   run('claim', { runtime: careful, workflows: [1], limit: 10, hinted: [] })

@@ -2,7 +2,7 @@ import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import { type PostFindings, verdictOnPost } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
-import { insertAbsent, keepAbsent } from './absent.ts'
+import { insertAbsent, keepAbsent, STATUS } from './absent.ts'
 import { earlyIsFull, PARKED, putIntoInbox } from './inbox.ts'
 import { parkUnread } from './park-mail.ts'
 
@@ -16,7 +16,7 @@ interface Target {
 }
 
 const TARGET = `
-select instances.iid as iid, status, owner, early
+select instances.iid as iid, ${STATUS} as status, owner, early
 from instances left join runs on runs.iid = instances.iid
 where id = ?`
 
@@ -37,13 +37,13 @@ export function post(tx: Transaction, posts: readonly Post[]): readonly PostAnsw
 
 function postOne(tx: Transaction, item: Post): PostAnswer {
   const found = tx.sql(TARGET).get(item.id) as Target | undefined
-  const target = found ?? { iid: item.iid, status: 'absent', owner: null, early: 0 }
+  const target = found ?? ({ iid: item.iid, status: 'unstarted', owner: null, early: 0 } as const)
   const { iid, owner, status } = target
   // All judgement comes before the first write: what is refused leaves no trace.
   const verdict = verdictOnPost(item, findingsOf(tx, item, target))
   if (verdict === 'unknown') return { verdict, iid: 0, owner: null }
   if (verdict !== 'sent') return { verdict, iid: found?.iid ?? 0, owner }
-  const isStarted = status !== 'absent'
+  const isStarted = status !== 'unstarted'
   if (found === undefined) insertAbsent(tx, iid, item.id)
   else if (!isStarted) keepAbsent(tx, iid)
   const reads = isStarted && (owner !== null || !parkUnread(tx, iid))

@@ -1,4 +1,4 @@
-import type { Claim, Loaded, Standing, Wanted } from '../../store/claims.ts'
+import type { Claim, Loaded, CachedInstance, LoadRequest } from '../../store/claims.ts'
 import { MAX_MAIL_BYTES } from '../../store/constants.ts'
 import type { InboxRow } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
@@ -42,7 +42,7 @@ interface InboxSize extends Omit<InboxRow, 'parked' | 'payload'> {
 }
 
 /** Reads instances with the history of their current execution and all that waits for them. */
-export function load(tx: Transaction, wanted: readonly Wanted[]): readonly Loaded[] {
+export function load(tx: Transaction, wanted: readonly LoadRequest[]): readonly Loaded[] {
   return wanted.flatMap(({ iid, after }) => {
     const head = tx.sql(HEAD).get(iid) as Head | undefined
     if (head === undefined) return []
@@ -87,7 +87,7 @@ function partOf(tx: Transaction, iid: Iid, sizes: readonly InboxSize[]): readonl
 export function verify(
   tx: Transaction,
   runtime: number,
-  copies: readonly Standing[],
+  copies: readonly CachedInstance[],
 ): { readonly server: string; readonly same: readonly boolean[] } {
   const same = copies.map(({ iid, epoch, execution, turn }) => {
     const run = tx
@@ -107,7 +107,7 @@ export function verify(
 /** What a runtime owns. */
 export function owned(tx: Transaction, runtime: number): readonly Claim[] {
   const rows = tx
-    .sql('select iid, epoch, attempts, doing from runs where owner = ? order by iid')
+    .sql('select iid, epoch, attempts as deaths, doing from runs where owner = ? order by iid')
     .all(runtime) as Omit<Claim, 'execution' | 'turn'>[]
   return rows.map((row) => ({ ...row, ...lastTurn(tx, row.iid) }))
 }

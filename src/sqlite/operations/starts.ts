@@ -1,6 +1,7 @@
 import type { StartItem, Verdict } from '../../store/commits.ts'
 import { type KnownInstance, verdictOnUnappliedStart } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
+import { STATUS } from './absent.ts'
 import { closeOrphan, isChildOf } from './children.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'
@@ -55,9 +56,10 @@ export function known(
   column: 'iid' | 'id',
   value: number | string,
 ): KnownInstance | undefined {
-  const row = tx.sql(`select iid, id, status from instances where ${column} = ?`).get(value) as
-    { iid: number; id: string; status: string } | undefined
-  return row && { iid: row.iid, id: row.id, isStarted: row.status !== 'absent' }
+  const row = tx
+    .sql(`select iid, id, ${STATUS} as status from instances where ${column} = ?`)
+    .get(value) as { iid: number; id: string; status: string } | undefined
+  return row && { iid: row.iid, id: row.id, isStarted: row.status !== 'unstarted' }
 }
 
 /** What is known of an instance from the beginning. */

@@ -1,4 +1,4 @@
-import type { Wanted } from '../../store/claims.ts'
+import type { LoadRequest } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
 import { packLoad, packTurns } from '../packing/packed-history.ts'
 import { QUEUE_OPERATIONS } from '../queue/operations.ts'
@@ -21,7 +21,7 @@ import { readState } from './state.ts'
 import { resume, suspend } from './suspend.ts'
 import { beat } from './task-beats.ts'
 import { claimTasks } from './task-claim.ts'
-import { holding } from './task-holders.ts'
+import { ownedTasks } from './task-holders.ts'
 import { finishTasks } from './task-results.ts'
 import { terminate } from './terminate.ts'
 import { tick } from './tick.ts'
@@ -37,12 +37,12 @@ export const OPERATIONS = {
   start: write(start),
   commit: write(commit),
   claim: fleeting(claim),
-  load: read((tx, wanted: readonly Wanted[]) => packLoad(load(tx, wanted))),
+  load: read((tx, wanted: readonly LoadRequest[]) => packLoad(load(tx, wanted))),
   aboutTo: write(aboutTo),
   claimTasks: fleeting(claimTasks),
   finishTasks: write(finishTasks),
   beat: write(beat),
-  holding: read(holding),
+  ownedTasks: read(ownedTasks),
   send: write(send),
   post: write(post),
   renewLease: fleeting(renewLease),

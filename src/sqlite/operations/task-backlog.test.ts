@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { TaskDatabase } from '../../../test/support/task-database.ts'
-import type { HeldTask, NewTask } from '../../store/tasks.ts'
+import type { ClaimedTask, NewTask } from '../../store/tasks.ts'
 import { taskRequest } from '../../testing/contract/task-items.ts'
 import { claimTasks } from './task-claim.ts'
 import { freeTasksOf } from './task-holders.ts'
@@ -89,7 +89,7 @@ class World implements Disposable {
   }
 
   /** What a claim brings, and how many looks it takes. */
-  claim(runtime: number): { tasks: readonly HeldTask[]; looks: number } {
+  claim(runtime: number): { tasks: readonly ClaimedTask[]; looks: number } {
     const before = this.#database.looks
     const request = taskRequest(runtime, { maxSessions: 1 })
     const { tasks } = this.#database.run((tx) => claimTasks(tx, request))

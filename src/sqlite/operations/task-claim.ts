@@ -1,6 +1,6 @@
 import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import { Heap } from '../../base/heap.ts'
-import type { HeldTask, TaskAnswer, TaskRequest } from '../../store/tasks.ts'
+import type { ClaimedTask, TaskAnswer, TaskRequest } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
 import { ownsCareful } from './careful.ts'
 import { isAlive } from './runtimes.ts'
@@ -79,7 +79,7 @@ class TaskClaim {
   /** By the number of the first task of each. */
   readonly #sources = new Heap<Source>()
   readonly #first = new Map<Source, Candidate>()
-  readonly #taken = new Map<number, HeldTask>()
+  readonly #taken = new Map<number, ClaimedTask>()
   /** Until when the runtime holds a task that two others died with: it gets no second one. */
   #carefulUntil: number
   #waitsElsewhere = false
@@ -158,7 +158,7 @@ class TaskClaim {
   }
 
   /** Takes what may be taken, and returns it in order. */
-  take(): readonly HeldTask[] {
+  take(): readonly ClaimedTask[] {
     // Not before all lanes were looked at: that shows what has become visible.
     if (this.#isFullOfSessions()) this.#lookIntoBusySessions()
     for (let next = this.#sources.pop(); next !== undefined; next = this.#sources.pop()) {
@@ -207,10 +207,10 @@ class TaskClaim {
   #hold(task: Candidate): void {
     const { runtime } = this.#request
     const held = this.#tx.sql(HOLD).get(runtime, this.#tx.now, task.number) as Omit<
-      HeldTask,
+      ClaimedTask,
       'id' | 'workflow'
     >
-    const instance = this.#tx.sql(INSTANCE).get(held.iid) as Pick<HeldTask, 'id' | 'workflow'>
+    const instance = this.#tx.sql(INSTANCE).get(held.iid) as Pick<ClaimedTask, 'id' | 'workflow'>
     this.#taken.set(task.number, { ...held, ...instance })
     this.#limits.start(task, task.heldBy !== null)
     if (task.deaths >= QUARANTINE_DEATHS) this.#carefulUntil = NEVER

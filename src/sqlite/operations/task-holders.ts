@@ -20,17 +20,17 @@ export function freeTasksOf(tx: Transaction, runtime: number, died: boolean): vo
   freeSessionsOf(tx, runtime)
 }
 
-const HOLDING = `
+const OWNED = `
 select iid, execution, command, attempts as attempt
 from tasks
 where held_by = ? and held_by is not null`
 
-/** The attempts that a runtime holds. */
-export function holding(
+/** The attempts that a runtime owns. */
+export function ownedTasks(
   tx: Transaction,
   runtime: number,
 ): readonly (TaskKey & { readonly attempt: number })[] {
-  return tx.sql(HOLDING).all(runtime) as (TaskKey & { attempt: number })[]
+  return tx.sql(OWNED).all(runtime) as (TaskKey & { attempt: number })[]
 }
 
 const FORGIVE = `
@@ -46,7 +46,7 @@ export function forgiveTasks(tx: Transaction, iid: Iid): void {
 export function wantedOf(
   tx: Transaction,
   runtime: number,
-  held: readonly (TaskKey & { readonly attempt: number })[],
+  attempts: readonly (TaskKey & { readonly attempt: number })[],
 ): readonly boolean[] {
-  return held.map((item) => isAttempt(findTask(tx, item), runtime, { ...item, token: null }))
+  return attempts.map((item) => isAttempt(findTask(tx, item), runtime, { ...item, token: null }))
 }

@@ -71,14 +71,16 @@ export function removeOldTasks(tx: Transaction, iid: Iid, execution: number): vo
 }
 
 const OPEN = `
-select command, attempts, held_by is not null as held
+select command, attempts, held_by is not null as isOwned
 from tasks
 where iid = ? and execution = ?`
 
 /** The tasks of an execution, as the owner of the instance sees them. */
 export function openTasks(tx: Transaction, iid: Iid, execution: number): readonly OpenTask[] {
-  const rows = tx.sql(OPEN).all(iid, execution) as (Omit<OpenTask, 'held'> & { held: number })[]
-  return rows.map((row) => ({ ...row, held: row.held === 1 }))
+  const rows = tx.sql(OPEN).all(iid, execution) as (Omit<OpenTask, 'isOwned'> & {
+    isOwned: number
+  })[]
+  return rows.map((row) => ({ ...row, isOwned: row.isOwned === 1 }))
 }
 
 /** What is judged on when something is written about a task. */

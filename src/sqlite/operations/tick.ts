@@ -22,7 +22,7 @@ where runtime = ? and (idle <> ? or activities <> ?)`
 
 /** Declares others dead who are gone or silent, and says what there is to do. */
 export function tick(tx: Transaction, request: TickRequest): TickAnswer {
-  const { runtime, workflows, tasks, unknown, held, idle } = request
+  const { runtime, workflows, tasks, unknown, ownedTasks, idle } = request
   const { now } = tx
   if (!isAlive(tx, runtime)) return { state: 'dead', clock: now }
   const noted = [idle ? 1 : 0, offeredActivities(tasks)] as const
@@ -42,7 +42,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
     ...outlook(tx, runtime, workflows),
     nextTask: tasks === null ? null : nextTaskAt(tx, tasks),
     stranded: tasks === null ? [] : stranded(tx, workflows, [...tasks.activities, ...unknown]),
-    wanted: wantedOf(tx, runtime, held),
+    wanted: wantedOf(tx, runtime, ownedTasks),
     helped: tasks === null ? [] : helpedActivities(tx, runtime, tasks.activities),
     // None is late: there is one writer at a time, see `inbox.ts`.
     undelivered: { late: 0, early },

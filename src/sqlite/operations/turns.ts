@@ -91,7 +91,7 @@ function proceed(tx: Transaction, { iid, epoch, next }: TurnItem, isChild: boole
     case 'release':
       tx.sql(RELEASE).run(next.wakeAt, iid)
       return
-    case 'hold':
+    case 'suspend':
       tx.sql(HOLD).run(iid)
       writeReport(tx, iid, next.report)
       return

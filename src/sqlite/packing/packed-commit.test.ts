@@ -81,7 +81,7 @@ const batch = fc.record({
       next: fc.oneof(
         fc.constant({ kind: 'keep' as const }),
         fc.record({ kind: fc.constant('release' as const), wakeAt }),
-        fc.record({ kind: fc.constant('hold' as const), report: fc.string() }),
+        fc.record({ kind: fc.constant('suspend' as const), report: fc.string() }),
         fc.record({ kind: fc.constant('end' as const), end }),
         fc.record({
           kind: fc.constant('continue' as const),

@@ -7,7 +7,7 @@ import { type Packed, PackReader, PackWriter } from './packing.ts'
 // A batch of commits on its way to the thread.
 
 const STATUSES: readonly EndStatus[] = ['completed', 'failed', 'cancelled', 'terminated']
-const KINDS: readonly Next['kind'][] = ['keep', 'release', 'hold', 'end', 'continue']
+const KINDS: readonly Next['kind'][] = ['keep', 'release', 'suspend', 'end', 'continue']
 const POLICIES: readonly OnParentClose[] = ['cancel', 'terminate', 'abandon', 'independent']
 const NONE = -1
 
@@ -67,7 +67,7 @@ function packTurn(item: TurnItem, to: PackWriter): void {
     case 'release':
       to.number(next.wakeAt ?? NONE)
       return
-    case 'hold':
+    case 'suspend':
       to.text(next.report)
       return
     case 'end':
@@ -135,7 +135,7 @@ function unpackNext(from: PackReader, kind: Next['kind']): Next {
       return { kind }
     case 'release':
       return { kind, wakeAt: unpackTime(from) }
-    case 'hold':
+    case 'suspend':
       return { kind, report: from.text() }
     case 'end':
       return { kind, end: unpackEnd(from)! }

@@ -23,7 +23,7 @@ const loaded = fc.array(
     parent: fc.constant(null),
     history: rows,
     inbox: fc.constant([]),
-    tasks: fc.array(fc.record({ command: whole, attempts: whole, held: fc.boolean() })),
+    tasks: fc.array(fc.record({ command: whole, attempts: whole, isOwned: fc.boolean() })),
   } satisfies { [K in keyof Loaded]: fc.Arbitrary<Loaded[K]> }),
 )
 

@@ -181,7 +181,7 @@ function describeChoice({ test, expect, open }: Contract): void {
       const next = { kind: 'release', wakeAt: 0 } as const
       await runtime.turns(turnItem(iid, { epoch, turn: turnRow(turn), next }))
       const [claim] = (await runtime.claim()).claims
-      expect(claim).toEqual({ iid, epoch: epoch + 1, execution: 1, turn, attempts: 0, doing: '' })
+      expect(claim).toEqual({ iid, epoch: epoch + 1, execution: 1, turn, deaths: 0, doing: '' })
       epochs.push(claim!.epoch)
     }
 
@@ -195,7 +195,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
     const iid = await runtime.ownOne()
-    await runtime.turns(turnItem(iid, { next: { kind: 'hold', report: '"why"' } }))
+    await runtime.turns(turnItem(iid, { next: { kind: 'suspend', report: '"why"' } }))
     await scene.store.send([result(iid, 1)])
     await scene.under.advance(PAST_LEASE_MS)
 
@@ -211,7 +211,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     const runtime = await scene.otherRuntime()
     const iid = await dead.ownOne()
     await scene.takeOver(dead, runtime)
-    await runtime.turns(turnItem(iid, { epoch: 2, next: { kind: 'hold', report: '"why"' } }))
+    await runtime.turns(turnItem(iid, { epoch: 2, next: { kind: 'suspend', report: '"why"' } }))
     await scene.store.send([result(iid, 1)])
     const [row] = await scene.store.look([iid])
 
@@ -220,7 +220,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     expect(resumed).toBe(1)
     expect(await scene.look(iid)).toMatchObject({ status: 'running', report: null })
     expect((await runtime.claim()).claims).toEqual([
-      { iid, epoch: 3, execution: 1, turn: 1, attempts: 0, doing: '' },
+      { iid, epoch: 3, execution: 1, turn: 1, deaths: 0, doing: '' },
     ])
     expect((await scene.inboxOf(iid)).length).toBe(1)
   })
@@ -229,7 +229,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [a, b, running, ended] = await runtime.own(4)
-    const next = { kind: 'hold', report: '"why"' } as const
+    const next = { kind: 'suspend', report: '"why"' } as const
     await runtime.turns(
       turnItem(a!, { next }),
       turnItem(b!, { turn: turnRow(2), next }),
@@ -251,7 +251,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()
     const iid = await dead.ownOne()
-    await dead.turns(turnItem(iid, { next: { kind: 'hold', report: '"why"' } }))
+    await dead.turns(turnItem(iid, { next: { kind: 'suspend', report: '"why"' } }))
 
     expect(await scene.takeOver(dead, taker)).toEqual([])
 

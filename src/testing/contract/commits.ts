@@ -2,7 +2,7 @@ import type { Next } from '../../store/commits.ts'
 import { type Contract, ending, PAST_LEASE_MS, result, sorted, turnItem, turnRow } from './scene.ts'
 
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }
-const HOLD: Next = { kind: 'hold', report: '"broken"' }
+const HOLD: Next = { kind: 'suspend', report: '"broken"' }
 const END: Next = { kind: 'end', end: ending() }
 
 /** What owners write. */
@@ -19,7 +19,7 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
       expect(verdicts).toEqual(['done'])
       expect((await scene.load(iid)).history).toEqual([turnRow(1), row])
       expect(await scene.store.owned(runtime.runtime)).toEqual([
-        { iid, epoch: 1, execution: 1, turn: 2, attempts: 0, doing: '' },
+        { iid, epoch: 1, execution: 1, turn: 2, deaths: 0, doing: '' },
       ])
     })
 
@@ -75,8 +75,8 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
 
       const { claims } = await other.claim()
       expect(claims.toSorted((a, b) => a.iid - b.iid)).toEqual([
-        { iid: with_, epoch: 2, execution: 1, turn: 2, attempts: 0, doing: '' },
-        { iid: without, epoch: 2, execution: 1, turn: 1, attempts: 0, doing: '' },
+        { iid: with_, epoch: 2, execution: 1, turn: 2, deaths: 0, doing: '' },
+        { iid: without, epoch: 2, execution: 1, turn: 1, deaths: 0, doing: '' },
       ])
     })
 

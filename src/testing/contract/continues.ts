@@ -38,7 +38,7 @@ function describeSteps({ test, expect, open }: Contract): void {
     await runtime.turns(turnItem(iid, { turn: turnRow(2), next }))
 
     expect(await scene.store.owned(runtime.runtime)).toEqual([
-      { iid, epoch: 1, execution: 2, turn: 1, attempts: 0, doing: '' },
+      { iid, epoch: 1, execution: 2, turn: 1, deaths: 0, doing: '' },
     ])
     expect(await other.claimed({ hinted: [iid] })).toEqual([])
     const turn = turnRow(2, { execution: 2 })
@@ -57,7 +57,7 @@ function describeSteps({ test, expect, open }: Contract): void {
 
     expect(await runtime.tickAndCount()).toMatchObject({ owned: 0, claimable: true })
     expect((await other.claim()).claims).toEqual([
-      { iid, epoch: 2, execution: 2, turn: 1, attempts: 0, doing: '' },
+      { iid, epoch: 2, execution: 2, turn: 1, deaths: 0, doing: '' },
     ])
     const turn = turnRow(2, { execution: 2 })
     expect(await runtime.turns(turnItem(iid, { turn }))).toEqual(['refused'])
@@ -235,6 +235,6 @@ function describeRefusal({ test, expect, open }: Contract): void {
 
     const claims = await scene.takeOver(dead, taker)
 
-    expect(claims).toEqual([{ iid, epoch: 2, execution: 2, turn: 1, attempts: 1, doing: '' }])
+    expect(claims).toEqual([{ iid, epoch: 2, execution: 2, turn: 1, deaths: 1, doing: '' }])
   })
 }

@@ -21,7 +21,7 @@ function describeAbsence({ test, expect, open }: Contract): void {
     expect(row).toMatchObject({
       iid,
       id: 'early',
-      status: 'absent',
+      status: 'unstarted',
       workflow: { name: '', version: '' },
       wakeAt: null,
       finishedAt: null,

@@ -44,7 +44,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
       const { claims } = await runtime.claim()
       const verdicts = await runtime.turns(turnItem(iid!, { turn: turnRow(4) }))
 
-      expect(claims).toEqual([{ iid, epoch: 1, execution: 1, turn: 3, attempts: 0, doing: '' }])
+      expect(claims).toEqual([{ iid, epoch: 1, execution: 1, turn: 3, deaths: 0, doing: '' }])
       expect(verdicts).toEqual(['done'])
       expect(await scene.turnsOf(iid!)).toEqual([1, 2, 3, 4])
     })
@@ -97,7 +97,9 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
 
       expect(verdicts).toEqual(['exists', 'exists'])
       expect(await scene.state([taken], [runtime])).toEqual(before)
-      expect(await scene.store.find(['unstarted'])).toMatchObject([{ status: 'absent', mail: 1 }])
+      expect(await scene.store.find(['unstarted'])).toMatchObject([
+        { status: 'unstarted', mail: 1 },
+      ])
       for (const iid of [first!, second!]) {
         expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, history: 0, state: 0 })
       }

@@ -3,7 +3,7 @@ import { continuing, effects, END } from './items.ts'
 import { type Contract, result, turnItem, turnRow } from './scene.ts'
 
 const RELEASE: Next = { kind: 'release', wakeAt: 0 }
-const HOLD: Next = { kind: 'hold', report: '"broken"' }
+const HOLD: Next = { kind: 'suspend', report: '"broken"' }
 const EFFECTS = effects({ state: [{ key: 'a', value: '1' }], progress: '"half"' })
 
 /** Every kind of item, as a rightful owner would send it and as a stale one may not. */
@@ -60,7 +60,7 @@ export function describeJudgement({ describe, test, expect, open }: Contract): v
         await using scene = await open()
         const owner = await scene.runtime()
         const iid = await owner.ownOne()
-        await owner.turns(turnItem(iid, { next: { kind: 'hold', report: '"first report"' } }))
+        await owner.turns(turnItem(iid, { next: { kind: 'suspend', report: '"first report"' } }))
         await scene.store.send([result(iid, 1)])
         const taken = (await scene.inboxOf(iid)).map(({ id }) => id)
         const before = await scene.state([iid], [owner])

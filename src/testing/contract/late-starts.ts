@@ -46,7 +46,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect(await scene.store.start([item])).toEqual(['done'])
 
       expect((await runtime.claim()).claims).toEqual([
-        { iid, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
+        { iid, epoch: 1, execution: 1, turn: 1, deaths: 0, doing: '' },
       ])
     })
 
@@ -78,7 +78,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
         runtime.startItem(clients!, { id: 'early', owned: false, wakeAt: 0 }),
       ])
 
-      expect([committed, started]).toEqual([['absent', 'done'], ['absent']])
+      expect([committed, started]).toEqual([['unstarted', 'done'], ['unstarted']])
       expect((await scene.state([iid], [])).rows).toEqual(before.rows)
       expect(await scene.store.look([mine!, clients!])).toEqual([undefined, undefined])
       expect(await scene.under.rows(mine!)).toMatchObject({ runs: 0, history: 0, inbox: 0 })
@@ -96,7 +96,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect(await stale.starts(child)).toEqual(['refused'])
       await stale.tick()
 
-      expect(await scene.store.find(['early'])).toMatchObject([{ iid, status: 'absent' }])
+      expect(await scene.store.find(['early'])).toMatchObject([{ iid, status: 'unstarted' }])
       expect(await owner.starts(child)).toEqual(['done'])
       expect((await scene.inboxOf(iid)).length).toBe(1)
     })

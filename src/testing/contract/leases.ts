@@ -100,7 +100,7 @@ function describeDeath({ test, expect, open }: Contract): void {
       turns: [
         turnItem(a, { turn: turnRow(2), taken: mail }),
         turnItem(b, { next: { kind: 'release', wakeAt: null } }),
-        turnItem(c, { next: { kind: 'hold', report: 'stale' } }),
+        turnItem(c, { next: { kind: 'suspend', report: 'stale' } }),
         turnItem(d, { turn: turnRow(2), next: { kind: 'end', end: endedBadly } }),
       ],
     })
@@ -141,9 +141,7 @@ function describeDeath({ test, expect, open }: Contract): void {
     const all = claims.flat()
     const rest = (await takers[0]!.claim()).claims
     expect(sorted([...all, ...rest].map(({ iid }) => iid))).toEqual(iids)
-    expect([...all, ...rest].every(({ epoch, attempts }) => epoch === 2 && attempts === 1)).toBe(
-      true,
-    )
+    expect([...all, ...rest].every(({ epoch, deaths }) => epoch === 2 && deaths === 1)).toBe(true)
   })
 
   test('each death without progress counts once, for each instance by itself [worker_attempt_count_increments_on_lock_expiry]', async () => {
@@ -158,7 +156,7 @@ function describeDeath({ test, expect, open }: Contract): void {
     await second.turns(turnItem(lively!, { epoch: 2, turn: turnRow(2) }))
     const claims = await scene.takeOver(second, third)
 
-    const attempts = new Map(claims.map((claim) => [claim.iid, claim.attempts]))
+    const attempts = new Map(claims.map((claim) => [claim.iid, claim.deaths]))
     expect([attempts.get(lame!), attempts.get(lively!)]).toEqual([2, 1])
     expect(await scene.under.attempts(lame!)).toBe(2)
   })

@@ -31,7 +31,7 @@ export function describeLocalBeats({ describe, test, expect, open }: Contract): 
       const plain = await beat(owner, beatOf(run))
 
       expect([first, again, plain]).toEqual([[true], [true], [true]])
-      expect((await scene.load(iid)).tasks).toEqual([{ command: 4, attempts: 2, held: true }])
+      expect((await scene.load(iid)).tasks).toEqual([{ command: 4, attempts: 2, isOwned: true }])
       expect(await held(other)).toEqual([])
       await bury(scene, owner, other)
       expect(await heldOne(other)).toMatchObject({
@@ -109,8 +109,8 @@ export function describeLocalBeats({ describe, test, expect, open }: Contract): 
 
       expect([answers, own]).toEqual([[false, false], [true]])
       expect((await scene.load(iid)).tasks).toEqual([
-        { command: 1, attempts: 1, held: true },
-        { command: 2, attempts: 0, held: false },
+        { command: 1, attempts: 1, isOwned: true },
+        { command: 2, attempts: 0, isOwned: false },
       ])
       expect(await heldOne(holder)).toMatchObject({ command: 2, attempt: 1, beat: null })
     })

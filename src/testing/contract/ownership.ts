@@ -130,7 +130,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
       const late = await scene.takeOver(forgetful, other)
 
       expect(early).toEqual([])
-      expect(late).toMatchObject([{ iid, epoch: 2, attempts: 1 }])
+      expect(late).toMatchObject([{ iid, epoch: 2, deaths: 1 }])
     })
 
     test('who holds an instance and never writes loses it to the one who looks after the lease [test_multi_threaded_lock_expiration_recovery]', async () => {
@@ -159,7 +159,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
 
       const { claims } = await runtime.claim()
 
-      expect(claims.map(({ attempts }) => attempts)).toEqual([0, 0])
+      expect(claims.map(({ deaths }) => deaths)).toEqual([0, 0])
     })
 
     test('each takeover without progress is counted in the next claim [orchestration_attempt_count_increments_on_refetch]', async () => {
@@ -171,7 +171,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
       for (let round = 0; round < 4; round++) {
         const next = await scene.runtime()
         const [claim] = await scene.takeOver(owner, next)
-        counts.push(claim!.attempts)
+        counts.push(claim!.deaths)
         owner = next
       }
 
@@ -189,7 +189,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
 
       const claims = await scene.takeOver(dead, taker)
 
-      const attempts = new Map(claims.map((claim) => [claim.iid, claim.attempts]))
+      const attempts = new Map(claims.map((claim) => [claim.iid, claim.deaths]))
       expect([attempts.get(iid), attempts.get(fresh!)]).toEqual([1, 0])
     })
   })

@@ -108,7 +108,7 @@ export function describeParking({ describe, test, expect, open }: Contract): voi
 
       await runtime.turns(turnItem(iid, { turn: turnRow(2), effects: effects({ parked }), next }))
       await runtime.claim()
-      await runtime.turns(turnItem(iid, { epoch: 2, next: { kind: 'hold', report: '"why"' } }))
+      await runtime.turns(turnItem(iid, { epoch: 2, next: { kind: 'suspend', report: '"why"' } }))
       await scene.store.resume([idOf(iid)])
       await runtime.claim()
 

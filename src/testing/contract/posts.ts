@@ -101,7 +101,7 @@ function describeMessages({ test, expect, open }: Contract): void {
 
     const claims = await scene.takeOver(second, third)
 
-    expect(claims).toMatchObject([{ iid, attempts: 2 }])
+    expect(claims).toMatchObject([{ iid, deaths: 2 }])
     expect(await scene.waitingFor(iid)).toEqual(['message: 1', 'message: 2'])
   })
 

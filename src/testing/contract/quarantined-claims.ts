@@ -20,15 +20,15 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     const first = (await taker.claim({ hinted: grave })).claims
     const second = await taker.claimed({ hinted: grave })
     const elsewhere = (await other.claim()).claims
-    const [quarantined] = first.filter(({ attempts }) => attempts === 2)
+    const [quarantined] = first.filter(({ deaths }) => deaths === 2)
     await taker.turns(turnItem(quarantined!.iid, { epoch: quarantined!.epoch, turn: turnRow(2) }))
     const third = (await taker.claim()).claims
 
-    expect(sorted(first.map(({ attempts }) => attempts))).toEqual([0, 0, 2])
+    expect(sorted(first.map(({ deaths }) => deaths))).toEqual([0, 0, 2])
     expect(first.filter(({ iid }) => fresh.includes(iid)).length).toBe(2)
     expect(second).toEqual([])
     for (const claims of [elsewhere, third]) {
-      expect(claims.map(({ attempts }) => attempts)).toEqual([2])
+      expect(claims.map(({ deaths }) => deaths)).toEqual([2])
       expect(grave.includes(claims[0]!.iid)).toBe(true)
     }
   })
@@ -48,7 +48,7 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     await taker.turns(
       turnItem(second[0]!.iid, {
         epoch: second[0]!.epoch,
-        next: { kind: 'hold', report: '"poison"' },
+        next: { kind: 'suspend', report: '"poison"' },
       }),
     )
     const third = await next()
@@ -69,7 +69,7 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     const quarantined = await scene.takeOver(second, taker)
 
     expect(sorted(claims.map(({ iid }) => iid))).toEqual(iids)
-    expect(quarantined.map(({ attempts }) => attempts)).toEqual([2])
+    expect(quarantined.map(({ deaths }) => deaths)).toEqual([2])
   })
 }
 
@@ -91,7 +91,7 @@ function describeDoing({ test, expect, open }: Contract): void {
     const doing = (list: typeof owned) =>
       list
         .toSorted((a, b) => a.iid - b.iid)
-        .map(({ iid, attempts, doing: what }) => [iid, attempts, what])
+        .map(({ iid, deaths: attempts, doing: what }) => [iid, attempts, what])
     expect([first, again]).toEqual([true, true])
     expect(doing(claims)).toEqual([
       [noted, 1, `activity "pay" ü'`],
@@ -103,7 +103,7 @@ function describeDoing({ test, expect, open }: Contract): void {
     ])
     expect(last.length).toBe(1)
     expect(last[0]).toMatchObject({
-      attempts: 2,
+      deaths: 2,
       doing: last[0]!.iid === noted ? `activity "pay" ü'` : 'step',
     })
   })
@@ -127,11 +127,11 @@ function describeDoing({ test, expect, open }: Contract): void {
     const claims = [...(await taker.claim()).claims]
     claims.push(...(await scene.takeOver(taker, last)))
 
-    expect(owned.map(({ iid, attempts, doing }) => [iid, attempts, doing])).toEqual([
+    expect(owned.map(({ iid, deaths: attempts, doing }) => [iid, attempts, doing])).toEqual([
       [turning, 0, ''],
       [keeping, 1, 'pay'],
     ])
-    expect(claims[0]).toMatchObject({ iid: resting, attempts: 0, doing: '' })
+    expect(claims[0]).toMatchObject({ iid: resting, deaths: 0, doing: '' })
     expect(claims.find(({ iid, epoch }) => iid === turning && epoch === 3)?.doing).toBe('')
     expect(claims.find(({ iid }) => iid === keeping)?.doing).toBe('pay')
   })

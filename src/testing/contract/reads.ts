@@ -150,7 +150,7 @@ function describeLooking({ test, expect, open }: Contract): void {
     await scene.under.advance(60_000)
     await runtime.claim()
     expect(await shown()).toEqual({ ...nothing, status: 'running' })
-    await runtime.turns(turnItem(iid!, { epoch: 2, next: { kind: 'hold', report: '"why"' } }))
+    await runtime.turns(turnItem(iid!, { epoch: 2, next: { kind: 'suspend', report: '"why"' } }))
     expect(await shown()).toEqual({ ...nothing, status: 'suspended', report: '"why"' })
     await scene.store.resume(['life'])
     expect(await shown()).toMatchObject({ status: 'running', report: null })

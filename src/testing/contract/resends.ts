@@ -66,7 +66,9 @@ export function describeResends({ describe, test, expect, open }: Contract): voi
 
       expect(await scene.waitingFor(iid)).toEqual(['completed: "charged"'])
       expect(await held(other)).toEqual([])
-      expect((await scene.store.holding(other.runtime)).map(({ command }) => command)).toEqual([2])
+      expect((await scene.store.ownedTasks(other.runtime)).map(({ command }) => command)).toEqual([
+        2,
+      ])
     })
 
     test('a turn that released stays done when another runtime has gone on since', async () => {
@@ -243,7 +245,7 @@ async function fullBatch(scene: Scene, runtime: Actor) {
   const nexts: readonly Next[] = [
     { kind: 'keep' },
     { kind: 'release', wakeAt: null },
-    { kind: 'hold', report: '"report"' },
+    { kind: 'suspend', report: '"report"' },
     END,
     continuing(workflow),
     continuing(workflow, { keep: false }),

@@ -97,7 +97,7 @@ function describeRegistration({ test, expect, open }: Contract): void {
 
     const { claims } = await staying.claim()
     expect(sorted(claims.map(({ iid }) => iid))).toEqual(iids)
-    expect(claims.every(({ epoch, attempts }) => epoch === 2 && attempts === 0)).toBe(true)
+    expect(claims.every(({ epoch, deaths }) => epoch === 2 && deaths === 0)).toBe(true)
     expect((await staying.store.owned(staying.runtime)).length).toBe(iids.length + others.length)
   })
 
@@ -193,7 +193,7 @@ const CALLS: Readonly<
   post: (store) => store.post([stop('nobody', 'cancel')]),
   renewLease: (store) => store.renewLease(1, LEASE_MS),
   tick: (store, _, workflow) => store.tick(tickRequest(1, [workflow])),
-  holding: (store) => store.holding(1),
+  ownedTasks: (store) => store.ownedTasks(1),
   aboutTo: (store, iid) => store.aboutTo(1, iid, 1, 'a step'),
   transact: (store, iid) =>
     store.transact({

@@ -241,7 +241,7 @@ export class Actor {
 
   tick(
     workflows = this.workflows,
-    given: Partial<Pick<TickRequest, 'tasks' | 'unknown' | 'held' | 'idle'>> = {},
+    given: Partial<Pick<TickRequest, 'tasks' | 'unknown' | 'ownedTasks' | 'idle'>> = {},
   ): Promise<TickAnswer> {
     return this.store.tick({ ...tickRequest(this.runtime, workflows), ...given })
   }
@@ -265,7 +265,7 @@ export function named(title: string, ...names: readonly `[${string}]`[]): string
 
 /** What a runtime says that is neither idle nor busy with tasks. */
 export function tickRequest(runtime: number, workflows: readonly number[]): TickRequest {
-  return { runtime, workflows, tasks: null, unknown: [], held: [], idle: false }
+  return { runtime, workflows, tasks: null, unknown: [], ownedTasks: [], idle: false }
 }
 
 /** A turn of the first execution, with one event that names it. */

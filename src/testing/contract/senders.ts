@@ -108,7 +108,7 @@ export function describeSenders({ describe, test, expect, open }: Contract): voi
 
       const rows = await scene.store.find(ids)
       for (const [i, row] of rows.entries()) {
-        expect(row).toMatchObject({ status: 'absent', mail: 2 })
+        expect(row).toMatchObject({ status: 'unstarted', mail: 2 })
         expect([left[i], right[9 - i]]).toEqual([
           { verdict: 'sent', iid: row!.iid, owner: null },
           { verdict: 'sent', iid: row!.iid, owner: null },
@@ -138,7 +138,7 @@ export function describeSenders({ describe, test, expect, open }: Contract): voi
 async function startAnyhow(runtime: Actor, id: string): Promise<void> {
   const [iid] = await runtime.reserve(1)
   const [verdict] = await runtime.starts(runtime.startItem(iid!, { id }))
-  if (verdict !== 'absent') return
+  if (verdict !== 'unstarted') return
   const [row] = await runtime.store.find([id])
   await runtime.starts(runtime.startItem(row!.iid, { id }))
 }

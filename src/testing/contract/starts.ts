@@ -32,7 +32,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
         tasks: [],
       })
       expect(await scene.store.owned(runtime.runtime)).toEqual([
-        { iid, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
+        { iid, epoch: 1, execution: 1, turn: 1, deaths: 0, doing: '' },
       ])
       expect(await runtime.turns(turnItem(iid!, { turn: turnRow(2) }))).toEqual(['done'])
     })
@@ -51,9 +51,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
 
       expect(verdicts).toEqual(['done', 'done'])
       const { claims } = await other.claim()
-      expect(claims).toEqual([
-        { iid: now, epoch: 1, execution: 1, turn: 1, attempts: 0, doing: '' },
-      ])
+      expect(claims).toEqual([{ iid: now, epoch: 1, execution: 1, turn: 1, deaths: 0, doing: '' }])
       await scene.under.advance(PAST_LEASE_MS * 2)
       await other.tick()
       expect(await other.claimed()).toEqual([later])

@@ -18,7 +18,7 @@ const ITEMS: Readonly<Record<string, Partial<TurnItem>>> = {
   'a turn after the next': { turn: turnRow(3) },
   'a turn and a release': { turn: turnRow(2), next: RELEASE },
   'a release': { next: RELEASE },
-  'a hold': { next: { kind: 'hold', report: '"broken"' } },
+  'a hold': { next: { kind: 'suspend', report: '"broken"' } },
   'a turn and an end': { turn: turnRow(2), next: END },
   'a turn into the next execution': { turn: turnRow(2), next: continuing(1) },
   'a turn with effects': {
@@ -64,7 +64,7 @@ function describeSuspended({ test, expect, open }: Contract): void {
     await scene.store.resume([idOf(iid)])
     const { claims } = await runtime.claim()
 
-    expect(claims).toEqual([{ iid, epoch: 3, execution: 1, turn: 2, attempts: 0, doing: '' }])
+    expect(claims).toEqual([{ iid, epoch: 3, execution: 1, turn: 2, deaths: 0, doing: '' }])
     expect(await runtime.turns(turnItem(iid, { epoch: 3, turn: turnRow(3) }))).toEqual(['done'])
   })
 

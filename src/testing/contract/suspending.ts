@@ -43,7 +43,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     const [suspended, held] = await runtime.own(2)
     const ids = [idOf(suspended!), idOf(held!)]
     await scene.store.suspend([ids[0]!], '"first"')
-    await runtime.turns(turnItem(held!, { next: { kind: 'hold', report: '"broken"' } }))
+    await runtime.turns(turnItem(held!, { next: { kind: 'suspend', report: '"broken"' } }))
 
     expect(await scene.store.suspend(ids, '"second"')).toEqual([true, true])
 
@@ -70,7 +70,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     expect(await scene.state([ended!], [])).toEqual(before)
     expect(await scene.store.find(['nobody', 'unstarted'])).toMatchObject([
       undefined,
-      { status: 'absent', report: null },
+      { status: 'unstarted', report: null },
     ] as object)
     expect(await scene.store.suspend([], '"why"')).toEqual([])
   })

@@ -65,7 +65,7 @@ function describeOrder({ test, expect, open }: Contract): void {
     await finish(runtime, completed(task))
 
     expect(hidden).toEqual([[], []])
-    expect(tasks).toEqual([{ command: 1, attempts: 1, held: true }])
+    expect(tasks).toEqual([{ command: 1, attempts: 1, isOwned: true }])
     expect((await scene.load(iid)).tasks).toEqual([])
     expect(await held(other)).toEqual([])
   })
@@ -85,7 +85,7 @@ function describeOrder({ test, expect, open }: Contract): void {
     }
 
     expect(sorted(taken)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1))
-    expect((await scene.load(iid)).tasks.every((task) => task.held && task.attempts === 1)).toBe(
+    expect((await scene.load(iid)).tasks.every((task) => task.isOwned && task.attempts === 1)).toBe(
       true,
     )
   })
@@ -108,7 +108,7 @@ function describeOrder({ test, expect, open }: Contract): void {
     expect(await commandsOf(runtime, { limit: 1, served })).toEqual([303])
     expect(await commandsOf(runtime, { activities: ['charge', 'refund'] })).toEqual([301])
     const { tasks } = await scene.load(iid)
-    expect(tasks.slice(0, 300).some((task) => task.held || task.attempts > 0)).toBe(false)
+    expect(tasks.slice(0, 300).some((task) => task.isOwned || task.attempts > 0)).toBe(false)
   })
 }
 
@@ -183,7 +183,7 @@ function describeTimes({ test, expect, open }: Contract): void {
       [6, 1],
     ])
     expect(late.nextDue).toBe(null)
-    expect((await scene.load(iid)).tasks[3]).toEqual({ command: 4, attempts: 0, held: false })
+    expect((await scene.load(iid)).tasks[3]).toEqual({ command: 4, attempts: 0, isOwned: false })
   })
 
   test('a runtime that left, died or never was gets nothing', async () => {

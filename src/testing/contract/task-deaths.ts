@@ -46,9 +46,9 @@ function describeFreeing({ test, expect, open }: Contract): void {
         [1, 0],
       ])
       expect((await scene.load(iid)).tasks).toEqual([
-        { command: 1, attempts: 1, held: false },
-        { command: 2, attempts: 1, held: false },
-        { command: 3, attempts: 0, held: false },
+        { command: 1, attempts: 1, isOwned: false },
+        { command: 2, attempts: 1, isOwned: false },
+        { command: 3, attempts: 0, isOwned: false },
       ])
       expect(await held(taker)).toMatchObject([
         { command: 1, attempt: 2, deaths: 1, beat: '"half"' },
@@ -130,10 +130,10 @@ function describeFreeing({ test, expect, open }: Contract): void {
     const [first, second] = await held(holder, { limit: 2 })
     await finish(holder, completed(first!))
 
-    expect(await holder.store.holding(holder.runtime)).toEqual([
+    expect(await holder.store.ownedTasks(holder.runtime)).toEqual([
       { iid, execution: 1, command: second!.command, attempt: 1 },
     ])
-    expect(await other.store.holding(other.runtime)).toEqual([])
+    expect(await other.store.ownedTasks(other.runtime)).toEqual([])
   })
 
   test('what runtimes died with is handed out anew when its instance is resumed', async () => {

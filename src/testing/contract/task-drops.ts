@@ -28,7 +28,7 @@ export function describeTaskDrops({ describe, test, expect, open }: Contract): v
 
       await drop(owner, iid, 1, 2)
 
-      expect((await scene.load(iid)).tasks).toEqual([{ command: 3, attempts: 0, held: false }])
+      expect((await scene.load(iid)).tasks).toEqual([{ command: 3, attempts: 0, isOwned: false }])
       expect(await beat(holder, beatOf(first!))).toEqual([false])
       expect(await finish(holder, completed(first!), completed(attemptAt(iid, 2)))).toEqual([
         'gone',

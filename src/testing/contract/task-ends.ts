@@ -137,7 +137,7 @@ function describeContinuing({ test, expect, open }: Contract): void {
       )
 
       expect(between).toEqual([[false], []])
-      expect((await scene.load(iid)).tasks).toEqual([{ command: 1, attempts: 0, held: false }])
+      expect((await scene.load(iid)).tasks).toEqual([{ command: 1, attempts: 0, isOwned: false }])
       expect(await verdictsOf(holder, iid, 3)).toEqual(['gone', 'gone', 'gone'])
       expect(await heldOne(holder)).toMatchObject({ iid, execution: 2, command: 1, attempt: 1 })
       expect(await scene.inboxOf(iid)).toEqual([])
@@ -149,7 +149,7 @@ function describeSettingAside({ test, expect, open }: Contract): void {
   const ways: Readonly<Record<string, (scene: Scene, owner: Actor, iid: number) => unknown>> = {
     'suspended from outside': (scene, _, iid) => scene.store.suspend([idOf(iid)], '"why"'),
     'held by its owner': (_, owner, iid) =>
-      owner.turns(turnItem(iid, { next: { kind: 'hold', report: '"why"' } })),
+      owner.turns(turnItem(iid, { next: { kind: 'suspend', report: '"why"' } })),
   }
   for (const [way, suspend] of Object.entries(ways)) {
     test(`tasks of an instance that is ${way} go on, and their results wait for it`, async () => {
@@ -176,7 +176,7 @@ function describeSettingAside({ test, expect, open }: Contract): void {
       expect(await owner.claimed({ hinted: [iid] })).toEqual([])
       expect(await scene.store.resume([idOf(iid)])).toBe(1)
       expect(await owner.claimed()).toEqual([iid])
-      expect((await scene.load(iid)).tasks).toEqual([{ command: 3, attempts: 0, held: false }])
+      expect((await scene.load(iid)).tasks).toEqual([{ command: 3, attempts: 0, isOwned: false }])
       expect((await heldOne(holder)).command).toBe(3)
     })
   }

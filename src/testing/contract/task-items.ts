@@ -2,7 +2,7 @@ import type { StartItem } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
 import type {
   Beat,
-  HeldTask,
+  ClaimedTask,
   NewTask,
   TaskAnswer,
   TaskEnd,
@@ -86,14 +86,14 @@ export function claimTasks(runtime: Actor, given: Partial<TaskRequest> = {}): Pr
 export async function held(
   runtime: Actor,
   given?: Partial<TaskRequest>,
-): Promise<readonly HeldTask[]> {
+): Promise<readonly ClaimedTask[]> {
   const { state, tasks } = await claimTasks(runtime, given)
   if (state !== 'ok') throw new Error(`the claim was answered with "${state}"`)
   return tasks
 }
 
 /** Claims the one task that is there. */
-export async function heldOne(runtime: Actor, given?: Partial<TaskRequest>): Promise<HeldTask> {
+export async function heldOne(runtime: Actor, given?: Partial<TaskRequest>): Promise<ClaimedTask> {
   const tasks = await held(runtime, given)
   if (tasks.length !== 1) throw new Error(`there should be one task, not ${tasks.length}`)
   return tasks[0]!
@@ -105,7 +105,7 @@ export async function commandsOf(runtime: Actor, given?: Partial<TaskRequest>): 
 }
 
 /** What an attempt is known by. */
-export type Attempt = TaskKey & Pick<HeldTask, 'attempt' | 'token'>
+export type Attempt = TaskKey & Pick<ClaimedTask, 'attempt' | 'token'>
 
 /** The task of a command of the first execution, as who holds it for the first time knows it. */
 export function attemptAt(iid: Iid, command: number, given: Partial<Attempt> = {}): Attempt {

@@ -176,7 +176,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
     for (let left = 20; left > 0;) {
       const rounds = await Promise.all(runtimes.map((runtime) => held(runtime, { limit: 2 })))
       const { tasks } = await scene.load(iid)
-      most.push(tasks.filter((task) => task.held).length)
+      most.push(tasks.filter((task) => task.isOwned).length)
       for (const [i, taken] of rounds.entries()) {
         await finish(runtimes[i]!, ...taken.map((task) => completed(task)))
         left -= taken.length

@@ -140,7 +140,7 @@ function describeAgain({ test, expect, open }: Contract): void {
     const third = await heldOne(runtime)
 
     expect(early).toEqual([])
-    expect(tasks).toEqual([{ command: 1, attempts: 1, held: false }])
+    expect(tasks).toEqual([{ command: 1, attempts: 1, isOwned: false }])
     expect([first.beat, second.beat, third.beat]).toEqual([null, '"half"', '"half"'])
     expect([first.attempt, second.attempt, third.attempt]).toEqual([1, 2, 3])
     expect(await scene.inboxOf(iid)).toEqual([])
@@ -166,7 +166,7 @@ function describeAgain({ test, expect, open }: Contract): void {
       }
 
       expect(attempts).toEqual([1, 1, 1, 2, 2, 2, 3])
-      expect((await scene.load(iid)).tasks).toEqual([{ command: 1, attempts: 2, held: false }])
+      expect((await scene.load(iid)).tasks).toEqual([{ command: 1, attempts: 2, isOwned: false }])
     },
   )
 
@@ -212,8 +212,8 @@ function describeAgain({ test, expect, open }: Contract): void {
     expect(await finish(runtime, ...said)).toEqual(['gone', 'gone', 'gone', 'gone'])
     expect(await scene.inboxOf(iid)).toEqual([])
     expect((await scene.load(iid)).tasks).toEqual([
-      { command: 3, attempts: 1, held: false },
-      { command: 4, attempts: 0, held: false },
+      { command: 3, attempts: 1, isOwned: false },
+      { command: 4, attempts: 0, isOwned: false },
     ])
   })
 }
@@ -241,7 +241,7 @@ function describeOthers({ test, expect, open }: Contract): void {
     }
 
     expect(await scene.inboxOf(iid)).toEqual([])
-    expect((await scene.load(iid)).tasks).toEqual([{ command: 1, attempts: 2, held: true }])
+    expect((await scene.load(iid)).tasks).toEqual([{ command: 1, attempts: 2, isOwned: true }])
     expect(await beat(runtime, beatOf(task))).toEqual([true])
   })
 

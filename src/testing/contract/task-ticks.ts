@@ -115,7 +115,7 @@ function describeWanted({ test, expect, open }: Contract): void {
     const wanted = async (runtime: Actor) =>
       alive(
         await runtime.tick(runtime.workflows, {
-          held: [
+          ownedTasks: [
             fresh,
             dropped!,
             kept!,
@@ -142,7 +142,8 @@ function describeWanted({ test, expect, open }: Contract): void {
     const task = await heldOne(silent)
     await beat(silent, beatOf(task, { silentMs: 5_000 }))
     await scene.under.advance(6_000)
-    const wanted = async () => alive(await silent.tick(silent.workflows, { held: [task] })).wanted
+    const wanted = async () =>
+      alive(await silent.tick(silent.workflows, { ownedTasks: [task] })).wanted
 
     const before = await wanted()
     await held(taker)

@@ -86,12 +86,12 @@ function describeAsking({ test, expect, open }: Contract): void {
     await held(runtime, { limit: 1 })
 
     const tasks = async (iid: number) => (await scene.load(iid)).tasks
-    expect(await tasks(fresh)).toEqual([{ command: 1, attempts: 1, held: true }])
+    expect(await tasks(fresh)).toEqual([{ command: 1, attempts: 1, isOwned: true }])
     expect(await tasks(a!)).toEqual([
-      { command: 2, attempts: 4, held: false },
-      { command: 3, attempts: 0, held: false },
+      { command: 2, attempts: 4, isOwned: false },
+      { command: 3, attempts: 0, isOwned: false },
     ])
-    expect(await tasks(b!)).toEqual([{ command: 3, attempts: 0, held: false }])
+    expect(await tasks(b!)).toEqual([{ command: 3, attempts: 0, isOwned: false }])
     expect((await held(runtime)).length).toBe(3)
   })
 

@@ -27,7 +27,7 @@ export function describeTexts({ describe, test, expect, open }: Contract): void 
         )
         await scene.store.send([result(iid!, 1, text)])
         await runtime.turns(
-          turnItem(held!, { next: { kind: 'hold', report: text } }),
+          turnItem(held!, { next: { kind: 'suspend', report: text } }),
           turnItem(iid!, { turn: turnRow(2, { events: text }) }),
         )
 

@@ -32,7 +32,7 @@ function describeExpiry({ test, expect, open }: Contract): void {
     const after = alive(await runtime.tick()).undelivered
 
     expect([before, after]).toEqual([NONE, { late: 0, early: 2 }])
-    expect(kept).toMatchObject({ status: 'absent', mail: 2 })
+    expect(kept).toMatchObject({ status: 'unstarted', mail: 2 })
     expect(await scene.under.rows(iid)).toEqual(NOTHING)
     expect(await scene.store.find(['early'])).toEqual([undefined])
     expect(alive(await runtime.tick()).undelivered).toEqual(NONE)
@@ -52,7 +52,7 @@ function describeExpiry({ test, expect, open }: Contract): void {
 
     expect([undelivered, mail]).toEqual([{ late: 0, early: 1 }, [owned]])
     expect(await scene.store.look([old])).toEqual([undefined])
-    expect(await scene.look(young)).toMatchObject({ status: 'absent', mail: 1 })
+    expect(await scene.look(young)).toMatchObject({ status: 'unstarted', mail: 1 })
     expect(await scene.waitingFor(owned)).toEqual(['message: 1'])
   })
 
@@ -86,7 +86,7 @@ function describeRebirth({ test, expect, open }: Contract): void {
     const answers = await scene.store.post([message('early', '2', { iid: anew!, dedupeKey: 'k' })])
 
     expect(answers).toEqual([{ verdict: 'sent', iid: anew, owner: null }])
-    expect(await scene.look(anew!)).toMatchObject({ status: 'absent', mail: 1 })
+    expect(await scene.look(anew!)).toMatchObject({ status: 'unstarted', mail: 1 })
   })
 
   test('a start goes ahead, also under the number that messages waited under', async () => {

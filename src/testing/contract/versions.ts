@@ -22,7 +22,7 @@ export function describeVersions({ describe, test, expect, open }: Contract): vo
         const { claims } = await other.claim({ workflows: [one] })
 
         expect(served).toEqual([iid])
-        expect(claims).toMatchObject(ones.map((old) => ({ iid: old, epoch: 1, attempts: 0 })))
+        expect(claims).toMatchObject(ones.map((old) => ({ iid: old, epoch: 1, deaths: 0 })))
       },
     )
 

@@ -46,13 +46,13 @@ export function describeWhereabouts({ describe, test, expect, open }: Contract):
       await finish(runtime, retried(task, 60_000, '"no"'))
       const failed = await first()
 
-      const nobody = { holder: null, heldSince: null }
+      const nobody = { owner: null, ownedSince: null }
       expect(waiting).toEqual({ command: 1, attempts: 0, visibleAt: null, error: null, ...nobody })
       expect(held).toMatchObject({
         attempts: 1,
-        holder: { runtime: runtime.runtime, info: 'contract suite' },
+        owner: { runtime: runtime.runtime, info: 'contract suite' },
       })
-      expect(Math.abs(held!.heldSince! - now) < 5_000).toBe(true)
+      expect(Math.abs(held!.ownedSince! - now) < 5_000).toBe(true)
       expect(failed).toMatchObject({ attempts: 1, error: '"no"', ...nobody })
       expect(Math.abs(failed!.visibleAt! - now - 60_000) < 5_000).toBe(true)
     })

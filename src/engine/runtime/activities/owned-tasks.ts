@@ -107,7 +107,7 @@ export class OwnedTasks {
     const named = new Set(keys.map(taskName))
     const asked = this.keys().filter((key) => named.has(taskName(key)))
     if (asked.length === 0) return 0
-    const stored = await this.#core.store.holding(this.#registration.number)
+    const stored = await this.#core.store.ownedTasks(this.#registration.number)
     const wanted = new Set(stored.map(attemptName))
     const unwanted = asked.filter((key) => !wanted.has(attemptName(key)))
     this.abort(unwanted)

@@ -1,4 +1,4 @@
-import type { HeldTask, TaskKey } from '../../../store/tasks.ts'
+import type { ClaimedTask, TaskKey } from '../../../store/tasks.ts'
 import type { ActivityDefinition } from '../../define/definitions.ts'
 import { ActivityCall, type CallServices } from './activity-call.ts'
 import { completeTaskOptions, type TaskOptions } from '../../instance/activity-work.ts'
@@ -6,20 +6,20 @@ import { QUARANTINE_DEATHS } from '../../../store/constants.ts'
 import type { OwnedTasks } from './owned-tasks.ts'
 
 /** Whether others may wait for its end: for its session, its limit, or because it is quarantined. */
-export function blocksOthers({ session, deaths }: HeldTask, { limited }: TaskOptions): boolean {
+export function blocksOthers({ session, deaths }: ClaimedTask, { limited }: TaskOptions): boolean {
   return session !== '' || deaths >= QUARANTINE_DEATHS || limited
 }
 
 /** An attempt at a task. */
 export class TaskCall extends ActivityCall {
-  readonly #task: HeldTask
+  readonly #task: ClaimedTask
   readonly #options: TaskOptions
   readonly #owned: OwnedTasks
 
   constructor(
     services: CallServices,
     owned: OwnedTasks,
-    task: HeldTask,
+    task: ClaimedTask,
     options: TaskOptions,
     definition: ActivityDefinition,
   ) {

@@ -154,7 +154,7 @@ export class TaskClaimer implements SlotWatcher {
   async #giveBackUnknown(runtime: number): Promise<void> {
     const { store } = this.#core
     const before = this.#knownNames()
-    const stored = await store.holding(runtime)
+    const stored = await store.ownedTasks(runtime)
     // When the store looked, results that are known here may not have reached it.
     const known = new Set([...before, ...this.#knownNames()])
     const unknown = stored.filter((key) => !known.has(taskName(key)))

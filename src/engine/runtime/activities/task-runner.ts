@@ -7,7 +7,7 @@
 import { CancelledError } from '../../../base/errors.ts'
 import { MAX_DEATHS } from '../../../store/constants.ts'
 import type { StoreError } from '../../../store/store-error.ts'
-import type { HeldTask, TaskResult, TaskVerdict } from '../../../store/tasks.ts'
+import type { ClaimedTask, TaskResult, TaskVerdict } from '../../../store/tasks.ts'
 import { readTaskOptions } from '../../instance/activity-work.ts'
 import { PoisonError } from '../../instance/poison.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
@@ -69,7 +69,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
   }
 
   /** Runs a task that was claimed under this number, at once or when a slot is free. */
-  begin(runtime: number, task: HeldTask): void {
+  begin(runtime: number, task: ClaimedTask): void {
     const definition = this.#core.registry.activity(task.activity)
     const options = readTaskOptions(task.options)
     if (blocksOthers(task, options)) this.owned.block(taskName(task))
@@ -118,7 +118,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     if (instance.calls.attempt(command) === call) instance.calls.end(command)
     this.owned.add(this.#registration.number, call)
     if (!instance.isGone && !instance.run.open.has(command)) return this.#discard(call)
-    instance.calls.becameTask({ command, attempts: attempt, held: true })
+    instance.calls.becameTask({ command, attempts: attempt, isOwned: true })
     this.#reports.releaseIfIdle(instance)
   }
 
@@ -160,7 +160,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
   }
 
   /** It kills the runtimes that run it: its instance is suspended, and it waits for the resume. */
-  async #suspend(runtime: number, task: HeldTask): Promise<void> {
+  async #suspend(runtime: number, task: ClaimedTask): Promise<void> {
     const { log, store, values } = this.#core
     const error = new PoisonError(task.deaths, `activity "${task.activity}" as a task`)
     try {
@@ -214,6 +214,6 @@ function timedOut({ signal }: ActivityCall): boolean {
   return (signal.reason as { afterMs?: unknown } | undefined)?.afterMs !== undefined
 }
 
-function keysOf({ id, workflow, execution, activity, attempt }: HeldTask): object {
+function keysOf({ id, workflow, execution, activity, attempt }: ClaimedTask): object {
   return { instanceId: id, workflow, execution, activity, attempt }
 }

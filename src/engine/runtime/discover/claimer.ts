@@ -1,5 +1,5 @@
 import { notify } from '../../../base/sync/notify.ts'
-import type { Claim, Standing } from '../../../store/claims.ts'
+import type { Claim, CachedInstance } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
@@ -26,9 +26,9 @@ const LAST_COMPARISON_MS = 3_600_000
 /** Takes on what was claimed, and knows what is owned. */
 export interface ClaimTaker {
   /** The instances that are stored and not being changed at this moment. */
-  waiting(): readonly Standing[]
+  waiting(): readonly CachedInstance[]
   /** Drops those of them that are not among what the store says is owned. */
-  dropLost(waiting: readonly Standing[], owned: readonly Claim[]): void
+  dropLost(waiting: readonly CachedInstance[], owned: readonly Claim[]): void
   /** Resumes what that runtime owns, unless it was declared dead meanwhile. */
   takeOn(runtime: number, claims: readonly Claim[]): Promise<void>
 }

@@ -12,7 +12,7 @@ import type {
   HintInterest,
   HintStore,
   Listening,
-  News,
+  Announcement,
 } from '../../../store/hints.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { NewTask } from '../../../store/tasks.ts'
@@ -130,7 +130,7 @@ export class HintExchange implements RemoteChangesHost {
   }
 
   /** Sends to other processes. */
-  tell(news: News): void {
+  tell(news: Announcement): void {
     const hasRoom = this.#capacity.free > 0
     this.#hints?.tell(news, { runtime: this.#registration.number, hasRoom })
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
-import type { Hint, HintReceiver, News, Teller } from '../../../store/hints.ts'
+import type { Hint, HintReceiver, Announcement, Teller } from '../../../store/hints.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { Alarms } from '../../core/alarms.ts'
@@ -22,7 +22,7 @@ function scene() {
   const clock = virtualClock()
   const log = memoryLog()
   const asked: string[] = []
-  const told: [News, Teller][] = []
+  const told: [Announcement, Teller][] = []
   const state = { free: 10, owned: new Set([1]), workflows: [3], fails: false, hasWork: false }
   let listener!: HintReceiver
   const note =
@@ -33,7 +33,7 @@ function scene() {
     asked.push(`${what} ${JSON.stringify(given)}`)
   const store = {
     hints: {
-      tell: (news: News, teller: Teller) => void told.push([news, teller]),
+      tell: (news: Announcement, teller: Teller) => void told.push([news, teller]),
       listen(given: HintReceiver) {
         listener = given
         return {

@@ -70,7 +70,7 @@ export class HintListener implements HintFollower, WorkSearch {
       get tasks() {
         return claimer.interest
       },
-      get held() {
+      get ownedTasks() {
         return tasks.owned.keys()
       },
     }

@@ -1,7 +1,7 @@
 // What this runtime owns, in memory and in the store. Takes on what was claimed, and drops cached
 // instances that the store gave to another runtime or never had: it would reject whatever they write.
 
-import type { Claim, Loaded, Standing } from '../../../store/claims.ts'
+import type { Claim, Loaded, CachedInstance } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
@@ -44,7 +44,7 @@ export interface OwningServices {
 export class Ownership implements ClaimTaker, OwnershipLosses {
   readonly #core: RuntimeCore
   readonly #services: OwningServices
-  #quietBefore: ReadonlyMap<Iid, Pick<Standing, 'epoch' | 'turn'>> = new Map()
+  #quietBefore: ReadonlyMap<Iid, Pick<CachedInstance, 'epoch' | 'turn'>> = new Map()
   #nextQuiet = 0
   /** How many instances are read at once. */
   #loads = FIRST_LOADS
@@ -55,13 +55,13 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   }
 
   /** The instances that are stored and not being changed at this moment. */
-  waiting(): readonly Standing[] {
+  waiting(): readonly CachedInstance[] {
     const { instances } = this.#services.scheduler
     return instances.standings().filter(({ iid }) => instances.get(iid)?.phase.is === 'waiting')
   }
 
   /** Drops those of them that are not among what the store says is owned. */
-  dropLost(waiting: readonly Standing[], owned: readonly Claim[]): void {
+  dropLost(waiting: readonly CachedInstance[], owned: readonly Claim[]): void {
     const epochs = new Map(owned.map(({ iid, epoch }) => [iid, epoch]))
     for (const { iid, epoch } of waiting) if (epochs.get(iid) !== epoch) this.#recall(iid, epoch)
   }
@@ -188,7 +188,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
     return { server, instances: standings.length, lost }
   }
 
-  #verify(standings: readonly Standing[]) {
+  #verify(standings: readonly CachedInstance[]) {
     return this.#core.store.verify(this.#services.registration.number, standings)
   }
 }

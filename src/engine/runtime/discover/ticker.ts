@@ -97,7 +97,7 @@ export class Ticker {
       workflows: this.#registration.workflows,
       tasks: taskClaimer.interest,
       unknown: this.#commands.unknownActivities,
-      held,
+      ownedTasks: held,
       idle: !closing.aborted && slots.idle,
     })
     time.saw(answer.clock, askedMs)

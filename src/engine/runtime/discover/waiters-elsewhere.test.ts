@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
-import type { News } from '../../../store/hints.ts'
+import type { Announcement } from '../../../store/hints.ts'
 import { WaitersElsewhere } from './waiters-elsewhere.ts'
 
 function scene() {
   const clock = virtualClock()
-  const told: News[] = []
+  const told: Announcement[] = []
   const waiters = new WaitersElsewhere({ clock, tell: (news) => void told.push(news) })
   return { clock, told, waiters }
 }
 
-const changed = (to: string, ...iids: number[]): News => ({ kind: 'changed', to, iids })
+const changed = (to: string, ...iids: number[]): Announcement => ({ kind: 'changed', to, iids })
 
 test('whoever waits for an instance is told when it changes, and nobody else', () => {
   const { told, waiters } = scene()

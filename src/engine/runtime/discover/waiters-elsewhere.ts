@@ -8,7 +8,7 @@
 
 import type { Clock } from '../../../base/time/clock.ts'
 import { Recent } from './recent.ts'
-import type { News } from '../../../store/hints.ts'
+import type { Announcement } from '../../../store/hints.ts'
 import type { Iid } from '../../../store/instances.ts'
 
 const SHARE_MS = 15_000
@@ -31,7 +31,7 @@ interface Share {
 /** Sends to other processes. */
 export interface NewsSender {
   readonly clock: Clock
-  tell(news: News): void
+  tell(news: Announcement): void
 }
 
 /** Remembers which other processes wait for changes of which instances, and tells them. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
-import type { News } from '../../../store/hints.ts'
+import type { Announcement } from '../../../store/hints.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { Capacity } from '../schedule/capacity.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
@@ -10,9 +10,9 @@ import { WorkFinder } from './work-finder.ts'
 
 /** The finder of runtime 7, which owns instance 1; what it looks for and what it tells others. */
 function openFinder() {
-  const told: News[] = []
+  const told: Announcement[] = []
   const looked: number[] = []
-  const store = { hints: { tell: (news: News) => void told.push(news) } }
+  const store = { hints: { tell: (news: Announcement) => void told.push(news) } }
   const owned = new Set([1])
   const finder = new WorkFinder(
     testCore(virtualClock(), { store }),

@@ -86,7 +86,7 @@ export class AfterCommit {
         return this.#ended(instance, next.end)
       case 'continue':
         return this.#continued(instance, next)
-      case 'hold':
+      case 'suspend':
         return this.#suspended(instance, next.report)
       case 'release':
         return this.#released(instance, next.wakeAt)
@@ -185,7 +185,7 @@ export class AfterCommit {
     const { eviction, suspension } = this.#services
     if (!instance.isStarted) return eviction.evict(instance, 'its start could not be stored')
     // The tick finds that it is owned here and not in memory, and has it read again.
-    if (next.kind === 'hold') {
+    if (next.kind === 'suspend') {
       const keys = { ...instanceKeys(instance), err: error }
       this.#core.log.warn(keys, 'instance could not be suspended; retrying')
       return eviction.evict(instance, 'it could not be suspended')

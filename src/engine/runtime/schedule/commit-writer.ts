@@ -130,7 +130,7 @@ export class CommitWriter {
     if (tasks.length === 0) return false
     instance.beginCommit()
     for (const { command, attempts } of tasks) {
-      instance.calls.becameTask({ command, attempts, held: false })
+      instance.calls.becameTask({ command, attempts, isOwned: false })
     }
     const output = { ...NO_OUTPUT, effects: { ...NO_EFFECTS, tasks } }
     this.#add(instance, { row: null, next: { kind: 'keep' }, output })

@@ -153,11 +153,11 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     const { instance, error } = kept
       ? { instance: kept }
       : readInstance(loaded, definition, this.execution(definition, loaded.id))
-    instance.claimed(claim.epoch, loaded.tasks, claim.attempts >= QUARANTINE_DEATHS)
+    instance.claimed(claim.epoch, loaded.tasks, claim.deaths >= QUARANTINE_DEATHS)
     this.#add(instance)
     if (error !== undefined) return void this.#suspension.suspend(instance, error)
-    if (claim.attempts >= MAX_DEATHS) {
-      const poison = new PoisonError(claim.attempts, claim.doing)
+    if (claim.deaths >= MAX_DEATHS) {
+      const poison = new PoisonError(claim.deaths, claim.doing)
       return void this.#suspension.suspend(instance, poison)
     }
     this.ready(instance)
@@ -219,7 +219,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
       if (issued === undefined || !instance.calls.isTask(task.command)) continue
       instance.calls.becameTask(task)
       const work = issued.work as ActivityWork
-      if (task.held || task.attempts > 0 || startByOf(work) > now) continue
+      if (task.isOwned || task.attempts > 0 || startByOf(work) > now) continue
       this.commands.notStarted(instance, task.command, work)
     }
   }

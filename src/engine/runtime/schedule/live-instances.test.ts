@@ -9,7 +9,7 @@ const claim = (instance: LiveInstance, more: object = {}) => ({
   epoch: 2,
   execution: instance.execution,
   turn: instance.turn,
-  attempts: 0,
+  deaths: 0,
   doing: '',
   ...more,
 })

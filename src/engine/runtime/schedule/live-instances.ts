@@ -1,4 +1,4 @@
-import type { Claim, Standing } from '../../../store/claims.ts'
+import type { Claim, CachedInstance } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 
@@ -96,7 +96,7 @@ export class LiveInstances {
   }
 
   /** How far the owned instances are committed, as this runtime believes. */
-  standings(): readonly Standing[] {
+  standings(): readonly CachedInstance[] {
     return [...this.#owned.values()]
       .filter((instance) => instance.isStarted)
       .map(({ iid, epoch, execution, turn }) => ({ iid, epoch, execution, turn }))

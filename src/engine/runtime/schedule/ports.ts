@@ -1,6 +1,6 @@
 // What the scheduler needs of services that depend on it. They satisfy these interfaces as they are.
 
-import type { News } from '../../../store/hints.ts'
+import type { Announcement } from '../../../store/hints.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { NewTask, TaskKey } from '../../../store/tasks.ts'
 import type { ActivityWork } from '../../instance/activity-work.ts'
@@ -29,7 +29,7 @@ export interface Finder {
     ended(iid: Iid): void
     /** There are new tasks in the store. */
     tellTasks(tasks: readonly NewTask[]): void
-    tell(news: News): void
+    tell(news: Announcement): void
   }
 }
 

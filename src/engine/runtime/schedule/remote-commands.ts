@@ -199,13 +199,13 @@ export class RemoteCommands {
         continue
       }
       // Another runtime owns the parent by now, and decides what becomes of its commands.
-      if (verdict === 'refused' && (row === undefined || row.status === 'absent')) {
+      if (verdict === 'refused' && (row === undefined || row.status === 'unstarted')) {
         return scheduler.eviction.supersede(instance, CHANGED)
       }
       // It was removed just now.
       if (row === undefined) continue
       if (isSameParent(row.parent, parent)) return this.#found(instance, event, row.iid)
-      absent = row.status === 'absent' ? row.iid : undefined
+      absent = row.status === 'unstarted' ? row.iid : undefined
       if (absent !== undefined) continue
       if (onConflict === 'return' && row.workflow.name === name) {
         await this.#post(instance, event, wanted.messages)

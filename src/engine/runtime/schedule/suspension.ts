@@ -41,7 +41,7 @@ export class Suspension {
     instance.timers.cancelAll(alarms)
     instance.calls.abortAll('the instance was suspended')
     instance.turnFailed()
-    const next: Next = { kind: 'hold', report: values.encodeError(error) }
+    const next: Next = { kind: 'suspend', report: values.encodeError(error) }
     if (instance.isStarted) return writer.next(instance, next)
     // It exists from now on, suspended: the start was accepted.
     const row = turnRow(instance, [startedEvent(instance)])!

@@ -44,7 +44,7 @@ export class UnservedTags {
   async #isWaiting(iid: number, command: number, tag: string): Promise<boolean> {
     const { tasks, runtimes } = await this.#core.store.whereabouts(iid)
     const task = tasks.find((one) => one.command === command)
-    if (task === undefined || task.holder !== null) return false
+    if (task === undefined || task.owner !== null) return false
     return !runtimes.some((one) => one.serves === null || serves(one.serves, tag))
   }
 }

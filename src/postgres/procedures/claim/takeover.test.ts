@@ -28,7 +28,7 @@ test('a runtime whose lease ended is dead for ever, and what it owned is free', 
 
   expect(tick).toMatchObject({ state: 'ok', claimable: true })
   expect(new Set(claims.map(({ iid }) => iid))).toEqual(new Set(iids))
-  expect(claims.every(({ epoch, attempts }) => epoch === 2 && attempts === 1)).toBe(true)
+  expect(claims.every(({ epoch, deaths }) => epoch === 2 && deaths === 1)).toBe(true)
   const late = batch(old, { turns: [item(iids[0]!, { turn: turn(2) })] })
   expect((await opened.store.commit(late)).state).toBe('dead')
   expect((await opened.store.tick(ticking(old))).state).toBe('dead')
@@ -49,7 +49,7 @@ test('a lease that expired while the server was down counts as no death', async 
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
 
   expect(new Set(claims.map(({ iid }) => iid))).toEqual(new Set(iids))
-  expect(claims.every(({ epoch, attempts }) => epoch === 2 && attempts === 0)).toBe(true)
+  expect(claims.every(({ epoch, deaths }) => epoch === 2 && deaths === 0)).toBe(true)
 })
 
 test('a runtime in the middle of a commit is not marked as dead, and its commit succeeds', async () => {
@@ -127,7 +127,7 @@ test('unregistering waits for a commit under way, and frees what that left', asy
   const { claims } = await opened.store.claim({ ...young, limit: 10, hinted: [] })
 
   expect(claims).toHaveLength(iids.length)
-  expect(claims.every(({ attempts }) => attempts === 0)).toBe(true)
+  expect(claims.every(({ deaths }) => deaths === 0)).toBe(true)
   expect(claims.find(({ iid }) => iid === iids[0])).toMatchObject({ turn: 2 })
 })
 

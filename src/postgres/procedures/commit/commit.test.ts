@@ -48,7 +48,7 @@ test('an item of another owner is refused, also when it appends nothing', async 
   const verdicts = [
     ...(await commitTurns(store, other, [item(iid, { turn: turn(2) })])),
     ...(await commitTurns(store, other, [item(iid, { next: { kind: 'release', wakeAt: 1 } })])),
-    ...(await commitTurns(store, other, [item(iid, { next: { kind: 'hold', report: 'no' } })])),
+    ...(await commitTurns(store, other, [item(iid, { next: { kind: 'suspend', report: 'no' } })])),
   ]
 
   expect(verdicts).toEqual(['refused', 'refused', 'refused'])
@@ -98,7 +98,7 @@ test('a batch sent again is answered as before and does nothing more', async () 
     turns: [
       item(kept, { turn: turn(2) }),
       item(released, { turn: turn(2), next: { kind: 'release', wakeAt: 99 } }),
-      item(held, { next: { kind: 'hold', report: 'broken' } }),
+      item(held, { next: { kind: 'suspend', report: 'broken' } }),
       item(ended, {
         turn: turn(2),
         next: { kind: 'end', end: { status: 'failed', output: 'oh' } },

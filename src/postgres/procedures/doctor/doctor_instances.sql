@@ -126,7 +126,7 @@ begin
     select count(*) as count, (array_agg(i.iid order by a.at, i.iid))[1:3] as first
     from absences as a
     join instances as i on i.iid = a.iid
-    where i.status = :STATUS.absent
+    where i.status = :STATUS.unstarted
       and a.at < v_clock - 3600000
   ) as e
   where e.count > 0;

@@ -35,7 +35,7 @@ begin
   if not found then
     verdict := coalesce(
       (
-        select case when i.id <> p_id then :VERDICT.refused when i.status = :STATUS.absent then :VERDICT.exists else :VERDICT.done end
+        select case when i.id <> p_id then :VERDICT.refused when i.status = :STATUS.unstarted then :VERDICT.exists else :VERDICT.done end
         from instances as i
         where i.iid = p_iid
       ),

@@ -12,7 +12,7 @@ declare
   v_unstarted bigint[];
   v_kept integer;
 begin
-  select count(*), coalesce(array_agg(i.iid) filter (where i.status = :STATUS.absent), '{}')
+  select count(*), coalesce(array_agg(i.iid) filter (where i.status = :STATUS.unstarted), '{}')
   into v_known, v_unstarted
   from instances as i
   where i.iid = any (p_iids);
@@ -48,7 +48,7 @@ begin
     select count(*) = cardinality(v_unstarted)
     from instances as i
     where i.iid = any (v_unstarted)
-      and i.status = :STATUS.absent
+      and i.status = :STATUS.unstarted
   );
 end
 $$;

@@ -25,9 +25,9 @@ test('a start is locked by an early message under way, and then told under which
   expect(await store.start([item])).toEqual(['locked'])
   await posting.query('commit')
 
-  expect(await store.start([item])).toEqual(['absent'])
+  expect(await store.start([item])).toEqual(['unstarted'])
   const [found] = await store.find(['order-1'])
-  expect(found).toMatchObject({ iid: first, status: 'absent', mail: 1 })
+  expect(found).toMatchObject({ iid: first, status: 'unstarted', mail: 1 })
   expect(await store.start([await unowned(opened, found!.iid)])).toEqual(['done'])
   expect(await payloadsOf(opened, first)).toEqual(['early'])
 })
@@ -135,7 +135,7 @@ test('many that post and start the same ids at once lose nothing', async () => {
 /** Under the number that messages wait under, should they have been first. */
 async function startUntilDone({ store }: TestStore, item: StartItem): Promise<Verdict> {
   const [verdict] = await store.start([item])
-  if (verdict !== 'absent') return verdict!
+  if (verdict !== 'unstarted') return verdict!
   const [found] = await store.find([item.id])
   return (await store.start([{ ...item, iid: found!.iid }]))[0]!
 }

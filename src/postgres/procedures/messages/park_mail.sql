@@ -46,15 +46,15 @@ begin
         for update skip locked
       ) as unowned
       union all
-      select absent.iid, false
+      select unstarted.iid, false
       from (
         select i.iid
         from instances as i
         where i.iid = m.iid
-          and i.status = :STATUS.absent
+          and i.status = :STATUS.unstarted
         limit 1
         for update skip locked
-      ) as absent
+      ) as unstarted
     ) as found
     limit :MAX_MAIL_PARKED
   ) as found;

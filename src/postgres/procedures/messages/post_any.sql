@@ -72,7 +72,7 @@ begin
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select
       case when v_is_taken then nextval('instance_numbers') else p_iids[n.place] end,
-      n.id, 0, 0, :STATUS.absent, p_clock, p_clock
+      n.id, 0, 0, :STATUS.unstarted, p_clock, p_clock
     from (
       select distinct on (id) e.place, v_ids[e.place] as id
       from unnest(v_early) as e (place)
@@ -121,7 +121,7 @@ begin
         )
       end as is_known,
       case
-        when g.status = :STATUS.absent and g.place = g.target_place then (
+        when g.status = :STATUS.unstarted and g.place = g.target_place then (
           select count(*)
           from (
             select
@@ -141,7 +141,7 @@ begin
     if v_post.unstarted > 0 then
       v_unstarted[v_post.place] := v_post.unstarted;
     end if;
-    if v_is_full is null and v_post.status = :STATUS.absent then
+    if v_is_full is null and v_post.status = :STATUS.unstarted then
       v_is_full := unstarted_is_full();
     end if;
     if v_post.target is null then
@@ -152,18 +152,18 @@ begin
     -- Or removed since we looked.
     elsif coalesce(v_post.status, :STATUS.completed) > :STATUS.running then
       v_letters := v_letters || :POST_VERDICT.ended::text;
-    elsif v_post.status = :STATUS.absent and v_post.kind > :KIND.message then
+    elsif v_post.status = :STATUS.unstarted and v_post.kind > :KIND.message then
       v_letters := v_letters || :POST_VERDICT.unknown::text;
     elsif v_post.key <> '' and v_used[v_post.key_place] then
       v_letters := v_letters || :POST_VERDICT.duplicate::text;
     elsif v_waiting[v_post.channel] >= v_post.capacity then
       v_letters := v_letters || case when v_post.kind = :KIND.message then :POST_VERDICT.full else :POST_VERDICT.duplicate end;
-    elsif v_post.status = :STATUS.absent
+    elsif v_post.status = :STATUS.unstarted
       and (v_unstarted[v_post.target_place] >= :MAX_UNSTARTED_MESSAGES or v_is_full)
     then
       v_letters := v_letters || :POST_VERDICT.full::text;
     else
-      v_is_early[v_post.place] := v_post.status = :STATUS.absent;
+      v_is_early[v_post.place] := v_post.status = :STATUS.unstarted;
       v_letters := v_letters || :POST_VERDICT.sent::text;
       v_waiting[v_post.channel] := v_waiting[v_post.channel] + 1;
       v_unstarted[v_post.target_place] := v_unstarted[v_post.target_place] + 1;

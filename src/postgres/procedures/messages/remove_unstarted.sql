@@ -44,7 +44,7 @@ begin
     perform
     from instances as i
     where i.iid = v_iid
-      and i.status = :STATUS.absent
+      and i.status = :STATUS.unstarted
     for update skip locked;
     if found then
       delete from instances
@@ -61,7 +61,7 @@ begin
         select true
         from instances as i
         where i.iid = v_iid
-          and i.status = :STATUS.absent
+          and i.status = :STATUS.unstarted
       );
     end if;
     delete from absences

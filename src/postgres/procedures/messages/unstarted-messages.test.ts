@@ -71,7 +71,7 @@ test('a message that comes during the removal waits for it, and is the first aga
   expect(await sending).toMatchObject({ verdicts: 's', iids: [`${anew}`] })
   expect(await opened.store.look([expired, anew])).toMatchObject([
     undefined,
-    { id: ID, status: 'absent', mail: 1 },
+    { id: ID, status: 'unstarted', mail: 1 },
   ] as object)
   expect(await tick(opened, runtime)).toBe(0)
 })
@@ -182,7 +182,7 @@ test('concurrent sends, starts and removals all get true answers', async () => {
     Promise.all(
       ids.map(async (id, i) => {
         const iid = i % 2 === 0 ? first + i : first + 2 * ids.length + i
-        return i % 3 === 0 ? store.start([{ ...startOf(runtime, iid), id }]) : ['absent']
+        return i % 3 === 0 ? store.start([{ ...startOf(runtime, iid), id }]) : ['unstarted']
       }),
     ),
     ...Array.from({ length: 4 }, () => store.tick(ticking(runtime))),
@@ -202,7 +202,7 @@ test('concurrent sends, starts and removals all get true answers', async () => {
     ids.map((_, i) => ({
       answer: expect.objectContaining({ verdict: 'sent', iid: rows[i]?.iid }) as unknown,
       late: 1,
-      status: verdicts[i]![0] === 'done' ? 'scheduled' : 'absent',
+      status: verdicts[i]![0] === 'done' ? 'scheduled' : 'unstarted',
     })),
   )
 })

@@ -146,7 +146,7 @@ begin
       from unnest(v_iids, v_ids, v_parent_iids) as g (iid, id, parent_iid)
       join instances as i on i.iid = g.iid
       where i.id = g.id collate "C"
-        and i.status = :STATUS.absent
+        and i.status = :STATUS.unstarted
         -- As above: an unstarted row that is not replaced must stay, or its messages would be lost.
         and (
           g.parent_iid is null
@@ -226,7 +226,7 @@ begin
       case
         when b.iid is not null then :VERDICT.done
         -- Still unstarted: this sender was not allowed to start it.
-        when known.id = g.id and known.status = :STATUS.absent then :VERDICT.refused
+        when known.id = g.id and known.status = :STATUS.unstarted then :VERDICT.refused
         when known.id = g.id then
           case
             when not g.owned or g.status > :STATUS.running then :VERDICT.done
@@ -241,7 +241,7 @@ begin
             else :VERDICT.refused
           end
         when known.id is not null then :VERDICT.refused
-        when taken.status = :STATUS.absent then :VERDICT.absent
+        when taken.status = :STATUS.unstarted then :VERDICT.unstarted
         when taken.id is not null then :VERDICT.exists
         else :VERDICT.refused
       end,
