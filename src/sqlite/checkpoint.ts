@@ -23,7 +23,7 @@ const HUGE = 64 * MB
 const PER_WRITE = 80 * 1024
 /** How much room a WAL gets the first time, and at the most; twice as much each time. */
 const LEAST_ROOM = MB / 4
-const MOST_ROOM = 4 * MB
+const MAX_ROOM = 4 * MB
 /** Without a call for so long, there is a pause. */
 const PAUSE_MS = 20
 
@@ -69,7 +69,7 @@ export class Checkpointer {
     if (!this.#wantsRoom) return
     this.#wantsRoom = false
     const made = this.#wal.lengthen(this.#room)
-    this.#room = Math.min(this.#room * 2, MOST_ROOM)
+    this.#room = Math.min(this.#room * 2, MAX_ROOM)
     // Nothing stands there yet.
     this.#size += made
     this.#sizeBefore += made

@@ -3,9 +3,9 @@ import { virtualClock } from '../testing/virtual-clock.ts'
 import type { Hint, HintStore, Listening } from '../store/hints.ts'
 import { memoryLog } from '../../test/support/workers.ts'
 import { HintHub } from './hints.ts'
-import type { News } from './operations/news.ts'
+import type { PendingWork } from './operations/pending-work.ts'
 
-const NOTHING: News = { clock: 0, mail: [], dueAt: null, tasksAt: null, dropped: [] }
+const NOTHING: PendingWork = { clock: 0, mail: [], dueAt: null, tasksAt: null, dropped: [] }
 const TELLER = { runtime: 0, hasRoom: false }
 
 function scene() {
@@ -16,7 +16,7 @@ function scene() {
     watchChanges: (own) => void watched.push(own),
     unwatchChanges: () => void watched.push('stopped'),
   })
-  const join = (runtime: number, news: Partial<News> = {}) => {
+  const join = (runtime: number, news: Partial<PendingWork> = {}) => {
     const member = { asks: [] as number[], heard: [] as Hint[], news, takesMs: 0, fails: false }
     const hints: HintStore = hub.hintsOf(async () => {
       member.asks.push(clock.now())

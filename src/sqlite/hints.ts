@@ -14,17 +14,17 @@ import type {
   HintReceiver,
   HintStore,
   Listening,
-  Announcement as Told,
+  Announcement,
 } from '../store/hints.ts'
-import type { News } from './operations/news.ts'
+import type { PendingWork } from './operations/pending-work.ts'
 
 // Asking may take one part in so many of the time.
 const SHARE = 20
 // More than this, asking does not cost.
-const MOST_COST_MS = 0.25
+const MAX_COST_MS = 0.25
 
 /** Asks what there is to do for a listener. */
-export type AskForNews = (interest: HintInterest) => Promise<News>
+export type AskForNews = (interest: HintInterest) => Promise<PendingWork>
 
 /** What the hub needs of the thread. */
 export interface HubThread {
@@ -93,8 +93,8 @@ export class HintHub {
     this.#thread.watchChanges(runtimes.filter((runtime) => runtime !== 0))
   }
 
-  #tell(told: Told, from: Member | undefined): void {
-    switch (told.kind) {
+  #tell(announcement: Announcement, from: Member | undefined): void {
+    switch (announcement.kind) {
       case 'mail':
       case 'due':
       case 'tasks':
@@ -103,10 +103,10 @@ export class HintHub {
         for (const member of this.#members) if (member !== from) member.noticed()
         return
       case 'waiting':
-        if (from !== undefined) this.#pass({ ...told, to: from.id }, from)
+        if (from !== undefined) this.#pass({ ...announcement, to: from.id }, from)
         return
       case 'changed': {
-        const { to, iids } = told
+        const { to, iids } = announcement
         for (const member of this.#members) {
           if (member.id === to) member.hear({ kind: 'changed', iids })
         }
@@ -114,7 +114,7 @@ export class HintHub {
       }
       case 'dropped':
       case 'recalled':
-        return this.#pass(told, from)
+        return this.#pass(announcement, from)
     }
   }
 
@@ -174,14 +174,14 @@ class Member {
     }
     if (this.#closed) return
     // It may have waited behind commits for long, which says nothing about what asking costs.
-    const tookMs = Math.min(this.#clock.now() - begunMs, MOST_COST_MS)
+    const tookMs = Math.min(this.#clock.now() - begunMs, MAX_COST_MS)
     this.#pause = this.#clock.after(tookMs * (SHARE - 1), () => {
       this.#isAsking = false
       if (this.#asksAgain) void this.#find()
     })
   }
 
-  #tell({ mail, dueAt, tasksAt, dropped }: News): void {
+  #tell({ mail, dueAt, tasksAt, dropped }: PendingWork): void {
     if (this.#closed) return
     if (mail.length > 0) this.hear({ kind: 'work', iids: mail, at: 0 })
     if (dueAt !== null) this.hear({ kind: 'work', iids: [], at: dueAt })

@@ -4,7 +4,7 @@ import { postItem, settingsFor, tempFile } from '../../test/support/sqlite.ts'
 import { MAX_UNSTARTED_MESSAGES, UNSTARTED_KEPT_MS } from '../store/constants.ts'
 import { Database } from './database.ts'
 import { openDriver } from './driver.ts'
-import { removeAbsent } from './operations/absent.ts'
+import { removeUnstarted } from './operations/unstarted.ts'
 import { claim } from './operations/claim.ts'
 import { find } from './operations/look.ts'
 import { post } from './operations/post.ts'
@@ -116,7 +116,7 @@ test('a file of the fourth schema keeps who was never started, for as long as an
 
   const { young, removed } = database.write('test', UNSTARTED_KEPT_MS + 60_000 - now, (tx) => {
     const [{ verdict } = { verdict: '' }] = post(tx, [postItem('young')])
-    return { young: verdict, removed: removeAbsent(tx) }
+    return { young: verdict, removed: removeUnstarted(tx) }
   })
 
   expect([young, removed]).toEqual(['full', 1])

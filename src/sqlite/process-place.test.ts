@@ -26,7 +26,7 @@ test('a process that has ended is gone', () => {
 test('a process of an earlier boot is gone, whatever has its number now', onLinux, () => {
   const earlier = `${host}/11111111-2222-3333-4444-555555555555/pid:[4026531836]`
   // Where this is a container, whose boot it is cannot be told.
-  const fate = namespace === 'pid:[4026531836]' ? 'gone' : 'untold'
+  const fate = namespace === 'pid:[4026531836]' ? 'gone' : 'unknown'
 
   expect(fateOf(`${earlier} ${process.pid} ${began}`)).toBe(fate)
   expect(fateOf(`elsewhere${earlier} ${endedPid()} ${began}`)).toBe(fate)
@@ -35,7 +35,7 @@ test('a process of an earlier boot is gone, whatever has its number now', onLinu
 test('of a container that shows a boot of its own nothing can be told', onLinux, () => {
   const container = `${host}/11111111-2222-3333-4444-555555555555/pid:[1]`
 
-  expect(fateOf(`${container} ${process.pid} ${began}`)).toBe('untold')
+  expect(fateOf(`${container} ${process.pid} ${began}`)).toBe('unknown')
 })
 
 test('a process whose number another one has got is gone', onLinux, () => {
@@ -65,13 +65,13 @@ test('a process that has ended and that nobody has asked for is gone', onLinux, 
 })
 
 test('of a process in another container nothing can be told', () => {
-  expect(fateOf(`${host}/${boot}/pid:[1] ${endedPid()} ${began}`)).toBe('untold')
-  expect(fateOf('')).toBe('untold')
+  expect(fateOf(`${host}/${boot}/pid:[1] ${endedPid()} ${began}`)).toBe('unknown')
+  expect(fateOf('')).toBe('unknown')
 })
 
 test('a host may be called anything, and nothing can be told without the boot', () => {
   expect(fateOf(`odd 1/ name/${boot}/${namespace} ${process.pid} ${began}`)).toBe(
-    boot === '' ? 'untold' : 'there',
+    boot === '' ? 'unknown' : 'there',
   )
-  expect(fateOf(`elsewhere// ${endedPid()} `)).toBe('untold')
+  expect(fateOf(`elsewhere// ${endedPid()} `)).toBe('unknown')
 })

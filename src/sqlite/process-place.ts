@@ -9,8 +9,8 @@ import { hostname } from 'node:os'
 // each start, and so are the names of namespaces. Only Linux tells the boot, the namespace and the
 // beginning; elsewhere the name of the host and the number have to do.
 
-/** What became of a process, as far as it can be told from here. */
-export type Fate = 'there' | 'gone' | 'untold'
+/** What became of a process, as far as can be known from here. */
+export type Fate = 'there' | 'gone' | 'unknown'
 
 /** The namespace of processes that are in no container: Linux gives it this number. */
 const OUTERMOST = 'pid:[4026531836]'
@@ -21,7 +21,7 @@ export function ownProcess(): string {
   return `${host}/${boot}/${namespace} ${process.pid} ${began}`
 }
 
-/** Whether that process is certainly gone; false when it cannot be told. */
+/** Whether that process is certainly gone; false when that cannot be known. */
 export function isGone(other: string): boolean {
   return fateOf(other) === 'gone'
 }
@@ -30,14 +30,14 @@ export function isGone(other: string): boolean {
 export function fateOf(other: string): Fate {
   const { host, boot, namespace } = own()
   const found = parse(other)
-  if (found === undefined) return 'untold'
+  if (found === undefined) return 'unknown'
   // Two machines cannot use one file at a time, so that one has ended, and its processes with it.
   // Only containers may each be shown a boot of their own, on one machine and at one time.
   if (boot !== '' && found.boot !== '' && boot !== found.boot) {
-    return namespace === OUTERMOST && found.namespace === OUTERMOST ? 'gone' : 'untold'
+    return namespace === OUTERMOST && found.namespace === OUTERMOST ? 'gone' : 'unknown'
   }
   const isHere = boot === found.boot && (boot !== '' || host === found.host)
-  if (!isHere || namespace !== found.namespace) return 'untold'
+  if (!isHere || namespace !== found.namespace) return 'unknown'
   return isRunning(found.pid, found.began) ? 'there' : 'gone'
 }
 

@@ -19,7 +19,7 @@ import { TransactStatements } from './transact-statements.ts'
 
 const CLOCK = systemClock()
 // Each text is prepared once and kept; code that writes values into its SQL makes another each time.
-const MOST_TEXTS = 1_000
+const MAX_TEXTS = 1_000
 const IN_MEMORY =
   'a transaction needs a database in a file; one in memory can be used by its own thread only'
 
@@ -89,7 +89,7 @@ export class SqliteTransactor {
       // A constraint that is checked last is the code's affair.
       throw end === 'done' ? error.cause : error
     } finally {
-      if (this.#texts.size > MOST_TEXTS) this.#disconnect()
+      if (this.#texts.size > MAX_TEXTS) this.#disconnect()
     }
     return end
   }

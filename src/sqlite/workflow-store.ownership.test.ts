@@ -20,11 +20,11 @@ describe('ownership', () => {
     expect(await a.commit([startItem(a.first + 1)], [next])).toMatchObject({ state: 'dead' })
     expect(await a.claim()).toMatchObject({ state: 'dead', claims: [] })
     expect(await a.tick()).toMatchObject({ state: 'dead' })
-    expect(await b.claim()).toMatchObject({ claims: [{ iid: a.first, epoch: 2, attempts: 1 }] })
+    expect(await b.claim()).toMatchObject({ claims: [{ iid: a.first, epoch: 2, deaths: 1 }] })
     expect(await a.store.look([a.first + 1])).toEqual([undefined])
   })
 
-  test('attempts count deaths, and end with the next turn', async () => {
+  test('deaths are counted until the next turn', async () => {
     using file = tempFile()
     await using a = await openStore(file.path)
     await using b = await openStore(file.path)
@@ -35,7 +35,7 @@ describe('ownership', () => {
 
     await b.commit([], [turnItem(a.first, { epoch: 2 })])
 
-    expect(await b.store.owned(b.runtime)).toMatchObject([{ iid: a.first, attempts: 0 }])
+    expect(await b.store.owned(b.runtime)).toMatchObject([{ iid: a.first, deaths: 0 }])
   })
 
   test('what a runtime had is due at once when it leaves, and nothing is held against it', async () => {
@@ -46,7 +46,7 @@ describe('ownership', () => {
 
     await a.store.unregister(a.runtime)
 
-    expect(await b.claim()).toMatchObject({ claims: [{ iid: a.first, epoch: 2, attempts: 0 }] })
+    expect(await b.claim()).toMatchObject({ claims: [{ iid: a.first, epoch: 2, deaths: 0 }] })
     expect(await a.tick()).toMatchObject({ state: 'dead' })
   })
 

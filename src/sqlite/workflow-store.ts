@@ -60,7 +60,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
   constructor(thread: SqliteThread, onClose: () => Promise<void> = () => thread.close()) {
     this.#thread = thread
     this.#onClose = onClose
-    this.hints = thread.hub.hintsOf((interest) => this.#call('news', interest))
+    this.hints = thread.hub.hintsOf((interest) => this.#call('pendingWork', interest))
     this.#transactor = new SqliteTransactor(thread.settings)
     this.withoutTransactions = this.#transactor.unable
   }

@@ -3,7 +3,7 @@ import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Claim, ClaimAnswer, ClaimRequest } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
-import { type Candidate, mayTakeCareful, nextCareful } from './careful.ts'
+import { type Candidate, mayTakeQuarantined, nextQuarantined } from './quarantine.ts'
 import { lastTurn } from './history.ts'
 import { resolveVersions } from './resolve-versions.ts'
 import { isAlive } from './runtimes.ts'
@@ -42,16 +42,16 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   if (!isAlive(tx, runtime))
     return { state: 'dead', clock: tx.now, claims: [], passed: [], nextDue: null }
   const chosen = new Set<Iid>()
-  let careful = mayTakeCareful(tx, runtime)
+  let takesQuarantined = mayTakeQuarantined(tx, runtime)
   for (const iid of hinted) {
     const found = chosen.size < limit ? claimable(tx, iid, workflows) : undefined
     if (found === undefined || chosen.has(iid)) continue
-    if (found.deaths >= QUARANTINE_DEATHS && !careful) continue
-    if (found.deaths >= QUARANTINE_DEATHS) careful = false
+    if (found.deaths >= QUARANTINE_DEATHS && !takesQuarantined) continue
+    if (found.deaths >= QUARANTINE_DEATHS) takesQuarantined = false
     chosen.add(iid)
   }
   if (chosen.size < limit) {
-    const lanes = waiting(tx, workflows, limit, careful)
+    const lanes = waiting(tx, workflows, limit, takesQuarantined)
     for (let place = 0; lanes.some((lane) => place < lane.length); place++) {
       for (const lane of lanes) {
         const next = lane[place]
@@ -81,10 +81,10 @@ function waiting(
   tx: Transaction,
   workflows: readonly number[],
   limit: number,
-  careful: boolean,
+  takesQuarantined: boolean,
 ): Candidate[][] {
   const mail = tx.sql(MAIL).all(JSON.stringify(workflows), limit) as Candidate[]
-  const one = careful ? nextCareful(tx, workflows) : undefined
+  const one = takesQuarantined ? nextQuarantined(tx, workflows) : undefined
   if (one !== undefined) mail.push(one)
   return workflows
     .map((workflow) => {

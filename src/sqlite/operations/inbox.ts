@@ -20,7 +20,7 @@ interface Note {
 /** Whether it is looked at by claims and ticks: `parked` in the table. */
 export const PARKED = { no: 0, unread: 1, untilStart: 2 } as const
 
-const EARLY = `
+const SAMPLED = `
 select count(*) as count
 from (select 1 from inbox where parked = ${PARKED.untilStart} and id % ${UNSTARTED_SAMPLE} = 0 limit ?)`
 
@@ -28,8 +28,8 @@ from (select 1 from inbox where parked = ${PARKED.untilStart} and id % ${UNSTART
  * Whether as many messages wait for instances that were never started as are kept in all: an estimate,
  * as on PostgreSQL, where a count would be a row that all senders lock.
  */
-export function earlyIsFull(tx: Transaction): boolean {
-  const { count } = tx.sql(EARLY).get(MAX_UNSTARTED_SAMPLED) as { count: number }
+export function unstartedIsFull(tx: Transaction): boolean {
+  const { count } = tx.sql(SAMPLED).get(MAX_UNSTARTED_SAMPLED) as { count: number }
   return count >= MAX_UNSTARTED_SAMPLED
 }
 

@@ -1,6 +1,6 @@
 import type { Iid, InstanceRow } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
-import { STATUS } from './absent.ts'
+import { STATUS } from './unstarted.ts'
 import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'
 
 // The last turn says when a running one was last touched: turns do not write to `instances`. One

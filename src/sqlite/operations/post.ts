@@ -2,8 +2,8 @@ import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import { type PostFindings, verdictOnPost } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
-import { insertAbsent, keepAbsent, STATUS } from './absent.ts'
-import { earlyIsFull, PARKED, putIntoInbox } from './inbox.ts'
+import { insertUnstarted, keepUnstarted, STATUS } from './unstarted.ts'
+import { unstartedIsFull, PARKED, putIntoInbox } from './inbox.ts'
 import { parkUnread } from './park-mail.ts'
 
 /** Whom a post is for. */
@@ -44,8 +44,8 @@ function postOne(tx: Transaction, item: Post): PostAnswer {
   if (verdict === 'unknown') return { verdict, iid: 0, owner: null }
   if (verdict !== 'sent') return { verdict, iid: found?.iid ?? 0, owner }
   const isStarted = status !== 'unstarted'
-  if (found === undefined) insertAbsent(tx, iid, item.id)
-  else if (!isStarted) keepAbsent(tx, iid)
+  if (found === undefined) insertUnstarted(tx, iid, item.id)
+  else if (!isStarted) keepUnstarted(tx, iid)
   const reads = isStarted && (owner !== null || !parkUnread(tx, iid))
   // Claims and ticks would otherwise look at what nobody can claim, again and again.
   const parked = isStarted ? PARKED.unread : PARKED.untilStart
@@ -67,6 +67,6 @@ function findingsOf(tx: Transaction, { kind, name }: Post, target: Target): Post
     waiting: (limit) =>
       (tx.sql(WAITING).get(iid, kind, kind === 'message' ? name : '', limit) as { count: number })
         .count,
-    isUnstartedFull: () => earlyIsFull(tx),
+    isUnstartedFull: () => unstartedIsFull(tx),
   }
 }

@@ -2,7 +2,7 @@ import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
 
 /** So that others need not wait long for the file. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 const NOTE = `
 insert or ignore into ended (workflow, at, iid)
@@ -45,7 +45,7 @@ const TABLES = ['instances', 'history', 'state', 'posted'] as const
 
 /** Removes instances that ended longer ago than they are to be kept; answers whether there may be more. */
 export function removeExpired(tx: Transaction): boolean {
-  const expired = tx.sql(EXPIRED).all(tx.now, MOST_AT_ONCE) as {
+  const expired = tx.sql(EXPIRED).all(tx.now, MAX_AT_ONCE) as {
     workflow: number
     at: number
     iid: number
@@ -55,5 +55,5 @@ export function removeExpired(tx: Transaction): boolean {
     if (tx.sql(IS_WANTED).get(iid) !== undefined) noteEnded(tx, iid)
     else for (const table of TABLES) tx.sql(`delete from ${table} where iid = ?`).run(iid)
   }
-  return expired.length === MOST_AT_ONCE
+  return expired.length === MAX_AT_ONCE
 }

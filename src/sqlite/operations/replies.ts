@@ -2,7 +2,7 @@ import { REPLY_KEPT_MS } from '../../store/constants.ts'
 import type { Transaction } from '../database.ts'
 
 /** So that no tick takes long, whatever has piled up. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 /** Answers to requests; what has none yet is `undefined`. */
 export function replies(tx: Transaction, to: readonly string[]): readonly (string | undefined)[] {
@@ -19,5 +19,5 @@ where rowid in (select rowid from replies where at < ? order by at limit ?)`
 
 /** Removes answers that have been there for long, some at a time. */
 export function removeOldReplies(tx: Transaction): void {
-  tx.sql(REMOVE_OLD).run(tx.now - REPLY_KEPT_MS, MOST_AT_ONCE)
+  tx.sql(REMOVE_OLD).run(tx.now - REPLY_KEPT_MS, MAX_AT_ONCE)
 }

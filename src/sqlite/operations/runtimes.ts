@@ -2,7 +2,7 @@ import type { WorkflowName } from '../../store/instances.ts'
 import type { LeaseAnswer, Registered, RegisterRequest } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
 import { ownProcess } from '../process-place.ts'
-import { freeTasksOf } from './task-holders.ts'
+import { freeTasksOf } from './task-owners.ts'
 
 /** Whether this runtime may do anything: one that is dead, closed or unknown may not. */
 export function isAlive(tx: Transaction, runtime: number): boolean {

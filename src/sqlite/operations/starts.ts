@@ -1,7 +1,7 @@
 import type { StartItem, Verdict } from '../../store/commits.ts'
 import { type KnownInstance, verdictOnUnappliedStart } from '../../store/verdicts.ts'
 import type { Transaction } from '../database.ts'
-import { STATUS } from './absent.ts'
+import { STATUS } from './unstarted.ts'
 import { closeOrphan, isChildOf } from './children.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'

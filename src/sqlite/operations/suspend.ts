@@ -1,6 +1,6 @@
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
-import { forgiveTasks } from './task-holders.ts'
+import { forgiveTasks } from './task-owners.ts'
 
 // With another epoch, nothing that the owner still sends has an effect. At 0 there was none: it stays
 // one that was never run, whose time is kept.

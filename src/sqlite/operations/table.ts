@@ -2,14 +2,14 @@ import type { LoadRequest } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
 import { packLoad, packTurns } from '../packing/packed-history.ts'
 import { QUEUE_OPERATIONS } from '../queue/operations.ts'
-import { aboutTo } from './careful.ts'
+import { aboutTo } from './quarantine.ts'
 import { claim } from './claim.ts'
 import { commit, start } from './commit.ts'
 import { history } from './history.ts'
 import { importInstance } from './import.ts'
 import { send } from './inbox.ts'
 import { find, look } from './look.ts'
-import { news } from './news.ts'
+import { pendingWork } from './pending-work.ts'
 import { fleeting, type Operation, read, write } from './operation.ts'
 import { post } from './post.ts'
 import { load, owned, verify } from './reads.ts'
@@ -21,7 +21,7 @@ import { readState } from './state.ts'
 import { resume, suspend } from './suspend.ts'
 import { beat } from './task-beats.ts'
 import { claimTasks } from './task-claim.ts'
-import { ownedTasks } from './task-holders.ts'
+import { ownedTasks } from './task-owners.ts'
 import { finishTasks } from './task-results.ts'
 import { terminate } from './terminate.ts'
 import { tick } from './tick.ts'
@@ -47,7 +47,7 @@ export const OPERATIONS = {
   post: write(post),
   renewLease: fleeting(renewLease),
   tick: fleeting(tick),
-  news: read(news),
+  pendingWork: read(pendingWork),
   verify: read(verify),
   suspend: write(suspend),
   resume: write(resume),

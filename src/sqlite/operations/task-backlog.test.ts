@@ -3,7 +3,7 @@ import { TaskDatabase } from '../../../test/support/task-database.ts'
 import type { ClaimedTask, NewTask } from '../../store/tasks.ts'
 import { taskRequest } from '../../testing/contract/task-items.ts'
 import { claimTasks } from './task-claim.ts'
-import { freeTasksOf } from './task-holders.ts'
+import { freeTasksOf } from './task-owners.ts'
 import { finishTasks } from './task-results.ts'
 
 // Each look of a claim is at one place of an index (see `plans.test.ts`), so their number tells what a

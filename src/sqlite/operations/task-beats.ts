@@ -18,8 +18,8 @@ function beatOne(tx: Transaction, runtime: number, item: Beat): boolean {
   const beatUntil = silentMs === null ? null : Math.ceil(tx.now + silentMs)
   const task = findTask(tx, item)
   if (task === undefined && local !== null && isOwner(tx, runtime, local.epoch, item)) {
-    const holder = { runtime, beat: details, beatUntil }
-    insertTask(tx, item, { ...local.task, command: item.command, attempts: attempt }, holder)
+    const attempted = { runtime, beat: details, beatUntil }
+    insertTask(tx, item, { ...local.task, command: item.command, attempts: attempt }, attempted)
     touchSession(tx, local.task.session, runtime)
     return true
   }

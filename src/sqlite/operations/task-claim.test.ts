@@ -6,7 +6,7 @@ import type { TaskRequest } from '../../store/tasks.ts'
 import { newTask } from '../../testing/contract/task-items.ts'
 import { beat } from './task-beats.ts'
 import { claimTasks } from './task-claim.ts'
-import { freeTasksOf } from './task-holders.ts'
+import { freeTasksOf } from './task-owners.ts'
 import { nextTaskAt } from './task-lanes.ts'
 import { finishTasks } from './task-results.ts'
 

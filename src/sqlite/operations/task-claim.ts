@@ -2,10 +2,10 @@ import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import { Heap } from '../../base/heap.ts'
 import type { ClaimedTask, TaskAnswer, TaskRequest } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
-import { ownsCareful } from './careful.ts'
+import { ownsQuarantined } from './quarantine.ts'
 import { isAlive } from './runtimes.ts'
 import {
-  CAREFUL,
+  QUARANTINED,
   type Lane,
   NEVER,
   outlookOf,
@@ -48,16 +48,16 @@ const SHOW = 'update tasks set visible_at = null where activity = ? and tag = ? 
 const NEXT_SILENT = `
 select min(beat_until) as at from tasks where activity = ? and tag = ? and beat_until > ?`
 
-// One whose holder has been silent for too long does not count as held. Without being told, SQLite
+// One whose owner has been silent for too long does not count. Without `indexed by`, SQLite
 // would look at all that the runtime holds.
-const CAREFUL_UNTIL = `
+const QUARANTINED_UNTIL = `
 select max(coalesce(beat_until, ${NEVER})) as at
 from tasks indexed by tasks_careful
 where held_by = ? and visible_at is null and deaths >= ${QUARANTINE_DEATHS}`
 
 const HIDE = 'update tasks set visible_at = ? where number = ?'
 
-const HOLD = `
+const TAKE = `
 update tasks
 set held_by = ?, held_since = ?, attempts = attempts + 1, visible_at = null, beat_until = null
 where number = ?
@@ -81,7 +81,7 @@ class TaskClaim {
   readonly #first = new Map<Source, Candidate>()
   readonly #taken = new Map<number, ClaimedTask>()
   /** Until when the runtime holds a task that two others died with: it gets no second one. */
-  #carefulUntil: number
+  #quarantinedUntil: number
   #waitsElsewhere = false
   #nextDue = Infinity
 
@@ -90,9 +90,9 @@ class TaskClaim {
     this.#request = request
     this.#limits = new Limits(tx)
     this.#busy = busySessions(tx, request.runtime)
-    const careful = tx.sql(CAREFUL_UNTIL).get(request.runtime) as { at: number | null }
+    const task = tx.sql(QUARANTINED_UNTIL).get(request.runtime) as { at: number | null }
     // What it owns that owners died with is run alone, too.
-    this.#carefulUntil = ownsCareful(tx, request.runtime) ? NEVER : (careful.at ?? 0)
+    this.#quarantinedUntil = ownsQuarantined(tx, request.runtime) ? NEVER : (task.at ?? 0)
   }
 
   /** Finds out what there is in a lane, now and by time alone. */
@@ -112,8 +112,8 @@ class TaskClaim {
     } else {
       this.#comesAt(outlook.silentAt)
     }
-    if (outlook.ready) this.#addPools(lane, READY)
-    if (outlook.careful && this.#mayTakeCareful()) this.#addPools(lane, CAREFUL)
+    if (outlook.hasReady) this.#addPools(lane, READY)
+    if (outlook.hasQuarantined && this.#mayTakeQuarantined()) this.#addPools(lane, QUARANTINED)
   }
 
   #addPools(lane: Lane, waiting: Waiting): void {
@@ -130,9 +130,9 @@ class TaskClaim {
     return false
   }
 
-  #mayTakeCareful(): boolean {
-    if (this.#carefulUntil <= this.#tx.now) return true
-    this.#comesAt(this.#carefulUntil)
+  #mayTakeQuarantined(): boolean {
+    if (this.#quarantinedUntil <= this.#tx.now) return true
+    this.#comesAt(this.#quarantinedUntil)
     return false
   }
 
@@ -174,21 +174,21 @@ class TaskClaim {
     // Tasks of sessions may come from two sources.
     if (this.#taken.has(task.number)) return true
     if (this.#isTooLate(task)) return true
-    if (!this.#mayHold(task) || !this.#isWithinLimit(task)) return false
+    if (!this.#mayOwn(task) || !this.#isWithinLimit(task)) return false
     if (this.#taken.size >= this.#request.limit) return false
-    this.#hold(task)
+    this.#take(task)
     return true
   }
 
   /** What was never started in time is not handed out any more, and not looked at again. */
-  #isTooLate({ number, startBy, attempts, heldBy }: Candidate): boolean {
+  #isTooLate({ number, startBy, attempts, owner }: Candidate): boolean {
     if (startBy === null || startBy > this.#tx.now || attempts > 0) return false
-    if (heldBy === null) this.#tx.sql(HIDE).run(NEVER, number)
+    if (owner === null) this.#tx.sql(HIDE).run(NEVER, number)
     return true
   }
 
-  #mayHold({ deaths, session, pin }: Candidate): boolean {
-    if (deaths >= QUARANTINE_DEATHS && !this.#mayTakeCareful()) return false
+  #mayOwn({ deaths, session, pin }: Candidate): boolean {
+    if (deaths >= QUARANTINE_DEATHS && !this.#mayTakeQuarantined()) return false
     if (session === '') return true
     if (pin !== FREE_SESSION && pin !== this.#request.runtime) {
       this.#waitsElsewhere = true
@@ -198,22 +198,22 @@ class TaskClaim {
   }
 
   #isWithinLimit(task: Candidate): boolean {
-    const opensAt = this.#limits.opensAt(task, task.heldBy !== null)
+    const opensAt = this.#limits.opensAt(task, task.owner !== null)
     if (opensAt <= this.#tx.now) return true
     this.#comesAt(opensAt)
     return false
   }
 
-  #hold(task: Candidate): void {
+  #take(task: Candidate): void {
     const { runtime } = this.#request
-    const held = this.#tx.sql(HOLD).get(runtime, this.#tx.now, task.number) as Omit<
+    const claimed = this.#tx.sql(TAKE).get(runtime, this.#tx.now, task.number) as Omit<
       ClaimedTask,
       'id' | 'workflow'
     >
-    const instance = this.#tx.sql(INSTANCE).get(held.iid) as Pick<ClaimedTask, 'id' | 'workflow'>
-    this.#taken.set(task.number, { ...held, ...instance })
-    this.#limits.start(task, task.heldBy !== null)
-    if (task.deaths >= QUARANTINE_DEATHS) this.#carefulUntil = NEVER
+    const instance = this.#tx.sql(INSTANCE).get(claimed.iid) as Pick<ClaimedTask, 'id' | 'workflow'>
+    this.#taken.set(task.number, { ...claimed, ...instance })
+    this.#limits.start(task, task.owner !== null)
+    if (task.deaths >= QUARANTINE_DEATHS) this.#quarantinedUntil = NEVER
     if (task.session === '') return
     takeSession(this.#tx, task.session, runtime, task.pin)
     // Its other tasks have just left the pool that this one came from.

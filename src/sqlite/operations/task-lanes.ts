@@ -9,10 +9,10 @@ import type { Transaction } from '../database.ts'
 export const READY =
   `held_by is null and visible_at is null and deaths < ${QUARANTINE_DEATHS}` as const
 /** The same of those that two runtimes died with: one at a time. */
-export const CAREFUL =
+export const QUARANTINED =
   `held_by is null and visible_at is null and deaths >= ${QUARANTINE_DEATHS}` as const
 /** Either of the two. */
-export type Waiting = typeof READY | typeof CAREFUL
+export type Waiting = typeof READY | typeof QUARANTINED
 
 /** In `visible_at`: never. It was not started in time. */
 export const NEVER = Number.MAX_SAFE_INTEGER
@@ -47,7 +47,7 @@ select min(tag) as tag
 from (
   select min(tag) as tag from tasks where activity = ? and tag > ? and ${READY}
   union all
-  select min(tag) from tasks where activity = ? and tag > ? and ${CAREFUL}
+  select min(tag) from tasks where activity = ? and tag > ? and ${QUARANTINED}
   union all
   select min(tag) from tasks where activity = ? and tag > ? and visible_at is not null
   union all
@@ -67,19 +67,19 @@ function* tagsOf(tx: Transaction, activity: string): Generator<string> {
 /** What there is in a lane. */
 export interface Outlook {
   /** Whether something waits that could be handed out now, as far as time goes. */
-  readonly ready: boolean
+  readonly hasReady: boolean
   /** The same of those that two runtimes died with. */
-  readonly careful: boolean
+  readonly hasQuarantined: boolean
   /** When the first of the others becomes visible, which may have come; `NEVER` or `null` for none. */
   readonly visibleAt: number | null
-  /** When the first holder has been silent for too long, which may have come. */
+  /** When the first owner has been silent for too long, which may have come. */
   readonly silentAt: number | null
 }
 
 const OUTLOOK = `
 select
-  exists (select 1 from tasks where activity = ? and tag = ? and ${READY}) as ready,
-  exists (select 1 from tasks where activity = ? and tag = ? and ${CAREFUL}) as careful,
+  exists (select 1 from tasks where activity = ? and tag = ? and ${READY}) as hasReady,
+  exists (select 1 from tasks where activity = ? and tag = ? and ${QUARANTINED}) as hasQuarantined,
   (
     select min(visible_at) from tasks where activity = ? and tag = ? and visible_at is not null
   ) as visibleAt,
@@ -87,24 +87,24 @@ select
     select min(beat_until) from tasks where activity = ? and tag = ? and beat_until is not null
   ) as silentAt`
 
-interface OutlookRow extends Omit<Outlook, 'ready' | 'careful'> {
-  readonly ready: number
-  readonly careful: number
+interface OutlookRow extends Omit<Outlook, 'hasReady' | 'hasQuarantined'> {
+  readonly hasReady: number
+  readonly hasQuarantined: number
 }
 
 /** Looks at the beginning of each index of a lane. */
 export function outlookOf(tx: Transaction, { activity, tag }: Lane): Outlook {
   const lane = [activity, tag]
   const row = tx.sql(OUTLOOK).get(...lane, ...lane, ...lane, ...lane) as OutlookRow
-  return { ...row, ready: row.ready === 1, careful: row.careful === 1 }
+  return { ...row, hasReady: row.hasReady === 1, hasQuarantined: row.hasQuarantined === 1 }
 }
 
 /** When the next task can be had, by time alone: now or earlier for now, `null` for none. */
 export function nextTaskAt(tx: Transaction, interest: TaskInterest): number | null {
   let next = Infinity
   for (const lane of servedLanes(tx, interest)) {
-    const { ready, careful, visibleAt, silentAt } = outlookOf(tx, lane)
-    if (ready || careful) return tx.now
+    const { hasReady, hasQuarantined, visibleAt, silentAt } = outlookOf(tx, lane)
+    if (hasReady || hasQuarantined) return tx.now
     next = Math.min(next, visibleAt ?? Infinity, silentAt ?? Infinity)
   }
   return next < NEVER ? next : null

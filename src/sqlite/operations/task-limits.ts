@@ -4,7 +4,7 @@ import type { TaskLimit } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
 import type { Value } from '../driver.ts'
 
-// How many tasks of a limit are held is counted; its rate is one time, see `rates.ts`.
+// How many tasks of a limit are owned is counted; its rate is one time, see `rates.ts`.
 
 /** The limit of a task, as it stands in its row. */
 export interface LimitColumns {
@@ -23,7 +23,7 @@ export function limitColumns(limit: TaskLimit | null): readonly Value[] {
   return [`=${key}`, concurrency, rate?.count ?? null, rate?.perMs ?? null]
 }
 
-const HELD = `
+const OWNED = `
 select count(*) as count from tasks
 where limit_key = ? and limit_key <> '' and held_by is not null`
 
@@ -34,7 +34,7 @@ on conflict do update set spent_until = excluded.spent_until`
 /** The limits during one claim. */
 export class Limits {
   readonly #tx: Transaction
-  readonly #held = new Map<string, number>()
+  readonly #owned = new Map<string, number>()
   readonly #spentUntil = new Map<string, number>()
 
   constructor(tx: Transaction) {
@@ -43,22 +43,22 @@ export class Limits {
 
   /**
    * When a task may start, as far as its limit goes: now or earlier, later by time alone, or
-   * `Infinity` when another one has to end first. One that is held already has its place.
+   * `Infinity` when another one has to end first. One that is owned already has its place.
    */
-  opensAt(task: LimitColumns, isHeld: boolean): number {
+  opensAt(task: LimitColumns, isOwned: boolean): number {
     if (task.limitKey === '') return 0
     const { concurrency } = task
-    if (concurrency !== null && !isHeld && this.#countHeld(task.limitKey) >= concurrency) {
+    if (concurrency !== null && !isOwned && this.#countOwned(task.limitKey) >= concurrency) {
       return Infinity
     }
     const rate = rateOf(task)
     return rate === undefined ? 0 : rateOpensAt(rate, this.#spent(task.limitKey))
   }
 
-  /** Notes that a task starts now, which may be held already. */
-  start(task: LimitColumns, isHeld: boolean): void {
-    const held = this.#held.get(task.limitKey)
-    if (held !== undefined && !isHeld) this.#held.set(task.limitKey, held + 1)
+  /** Notes that a task starts now, which may be owned already. */
+  start(task: LimitColumns, isOwned: boolean): void {
+    const owned = this.#owned.get(task.limitKey)
+    if (owned !== undefined && !isOwned) this.#owned.set(task.limitKey, owned + 1)
     const rate = rateOf(task)
     if (rate === undefined) return
     const until = spend(rate, this.#spent(task.limitKey), this.#tx.now)
@@ -66,13 +66,13 @@ export class Limits {
     this.#tx.sql(SPEND).run(task.limitKey, until)
   }
 
-  #countHeld(limitKey: string): number {
-    let held = this.#held.get(limitKey)
-    if (held === undefined) {
-      held = (this.#tx.sql(HELD).get(limitKey) as { count: number }).count
-      this.#held.set(limitKey, held)
+  #countOwned(limitKey: string): number {
+    let owned = this.#owned.get(limitKey)
+    if (owned === undefined) {
+      owned = (this.#tx.sql(OWNED).get(limitKey) as { count: number }).count
+      this.#owned.set(limitKey, owned)
     }
-    return held
+    return owned
   }
 
   #spent(limitKey: string): number {
@@ -91,7 +91,7 @@ function rateOf({ rateCount, rateMs }: LimitColumns): Rate | undefined {
 }
 
 /** So that no tick takes long, whatever has piled up. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 const REMOVE_UNUSED = `
 delete from limits
@@ -101,5 +101,5 @@ where limit_key in (
 
 /** Removes limits whose rate has recovered: as good as never used. */
 export function removeUnusedLimits(tx: Transaction): void {
-  tx.sql(REMOVE_UNUSED).run(tx.now * MICROS_PER_MS, MOST_AT_ONCE)
+  tx.sql(REMOVE_UNUSED).run(tx.now * MICROS_PER_MS, MAX_AT_ONCE)
 }

@@ -5,7 +5,7 @@ import type { Transaction } from '../database.ts'
 // was idle in it for too long.
 //
 //   - There is a row in `sessions` exactly as long as a runtime has the session.
-//   - `tasks.pin` says the same in each task of the session, also in those that are held.
+//   - `tasks.pin` says the same in each task of the session, also in those that a runtime owns.
 
 /** What stands in `tasks.pin` of a task without a session. */
 export const NO_SESSION = 0
@@ -50,30 +50,30 @@ const BUSY = `
 select distinct session from tasks
 where held_by = ? and held_by is not null and session > ''`
 
-/** The sessions in which a runtime holds tasks. */
+/** The sessions in which a runtime owns tasks. */
 export function busySessions(tx: Transaction, runtime: number): Set<string> {
   const rows = tx.sql(BUSY).all(runtime) as { session: string }[]
   return new Set(rows.map(({ session }) => session))
 }
 
-const HELD_IN_SESSION = `
+const OWNED_IN_SESSION = `
 from tasks
 where held_by = sessions.runtime and held_by is not null and tasks.session = sessions.session`
 
-// A task whose holder has been silent for too long does not count as held.
+// A task whose owner has been silent for too long does not count.
 const IS_IDLE = `
-not exists (select 1 ${HELD_IN_SESSION} and (beat_until is null or beat_until > ?))`
+not exists (select 1 ${OWNED_IN_SESSION} and (beat_until is null or beat_until > ?))`
 
 /** So that no claim or tick takes long, whatever has piled up. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 const IDLE = `
 select session from sessions
 where touched_at <= ? and ${IS_IDLE}
 order by touched_at
-limit ${MOST_AT_ONCE}`
+limit ${MAX_AT_ONCE}`
 
-/** Frees sessions whose runtime has held no task of them for so long. */
+/** Frees sessions whose runtime has owned no task of them for so long. */
 export function freeIdleSessions(tx: Transaction, idleMs: number): void {
   const idle = tx.sql(IDLE).all(tx.now - idleMs, tx.now) as { session: string }[]
   for (const { session } of idle) {
@@ -89,13 +89,13 @@ where ${IS_IDLE}
 order by touched_at
 limit 1`
 
-// Busy now, but not if its holder remains silent.
+// Busy now, but not if its owner remains silent.
 const NEXT_GIVEN_UP = `
 select min(max(touched_at + ?, silent_at)) as at
 from (
-  select touched_at, (select max(beat_until) ${HELD_IN_SESSION}) as silent_at
+  select touched_at, (select max(beat_until) ${OWNED_IN_SESSION}) as silent_at
   from sessions
-  where touched_at <= ? and not exists (select 1 ${HELD_IN_SESSION} and beat_until is null)
+  where touched_at <= ? and not exists (select 1 ${OWNED_IN_SESSION} and beat_until is null)
 )`
 
 /** When the next session is free, whoever has it, unless it is used until then. */
@@ -126,7 +126,7 @@ where session in (
       select 1 from tasks where tasks.session = sessions.session and tasks.session <> ''
     )
   order by touched_at
-  limit ${MOST_AT_ONCE}
+  limit ${MAX_AT_ONCE}
 )`
 
 /** Removes sessions that are out of use, some at a time. */

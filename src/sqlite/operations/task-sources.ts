@@ -14,8 +14,8 @@ export interface Candidate extends Lane, LimitColumns {
   readonly attempts: number
   readonly deaths: number
   readonly startBy: number | null
-  /** Set when its holder has been silent for too long. */
-  readonly heldBy: number | null
+  /** Set when its owner has been silent for too long. */
+  readonly owner: number | null
 }
 
 /** Tasks in the order of their numbers. */
@@ -27,7 +27,7 @@ export interface Source {
 }
 
 const CANDIDATE = `
-number, activity, tag, session, pin, attempts, deaths, start_by as startBy, held_by as heldBy,
+number, activity, tag, session, pin, attempts, deaths, start_by as startBy, held_by as owner,
 limit_key as limitKey, concurrency, rate_count as rateCount, rate_ms as rateMs`
 
 /** What the tasks of a pool have in common, beside their lane. */
@@ -99,7 +99,7 @@ from tasks
 where activity = ? and tag = ? and beat_until <= ?
 order by number`
 
-/** The tasks of a lane whose holders have been silent for too long. */
+/** The tasks of a lane whose owners have been silent for too long. */
 export function silentSource(tx: Transaction, { activity, tag }: Lane): Source {
   return sourceOf(tx.sql(SILENT).all(activity, tag, tx.now) as Candidate[])
 }

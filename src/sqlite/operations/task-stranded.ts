@@ -2,7 +2,7 @@ import { UNOWNED } from '../../store/claimable.ts'
 import { MAX_STRANDED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../database.ts'
-import { CAREFUL, READY } from './task-lanes.ts'
+import { QUARANTINED, READY } from './task-lanes.ts'
 
 // A runtime knows the activities that it was given, and those that its workflows have called so far.
 // What waits for any other may be in its code all the same.
@@ -18,7 +18,7 @@ const nextOf = (which: string): string =>
 
 const NEXT_ACTIVITY = `
 select min(activity) as activity
-from (${[READY, CAREFUL, DELAYED, SILENT].map(nextOf).join(' union all ')})`
+from (${[READY, QUARANTINED, DELAYED, SILENT].map(nextOf).join(' union all ')})`
 
 const iidsOf = (which: string): string => `select iid from tasks where activity = ? and ${which}`
 
@@ -26,7 +26,7 @@ const iidsOf = (which: string): string => `select iid from tasks where activity 
 const WAITS_UNOWNED = `
 select distinct waiting.iid as iid
 from (
-  ${[READY, CAREFUL, `${DELAYED} and visible_at <= ?`, `${SILENT} and beat_until <= ?`]
+  ${[READY, QUARANTINED, `${DELAYED} and visible_at <= ?`, `${SILENT} and beat_until <= ?`]
     .map(iidsOf)
     .join(' union all ')}
 ) as waiting

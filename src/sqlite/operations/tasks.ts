@@ -8,14 +8,14 @@ import { pinOf } from './task-sessions.ts'
 
 // The rows of tasks: how they come and go. A task is there as long as somebody waits for it.
 
-/** Who has a task from the beginning, and what is known of the attempt. */
-export interface Holder {
+/** The runtime that owns a task from the beginning, and what is known of its attempt. */
+export interface FirstAttempt {
   readonly runtime: number | null
   readonly beat: string | null
   readonly beatUntil: number | null
 }
 
-const NOBODY: Holder = { runtime: null, beat: null, beatUntil: null }
+const NOBODY: FirstAttempt = { runtime: null, beat: null, beatUntil: null }
 
 const INSERT = `
 insert into tasks (
@@ -60,7 +60,7 @@ export function changeTasks(
   for (const command of dropsTasks) tx.sql(DROP).run(iid, execution, command)
 }
 
-/** Removes all tasks of an instance that has ended, whoever holds them. */
+/** Removes all tasks of an instance that has ended, whoever owns them. */
 export function removeTasks(tx: Transaction, iid: Iid): void {
   tx.sql('delete from tasks where iid = ?').run(iid)
 }

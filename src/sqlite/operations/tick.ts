@@ -3,13 +3,13 @@ import type { Iid } from '../../store/instances.ts'
 import type { TickAnswer, TickRequest } from '../../store/runtimes.ts'
 import type { Transaction } from '../database.ts'
 import { isGone } from '../process-place.ts'
-import { removeAbsent } from './absent.ts'
-import { hasCareful, mayTakeCareful } from './careful.ts'
+import { removeUnstarted } from './unstarted.ts'
+import { hasQuarantined, mayTakeQuarantined } from './quarantine.ts'
 import { parkMail } from './park-mail.ts'
 import { removeOldReplies } from './replies.ts'
 import { isAlive } from './runtimes.ts'
 import { helpedActivities, offeredActivities } from './task-help.ts'
-import { freeTasksOf, wantedOf } from './task-holders.ts'
+import { freeTasksOf, wantedOf } from './task-owners.ts'
 import { stranded } from './task-stranded.ts'
 import { nextTaskAt } from './task-lanes.ts'
 import { removeUnusedLimits } from './task-limits.ts'
@@ -27,11 +27,11 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
   if (!isAlive(tx, runtime)) return { state: 'dead', clock: now }
   const noted = [idle ? 1 : 0, offeredActivities(tasks)] as const
   tx.sql(NOTE).run(...noted, runtime, ...noted)
-  buryOthers(tx, runtime)
+  reclaimDead(tx, runtime)
   removeOldReplies(tx)
   removeOldSessions(tx)
   removeUnusedLimits(tx)
-  const early = removeAbsent(tx)
+  const unstarted = removeUnstarted(tx)
   const soon = parkMail(tx)
 
   return {
@@ -45,7 +45,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
     wanted: wantedOf(tx, runtime, ownedTasks),
     helped: tasks === null ? [] : helpedActivities(tx, runtime, tasks.activities),
     // None is late: there is one writer at a time, see `inbox.ts`.
-    undelivered: { late: 0, early },
+    undelivered: { late: 0, early: unstarted },
     soon,
   }
 }
@@ -63,7 +63,7 @@ export function ownMail(tx: Transaction, runtime: number): readonly Iid[] {
 // A dead owner may have died of the instance: unlike one that closed, it counts.
 const FREE = 'update runs set owner = null, wake_at = ?, attempts = attempts + 1 where owner = ?'
 
-function buryOthers(tx: Transaction, self: number): void {
+function reclaimDead(tx: Transaction, self: number): void {
   const alive = tx
     .sql(`select runtime, lease_until as leaseUntil, process from runtimes where state = 'alive'`)
     .all() as { runtime: number; leaseUntil: number; process: string }[]
@@ -104,10 +104,10 @@ export function outlook(
       if (mayTake && first <= tx.now) isDue = true
     }
   }
-  const careful = mayTakeCareful(tx, runtime)
+  const takesQuarantined = mayTakeQuarantined(tx, runtime)
   lookAt(ORDINARY_RUNS, true)
-  if (hasCareful(tx)) lookAt(QUARANTINED_RUNS, careful)
-  const mail = tx.sql(UNOWNED_MAIL).get(careful ? 1 : 0, JSON.stringify(workflows))
+  if (hasQuarantined(tx)) lookAt(QUARANTINED_RUNS, takesQuarantined)
+  const mail = tx.sql(UNOWNED_MAIL).get(takesQuarantined ? 1 : 0, JSON.stringify(workflows))
   return {
     claimable: isDue || mail !== undefined,
     nextDue: nextDue === Infinity ? null : nextDue,

@@ -10,7 +10,7 @@ import { writeReport } from './suspend.ts'
 
 // To come to rest is progress: who released it did not die of it.
 const RELEASE = `update runs set owner = null, wake_at = ?, attempts = 0, doing = '' where iid = ?`
-const HOLD = 'update runs set owner = null, wake_at = null, held = 1 where iid = ?'
+const SUSPEND = 'update runs set owner = null, wake_at = null, held = 1 where iid = ?'
 
 const ENDING = `select status, output from instances where iid = ? and output is not null`
 
@@ -58,7 +58,7 @@ function isTurnOnly(item: TurnItem): item is TurnItem & { readonly turn: TurnRow
     effects === null &&
     taken.length === 0 &&
     turn !== null &&
-    // The first one of an execution is told to the instance.
+    // The first one of an execution changes the instance.
     turn.turn > 1
   )
 }
@@ -92,7 +92,7 @@ function proceed(tx: Transaction, { iid, epoch, next }: TurnItem, isChild: boole
       tx.sql(RELEASE).run(next.wakeAt, iid)
       return
     case 'suspend':
-      tx.sql(HOLD).run(iid)
+      tx.sql(SUSPEND).run(iid)
       writeReport(tx, iid, next.report)
       return
     case 'end':

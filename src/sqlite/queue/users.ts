@@ -74,7 +74,7 @@ export function fateOfUser(tx: Transaction, { session, process }: User): Fate {
 export function removeUnknownUsers({ tx, queue, session: own }: Scope): void {
   for (const user of usersOf(tx, queue)) {
     const { session } = user
-    if (session === own || fateOfUser(tx, user) !== 'untold') continue
+    if (session === own || fateOfUser(tx, user) !== 'unknown') continue
     if (!hasAny(tx, queue, session)) removeUser(tx, session)
   }
 }

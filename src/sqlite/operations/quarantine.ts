@@ -17,24 +17,24 @@ export interface Candidate {
 const OWNS = `select 1 from runs as r where owner = ? and ${QUARANTINED} limit 1`
 
 /** Whether a runtime owns one of these that got no further yet. */
-export function ownsCareful(tx: Transaction, runtime: number): boolean {
+export function ownsQuarantined(tx: Transaction, runtime: number): boolean {
   return tx.sql(OWNS).get(runtime) !== undefined
 }
 
-// Without being told, SQLite would look at all that the runtime holds.
-const HOLDS = `
+// Without `indexed by`, SQLite would look at all that the runtime owns.
+const OWNS_TASK = `
 select 1
 from tasks indexed by tasks_careful
 where held_by = ? and visible_at is null and deaths >= ${QUARANTINE_DEATHS}
 limit 1`
 
 /** Whether a runtime may take one more of these: it has no other, and no task that runtimes died with. */
-export function mayTakeCareful(tx: Transaction, runtime: number): boolean {
-  return !ownsCareful(tx, runtime) && tx.sql(HOLDS).get(runtime) === undefined
+export function mayTakeQuarantined(tx: Transaction, runtime: number): boolean {
+  return !ownsQuarantined(tx, runtime) && tx.sql(OWNS_TASK).get(runtime) === undefined
 }
 
 /** Whether there is one that nobody owns, due or not. */
-export function hasCareful(tx: Transaction): boolean {
+export function hasQuarantined(tx: Transaction): boolean {
   const sql = `select 1 from runs as r where owner is null and ${QUARANTINED} limit 1`
   return tx.sql(sql).get() !== undefined
 }
@@ -58,8 +58,11 @@ order by since
 limit 1`
 
 /** The one that has waited longest, due or with mail. */
-export function nextCareful(tx: Transaction, workflows: readonly number[]): Candidate | undefined {
-  if (!hasCareful(tx)) return undefined
+export function nextQuarantined(
+  tx: Transaction,
+  workflows: readonly number[],
+): Candidate | undefined {
+  if (!hasQuarantined(tx)) return undefined
   const due = workflows.map((workflow) => tx.sql(DUE).get(workflow, tx.now))
   const found = [...due, tx.sql(MAIL).get(JSON.stringify(workflows))] as (Candidate | undefined)[]
   return found

@@ -2,12 +2,12 @@ import type { HintInterest } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
 import type { Transaction } from '../database.ts'
-import { wantedOf } from './task-holders.ts'
+import { wantedOf } from './task-owners.ts'
 import { nextTaskAt } from './task-lanes.ts'
 import { outlook, ownMail } from './tick.ts'
 
 /** What there is to do for a runtime. */
-export interface News {
+export interface PendingWork {
   readonly clock: number
   /** Own instances with messages. */
   readonly mail: readonly Iid[]
@@ -23,7 +23,7 @@ export interface News {
  * What a tick would tell, without renewing anything: whoever notices that somebody else wrote must
  * not write to find out what, or two processes would keep each other awake for ever.
  */
-export function news(tx: Transaction, interest: HintInterest): News {
+export function pendingWork(tx: Transaction, interest: HintInterest): PendingWork {
   const { runtime, workflows, tasks, ownedTasks } = interest
   const wanted = wantedOf(tx, runtime, ownedTasks)
   const { claimable, nextDue } = outlook(tx, runtime, workflows)

@@ -15,17 +15,17 @@ const UNSTARTED = `'absent'`
 /** The status of an instance, in the words of the port. */
 export const STATUS = `iif(instances.status = ${UNSTARTED}, 'unstarted', instances.status)`
 
-const INSERT_ABSENT = `
+const INSERT_UNSTARTED = `
 insert into instances (iid, id, execution, status, created_at, updated_at, early)
 values (?, ?, 0, ${UNSTARTED}, ?, ?, 1)`
 
 /** The first message came for an id that nothing was started under. */
-export function insertAbsent(tx: Transaction, iid: Iid, id: string): void {
-  tx.sql(INSERT_ABSENT).run(iid, id, tx.now, tx.now)
+export function insertUnstarted(tx: Transaction, iid: Iid, id: string): void {
+  tx.sql(INSERT_UNSTARTED).run(iid, id, tx.now, tx.now)
 }
 
 /** Another message came for it: all of them are kept for as long again. */
-export function keepAbsent(tx: Transaction, iid: Iid): void {
+export function keepUnstarted(tx: Transaction, iid: Iid): void {
   tx.sql('update instances set updated_at = ?, early = early + 1 where iid = ?').run(tx.now, iid)
 }
 
@@ -36,7 +36,7 @@ order by updated_at
 limit ?`
 
 /** Removes those whose newest message is too old, some at a time; answers how many messages went. */
-export function removeAbsent(tx: Transaction): number {
+export function removeUnstarted(tx: Transaction): number {
   const expired = tx.sql(EXPIRED).all(tx.now - UNSTARTED_KEPT_MS, MAX_UNSTARTED_REMOVED) as {
     iid: Iid
   }[]
