@@ -6,6 +6,9 @@ import { QUARANTINED, READY } from './task-lanes.ts'
 
 // A runtime knows the activities that it was given, and those that its workflows have called so far.
 // What waits for any other may be in its code all the same.
+//
+// No optimization: without this, tasks of such an activity wait for ever once the process that called it
+// has ended (`test/tasks/next-process.test.ts`).
 
 // Which tasks can be had, each by the index that has them. Only who knows an activity makes its tasks
 // ready when their time has come, or takes them from who is silent: so those are looked for as they
