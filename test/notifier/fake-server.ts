@@ -20,6 +20,8 @@ export interface FakeServer extends Server {
   down: boolean
   /** While true, notifications are accepted and go nowhere. */
   swallows: boolean
+  /** While true, notifications are refused. */
+  full: boolean
   /** While true, LISTEN is not answered. */
   silent: boolean
   /** How many letters were sent. */
@@ -40,6 +42,7 @@ export function fakeServer(): FakeServer {
     connects: 0,
     down: false,
     swallows: false,
+    full: false,
     silent: false,
     letters: 0,
     strand: () => listenConnections.clear(),
@@ -64,6 +67,7 @@ export function fakeServer(): FakeServer {
     channelOf: async (to) => `test ${to}`,
     async send(letters) {
       if (server.down) throw new Error('connection refused')
+      if (server.full) throw new Error('too many notifications in the NOTIFY queue')
       server.letters += letters.length
       for (const { to, payload } of letters) server.notify(to, payload)
     },

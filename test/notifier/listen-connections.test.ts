@@ -1,7 +1,10 @@
+import { setTimeout } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
-import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
+import { channel, connect, workflow } from '../../src/index.ts'
+import { postgres } from '../../src/postgres/index.ts'
+import { notifierFor, SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import type { Hint, Listening } from '../../src/store/hints.ts'
 import { eventually } from '../support/engine.ts'
@@ -13,6 +16,8 @@ import { CLIENT, LISTENING, RECALL, sceneIn, scenesInOneSchema } from './scene.t
 // The connection that hears: where it comes from, and what becomes of it.
 
 const openScene = scenesInOneSchema()
+const go = channel('go')
+const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
 
 test('a connection that is cut is replaced, and what was missed is looked for', async () => {
   await using scene = openScene()
@@ -47,6 +52,31 @@ test('runtimes and clients of one postgres() share one connection that listens',
   await b.listening.close()
   await eventually(async () => (await listening()).length === 0)
   await stores[1]!.close()
+})
+
+test('all that were given one pool share one connection that listens, for each schema', async () => {
+  await using database = await testSchema()
+  const pool = new Pool({ connectionString: database.url, max: 3 })
+  const log = memoryLog()
+  const { schema } = database
+  const clients = [1, 2, 3, 4, 5].map(() => connect(postgres({ pool, schema }), { log }))
+  const { id } = await clients[0]!.start(waits)
+  const listening = (): Promise<unknown[]> => database.query(`select 1 ${LISTENING}`)
+
+  for (const client of clients)
+    client
+      .get(id)
+      .result()
+      .catch(() => {})
+  await eventually(async () => (await listening()).length > 0)
+  await setTimeout(500)
+
+  expect(await listening()).toHaveLength(1)
+  expect(notifierFor({ pool }, 'elsewhere')).not.toBe(notifierFor({ pool }, schema))
+  expect(log.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([])
+  await Promise.all(clients.map((client) => client.close()))
+  await eventually(async () => (await listening()).length === 0)
+  await pool.end()
 })
 
 test('a pool of the user lends a connection, and gets it back', async () => {

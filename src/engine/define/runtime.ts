@@ -21,6 +21,9 @@ export interface Runtime extends Client {
    * to fifteen seconds longer and rejects; nothing acknowledged is lost, and other runtimes take over
    * when the lease expires.
    *
+   * Waits that are pending, such as `result()`, may still be answered while it drains, also for instances
+   * of other processes. The rest is rejected when the draining ends.
+   *
    * @default drain: '10s'
    */
   close(options?: { drain?: Duration }): Promise<void>

@@ -208,6 +208,51 @@ test('a hint that cannot be sent starts a test of whether notifications arrive',
   expect(seven.looks.length).toBeGreaterThan(1)
 })
 
+test('while notifications cannot be sent the connection is kept and the store is polled', async () => {
+  await using scene = stage()
+  const { clock, server, notifier, log } = scene
+  const seven = scene.listen(7)
+  await clock.advance(10 * SECOND)
+  const before = seven.looks.length
+
+  server.full = true
+  notifier.doubt()
+  await clock.advance('16s')
+  const during = seven.listening.health()
+  scene.listen(8)
+  await clock.advance('44s')
+  const looks = seven.looks.length
+  server.full = false
+  await clock.advance('5s')
+
+  expect(server.connects).toBe(1)
+  expect(looks - before).toBeGreaterThan(5)
+  expect(during).toEqual({
+    state: 'deaf',
+    interruptions: 1,
+    lastError: 'too many notifications in the NOTIFY queue',
+  })
+  expect(log.at('warn')).toEqual(['notifications cannot be sent; polling instead'])
+  expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
+})
+
+test('a connection that was lost while notifications could not be sent is opened again', async () => {
+  await using scene = stage()
+  const { clock, server, notifier } = scene
+  const seven = scene.listen(7)
+  await clock.advance(10 * SECOND)
+  server.full = true
+  notifier.doubt()
+  await clock.advance('10s')
+
+  server.strand()
+  server.full = false
+  await clock.advance('20s')
+
+  expect(server.connects).toBe(2)
+  expect(seven.listening.hears).toBe(true)
+})
+
 test('where notifications do not arrive, that is logged once and the store is polled', async () => {
   await using scene = stage()
   const { clock, server, log } = scene

@@ -73,6 +73,8 @@ export class Notifier {
   readonly #looks: FallbackPolls
   /** When a test notification last arrived. */
   #heardMs = 0
+  /** Whether one arrived through this connection. */
+  #hasHeard = false
   #loggedDeaf = false
   readonly #closing = new AbortController()
 
@@ -172,13 +174,14 @@ export class Notifier {
       throw this.#closing.signal.reason as Error
     }
     connection = opened
+    this.#hasHeard = false
     this.#trial = undefined
     return opened
   }
 
   /** Gives the connection up. */
   #drop(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     if (this.#connection !== undefined) {
       this.#interruptions++
       this.#setup.log.warn({ reason }, 'notification connection lost; reconnecting')
@@ -242,7 +245,7 @@ export class Notifier {
     await clock.yield()
     if (this.#trial !== trial || this.#closing.signal.aborted) return
     // Another connection may receive them again.
-    if (hears) throw new Error(UNHEARD)
+    if (this.#hasHeard) throw new Error(UNHEARD)
     if (ageMs >= NEXT_TRIAL_MS) await this.#try()
     else this.#noteDeaf()
   }
@@ -252,7 +255,31 @@ export class Notifier {
     if (place === undefined) return
     const token = randomBytes(8).toString('hex')
     this.#trial = { token, sentMs: this.#setup.clock.now(), place }
-    await this.#through(place, (server) => server.send([trialLetter(place.id, token)]))
+    await this.#send(place, [trialLetter(place.id, token)])
+  }
+
+  /** Sends through other connections: when that fails, the listen connection is as good as before. */
+  async #send(place: Place, letters: readonly Letter[]): Promise<void> {
+    try {
+      await this.#through(place, (server) => server.send(letters))
+    } catch (error) {
+      this.#noteUnsent(error)
+    }
+  }
+
+  /** A notification could not be sent, as when the server's queue is full. Others lose theirs as well. */
+  #noteUnsent(error: unknown): void {
+    if (this.#state === 'closed') return
+    const reason = reasonOf(error)
+    if (this.#state === 'listening') {
+      this.#interruptions++
+      this.#setup.log.warn({ reason }, 'notifications cannot be sent; polling instead')
+    }
+    this.#trial = undefined
+    this.#lastError = reason
+    this.#state = 'deaf'
+    this.#looks.begin()
+    for (const place of this.#places) place.hears = false
   }
 
   #noteDeaf(): void {
@@ -274,9 +301,8 @@ export class Notifier {
       if (place.hears || !this.#isFollowed(place)) continue
       place.hears = true
       if (place.listener.interest().runtime !== 0) {
-        await this.#through(place, (server) =>
-          server.send(lettersFor({ kind: 'joined' }, place.id)),
-        )
+        await this.#send(place, lettersFor({ kind: 'joined' }, place.id))
+        if (this.#state !== 'listening') return restFor(TRIAL_MS)
       }
       void this.#look(place)
     }
@@ -324,6 +350,7 @@ export class Notifier {
   /** The test notification has arrived. */
   #arrived(): void {
     this.#trial = undefined
+    this.#hasHeard = true
     this.#heardMs = this.#setup.clock.now()
     if (this.#state === 'listening') return
     this.#state = 'listening'
@@ -356,6 +383,10 @@ export class Notifier {
       stopListening()
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** The recipients whose notifications a listener receives. */

@@ -11,8 +11,24 @@ interface Running {
   readonly end: () => Promise<void>
 }
 
+/** The notifiers of pools, by schema. */
+const ofPools = new WeakMap<PgPool, Map<string, SharedNotifier>>()
+
 /**
- * The notifier of one `postgres()` store: one listen connection for all its runtimes and clients. It is
+ * The notifier for a schema: one for each `postgres()` with a `url`, and one for all that were given the
+ * same pool, which would otherwise keep a connection of it each.
+ */
+export function notifierFor(source: ListenSource, schema: string): SharedNotifier {
+  if (!('pool' in source)) return new SharedNotifier(source)
+  const bySchema = ofPools.get(source.pool) ?? new Map<string, SharedNotifier>()
+  ofPools.set(source.pool, bySchema)
+  const notifier = bySchema.get(schema) ?? new SharedNotifier(source)
+  bySchema.set(schema, notifier)
+  return notifier
+}
+
+/**
+ * A notifier that several users share: one listen connection for all their runtimes and clients. It is
  * opened for the first listener, and closed after the last.
  */
 export class SharedNotifier {
