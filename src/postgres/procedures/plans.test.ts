@@ -285,7 +285,7 @@ function some<T>(make: (iid: number) => T): T[] {
 /**
  * The first batch is owned, the second due, the third unowned with mail, the rest asleep; besides,
  * as many due ones of a workflow that nobody here runs. From the fourth batch on, each has a parent
- * three batches before it, and a parked message. A batch has ended, and a batch is absent.
+ * three batches before it, and a parked message. A batch has ended, and a batch was never started.
  */
 async function fill(database: TestSchema, { runtime, workflows }: Registered): Promise<void> {
   // Not truncate, after which the server would plan anew.

@@ -12,7 +12,7 @@ import { type TaskAttempt, taskName } from './task-names.ts'
 function openOwned() {
   const stored: TaskAttempt[] = []
   let claims = 0
-  const core = testCore(virtualClock(), { store: { holding: async () => stored } })
+  const core = testCore(virtualClock(), { store: { ownedTasks: async () => stored } })
   const registration = partOf<Registration>({ number: 5 })
   const claimer = partOf<Claimer>({ wake: () => void claims++ })
   const owned = new OwnedTasks(core, registration, claimer)

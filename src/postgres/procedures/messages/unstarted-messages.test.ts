@@ -222,7 +222,7 @@ test('many go in several ticks, and those that are young are not looked at', asy
   await store.tick(ticking(runtime))
   await database.query(
     `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-    select i, 'absent-' || i, 0, 0, 0, 0, 0 from generate_series(1, 50000) as i`,
+    select i, 'unstarted-' || i, 0, 0, 0, 0, 0 from generate_series(1, 50000) as i`,
   )
   await database.query(
     `insert into absences (iid, at)
