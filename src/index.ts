@@ -1,5 +1,5 @@
-// The public entry `holdfast`: the engine, on SQLite unless told otherwise. The only place that
-// knows which store a URL means.
+// The public entry `holdfast`: the engine with its stores. The only file that knows which store a URL
+// means.
 
 import { hostname } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
@@ -27,14 +27,14 @@ import type { WorkflowStore } from './store/workflow-store.ts'
 
 /** Options of a client. */
 export interface ConnectOptions {
-  /** How values are stored. By default as text that keeps dates, maps, sets, bigints and bytes. */
+  /** How to store values. @default text that preserves dates, maps, sets, bigints and bytes */
   codec?: Codec
-  /** Where log lines go. By default warnings and errors are written to stderr. */
+  /** Where log lines go. @default warnings and errors to stderr */
   log?: Logger
   /**
-   * How long `open`, and the first call of a client, wait for a server that is starting or shutting
-   * down. A server that refuses connections is waited for three seconds at most. Has no effect on
-   * SQLite, which has no server.
+   * How long `open`, and the first call of a client, wait for a database server that is starting or
+   * shutting down. If the server refuses connections, they wait at most three seconds. Has no effect on
+   * SQLite.
    *
    * @default '1m'
    */
@@ -43,62 +43,62 @@ export interface ConnectOptions {
 
 /** Options of a runtime. */
 export interface OpenOptions extends ConnectOptions {
-  /** Workflows and activities whose code is here: definitions, lists, or whole modules. */
+  /** The workflows and activities to run here: definitions, lists, or whole modules. */
   register: Registrable
-  /** How much is worked on at once. */
+  /** How much runs at the same time. */
   concurrency?: {
-    /** Instances in memory. @default 2000 */
+    /** The most instances in memory. @default 2000 */
     instances?: number
-    /** Activities running. @default 200 */
+    /** The most activities running. @default 200 */
     activities?: number
   }
   /**
-   * How long this process may be silent before others take over its instances. It decides who
-   * tries, never who may write.
+   * How long other runtimes wait for a sign of life before they take over the instances of this one. A
+   * short lease costs no correctness: a runtime that lost an instance can no longer write to it.
    *
    * @default '30s'
    */
   lease?: Duration
   /**
-   * What follows when the event loop is blocked, as by a long synchronous call. Until `after` a thread
-   * renews the lease, and warns on stderr after a quarter of that time. Then other runtimes take over,
-   * and stderr says which instance or activity it was; this process goes on when its loop does, and says
-   * the same in its `log`. With `kill`, the instance is suspended with a report and the process is ended
-   * with SIGKILL. With `'off'`, and while a debugger is attached, others take over after a minute and
-   * nothing is said.
+   * What to do when code blocks the event loop, for example by a long synchronous call. Until `after`, a
+   * thread renews the lease, and warns on stderr after a quarter of that time. Then other runtimes take
+   * over, and stderr names the instance or activity; when the loop continues, so does this process, and
+   * writes the same to its `log`. With `kill`, Holdfast suspends the instance with a report and ends the
+   * process with SIGKILL. With `'off'`, and while a debugger is attached, other runtimes take over after
+   * a minute without a warning.
    *
    * @default { after: '60s', kill: false }
    */
   watchdog?: 'off' | { after?: Duration; kill?: boolean }
   /**
-   * Which activities run here. `['gpu']`: those with this tag, and those without any.
-   * `{ only: ['gpu'] }`: those with this tag alone. `'any'`: all. `'none'`: no activities at all, only
-   * workflows with their steps.
+   * Which activities run here. `['gpu']`: those with this tag and those without a tag.
+   * `{ only: ['gpu'] }`: only those with this tag. `'any'`: all. `'none'`: none, only workflows and
+   * their steps.
    *
    * @default activities without a tag
    */
   tags?: readonly string[] | { readonly only: readonly string[] } | 'any' | 'none'
-  /** What this runtime does with sessions. */
+  /** Limits for sessions in this runtime. */
   sessions?: {
-    /** In how many sessions activities may run here at once. @default 10 */
+    /** The most sessions whose activities run here at the same time. @default 10 */
     max?: number
-    /** A session without activities for so long is free for other runtimes. @default '5m' */
+    /** After this time without activities, a session may move to another runtime. @default '5m' */
     idle?: Duration
   }
-  /** What workflows may keep. Raise them with care: state is written anew with each execution. */
+  /** Limits for the state of workflows. Raise them with care: each execution writes all state anew. */
   limits?: {
-    /** Keys of state that one instance may have. @default 1000 */
+    /** The most state keys of one instance. @default 1000 */
     stateKeys?: number
-    /** Length of one value of state or progress when encoded, in characters. @default 1048576 */
+    /** The longest encoded value of state or progress, in characters. @default 1048576 */
     valueLength?: number
   }
 }
 
 /**
- * Opens a store and begins to run what is registered.
+ * Opens a store and starts to run the registered workflows and activities.
  *
- * The store is `'file:shop.db'`, `'memory:'`, `'postgres://…'`, or one made by `holdfast/sqlite` or
- * `holdfast/postgres`.
+ * `store` is a URL (`'file:shop.db'`, `'memory:'`, `'postgres://…'`), or a store created with
+ * `holdfast/sqlite` or `holdfast/postgres`.
  */
 export async function open(store: string | Store, options: OpenOptions): Promise<Runtime> {
   const resolved = resolveOptions('open', options, {
@@ -115,10 +115,10 @@ export async function open(store: string | Store, options: OpenOptions): Promise
   const { connectTimeout } = resolved
   if (register === undefined) {
     throw new TypeError(
-      'open: register is missing: name the workflows and activities to run here, or use connect() to run nothing',
+      'open: register is missing: list the workflows and activities to run here, or use connect() for a client only',
     )
   }
-  // A module that is loaded again while it is worked on defines the same things again.
+  // In development, reloading a module defines the same things again.
   const inDevelopment = process.env['NODE_ENV'] === 'development'
   const safeLog = childLog(log, {})
   const registry = registryOf(register, inDevelopment ? safeLog.warn : undefined, (data, message) =>
@@ -138,7 +138,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       random: Math.random,
       leaseMs: lease,
       giveUpMs: watchdog.giveUpMs,
-      // One that runs in a thread must not end what others do in the process.
+      // A runtime in a worker thread must not kill the whole process.
       onHang: watchdog.onHang === 'kill' && !isMainThread ? 'release' : watchdog.onHang,
       maxInstances: concurrency.instances,
       maxActivities: concurrency.activities,
@@ -157,12 +157,12 @@ export async function open(store: string | Store, options: OpenOptions): Promise
   }
 }
 
-/** Whether a test runner runs this: Vitest and Jest set `NODE_ENV`, `node --test` its own variable. */
+/** Whether this runs in a test: Vitest and Jest set `NODE_ENV`, `node --test` its own variable. */
 function isTest({ NODE_ENV: env, NODE_TEST_CONTEXT: nodeTest }: NodeJS.ProcessEnv): boolean {
   return env === 'test' || (env !== 'production' && nodeTest !== undefined)
 }
 
-/** A client for a process that runs nothing itself. Connects when it is first used. */
+/** Creates a client for a process that does not run workflows. It connects on first use. */
 export function connect(store: string | Store, options: ConnectOptions = {}): Client {
   const { codec, log, connectTimeout } = resolveOptions('connect', options, CONNECT_OPTIONS)
   return new EngineClient({
@@ -222,7 +222,7 @@ function workflowStore(store: unknown): WorkflowStore {
     return (handle as StoreHandle)[OPEN_WORKFLOW_STORE]()
   }
   throw new TypeError(
-    `open: the store must be a URL, or made by sqlite() or postgres(), got ${describe(store)}`,
+    `open: the store must be a URL, or created by sqlite() or postgres(), got ${describe(store)}`,
   )
 }
 
@@ -230,7 +230,7 @@ function storeFromUrl(url: string): Store {
   if (url === 'memory:') return sqlite({ path: ':memory:' })
   if (url.startsWith('file:')) return sqlite({ path: url.slice('file:'.length) })
   if (/^postgres(ql)?:\/\//.test(url)) return postgres({ url })
-  // Whatever it is, it may hold a password: only what stands before the colon is shown.
+  // It may contain a password: show only the scheme.
   const scheme = /^[a-z+]+:/i.exec(url)?.[0]
   const hint = scheme === undefined ? `did you mean "file:${url}"?` : `got "${scheme}…"`
   throw new TypeError(

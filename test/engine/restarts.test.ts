@@ -312,7 +312,7 @@ describe('open', () => {
   test('without register it says what to give, and what to use instead', async () => {
     // @ts-expect-error it is needed
     await expect(open('memory:', {})).rejects.toThrow(
-      'open: register is missing: name the workflows and activities to run here, or use connect()',
+      'open: register is missing: list the workflows and activities to run here, or use connect()',
     )
   })
 })

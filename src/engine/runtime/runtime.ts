@@ -5,7 +5,7 @@ import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Announcement } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
-import type { Endings, Waiters } from '../core/endings.ts'
+import type { Endings, Listeners } from '../core/endings.ts'
 import type { IidPool } from '../core/iid-pool.ts'
 import type { ChangeFeed, Hint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
 import { resend } from '../core/resend.ts'
@@ -98,7 +98,7 @@ export class EngineRuntime implements LocalRuntime {
   }
 
   /** Callers in this process that wait for the reply to a request. */
-  get replied(): Waiters<string, void> {
+  get replied(): Listeners<string, void> {
     return this.#services.scheduler.afterCommit.replied
   }
 

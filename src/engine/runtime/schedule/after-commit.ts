@@ -2,7 +2,7 @@
 
 import type { Next, TurnRow, Verdict } from '../../../store/commits.ts'
 import type { Ending, Iid } from '../../../store/instances.ts'
-import { type Endings, Waiters } from '../../core/endings.ts'
+import { type Endings, Listeners } from '../../core/endings.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import type { TurnOutput } from '../../instance/turn-output.ts'
@@ -41,7 +41,7 @@ export interface NextSteps {
 /** Follows up on commits: carries out commands, wakes waiters, ends and releases instances. */
 export class AfterCommit {
   /** Callers in this process that wait for the reply to a request. */
-  readonly replied = new Waiters<string, void>()
+  readonly replied = new Listeners<string, void>()
   readonly #core: RuntimeCore
   readonly #services: FollowUpServices
   readonly #steps: NextSteps
@@ -120,7 +120,7 @@ export class AfterCommit {
     logEnd(this.#core, instance, end)
     forgotten.report(instance)
     eviction.leave(instance, 'ended', 'the workflow has ended')
-    endings.tell(iid, end)
+    endings.notify(iid, end)
     finder.hints.ended(iid)
     if (parent !== null && parent.onClose !== 'independent') finder.look([parent.iid])
   }
@@ -131,7 +131,7 @@ export class AfterCommit {
     forgotten.report(instance)
     eviction.leave(instance, 'continued', 'its next execution has begun')
     if (keep) this.#steps.continueAs(instance, started)
-    else endings.tell(instance.iid, undefined)
+    else endings.notify(instance.iid, undefined)
     // Claimed by a runtime that has its version; here, mail may have been meant for this execution.
     finder.look([instance.iid])
     finder.hints.changed(instance.iid)
@@ -176,7 +176,7 @@ export class AfterCommit {
       this.#activities.tasks.owned.abort(tasks)
       finder.hints.tell({ kind: 'dropped', tasks })
     }
-    for (const { to } of effects.replies) this.replied.tell(to)
+    for (const { to } of effects.replies) this.replied.notify(to)
     if (effects.replies.length > 0 || effects.progress !== null) finder.hints.changed(iid)
   }
 

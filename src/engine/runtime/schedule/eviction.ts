@@ -51,14 +51,14 @@ export class Eviction {
     instance.released()
     this.#instances.release(instance)
     this.#noteLeft(instance.iid)
-    this.#endings.tell(instance.iid, undefined)
+    this.#endings.notify(instance.iid, undefined)
   }
 
   /** Drops it from memory: another runtime owns it, or it is read again. */
   evict(instance: LiveInstance, reason: string, why: Departure = 'evicted'): void {
     instance.startSettled(new StoreError('closed', 'start', reason))
     this.#remove(instance, why, reason)
-    this.#endings.tell(instance.iid, undefined)
+    this.#endings.notify(instance.iid, undefined)
     this.#finder.claimer.doubt()
   }
 
