@@ -138,7 +138,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
       const { runtime, attempt } = await scene.makeTask()
 
       await expect(asTask(scene, unreached, runtime, attempt)).rejects.toThrow('the code was run')
-      expect(await tasksOf(scene)).toEqual([{ command: 1, attempts: attempt, held: true }])
+      expect(await tasksOf(scene)).toEqual([{ command: 1, attempts: attempt, isOwned: true }])
       expect(await asTask(scene, scene.adds('a'), runtime, attempt)).toBe('done')
     })
 
