@@ -10,7 +10,7 @@ import type { Queryable } from './transactions/transact-queries.ts'
  * `ctx.tx` happens exactly once. Its tables are in the database of the store.
  *
  * It is committed when the code returns, and rolled back when it throws; then it is tried again like
- * any activity. An error of a statement ends the transaction, unless a savepoint stands before it.
+ * any activity. An error of a statement ends the transaction, unless it comes after a savepoint.
  */
 export function transaction<In, Out>(
   name: string,

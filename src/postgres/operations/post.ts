@@ -45,7 +45,7 @@ async function postAndTell(
   const behind = { procedure: 'tell_mail', values: [ids, posts.length], over }
   const [row] = await call('post_nowait', values, 'other', behind)
   const answers = toPostAnswers(row!)
-  // A duplicate may be one whose first answer was lost before anybody was notified.
+  // A duplicate may be one whose first answer was lost before the owner was notified.
   const waiting = answers.filter(({ verdict }) => verdict === 'sent' || verdict === 'duplicate')
   hints.tellMailUnless(
     isTold,

@@ -22,7 +22,7 @@ import { schemaConflictError } from './schema-conflicts.ts'
 //     says that older versions can run beside it. In that case, and after any newer version, nothing
 //     is changed: an older version never replaces newer procedures.
 //   - Locks on tables are waited for in short attempts: a migration that waits for a table blocks
-//     everybody else who needs it.
+//     all other transactions that need it.
 //   - Objects of other applications are never changed, whatever their names.
 //
 // Versions that run side by side call the same procedures. So a procedure that processes call keeps

@@ -18,7 +18,7 @@ export const RETIRED: readonly string[] = [
   'truths',
 ]
 
-/** SQL that drops them where an earlier version of Holdfast created them, and nobody else. */
+/** SQL that drops them, if an earlier version of Holdfast recorded that it created them. */
 export function retireSql(names: readonly string[]): string {
   const files = names.map((name) => `'procedures/${name}'`)
   return `do $retire$

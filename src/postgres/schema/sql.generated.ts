@@ -990,7 +990,7 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: 'a4c210ab1a93df6a',
+    checksum: '0669b86171978a4b',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first hinted ones, then due ones, then
 -- those with messages. A runtime gets one quarantined instance at a time. Returns numbers only, and
 -- load() reads the rest: a large answer to a process that stopped reading would keep the rows locked.
@@ -1115,7 +1115,7 @@ begin
   end if;
 
   -- Each workflow its share first, so that a long backlog of one holds up no other; then whatever
-  -- is left, to whoever has it. The workflow that has waited longest comes first: where there is
+  -- is left, to any of them. The workflow that has waited longest comes first: where there is
   -- less room than workflows, those at the end of the list would never have their turn. They are
   -- put in order before anything is locked, so that no more is locked than is taken.
   foreach v_share in array array[
@@ -2978,20 +2978,20 @@ $$;
   },
   {
     name: 'procedures/finish_transaction',
-    checksum: '18a2cc310d529145',
+    checksum: '205f71f2969593ea',
     sql: `-- The last statement of a transaction that ran user code: puts its result into the inbox.
--- Answers TRANSACTION_VERDICT: done, refused (roll it back), or ended (the transaction that
--- begin_transaction() began is over: the code has ended it).
+-- Returns TRANSACTION_VERDICT: done, refused (roll it back), or ended (the code ended the transaction
+-- that begin_transaction() began).
 --
--- Why this is exact, though it locks nothing that a commit would wait for:
+-- Why the result is recorded exactly once, though this locks nothing that a commit would wait for:
 --
---   - No two run the code of one command at once: begin_transaction() holds a lock to the end.
---   - Whoever took the instance or the task over before this statement is seen by it: refused.
---   - Whoever takes it over later has to wait for that lock to run the code, and then finds the result
---     in the inbox.
---   - A result that is in the inbox no longer was taken by the owner. One that owns the instance now
---     knows: it read the history when it claimed it, or took the result itself. So the code that it
---     hands over must look whether it is still wanted: by then nothing can come between.
+--   - The code of one command never runs twice at once: begin_transaction() keeps a lock to the end.
+--   - A takeover of the instance or the task before this statement is visible to it: refused.
+--   - After a later takeover, the code has to wait for that lock, and then finds the result in the
+--     inbox.
+--   - A result that is no longer in the inbox was taken by the owner. The present owner knows it: it
+--     read the history when it claimed the instance, or took the result itself. So it checks whether
+--     the command is still open when the code begins, and nothing can come in between.
 create or replace function finish_transaction(
   p_xid text,
   p_runtime integer,
@@ -3024,7 +3024,7 @@ begin
   end if;
   perform be_durable();
   if p_attempt is not null then
-    -- Only until the commit that follows; who drops tasks does not wait for it.
+    -- Locked only until the commit that follows; drop_tasks() does not wait for it.
     delete from tasks
     where iid = p_iid
       and execution = p_execution
@@ -3693,10 +3693,10 @@ $$;
   },
   {
     name: 'procedures/insert_tasks',
-    checksum: '90a8f6ae4da7c51a',
+    checksum: '56ac8c2a84de7b20',
     sql: `-- Adds tasks for the instances in p_done that wait for them: unfinished ones, in their current execution.
 -- Drops a second task for a command, and one that already has its result. p_lists are
--- the columns of \`new\`, in their order; an execution of null stands for the current one, and a
+-- the columns of \`new\`, in their order; an execution of null means the current one, and a
 -- limit's key follows a "=". Versions before the tokens leave these out.
 --
 -- p_held_by, if given, owns the tasks from the beginning, as far as it owns the instances at the given
@@ -4879,18 +4879,17 @@ $$;
   },
   {
     name: 'procedures/park_unread',
-    checksum: '355caceea4edf8f0',
-    sql: `-- Of these instances, those whose mail is parked when it is sent, because nobody would find it now:
+    checksum: '148ca66a9764de0c',
+    sql: `-- Returns those of these instances whose messages are parked when they are sent, because no runtime can
+-- read them now:
 --
---   - suspended ones, and those whose first turn is not due for a while. They read it when they are
---     resumed, or fall due;
---   - those of a workflow that no live runtime has. They become due, which runtimes that have the
---     workflow find at no cost to the others.
+--   - suspended and scheduled ones, which read their messages when they are resumed or due;
+--   - those of a workflow that no live runtime has. They become due, and runtimes that have the workflow
+--     find them at no cost to the others.
 --
--- Whoever changes that has to lock the run, and meets the lock that is kept here until the end of the
--- transaction: a claim passes over the instance, resume() waits. So nobody reads the inbox in between,
--- and misses what is not committed yet. Waits for nobody: mail of a run that somebody else has locked
--- is not parked, and found like any other.
+-- A change of that state needs a lock on the run, which this transaction keeps to its end: a claim skips
+-- the instance, and resume() waits. So the inbox is not read before the message is committed. Never
+-- waits: messages of a run that another transaction has locked are not parked, and found as usual.
 create or replace function park_unread(p_iids bigint[], p_clock bigint)
   returns bigint[]
   language plpgsql
@@ -5035,7 +5034,7 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '08afdcf5aad19cf3',
+    checksum: '0eb1c54680c86852',
     settings: 'none',
     sql: `-- The general case of post(): any number, of any kind, to instances in any state.
 --
@@ -5253,7 +5252,7 @@ begin
     ),
     p_clock
   );
-  -- Parked where nobody can claim it now: claims and ticks would otherwise look at it in vain.
+  -- Parked if no runtime can claim the instance now: claims and ticks would read it in vain.
   insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
   select
     g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock,
@@ -6151,7 +6150,7 @@ $$;
   },
   {
     name: 'procedures/resume',
-    checksum: '97c1a665cd4db92f',
+    checksum: 'ba892ca4b817e43e',
     sql: `-- Makes suspended instances claimable again, those that never ran at the time they were scheduled for;
 -- returns how many.
 create or replace function resume(p_ids text, p_count integer, out resumed bigint)
@@ -6165,7 +6164,7 @@ declare
   v_clock bigint := now_ms();
 begin
   perform be_durable();
-  -- Waits for those who are just sending to one: see park_unread().
+  -- Waits for transactions that are just sending to one: see park_unread().
   perform
   from runs as r
   where r.iid = any (iids_of(p_ids, p_count))

@@ -122,7 +122,7 @@ begin
   end if;
 
   -- Each workflow its share first, so that a long backlog of one holds up no other; then whatever
-  -- is left, to whoever has it. The workflow that has waited longest comes first: where there is
+  -- is left, to any of them. The workflow that has waited longest comes first: where there is
   -- less room than workflows, those at the end of the list would never have their turn. They are
   -- put in order before anything is locked, so that no more is locked than is taken.
   foreach v_share in array array[

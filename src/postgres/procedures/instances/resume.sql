@@ -11,7 +11,7 @@ declare
   v_clock bigint := now_ms();
 begin
   perform be_durable();
-  -- Waits for those who are just sending to one: see park_unread().
+  -- Waits for transactions that are just sending to one: see park_unread().
   perform
   from runs as r
   where r.iid = any (iids_of(p_ids, p_count))

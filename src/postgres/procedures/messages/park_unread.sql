@@ -1,14 +1,13 @@
--- Of these instances, those whose mail is parked when it is sent, because nobody would find it now:
+-- Returns those of these instances whose messages are parked when they are sent, because no runtime can
+-- read them now:
 --
---   - suspended ones, and those whose first turn is not due for a while. They read it when they are
---     resumed, or fall due;
---   - those of a workflow that no live runtime has. They become due, which runtimes that have the
---     workflow find at no cost to the others.
+--   - suspended and scheduled ones, which read their messages when they are resumed or due;
+--   - those of a workflow that no live runtime has. They become due, and runtimes that have the workflow
+--     find them at no cost to the others.
 --
--- Whoever changes that has to lock the run, and meets the lock that is kept here until the end of the
--- transaction: a claim passes over the instance, resume() waits. So nobody reads the inbox in between,
--- and misses what is not committed yet. Waits for nobody: mail of a run that somebody else has locked
--- is not parked, and found like any other.
+-- A change of that state needs a lock on the run, which this transaction keeps to its end: a claim skips
+-- the instance, and resume() waits. So the inbox is not read before the message is committed. Never
+-- waits: messages of a run that another transaction has locked are not parked, and found as usual.
 create or replace function park_unread(p_iids bigint[], p_clock bigint)
   returns bigint[]
   language plpgsql

@@ -214,7 +214,7 @@ begin
     ),
     p_clock
   );
-  -- Parked where nobody can claim it now: claims and ticks would otherwise look at it in vain.
+  -- Parked if no runtime can claim the instance now: claims and ticks would read it in vain.
   insert into inbox (iid, kind, name, reply_to, payload, at, parked, early)
   select
     g.target, g.kind, g.name, nullif(g.reply_to, ''), g.payload, p_clock,

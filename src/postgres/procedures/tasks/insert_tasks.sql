@@ -1,6 +1,6 @@
 -- Adds tasks for the instances in p_done that wait for them: unfinished ones, in their current execution.
 -- Drops a second task for a command, and one that already has its result. p_lists are
--- the columns of `new`, in their order; an execution of null stands for the current one, and a
+-- the columns of `new`, in their order; an execution of null means the current one, and a
 -- limit's key follows a "=". Versions before the tokens leave these out.
 --
 -- p_held_by, if given, owns the tasks from the beginning, as far as it owns the instances at the given

@@ -1,16 +1,16 @@
 -- The last statement of a transaction that ran user code: puts its result into the inbox.
--- Answers TRANSACTION_VERDICT: done, refused (roll it back), or ended (the transaction that
--- begin_transaction() began is over: the code has ended it).
+-- Returns TRANSACTION_VERDICT: done, refused (roll it back), or ended (the code ended the transaction
+-- that begin_transaction() began).
 --
--- Why this is exact, though it locks nothing that a commit would wait for:
+-- Why the result is recorded exactly once, though this locks nothing that a commit would wait for:
 --
---   - No two run the code of one command at once: begin_transaction() holds a lock to the end.
---   - Whoever took the instance or the task over before this statement is seen by it: refused.
---   - Whoever takes it over later has to wait for that lock to run the code, and then finds the result
---     in the inbox.
---   - A result that is in the inbox no longer was taken by the owner. One that owns the instance now
---     knows: it read the history when it claimed it, or took the result itself. So the code that it
---     hands over must look whether it is still wanted: by then nothing can come between.
+--   - The code of one command never runs twice at once: begin_transaction() keeps a lock to the end.
+--   - A takeover of the instance or the task before this statement is visible to it: refused.
+--   - After a later takeover, the code has to wait for that lock, and then finds the result in the
+--     inbox.
+--   - A result that is no longer in the inbox was taken by the owner. The present owner knows it: it
+--     read the history when it claimed the instance, or took the result itself. So it checks whether
+--     the command is still open when the code begins, and nothing can come in between.
 create or replace function finish_transaction(
   p_xid text,
   p_runtime integer,
@@ -43,7 +43,7 @@ begin
   end if;
   perform be_durable();
   if p_attempt is not null then
-    -- Only until the commit that follows; who drops tasks does not wait for it.
+    -- Locked only until the commit that follows; drop_tasks() does not wait for it.
     delete from tasks
     where iid = p_iid
       and execution = p_execution
