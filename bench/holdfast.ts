@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { open, type OpenOptions, type Runtime, type Store } from '../dist/index.js'
 import { postgres } from '../dist/postgres/index.js'
-import { openDriver } from '../dist/sqlite/driver.js'
+import { openDriver } from '../dist/sqlite/connect/driver.js'
 import { sqlite } from '../dist/sqlite/index.js'
 import { databaseFolder } from './folder.ts'
 import type { Measured, Plan } from './peer.ts'

@@ -7,9 +7,9 @@
 import { Worker } from 'node:worker_threads'
 
 import type { Store } from '../dist/index.js'
-import { sqliteSettings } from '../dist/sqlite/options.js'
-import { threadEntry } from '../dist/sqlite/thread-entry.js'
-import { SqliteThread } from '../dist/sqlite/thread.js'
+import { sqliteSettings } from '../dist/sqlite/connect/options.js'
+import { threadEntry } from '../dist/sqlite/thread/thread-entry.js'
+import { SqliteThread } from '../dist/sqlite/thread/thread.js'
 import { SqliteWorkflowStore } from '../dist/sqlite/workflow-store.js'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../dist/store/store.js'
 import { sqliteClass } from './sqlite-class.ts'

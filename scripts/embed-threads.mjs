@@ -7,7 +7,7 @@ import { buildSync } from 'esbuild'
 const DIST = join(import.meta.dirname, '..', 'dist')
 
 const THREADS = [
-  ['sqlite/thread-main', 'sqlite/thread-script', 'THREAD_SCRIPT'],
+  ['sqlite/thread/thread-main', 'sqlite/thread/thread-script', 'THREAD_SCRIPT'],
   ['postgres/lease/lease-thread-main', 'postgres/lease/lease-thread-script', 'LEASE_THREAD_SCRIPT'],
 ]
 

@@ -1,10 +1,10 @@
 // The public entry `holdfast/queue`: durable queues in an SQLite file.
 
 import { systemClock } from '../base/time/clock.ts'
-import { sqliteSettings } from '../sqlite/options.ts'
-import { SqliteQueueStore } from '../sqlite/queue/queue-store.ts'
-import { SameThread } from '../sqlite/same-thread.ts'
-import { SqliteThread } from '../sqlite/thread.ts'
+import { sqliteSettings } from '../sqlite/connect/options.ts'
+import { SqliteQueueStore } from '../sqlite/queue-store.ts'
+import { SameThread } from '../sqlite/thread/same-thread.ts'
+import { SqliteThread } from '../sqlite/thread/thread.ts'
 import { openDurableQueue } from './durable-queue.ts'
 import { checkPath, type QueueOptions, queueSettings } from './options.ts'
 import type { Queue } from './queue.ts'

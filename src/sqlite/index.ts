@@ -3,7 +3,7 @@ import type { ActivityOptions, Limit } from '../engine/define/activity-options.t
 import type { Activity } from '../engine/define/definitions.ts'
 import type { Schema } from '../engine/define/schema.ts'
 import { defineTransaction, type TransactionContext } from '../engine/define/transactions.ts'
-import type { Statements } from './transact-statements.ts'
+import type { Statements } from './transactions/transact-statements.ts'
 
 /** What code may return that cannot wait: anything but a promise. */
 export type Synchronous<Out> = Out extends PromiseLike<unknown> ? never : Out
@@ -30,8 +30,8 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
 
 export type { TransactionContext } from '../engine/define/transactions.ts'
 export type { Store } from '../store/store.ts'
-export type { DriverName } from './driver.ts'
-export { openDatabase, type SqliteDatabase } from './open-database.ts'
-export type { SqliteOptions } from './options.ts'
+export type { DriverName } from './connect/driver.ts'
+export { openDatabase, type SqliteDatabase } from './file/open-database.ts'
+export type { SqliteOptions } from './connect/options.ts'
 export { sqlite } from './sqlite.ts'
-export type { Statements } from './transact-statements.ts'
+export type { Statements } from './transactions/transact-statements.ts'

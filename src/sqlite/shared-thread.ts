@@ -1,5 +1,5 @@
-import type { SqliteSettings } from './options.ts'
-import { SqliteThread } from './thread.ts'
+import type { SqliteSettings } from './connect/options.ts'
+import { SqliteThread } from './thread/thread.ts'
 import { SqliteWorkflowStore } from './workflow-store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { tempFile } from '../../test/support/sqlite.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../store/store.ts'
-import type { SqliteOptions } from './options.ts'
+import type { SqliteOptions } from './connect/options.ts'
 import { sqlite } from './sqlite.ts'
 
 const opened = (options: SqliteOptions) => (sqlite(options) as StoreHandle)[OPEN_WORKFLOW_STORE]

@@ -1,5 +1,5 @@
 import { OPEN_WORKFLOW_STORE, type Store, type StoreHandle } from '../store/store.ts'
-import { type SqliteOptions, sqliteSettings } from './options.ts'
+import { type SqliteOptions, sqliteSettings } from './connect/options.ts'
 import { sharedThread } from './shared-thread.ts'
 
 /** A store in one file, for `open` and `connect`. Nothing is opened before they need it. */

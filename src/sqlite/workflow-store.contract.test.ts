@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openSqlite } from '../../test/support/store-under-test.ts'
 import { describeWorkflowStore } from '../testing/workflow-store-contract.ts'
-import { type DriverName, openDriver } from './driver.ts'
+import { type DriverName, openDriver } from './connect/driver.ts'
 
 const DRIVERS: readonly DriverName[] = ['node:sqlite', 'better-sqlite3']
 

@@ -41,9 +41,9 @@ import type { WorkflowStore } from '../store/workflow-store.ts'
 import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
 import { packCommit } from './packing/packed-commit.ts'
 import { unpackLoad, unpackTurns } from './packing/packed-history.ts'
-import type { SqliteThread } from './thread.ts'
-import { SqliteTransactor } from './transact.ts'
-import { withinTransaction } from './within.ts'
+import type { SqliteThread } from './thread/thread.ts'
+import { SqliteTransactor } from './transactions/transact.ts'
+import { withinTransaction } from './transactions/within.ts'
 
 /** Workflow instances in an SQLite file. What each method does stands in `operations/`. */
 export class SqliteWorkflowStore implements WorkflowStore {

@@ -40,7 +40,7 @@ function build(): Built {
       stalls: join(import.meta.dirname, 'programs/stalls.ts'),
       poison: join(import.meta.dirname, 'programs/poison.ts'),
       hands: join(import.meta.dirname, 'programs/hands.ts'),
-      'thread-main': join(ROOT, 'src/sqlite/thread-main.ts'),
+      'thread-main': join(ROOT, 'src/sqlite/thread/thread-main.ts'),
       'lease-thread-main': join(ROOT, 'src/postgres/lease/lease-thread-main.ts'),
     },
     outdir: 'program',

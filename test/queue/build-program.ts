@@ -18,7 +18,7 @@ export function writeProgram(folder: string, name: string): string {
   const { outputFiles } = esbuild.buildSync({
     entryPoints: {
       [name]: join(import.meta.dirname, `programs/${name}.ts`),
-      'thread-main': join(ROOT, 'src/sqlite/thread-main.ts'),
+      'thread-main': join(ROOT, 'src/sqlite/thread/thread-main.ts'),
     },
     outdir: 'program',
     bundle: true,

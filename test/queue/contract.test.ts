@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { defaultQueueCodec, type QueueCodec } from '../../src/queue/payloads.ts'
-import { openDriver } from '../../src/sqlite/driver.ts'
+import { openDriver } from '../../src/sqlite/connect/driver.ts'
 import { MODES, queueFile, takeAll } from './support.ts'
 
 function countingCodec() {

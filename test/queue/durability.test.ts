@@ -1,8 +1,8 @@
 // How durable single pushes are, among others of other levels.
 
 import { describe, expect, test } from 'vitest'
-import { Database } from '../../src/sqlite/database.ts'
-import { sqliteSettings } from '../../src/sqlite/options.ts'
+import { Database } from '../../src/sqlite/file/database.ts'
+import { sqliteSettings } from '../../src/sqlite/connect/options.ts'
 import type { Durability } from '../../src/queue/index.ts'
 import { tempFile } from '../support/sqlite.ts'
 import { queueInTime } from './support.ts'

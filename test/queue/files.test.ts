@@ -3,8 +3,8 @@
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { openQueue } from '../../src/queue/index.ts'
-import { Database } from '../../src/sqlite/database.ts'
-import { openDriver } from '../../src/sqlite/driver.ts'
+import { Database } from '../../src/sqlite/file/database.ts'
+import { openDriver } from '../../src/sqlite/connect/driver.ts'
 import { settingsFor, tempFile } from '../support/sqlite.ts'
 import { queueFile, queueFileSettings, queueInTime, takeAll } from './support.ts'
 

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { Database } from '../../src/sqlite/database.ts'
+import { Database } from '../../src/sqlite/file/database.ts'
 import { writeProgram } from './build-program.ts'
 import { queueFile, queueFileSettings, queueInTime } from './support.ts'
 

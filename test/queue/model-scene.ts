@@ -1,7 +1,7 @@
 // A queue with its users, and the model of it, side by side.
 
 import type { Delivery, PushOptions } from '../../src/queue/index.ts'
-import type { Database } from '../../src/sqlite/database.ts'
+import type { Database } from '../../src/sqlite/file/database.ts'
 import {
   DEDUPE_SECONDS,
   LEASE_SECONDS,

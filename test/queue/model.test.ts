@@ -3,7 +3,7 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Database } from '../../src/sqlite/database.ts'
+import { Database } from '../../src/sqlite/file/database.ts'
 import type { ModelRules } from './model.ts'
 import { type Command, rules, scripts } from './model-commands.ts'
 import { Scene } from './model-scene.ts'

@@ -3,7 +3,7 @@
 import { statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Database } from '../../src/sqlite/database.ts'
+import { Database } from '../../src/sqlite/file/database.ts'
 import { tempFile } from '../support/sqlite.ts'
 import { groupOf, openUser } from './store-support.ts'
 import { queueFileSettings } from './support.ts'

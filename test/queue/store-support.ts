@@ -1,5 +1,5 @@
-import { Database } from '../../src/sqlite/database.ts'
-import { SqliteQueueStore } from '../../src/sqlite/queue/queue-store.ts'
+import { Database } from '../../src/sqlite/file/database.ts'
+import { SqliteQueueStore } from '../../src/sqlite/queue-store.ts'
 import type {
   Change,
   ChangeKind,

@@ -1,7 +1,7 @@
 // Who uses a queue, and how one that has ended is told from one that is there.
 
 import { describe, expect, test } from 'vitest'
-import { ownProcess } from '../../src/sqlite/process-place.ts'
+import { ownProcess } from '../../src/sqlite/file/process-place.ts'
 import { dataOf, openUser, queueDatabase } from './store-support.ts'
 
 const HOUR = 3_600_000

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../src/sqlite/database.ts'
-import type { Value } from '../../src/sqlite/driver.ts'
+import type { Transaction } from '../../src/sqlite/file/database.ts'
+import type { Value } from '../../src/sqlite/connect/driver.ts'
 
 /** Runs any one statement; answers its rows, if it returns some. */
 export function anySql(tx: Transaction, text: string, ...values: Value[]): readonly unknown[] {

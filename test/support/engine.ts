@@ -13,7 +13,7 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/index.ts'
-import { SqliteThread } from '../../src/sqlite/thread.ts'
+import { SqliteThread } from '../../src/sqlite/thread/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
 import { dropReusedSchemas, reuseSchema } from './reused-schemas.ts'

@@ -5,8 +5,8 @@
 
 import { EventEmitter } from 'node:events'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import type { SqliteSettings } from '../../src/sqlite/options.ts'
-import { threadEntry } from '../../src/sqlite/thread-entry.ts'
+import type { SqliteSettings } from '../../src/sqlite/connect/options.ts'
+import { threadEntry } from '../../src/sqlite/thread/thread-entry.ts'
 
 /** As `startWorker`, with a thread that another store has done with, if there is one. */
 export function reuseWorker(settings: SqliteSettings): Worker {

@@ -6,6 +6,6 @@ import { anySql } from './any-sql.ts'
 Object.assign(OPERATIONS, { sql: { mode: 'write', run: anySql } })
 
 // Only now, when the operation is there, does it begin to listen.
-import('../../src/sqlite/thread-main.ts').catch((error: unknown) => {
+import('../../src/sqlite/thread/thread-main.ts').catch((error: unknown) => {
   throw error
 })

@@ -6,10 +6,10 @@ import { silentLog } from '../../src/base/log.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
-import { Database } from '../../src/sqlite/database.ts'
+import { Database } from '../../src/sqlite/file/database.ts'
 import type { OperationName } from '../../src/sqlite/operations/table.ts'
-import type { SqliteSettings } from '../../src/sqlite/options.ts'
-import { SqliteThread } from '../../src/sqlite/thread.ts'
+import type { SqliteSettings } from '../../src/sqlite/connect/options.ts'
+import { SqliteThread } from '../../src/sqlite/thread/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
 import type { HintReceiver, Listening } from '../../src/store/hints.ts'
 import type { Iid } from '../../src/store/instances.ts'
@@ -230,7 +230,7 @@ function peepholeScript(): string {
     const esbuild = require('esbuild') as {
       buildSync(options: object): { outputFiles: readonly { text: string }[] }
     }
-    const source = new URL('../../src/sqlite/driver.ts', import.meta.url)
+    const source = new URL('../../src/sqlite/connect/driver.ts', import.meta.url)
     const { outputFiles } = esbuild.buildSync({
       entryPoints: [new URL('./sqlite-peephole.ts', import.meta.url).pathname],
       bundle: true,

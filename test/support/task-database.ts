@@ -1,4 +1,4 @@
-import { Database, type Transaction } from '../../src/sqlite/database.ts'
+import { Database, type Transaction } from '../../src/sqlite/file/database.ts'
 import { register } from '../../src/sqlite/operations/runtimes.ts'
 import { insertTask } from '../../src/sqlite/operations/tasks.ts'
 import type { NewTask } from '../../src/store/tasks.ts'

@@ -1,7 +1,7 @@
 // One instance that a runtime owns, and a table of the user beside those of the store.
 
 import type { Queryable } from '../../src/postgres/transactions/transact-queries.ts'
-import type { Statements } from '../../src/sqlite/transact-statements.ts'
+import type { Statements } from '../../src/sqlite/transactions/transact-statements.ts'
 import type { Effects } from '../../src/store/commits.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
 import type { Registered } from '../../src/store/runtimes.ts'

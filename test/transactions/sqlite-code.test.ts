@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Statements } from '../../src/sqlite/transact-statements.ts'
+import type { Statements } from '../../src/sqlite/transactions/transact-statements.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { tempFile } from '../support/sqlite.ts'
 import { openSqlite } from '../support/store-under-test.ts'

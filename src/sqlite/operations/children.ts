@@ -1,7 +1,7 @@
 import { PARENT_CLOSED } from '../../store/constants.ts'
 import type { Effects } from '../../store/commits.ts'
 import type { Iid, ParentLink } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { PARKED, putIntoInbox } from './inbox.ts'
 
 // What the link says is also the kind of the row. Who was told already is not told again.

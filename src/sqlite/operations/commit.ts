@@ -1,6 +1,6 @@
 import type { CommitAnswer, StartItem, Verdict } from '../../store/commits.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { unpackCommit } from '../packing/packed-commit.ts'
 import type { Packed } from '../packing/packing.ts'
 import { isAlive } from './runtimes.ts'

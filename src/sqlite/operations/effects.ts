@@ -1,6 +1,6 @@
 import type { Effects, StateChange } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { closeChildren } from './children.ts'
 import { changeTasks } from './tasks.ts'
 

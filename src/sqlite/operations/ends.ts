@@ -1,5 +1,5 @@
 import type { Ending, Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { tellParent } from './children.ts'
 import { noteEnded } from './remove-expired.ts'
 import { removeTasks } from './tasks.ts'

@@ -1,6 +1,6 @@
 import type { TurnRow } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 const APPEND = `
 insert into history (iid, execution, turn, epoch, at, first, count, events)

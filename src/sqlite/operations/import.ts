@@ -1,6 +1,6 @@
 import type { ImportItem } from '../../store/admin.ts'
 import type { Verdict } from '../../store/commits.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { changeState } from './effects.ts'
 import { appendTurn } from './history.ts'
 import { insertInstance, insertRun, known } from './starts.ts'

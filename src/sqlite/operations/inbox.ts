@@ -1,7 +1,7 @@
 import { MAX_UNSTARTED_SAMPLED, UNSTARTED_SAMPLE } from '../../store/constants.ts'
 import type { Delivery } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // There is one writer at a time: who looks whether an instance has ended and then inserts is never
 // overtaken by the end. So nothing is left behind in the inbox of one that has ended.

@@ -1,5 +1,5 @@
 import type { Iid, InstanceRow } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { STATUS } from './unstarted.ts'
 import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'
 

@@ -1,6 +1,6 @@
 import type { Next } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { appendTurn } from './history.ts'
 import { removeOldTasks } from './tasks.ts'
 

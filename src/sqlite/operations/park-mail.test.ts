@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postItem, settingsFor, startItem } from '../../../test/support/sqlite.ts'
 import { MAX_MAIL_PARKED, MAX_UNSTARTED_IN_ALL, UNSTARTED_SAMPLE } from '../../store/constants.ts'
-import { Database } from '../database.ts'
+import { Database } from '../file/database.ts'
 import { OPERATIONS, type OperationName } from './table.ts'
 
 // Claims and ticks look at all that waits for an owner and is not parked.

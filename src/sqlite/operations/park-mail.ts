@@ -1,7 +1,7 @@
 import { WAKEABLE } from '../../store/claimable.ts'
 import { MAX_MAIL_PARKED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // A cross join is done in the order written: there are few messages, and may be a million runs.
 const UNOWNED = `

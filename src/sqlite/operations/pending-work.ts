@@ -1,7 +1,7 @@
 import type { HintInterest } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { wantedOf } from './task-owners.ts'
 import { nextTaskAt } from './task-lanes.ts'
 import { outlook, ownMail } from './tick.ts'

@@ -8,7 +8,7 @@ import {
   turnRow,
 } from '../../../test/support/sqlite.ts'
 import { newTask } from '../../testing/contract/task-items.ts'
-import { Database, type Transaction } from '../database.ts'
+import { Database, type Transaction } from '../file/database.ts'
 import { packCommit } from '../packing/packed-commit.ts'
 import { OPERATIONS, type OperationName } from './table.ts'
 

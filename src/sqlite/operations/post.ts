@@ -1,7 +1,7 @@
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import { type PostFindings, verdictOnPost } from '../../store/verdicts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { insertUnstarted, keepUnstarted, STATUS } from './unstarted.ts'
 import { unstartedIsFull, PARKED, putIntoInbox } from './inbox.ts'
 import { parkUnread } from './park-mail.ts'

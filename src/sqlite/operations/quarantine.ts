@@ -1,7 +1,7 @@
 import { QUARANTINED, WAKEABLE } from '../../store/claimable.ts'
 import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // What two owners died with may be what they died of. It is handed out one at a time, so that the
 // next death tells.

@@ -2,7 +2,7 @@ import type { Claim, Loaded, CachedInstance, LoadRequest } from '../../store/cla
 import { MAX_MAIL_BYTES } from '../../store/constants.ts'
 import type { InboxRow } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { lastTurn, turnsAfter } from './history.ts'
 import { PARENT_COLUMNS, type ParentColumns, toParent } from './parent.ts'
 import { openTasks } from './tasks.ts'

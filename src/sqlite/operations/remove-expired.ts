@@ -1,5 +1,5 @@
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 /** So that others need not wait long for the file. */
 const MAX_AT_ONCE = 500

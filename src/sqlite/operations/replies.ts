@@ -1,5 +1,5 @@
 import { REPLY_KEPT_MS } from '../../store/constants.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 /** So that no tick takes long, whatever has piled up. */
 const MAX_AT_ONCE = 500

@@ -1,7 +1,7 @@
 import { latestOf } from '../../base/versions.ts'
 import type { ClaimRequest } from '../../store/claims.ts'
 import { type Iid, NO_VERSION } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // A version is named by the first claim.
 const UNNAMED = `

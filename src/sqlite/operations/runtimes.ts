@@ -1,7 +1,7 @@
 import type { WorkflowName } from '../../store/instances.ts'
 import type { LeaseAnswer, Registered, RegisterRequest } from '../../store/runtimes.ts'
-import type { Transaction } from '../database.ts'
-import { ownProcess } from '../process-place.ts'
+import type { Transaction } from '../file/database.ts'
+import { ownProcess } from '../file/process-place.ts'
 import { freeTasksOf } from './task-owners.ts'
 
 /** Whether this runtime may do anything: one that is dead, closed or unknown may not. */

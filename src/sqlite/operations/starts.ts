@@ -1,6 +1,6 @@
 import type { StartItem, Verdict } from '../../store/commits.ts'
 import { type KnownInstance, verdictOnUnappliedStart } from '../../store/verdicts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { STATUS } from './unstarted.ts'
 import { closeOrphan, isChildOf } from './children.ts'
 import { applyEffects } from './effects.ts'

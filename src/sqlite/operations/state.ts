@@ -1,4 +1,4 @@
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 const VALUE = `
 select value

@@ -1,5 +1,5 @@
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { forgiveTasks } from './task-owners.ts'
 
 // With another epoch, nothing that the owner still sends has an effect. At 0 there was none: it stays

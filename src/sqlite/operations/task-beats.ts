@@ -1,6 +1,6 @@
 import type { Beat } from '../../store/tasks.ts'
 import { isAttempt } from '../../store/verdicts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { isAlive } from './runtimes.ts'
 import { touchSession } from './task-sessions.ts'
 import { findTask, insertTask } from './tasks.ts'

@@ -1,7 +1,7 @@
 import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import { Heap } from '../../base/heap.ts'
 import type { ClaimedTask, TaskAnswer, TaskRequest } from '../../store/tasks.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { ownsQuarantined } from './quarantine.ts'
 import { isAlive } from './runtimes.ts'
 import {

@@ -1,5 +1,5 @@
 import type { TaskInterest } from '../../store/tasks.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // A runtime with more than it can do makes tasks of it when another one says that it has nothing to
 // do. What is handed over has no tag, so only those count that serve such tasks.

@@ -1,6 +1,6 @@
 import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { TaskInterest } from '../../store/tasks.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // Tasks of one activity and one tag stand together in every index. So what a runtime does not serve
 // is never looked at, however much of it waits.

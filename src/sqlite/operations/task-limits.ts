@@ -1,8 +1,8 @@
 import { MICROS_PER_MS } from '../../store/constants.ts'
 import { type Rate, rateOpensAt, spend } from '../../store/rates.ts'
 import type { TaskLimit } from '../../store/tasks.ts'
-import type { Transaction } from '../database.ts'
-import type { Value } from '../driver.ts'
+import type { Transaction } from '../file/database.ts'
+import type { Value } from '../connect/driver.ts'
 
 // How many tasks of a limit are owned is counted; its rate is one time, see `rates.ts`.
 

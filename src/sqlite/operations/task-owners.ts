@@ -1,7 +1,7 @@
 import type { Iid } from '../../store/instances.ts'
 import type { TaskKey } from '../../store/tasks.ts'
 import { isAttempt } from '../../store/verdicts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { freeSessionsOf } from './task-sessions.ts'
 import { findTask } from './tasks.ts'
 

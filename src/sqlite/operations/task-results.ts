@@ -1,6 +1,6 @@
 import type { TaskResult, TaskVerdict } from '../../store/tasks.ts'
 import { takesResult } from '../../store/verdicts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { send } from './inbox.ts'
 import { isAlive } from './runtimes.ts'
 import { touchSession } from './task-sessions.ts'

@@ -1,5 +1,5 @@
 import { SESSION_KEPT_MS } from '../../store/constants.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // A session belongs to the runtime that last claimed a task of it, until that runtime is gone, or
 // was idle in it for too long.

@@ -1,5 +1,5 @@
 import type { TaskInterest } from '../../store/tasks.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { type Lane, serves, type Waiting } from './task-lanes.ts'
 import type { LimitColumns } from './task-limits.ts'
 

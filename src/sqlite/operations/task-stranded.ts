@@ -1,7 +1,7 @@
 import { UNOWNED } from '../../store/claimable.ts'
 import { MAX_STRANDED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { QUARANTINED, READY } from './task-lanes.ts'
 
 // A runtime knows the activities that it was given, and those that its workflows have called so far.

@@ -2,7 +2,7 @@ import type { Effects } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { NewTask, OpenTask, TaskKey } from '../../store/tasks.ts'
 import type { OwnedTask } from '../../store/verdicts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { limitColumns } from './task-limits.ts'
 import { pinOf } from './task-sessions.ts'
 

@@ -1,6 +1,6 @@
 import type { Terminated, Termination } from '../../store/admin.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { closeChildren } from './children.ts'
 import { endInstance } from './ends.ts'
 import { appendTurn } from './history.ts'

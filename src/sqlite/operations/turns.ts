@@ -1,7 +1,7 @@
 import type { TurnItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { Ending, Iid } from '../../store/instances.ts'
 import { isOwner, verdictOnUnapplied } from '../../store/verdicts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'
 import { appendOwned, appendTurn, writerOf } from './history.ts'

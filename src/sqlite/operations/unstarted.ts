@@ -4,7 +4,7 @@ import {
   UNSTARTED_KEPT_MS,
 } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 // Instances that messages came for and that were never started. There is one writer at a time: none
 // goes while somebody sends to it or starts it.

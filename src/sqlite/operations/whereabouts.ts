@@ -1,6 +1,6 @@
 import type { Iid } from '../../store/instances.ts'
 import type { LiveRuntime, RuntimePlace, TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 
 const OWNER = `
 select runtimes.runtime as runtime, info

@@ -1,4 +1,4 @@
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { nextDueSql } from './next-due.ts'
 
 // What every transaction on a queue begins with, read by one statement.

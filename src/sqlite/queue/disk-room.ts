@@ -1,5 +1,5 @@
 import { statfsSync, statSync } from 'node:fs'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { fileOf } from './file.ts'
 
 // A queue that has filled its disk can only be emptied if there is room left for that: deliveries

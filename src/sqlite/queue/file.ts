@@ -1,5 +1,5 @@
-import type { Transaction } from '../database.ts'
-import type { Statement } from '../driver.ts'
+import type { Transaction } from '../file/database.ts'
+import type { Statement } from '../connect/driver.ts'
 
 /** By a statement that each connection has of its own. */
 const known = new WeakMap<Statement, string>()

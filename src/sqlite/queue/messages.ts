@@ -1,6 +1,6 @@
 import { countWithin } from '../../base/sync/count-within.ts'
 import type { QueueEvents, QueueRecord } from '../../store/queue-store.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { verified } from './checksum.ts'
 import { type QueueCounters, readCounters } from './counters.ts'
 import { STATES } from './packed-records.ts'

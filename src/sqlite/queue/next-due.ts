@@ -1,4 +1,4 @@
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { DELAYED, IN_FLIGHT } from './queue-row.ts'
 
 /** Later than anything that can fall due. */

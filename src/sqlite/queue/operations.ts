@@ -1,6 +1,6 @@
 import type { QueueState } from '../../store/queue-store.ts'
-import type { Transaction } from '../database.ts'
-import { type Operation, read, write } from '../operations/operation.ts'
+import type { Transaction } from '../file/database.ts'
+import { type Operation, read, write } from '../file/operation.ts'
 import { changeAll } from './change.ts'
 import { forgetDisk, allowanceOf } from './disk-room.ts'
 import { sweep } from './due.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { QueueBatch } from '../../store/queue-store.ts'
-import { sqliteSettings } from '../options.ts'
-import { Database, type Transaction } from '../database.ts'
+import { sqliteSettings } from '../connect/options.ts'
+import { Database, type Transaction } from '../file/database.ts'
 import { QUEUE_OPERATIONS } from './operations.ts'
 import { packBatch } from './packed-batch.ts'
 

@@ -9,10 +9,10 @@
 // SQLite is what can lock a file here, also across containers, as it does with the queue itself.
 
 import { existsSync, rmSync } from 'node:fs'
-import type { Transaction } from '../database.ts'
-import { type Driver, openDriver } from '../driver.ts'
-import { openPrivately } from '../private-file.ts'
-import { isBusy } from '../sqlite-error.ts'
+import type { Transaction } from '../file/database.ts'
+import { type Driver, openDriver } from '../connect/driver.ts'
+import { openPrivately } from '../file/private-file.ts'
+import { isBusy } from '../connect/sqlite-error.ts'
 import { fileOf } from './file.ts'
 
 /** One that was found to be there is so for a while: looking means to open a file. */

@@ -1,5 +1,5 @@
 import type { QueueCounts } from '../../store/queue-store.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import type { QueueCounters } from './counters.ts'
 
 // The row of a queue has the number of messages in each state, and every batch updates it, so that

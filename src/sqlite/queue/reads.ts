@@ -1,5 +1,5 @@
 import type { PageRequest } from '../../store/queue-store.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { COLUMNS, countWithinLimit, type MessageRow, toRecord } from './messages.ts'
 import type { Packed } from '../packing/packing.ts'
 import { packRecords } from './packed-records.ts'

@@ -1,6 +1,6 @@
 import type { Payload } from '../../store/queue-store.ts'
-import type { Transaction } from '../database.ts'
-import type { Value } from '../driver.ts'
+import type { Transaction } from '../file/database.ts'
+import type { Value } from '../connect/driver.ts'
 import { checksumOf } from './checksum.ts'
 import { LARGE } from './messages.ts'
 

@@ -1,5 +1,5 @@
 import type { QueueEvents, QueueState } from '../../store/queue-store.ts'
-import type { Transaction } from '../database.ts'
+import type { Transaction } from '../file/database.ts'
 import { type Attempt, failAttempt, undoAttempt } from './attempts.ts'
 import { sweep } from './due.ts'
 import { type Scope, scopeOf } from './messages.ts'

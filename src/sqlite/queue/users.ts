@@ -1,5 +1,5 @@
-import type { Transaction } from '../database.ts'
-import { type Fate, fateOf, ownProcess } from '../process-place.ts'
+import type { Transaction } from '../file/database.ts'
+import { type Fate, fateOf, ownProcess } from '../file/process-place.ts'
 import type { Scope } from './messages.ts'
 import { lockPresence, isPresent, unlockPresence } from './presence.ts'
 import { IN_FLIGHT } from './queue-row.ts'

@@ -4,9 +4,9 @@
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { openDurableQueue } from '../../../src/queue/durable-queue.ts'
 import { queueSettings } from '../../../src/queue/options.ts'
-import { sqliteSettings } from '../../../src/sqlite/options.ts'
-import { SqliteQueueStore } from '../../../src/sqlite/queue/queue-store.ts'
-import { SqliteThread } from '../../../src/sqlite/thread.ts'
+import { sqliteSettings } from '../../../src/sqlite/connect/options.ts'
+import { SqliteQueueStore } from '../../../src/sqlite/queue-store.ts'
+import { SqliteThread } from '../../../src/sqlite/thread/thread.ts'
 import { say } from './say.ts'
 
 const BUSY_MS = 50

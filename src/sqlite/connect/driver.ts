@@ -1,0 +1,195 @@
+import { dirname } from 'node:path'
+import { moduleUrl } from '../../base/threads/module-url.ts'
+import { requireWith } from '../../base/peer.ts'
+import { StoreError } from '../../store/store-error.ts'
+
+// The little of an SQLite driver that is used here, over the two that there are. Both are
+// synchronous; they run in a thread of their own (`thread-main.ts`), unless a queue is to have none.
+
+/** What can be bound and read. Numbers are whole and safe. */
+export type Value = string | number | Uint8Array | null
+
+/** A prepared statement. Values are bound by position. */
+export interface Statement {
+  /** Runs a statement that returns no rows; answers how many it changed. */
+  run(...values: Value[]): number
+  /** All rows of a statement that returns some. */
+  all(...values: Value[]): unknown[]
+  /** The same as lists of values, in the order of the columns: for many rows, in half the time. */
+  lists(...values: Value[]): (readonly unknown[])[]
+  /** The first row, if any. */
+  get(...values: Value[]): unknown
+}
+
+/** One connection. */
+export interface Driver {
+  /** Runs SQL that returns nothing, also several statements. */
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+}
+
+/** The drivers that can be used. */
+export type DriverName = 'node:sqlite' | 'better-sqlite3'
+
+/** The driver to use: the one named, or the first one that is there. */
+export function chooseDriver(name: DriverName | undefined): DriverName {
+  return name ?? (nodeSqlite() === undefined ? 'better-sqlite3' : 'node:sqlite')
+}
+
+/** Opens a file, or `:memory:`, with the driver named, or with the first one that is there. */
+export function openDriver(path: string, name: DriverName | undefined): Driver {
+  return chooseDriver(name) === 'node:sqlite'
+    ? overNodeSqlite(connectNode(path))
+    : overBetterSqlite(connectBetter(path))
+}
+
+/** The same, as the driver has it: for users. */
+export function openConnection(
+  path: string,
+  name: DriverName | undefined,
+): NodeConnection | BetterConnection {
+  return chooseDriver(name) === 'node:sqlite' ? connectNode(path) : connectBetter(path)
+}
+
+/** Which SQLite library a driver stands for, in words: a process may have several of one name. */
+export function libraryOf(name: DriverName | undefined): string {
+  const chosen = chooseDriver(name)
+  if (chosen === 'node:sqlite') return chosen
+  const found = requireBetter()?.resolve('better-sqlite3/package.json')
+  return found === undefined ? chosen : `${chosen} in ${dirname(found)}`
+}
+
+function requireBetter(): NodeJS.Require | undefined {
+  return requireWith('better-sqlite3/package.json', moduleUrl(import.meta.url))
+}
+
+// Both are described by what is used of them: @types/node 20 does not know node:sqlite, and who
+// uses that needs no better-sqlite3.
+interface NodeConnection {
+  exec(sql: string): void
+  prepare(sql: string): {
+    run(...values: Value[]): { readonly changes: number | bigint }
+    all(...values: Value[]): unknown[]
+    get(...values: Value[]): unknown
+    /** Since Node 22.16. */
+    setReturnArrays?(wanted: boolean): void
+  }
+  close(): void
+}
+
+interface NodeSqlite {
+  readonly DatabaseSync: new (path: string) => NodeConnection
+}
+
+interface BetterConnection {
+  exec(sql: string): unknown
+  prepare(sql: string): {
+    run(...values: Value[]): { readonly changes: number }
+    all(...values: Value[]): unknown[]
+    get(...values: Value[]): unknown
+    raw(wanted: boolean): unknown
+  }
+  close(): unknown
+}
+
+type BetterSqlite = new (path: string, options: { timeout: number }) => BetterConnection
+
+function nodeSqlite(): NodeSqlite | undefined {
+  return process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined
+}
+
+function connectNode(path: string): NodeConnection {
+  const builtin = nodeSqlite()
+  if (builtin === undefined) throw missing(`Node ${process.version} has no node:sqlite`)
+  return new builtin.DatabaseSync(path)
+}
+
+function overNodeSqlite(connection: NodeConnection): Driver {
+  return {
+    exec: (sql) => connection.exec(sql),
+    prepare(sql) {
+      const statement = connection.prepare(sql)
+      return {
+        run: (...values) => Number(statement.run(...values).changes),
+        all: (...values) => statement.all(...values),
+        lists(...values) {
+          if (statement.setReturnArrays === undefined) {
+            return (statement.all(...values) as object[]).map((row) => Object.values(row))
+          }
+          statement.setReturnArrays(true)
+          try {
+            return statement.all(...values) as unknown[][]
+          } finally {
+            statement.setReturnArrays(false)
+          }
+        },
+        get: (...values) => statement.get(...values),
+      }
+    },
+    close: () => connection.close(),
+  }
+}
+
+function betterSqlite(): BetterSqlite {
+  const require = requireBetter()
+  if (require === undefined) {
+    throw missing(`better-sqlite3 is not installed, and Node ${process.version} runs`)
+  }
+  const { version } = require('better-sqlite3/package.json') as { version: string }
+  // Version 13 ends the whole process there with a segmentation fault.
+  if (Number.parseInt(version) > 12 && Number.parseInt(process.versions.node) < 22) {
+    throw missing(`better-sqlite3 ${version} does not work on Node ${process.version}`)
+  }
+  try {
+    return require('better-sqlite3') as BetterSqlite
+  } catch (cause) {
+    throw missing(`better-sqlite3 ${version} cannot be loaded`, cause)
+  }
+}
+
+function overBetterSqlite(connection: BetterConnection): Driver {
+  return {
+    exec: (sql) => void connection.exec(sql),
+    prepare(sql) {
+      const statement = connection.prepare(sql)
+      return {
+        run: (...values) => statement.run(...values).changes,
+        all: (...values) => statement.all(...values),
+        lists(...values) {
+          statement.raw(true)
+          try {
+            return statement.all(...values) as unknown[][]
+          } finally {
+            statement.raw(false)
+          }
+        },
+        get: (...values) => statement.get(...values),
+      }
+    },
+    close: () => void connection.close(),
+  }
+}
+
+function connectBetter(path: string): BetterConnection {
+  const BetterSqlite = betterSqlite()
+  try {
+    // Waiting for other processes is done by `busy.ts`, not by the driver.
+    return new BetterSqlite(path, { timeout: 0 })
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (typeof code === 'string' && code.startsWith('SQLITE_')) throw error
+    // The part in C++ is loaded only now. It may be for another version of Node, or missing because
+    // install scripts were off.
+    throw missing('better-sqlite3 cannot be loaded, `npm rebuild better-sqlite3` may help', error)
+  }
+}
+
+function missing(what: string, cause?: unknown): StoreError {
+  return new StoreError(
+    'misconfigured',
+    'sqlite',
+    `${what}; use Node 22.13 or later, or \`npm install better-sqlite3@12\``,
+    { cause },
+  )
+}

@@ -1,0 +1,68 @@
+import { StoreError, type StoreErrorCode } from '../../store/store-error.ts'
+import type { OperationName } from '../operations/table.ts'
+
+// What crosses between `thread.ts` and `thread-main.ts`. Requests are answered one by one, in the
+// order they were sent.
+
+/**
+ * Something to do. `open` and `close` are about the file, `keepLease`, `dropLease`, `watch` and
+ * `unwatch` about what the thread does unasked; the rest stands in the table.
+ */
+export interface Request {
+  readonly number: number
+  readonly operation: OperationName | 'open' | 'close' | Unasked
+  readonly args: readonly unknown[]
+  /** How far the asking store's clock is ahead of the machine's: 0 but in tests. */
+  readonly clockOffsetMs: number
+}
+
+/** What is not answered. */
+export type Unasked = 'keepLease' | 'dropLease' | 'watch' | 'unwatch'
+
+/** What became of it; or, unasked, that somebody else has changed the file, or what users must know. */
+export type Response =
+  | { readonly changed: true }
+  | { readonly warning: string }
+  | { readonly number: number; readonly result: unknown }
+  | { readonly number: number; readonly error: StoreErrorData }
+
+/** A `StoreError` as data: a class does not cross between threads. */
+export interface StoreErrorData extends ErrorData {
+  readonly code: StoreErrorCode
+  readonly cause: ErrorData | undefined
+}
+
+// Not left to the way data crosses between threads: the errors of better-sqlite3 are none there.
+interface ErrorData {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  readonly code: unknown
+}
+
+/** For the way out of the thread. */
+export function storeErrorToData(error: StoreError): StoreErrorData {
+  const { code, cause } = error
+  return { ...toData(error), code, cause: cause instanceof Error ? toData(cause) : undefined }
+}
+
+/** On the other side. The stacks are those of the thread: they say what failed. */
+export function storeErrorFromData(data: StoreErrorData): StoreError {
+  const { code, message, stack, cause } = data
+  const split = message.indexOf(': ')
+  const options = cause === undefined ? undefined : { cause: fromData(cause) }
+  const error = new StoreError(code, message.slice(0, split), message.slice(split + 2), options)
+  if (stack !== undefined) error.stack = stack
+  return error
+}
+
+function toData(error: Error & { readonly code?: unknown }): ErrorData {
+  const { name, message, stack, code } = error
+  return { name, message, stack, code: typeof code === 'string' ? code : undefined }
+}
+
+function fromData({ name, message, stack, code }: ErrorData): Error {
+  const error = Object.assign(new Error(message), { name }, code === undefined ? {} : { code })
+  if (stack !== undefined) error.stack = stack
+  return error
+}
