@@ -73,7 +73,7 @@ describe('info', () => {
     })
   })
 
-  test('one that was set aside says why', () => {
+  test('a suspended instance has its reason', () => {
     const report = values.encodeError(new RangeError('why'))
 
     expect(

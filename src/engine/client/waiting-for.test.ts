@@ -108,7 +108,7 @@ test('messages, children, starts, sends and reads are told apart', () => {
   ])
 })
 
-test('what was received or called off is not waited for', () => {
+test('a command that was received or cancelled is not listed', () => {
   expect(
     waits(
       turn(
@@ -159,7 +159,7 @@ test.each<[string, Partial<Observation>, string]>([
     { attemptAt: () => ({ attempt: 3, begun: false }) },
     'attempt 3, waiting for a free slot on host (pid 12, runtime 7)',
   ],
-])('of a step it is told that %s', (_, more, words) => {
+])('a step says that %s', (_, more, words) => {
   const history = [turn(STARTED, { type: 'step', command: 3, name: 's' }, attempt(1))]
 
   expect(waitingFor({ history, inbox: [] }, { ...observation, ...more })).toEqual([
@@ -204,7 +204,7 @@ test.each<[string, Partial<Observation['whereabouts']>, string]>([
     { runtimes: [{ ...runtime, serves: { ...untagged, tags: 'any', activities: ['a'] } }] },
     'attempt 3, waiting for a runtime; attempt 2 failed with RangeError: no',
   ],
-])('of a task it is told %s', (_, more, words) => {
+])('a task says %s', (_, more, words) => {
   const event = { type: 'activity', command: 1, name: 'a', input: '1', where: 'task' } as const
   const history = [turn(STARTED, { ...event, tag: 'gpu', session: 's' })]
   const whereabouts = { owner: null, tasks: [task], runtimes: [], ...more }

@@ -50,7 +50,7 @@ function requestOf(frame: Frame, { value, replyTo }: ReceivedMessage): Asked<unk
   const answer = (ok: boolean, text: string): void => {
     if (answered) throw new Error('this request is already answered: call reply or reject once')
     answered = true
-    // It was sent by `send`, so there is nobody to reply to.
+    // It was sent by `send`, so no sender waits for a reply.
     if (replyTo === '') return
     frame.instance.run.note({ type: 'replied', to: replyTo, ok, value: encodeReply(ok, text) })
   }

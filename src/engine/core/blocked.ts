@@ -101,7 +101,7 @@ export class Blocked<Item, Answer> {
     })
   }
 
-  /** Withdraws items that nobody wants any more. An item that is being sent may still take effect. */
+  /** Withdraws items that are no longer wanted. An item that is being sent may still take effect. */
   forget(isUnwanted: (item: Item) => boolean, error: () => Error): void {
     for (const { entries } of this.#lines.values()) {
       for (const entry of entries) if (isUnwanted(entry.item)) this.#settle(entry, error())

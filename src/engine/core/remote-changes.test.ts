@@ -124,7 +124,7 @@ test('what is said to change all the time is looked at ten times a second', asyn
   expect(waits.length).toBeLessThan(110)
 })
 
-test('a change of what was quiet for a while is told at once', async () => {
+test('a change after a quiet while notifies at once', async () => {
   const { clock, news, waits, wait } = scene()
   wait(1)
   for (let i = 0; i < 20; i++) {

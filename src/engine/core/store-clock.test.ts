@@ -105,7 +105,7 @@ describe('the store clock', () => {
     expect(time.now()).toBe(10)
   })
 
-  test('a clock that was set back is told of, and one that only lags is not', async () => {
+  test('a clock that was set back calls back, and one that only lags does not', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     let told = 0

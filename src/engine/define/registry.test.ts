@@ -86,7 +86,7 @@ describe('a registry', () => {
     )
   })
 
-  test('a workflow that calls another definition of a registered activity is told of once', () => {
+  test('a workflow that calls a different definition of a registered activity warns once', () => {
     const told: object[] = []
     const registry = registryOf([hello, greet], undefined, (data) => told.push(data))
     const called = definitionOf(activity('greet', () => 'ho'))
