@@ -141,6 +141,6 @@ export const QUEUE_LOADS: readonly NamedLoad[] = [
   { name: 'messages that are pushed and taken', open: used(cycle), share: 1, maxBytesEach: 64 },
   { name: 'takes and drains in vain', open: used(lookInVain), share: 1, maxBytesEach: 64 },
   { name: 'messages in memory', open: inMemory, share: 1, maxBytesEach: 64 },
-  { name: 'queues in files of their own', open: files, share: 1 / 100, maxBytesEach: 2_000 },
-  { name: 'users of one queue', open: users, share: 1 / 100, maxBytesEach: 2_000 },
+  { name: 'queues in files of their own', open: files, share: 1 / 20, maxBytesEach: 200 },
+  { name: 'users of one queue', open: users, share: 1 / 20, maxBytesEach: 200 },
 ]
