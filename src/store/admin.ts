@@ -16,7 +16,7 @@ export interface Terminated {
   readonly ended: readonly boolean[]
   /** Parents and children that may have mail because of it. */
   readonly mail: readonly Iid[]
-  /** Whether any had tasks: whoever runs one may stop, and others may be run in its place. */
+  /** Whether any had tasks: runtimes that run one can stop, and run other tasks instead. */
   readonly hadTasks: boolean
 }
 

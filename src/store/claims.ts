@@ -8,7 +8,7 @@ export interface ClaimRequest {
   readonly runtime: number
   readonly workflows: readonly number[]
   readonly limit: number
-  /** Instances it was told of, looked at first. */
+  /** Instances named by hints: claimed first. */
   readonly hinted: readonly Iid[]
 }
 
@@ -17,11 +17,11 @@ export interface Claim {
   readonly iid: Iid
   readonly epoch: number
   readonly execution: number
-  /** Its last turn; a copy in memory that stands at the same turn needs no load. */
+  /** Its last turn. An instance in memory that is at the same turn needs no load. */
   readonly turn: number
   /** How often an owner died with it without getting any further. */
   readonly deaths: number
-  /** What its owner was about to do when it last told, see `aboutTo`; empty for nothing. */
+  /** What its last owner was about to do, see `aboutTo`; empty for nothing. */
   readonly doing: string
 }
 
@@ -45,7 +45,7 @@ export interface ClaimAnswer {
 /** An instance to be read. */
 export interface LoadRequest {
   readonly iid: Iid
-  /** Only turns after this one: 0 for all. A copy in memory knows the others. */
+  /** Only turns after this one: 0 for all. An instance in memory has the others. */
   readonly after: number
 }
 
@@ -63,7 +63,7 @@ export interface Loaded {
   readonly tasks: readonly OpenTask[]
 }
 
-/** A copy in memory, for comparing with what is stored. */
+/** An instance in memory, to be compared with what is stored. */
 export interface CachedInstance {
   readonly iid: Iid
   readonly epoch: number

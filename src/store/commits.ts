@@ -10,7 +10,7 @@ export interface TurnRow {
   readonly at: number
   /** Number of its first event within the execution, from 1. */
   readonly first: number
-  /** How many events it holds. */
+  /** How many events it has. */
   readonly count: number
   /** The events, as `history.ts` writes them. */
   readonly events: string
@@ -35,7 +35,7 @@ export interface Effects {
   readonly parked: readonly number[]
   /**
    * Children to be closed, each as its link says (a `cancel` or `terminate` row in its inbox): those
-   * of these commands of the execution, or all that are unfinished. Nobody is told twice.
+   * of these commands of the execution, or all that are unfinished. A child gets one such row.
    */
   readonly closes: 'all' | readonly number[]
   /** Whether all state goes before `state` is applied. */
@@ -46,11 +46,11 @@ export interface Effects {
   readonly replies: readonly Reply[]
   /** Activities for whichever runtime can run them. */
   readonly tasks: readonly NewTask[]
-  /** Commands of the execution whose tasks nobody waits for any more, whoever holds them. */
+  /** Commands of the execution whose tasks are no longer needed, whichever runtime owns them. */
   readonly dropsTasks: readonly number[]
 }
 
-/** A new instance. Its first turn holds at least the `started` event. */
+/** A new instance. Its first turn has at least the `started` event. */
 export interface StartItem {
   /** From `reserve`, so that a start sent again is recognised. */
   readonly iid: Iid
@@ -78,9 +78,9 @@ export type Next =
   | { readonly kind: 'keep' }
   /** It is free again, due at `wakeAt`, or when a message comes. */
   | { readonly kind: 'release'; readonly wakeAt: number | null }
-  /** It is set aside with a report until somebody resumes it. */
+  /** It is suspended with a report until somebody resumes it. */
   | { readonly kind: 'suspend'; readonly report: string }
-  /** It has ended. Its parent is told, and its inbox is emptied. */
+  /** It has ended. Its parent gets the result, and its inbox is emptied. */
   | { readonly kind: 'end'; readonly end: Ending }
   /**
    * Its next execution begins: `started` is that one's first row. Results for the execution that

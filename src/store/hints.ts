@@ -2,7 +2,7 @@
 //
 //   - A hint is never needed. Whoever gets none finds out by its next tick, or its next look: a
 //     lost one costs time, never work. So telling never fails, and nothing waits for it.
-//   - It is told after the commit that it is about, and outside of it.
+//   - It is sent after the commit that it is about, and outside of it.
 //   - Whoever listens does so before the look that may find nothing: `look` is called when hints
 //     are sure to be heard from now on, and again each time they were not for a while.
 //   - Within a process a hint is a function call; only what concerns others comes through here.
@@ -12,7 +12,7 @@ import type { Logger } from '../base/log.ts'
 import type { Iid } from './instances.ts'
 import type { TaskInterest, TaskKey } from './tasks.ts'
 
-/** Something to be told. Who should hear of it, the store finds out. */
+/** Something that other processes should know. The store finds out which. */
 export type Announcement =
   /** These have mail: for their owners, or for runtimes that could own them. */
   | { readonly kind: 'mail'; readonly iids: readonly Iid[] }
@@ -20,24 +20,24 @@ export type Announcement =
   | { readonly kind: 'due'; readonly iids: readonly Iid[] }
   /** There are new tasks of these activities. */
   | { readonly kind: 'tasks'; readonly activities: readonly TaskCount[] }
-  /** Nobody waits for these tasks any more: for whoever holds them. */
+  /** These tasks are no longer needed: for the runtimes that own them. */
   | { readonly kind: 'dropped'; readonly tasks: readonly TaskKey[] }
-  /** These were changed from outside: a copy of them is of no use any more. */
+  /** These were changed from outside: instances in memory are out of date. */
   | { readonly kind: 'recalled'; readonly iids: readonly Iid[] }
   /** Something may have become free for anybody. */
   | { readonly kind: 'freed' }
-  /** There is something to be claimed that the one who tells has no room for. */
+  /** There is something to claim that the sender has no room for. */
   | { readonly kind: 'overflow' }
-  /** Somebody here wants to be told of changes of these: their end, answers, progress. */
+  /** A caller here waits for changes of these: their end, answers, progress. */
   | { readonly kind: 'waiting'; readonly iids: readonly Iid[] }
-  /** These have changed: for those at `to`, who wait for that. */
+  /** These have changed: for the callers at `to` that wait for it. */
   | { readonly kind: 'changed'; readonly to: string; readonly iids: readonly Iid[] }
 
 /** Tasks of one activity. */
 export interface TaskCount {
   readonly activity: string
   readonly count: number
-  /** Whether a tag or a session decides who can run them: then all runtimes are told. */
+  /** Whether a tag or a session decides which runtimes can run them: then all of them get the hint. */
   readonly pinned: boolean
 }
 
@@ -52,14 +52,14 @@ export type Hint =
   | { readonly kind: 'tasks'; readonly activities: readonly string[]; readonly at: number }
   | { readonly kind: 'dropped'; readonly tasks: readonly TaskKey[] }
   | { readonly kind: 'recalled'; readonly iids: readonly Iid[] }
-  /** Those at `to` want to be told when these change. */
+  /** Callers at `to` wait for changes of these. */
   | { readonly kind: 'waiting'; readonly iids: readonly Iid[]; readonly to: string }
   /** These have changed. None: any may have. */
   | { readonly kind: 'changed'; readonly iids: readonly Iid[] }
-  /** Somebody has begun to listen, and knows of nobody who waits. */
+  /** A process has begun to listen, and does not know who waits. */
   | { readonly kind: 'joined' }
 
-/** The runtime that tells, and whether it takes on work itself: then nobody else need do it. */
+/** The runtime that sends a hint, and whether it has room for the work itself: then no other needs the hint. */
 export interface Teller {
   /** 0 for a client. */
   readonly runtime: number
@@ -72,11 +72,11 @@ export interface HintInterest {
   readonly runtime: number
   readonly workflows: readonly number[]
   readonly tasks: TaskInterest | null
-  /** Attempts of tasks that it is busy with, and would stop if nobody wanted them any more. */
+  /** Attempts of tasks that it is busy with, and would stop if they were no longer needed. */
   readonly ownedTasks: readonly (TaskKey & { readonly attempt: number })[]
 }
 
-/** Somebody who listens. */
+/** A listener. */
 export interface HintReceiver {
   readonly clock: Clock
   readonly log: Logger
@@ -103,7 +103,7 @@ export interface NotifierHealth {
 
 /** Somebody is listening. */
 export interface Listening {
-  /** Whether hints are heard at present: otherwise whoever waits has to look. */
+  /** Whether hints are heard at present: otherwise callers that wait have to ask the store. */
   readonly hears: boolean
   health(): NotifierHealth
   /** The interest has changed. */

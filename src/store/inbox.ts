@@ -25,7 +25,7 @@ export interface InboxRow {
   readonly parked: boolean
 }
 
-/** A result for an instance, from whoever ran what it waits for. */
+/** The result of a command that an instance waits for. */
 export interface Delivery {
   readonly iid: Iid
   readonly kind: 'completed' | 'failed'
@@ -58,7 +58,7 @@ export interface Post {
 }
 
 /**
- * `full`: the channel holds as many messages as it may, or the instance was never started and
+ * `full`: the channel has as many messages as it may, or the instance was never started and
  * `MAX_UNSTARTED_MESSAGES` wait for that, or `MAX_UNSTARTED_IN_ALL` for all that were never started.
  * `ended`: nobody will read it. `unknown`: there is no such instance; a
  * message is kept for it (`sent`), anything else is not. `locked`: another transaction has locked the
@@ -79,13 +79,13 @@ export interface PostBatchOptions {
   readonly wereLocked?: boolean
 }
 
-/** What became of a post, and who should be told. */
+/** What became of a post, and which runtime owns its instance. */
 export interface PostAnswer {
   readonly verdict: PostVerdict
   /** 0 when unknown. */
   readonly iid: Iid
   /** The runtime that owns it now, if any. */
   readonly owner: number | null
-  /** Whether the store tells who has to know, as it was asked to. */
+  /** Whether the store notifies the owner itself, as it was asked to. */
   readonly isTold?: boolean
 }

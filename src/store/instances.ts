@@ -25,7 +25,7 @@ export interface Ending {
 /** What becomes of a child when its parent ends: `independent` is no child, only started by one. */
 export type OnParentClose = 'cancel' | 'terminate' | 'abandon' | 'independent'
 
-/** Who started an instance, from inside a workflow. */
+/** The workflow instance that started another one. */
 export interface ParentLink {
   readonly iid: Iid
   /** The parent's id, as callers know it. */

@@ -76,7 +76,7 @@ export type TickAnswer =
        * code. They can be claimed when hinted at.
        */
       readonly stranded: readonly Iid[]
-      /** For each attempt of `held` whether it is still wanted, and still this runtime's. */
+      /** For each attempt of `ownedTasks` whether it is still wanted, and still this runtime's. */
       readonly wanted: readonly boolean[]
       /** Of the activities of `tasks`, those that another live runtime could run, which is idle. */
       readonly helped: readonly string[]

@@ -1,7 +1,7 @@
-// Activities that wait for a runtime, whoever owns the instance they belong to.
+// Activities that wait for a runtime, whichever runtime owns their instance.
 //
 //   K1. A task is known by (instance, execution, command). A second one under that key is dropped.
-//   K2. It is held by a runtime, not by a clock: it is free again when that runtime is dead, closes,
+//   K2. It is owned by a runtime, not until a time: it is free again when that runtime is dead, closes,
 //       or gives it back. Only one with a limit on its silence is free again after that, too.
 //   K3. What the holder writes is judged on (runtime, attempt). A completion is taken from anybody
 //       while the task is there: the first one wins.
@@ -21,7 +21,7 @@ export interface TaskKey {
 /** How many tasks may be started, over all runtimes. Tasks with the same key share a limit. */
 export interface TaskLimit {
   readonly key: string
-  /** How many may be held at once; `null` for any number. */
+  /** How many may have an owner at once; `null` for any number. */
   readonly concurrency: number | null
   /** A bucket of `count` starts that fills again evenly within `perMs`; `null` for no such limit. */
   readonly rate: { readonly count: number; readonly perMs: number } | null
@@ -53,7 +53,7 @@ export interface OpenTask {
   readonly command: number
   /** Attempts that were started. */
   readonly attempts: number
-  /** Whether a runtime holds it now. */
+  /** Whether a runtime owns it now. */
   readonly isOwned: boolean
 }
 
@@ -77,11 +77,11 @@ export interface TaskRequest extends TaskInterest {
   readonly limit: number
   /** In how many sessions this runtime may hold tasks at once. */
   readonly maxSessions: number
-  /** A session whose runtime held no task of it for so long goes to whoever comes first. */
+  /** A session whose runtime owned no task of it for so long goes to the next runtime that claims one. */
   readonly sessionIdleMs: number
 }
 
-/** A task that is now held by the runtime that asked. */
+/** A task that the runtime which asked owns now. */
 export interface ClaimedTask extends TaskKey {
   /** `NewTask.token`; `null` for a task that an older version made. */
   readonly token: number | null
@@ -95,9 +95,9 @@ export interface ClaimedTask extends TaskKey {
   readonly options: string
   /** The number of this attempt, from 1: what is written about the task is judged on it. */
   readonly attempt: number
-  /** How often a runtime died while it held the task. */
+  /** How often a runtime died while it owned the task. */
   readonly deaths: number
-  /** What the last attempt told when it was last heard of, encoded; `null` for nothing. */
+  /** The details of the last heartbeat, encoded; `null` for none. */
   readonly beat: string | null
 }
 
@@ -124,7 +124,7 @@ export type TaskEnd =
   /** It was not run, which is not its fault: the attempt does not count. */
   | { readonly kind: 'release'; readonly delayMs: number }
 
-/** What a runtime says about a task that it held. */
+/** What a runtime says about a task that it owned. */
 export interface TaskResult extends TaskKey {
   /**
    * Of the task as it was claimed: one with another token is not meant (K5). Without one, only the
@@ -138,7 +138,7 @@ export interface TaskResult extends TaskKey {
 /** What became of it. `gone`: the task is not there, or somebody else's. */
 export interface TaskVerdict {
   readonly verdict: 'done' | 'gone'
-  /** The runtime that owns the instance now, if any; to be told of a result. */
+  /** The runtime that owns the instance now, if any: it gets a hint of the result. */
   readonly owner: number | null
 }
 
@@ -147,12 +147,12 @@ export interface Beat extends TaskKey {
   /** Of the task as it was claimed, or as it is to be made; `null` is not compared. */
   readonly token: number | null
   readonly attempt: number
-  /** Encoded; `null` leaves what was told before. */
+  /** Encoded; `null` keeps the details of the last heartbeat. */
   readonly details: string | null
   /** How long it may be silent from now on; `null` for ever. */
   readonly silentMs: number | null
   /**
-   * Of an activity that runs at the owner of its instance, and is no task so far: makes it one, held
+   * Of an activity that runs at the owner of its instance, and is no task so far: makes it one, owned
    * by the runtime, if it owns the instance at this epoch.
    */
   readonly local: { readonly epoch: number; readonly task: NewTask } | null
@@ -162,12 +162,12 @@ export interface Beat extends TaskKey {
 export interface TaskStore {
   /**
    * Hands out tasks, oldest first, each to one runtime. Those that a runtime died with twice are
-   * handed out one at a time: while this runtime holds one of them, it gets no other of them.
+   * handed out one at a time: while this runtime owns one of them, it gets no other of them.
    */
   claimTasks(request: TaskRequest): Promise<TaskAnswer>
   /** Takes the results of attempts. See K3, K4. */
   finishTasks(runtime: number, results: readonly TaskResult[]): Promise<readonly TaskVerdict[]>
-  /** The attempts that this runtime holds: finds what a lost answer left behind. */
+  /** The attempts that this runtime owns: finds what a lost answer left behind. */
   ownedTasks(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]>
   /** Records signs of life. Answers for each whether the attempt is still wanted. */
   beat(runtime: number, beats: readonly Beat[]): Promise<readonly boolean[]>

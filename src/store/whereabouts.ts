@@ -19,7 +19,7 @@ export interface LiveRuntime extends RuntimePlace {
   readonly registers: boolean
   /** `null` when it does not tell. */
   readonly serves: RuntimeServes | null
-  /** Activities without a tag that it can run, as its last tick told. */
+  /** Activities without a tag that it can run, as its last tick said. */
   readonly activities: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface TaskPlace {
   readonly error: string | null
 }
 
-/** Who works on an instance, and who could. */
+/** Which runtimes work on an instance, and which could. */
 export interface Whereabouts {
   readonly owner: RuntimePlace | null
   /** Of its current execution. */

@@ -5,10 +5,10 @@
 //   P2. What an owner writes is judged item by item on (runtime, epoch), in the same transaction.
 //       An item that fails the judgement has no effect at all; its neighbours are untouched.
 //   P3. Sending the same batch again is safe: what was done before is recognised and answered as
-//       done (the epoch stands in the history row).
+//       done (the history row has the epoch).
 //   P4. A runtime is dead once and for ever. When its death is visible, no commit of it follows.
 //   P5. Time is the store's. Every answer carries its clock in milliseconds since 1970.
-//   P6. Texts are stored as they are and never parsed. None holds a raw control character other
+//   P6. Texts are stored as they are and never parsed. None contains a raw control character other
 //       than the separators of `history.ts`.
 //   P7. A store throws `StoreError` and nothing else.
 
@@ -65,7 +65,7 @@ export interface WorkflowStore extends TaskStore {
 
   /** Takes in a new runtime, alive for `leaseMs`. */
   register(registration: RegisterRequest): Promise<Registered>
-  /** Ends a runtime and frees all it owns and holds, at once. */
+  /** Ends a runtime and frees its instances and tasks at once. */
   unregister(runtime: number): Promise<void>
   /**
    * Looks after the lease of a runtime from a thread with a connection of its own, while the event
@@ -135,7 +135,7 @@ export interface WorkflowStore extends TaskStore {
    */
   tick(request: TickRequest): Promise<TickAnswer>
   /**
-   * Which of these copies the store still has: the owner and epoch are the same, and the turn is
+   * Which of these instances in memory the store still has: the owner and epoch are the same, and the turn is
    * there. Also the server's identity.
    */
   verify(
@@ -143,12 +143,12 @@ export interface WorkflowStore extends TaskStore {
     copies: readonly CachedInstance[],
   ): Promise<{ readonly server: string; readonly same: readonly boolean[] }>
   /**
-   * Sets unfinished instances aside, whoever owns them: nothing that owner sends has an effect any
+   * Suspends unfinished instances, whoever owns them: nothing that owner sends has an effect any
    * more. Answers for each whether it was unfinished; suspending again only renews the report.
    */
   suspend(ids: readonly string[], report: string): Promise<readonly boolean[]>
   /**
-   * Makes instances that were set aside claimable again, and their tasks, as if nobody had ever died
+   * Makes suspended instances claimable again, and their tasks, as if nobody had ever died
    * with them; returns how many were.
    */
   resume(ids: readonly string[]): Promise<number>
