@@ -47,7 +47,7 @@ export interface Surroundings {
   onTrouble(why: string): void
 }
 
-const MOST_CHECK_MS = 5_000
+const MAX_CHECK_MS = 5_000
 const LEAST_CHECK_MS = 10
 // What a process does at its end takes no longer than this.
 const FAREWELL_MS = 5_000
@@ -58,7 +58,7 @@ const SHELVED_MS = 3_600_000
 
 /** How often the watch has to look. */
 export function checkMs({ leaseMs, giveUpMs }: LeaseOrder): number {
-  return Math.min(MOST_CHECK_MS, Math.max(LEAST_CHECK_MS, Math.min(leaseMs, giveUpMs) / 6))
+  return Math.min(MAX_CHECK_MS, Math.max(LEAST_CHECK_MS, Math.min(leaseMs, giveUpMs) / 6))
 }
 
 /** Watches one event loop. */
