@@ -115,7 +115,7 @@ export interface CommitBatch {
 }
 
 /**
- * `exists`: the id is taken by another instance. `absent`: messages came for the id before, under
+ * `exists`: the id is taken by another instance. `unstarted`: messages came for the id before, under
  * another number; the start has to be sent again with that one (`find` tells it). `refused`: not, or
  * no longer, the owner, also of the unfinished parent of a start; of a start that was to be owned and
  * is sent again, that it is recorded, but was taken over since. `locked`: of a start, another

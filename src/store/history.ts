@@ -223,7 +223,7 @@ function readEvent(text: string): Event {
       const [tag, session] = fields.length > 5 ? [field(fields, 5), field(fields, 6)] : ['', '']
       return {
         type,
-        command: whole(fields, 1),
+        command: toInt(fields, 1),
         name: field(fields, 2),
         where,
         input: field(fields, 4),
@@ -232,14 +232,14 @@ function readEvent(text: string): Event {
       }
     }
     case 'step':
-      return { type, command: whole(fields, 1), name: field(fields, 2) }
+      return { type, command: toInt(fields, 1), name: field(fields, 2) }
     case 'timer':
-      return { type, command: whole(fields, 1), fireAt: whole(fields, 2) }
+      return { type, command: toInt(fields, 1), fireAt: toInt(fields, 2) }
     case 'child':
     case 'start':
       return {
         type,
-        command: whole(fields, 1),
+        command: toInt(fields, 1),
         workflow: field(fields, 2),
         version: field(fields, 3),
         id: field(fields, 4),
@@ -247,38 +247,38 @@ function readEvent(text: string): Event {
         options: field(fields, 6),
       }
     case 'receive':
-      return { type, command: whole(fields, 1), name: field(fields, 2), until: whole(fields, 3) }
+      return { type, command: toInt(fields, 1), name: field(fields, 2), until: toInt(fields, 3) }
     case 'send':
       return {
         type,
-        command: whole(fields, 1),
+        command: toInt(fields, 1),
         id: field(fields, 2),
         name: field(fields, 3),
-        capacity: whole(fields, 4),
+        capacity: toInt(fields, 4),
         value: field(fields, 5),
       }
     case 'read':
-      return { type, command: whole(fields, 1), id: field(fields, 2), key: field(fields, 3) }
+      return { type, command: toInt(fields, 1), id: field(fields, 2), key: field(fields, 3) }
     case 'attempt':
       return {
         type,
-        command: whole(fields, 1),
-        attempt: whole(fields, 2),
-        retryAt: whole(fields, 3),
+        command: toInt(fields, 1),
+        attempt: toInt(fields, 2),
+        retryAt: toInt(fields, 3),
         error: field(fields, 4),
       }
     case 'completed':
-      return { type, command: whole(fields, 1), value: field(fields, 2) }
+      return { type, command: toInt(fields, 1), value: field(fields, 2) }
     case 'failed':
-      return { type, command: whole(fields, 1), error: field(fields, 2) }
+      return { type, command: toInt(fields, 1), error: field(fields, 2) }
     case 'fired':
-      return { type, command: whole(fields, 1) }
+      return { type, command: toInt(fields, 1) }
     case 'received':
-      return { type, command: whole(fields, 1), replyTo: field(fields, 2), value: field(fields, 3) }
+      return { type, command: toInt(fields, 1), replyTo: field(fields, 2), value: field(fields, 3) }
     case 'cancelled':
       return { type, reason: field(fields, 1) }
     case 'dropped':
-      return { type, command: whole(fields, 1) }
+      return { type, command: toInt(fields, 1) }
     case 'set':
       return { type, key: field(fields, 1), value: field(fields, 2) }
     case 'unset':
@@ -288,7 +288,7 @@ function readEvent(text: string): Event {
     case 'progress':
       return { type, value: field(fields, 1) }
     case 'replied':
-      return { type, to: field(fields, 1), ok: whole(fields, 2) === 1, value: field(fields, 3) }
+      return { type, to: field(fields, 1), ok: toInt(fields, 2) === 1, value: field(fields, 3) }
     case 'patched':
       return { type, change: field(fields, 1) }
     case 'forked':
@@ -309,7 +309,7 @@ function field(fields: readonly string[], i: number): string {
   return value
 }
 
-function whole(fields: readonly string[], i: number): number {
+function toInt(fields: readonly string[], i: number): number {
   const text = field(fields, i)
   const value = Number(text)
   // Number('') is 0, and there is more that it takes for a number.

@@ -41,7 +41,7 @@ export interface InstanceRow {
   readonly id: string
   readonly workflow: WorkflowName
   readonly execution: number
-  /** `absent`: messages wait for it, but it was never started. `scheduled`: its time has not come. */
+  /** `unstarted`: messages wait for it, but it was never started. `scheduled`: its time has not come. */
   readonly status: 'unstarted' | 'scheduled' | 'running' | 'suspended' | EndStatus
   /** When it wakes without a message; `null` when owned, ended, or waiting for messages only. */
   readonly wakeAt: number | null

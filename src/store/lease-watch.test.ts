@@ -3,7 +3,7 @@ import { decode } from '../base/codec/codec.ts'
 import { deferred } from '../../test/support/engine.ts'
 import type { InstanceRow } from './instances.ts'
 import type { StartItem } from './commits.ts'
-import { type LeaseOrder, pulseMemory, SharedLoopHeartbeat } from './lease.ts'
+import { type LeaseOrder, heartbeatMemory, SharedLoopHeartbeat } from './lease.ts'
 import { checkMs, type LeaseStore, LeaseWatch } from './lease-watch.ts'
 
 const RUNTIME = 5
@@ -11,9 +11,9 @@ const ROW = { id: 'a', workflow: { name: 'w', version: '2' } } as InstanceRow
 
 /** A watch whose time is moved by hand, on a store that notes what it is asked. */
 function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> = {}) {
-  const pulse = new SharedLoopHeartbeat(pulseMemory('kill'))
+  const heartbeat = new SharedLoopHeartbeat(heartbeatMemory('kill'))
   const order: LeaseOrder = {
-    memory: pulse.memory,
+    memory: heartbeat.memory,
     leaseMs: 30_000,
     giveUpMs: 60_000,
     onHang: 'kill',
@@ -63,11 +63,11 @@ function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> =
     endProcess: () => ends++,
     onTrouble: (why) => troubles.push(why),
   })
-  pulse.runtime = RUNTIME
-  pulse.renewed('loop', now)
-  pulse.beat(false)
+  heartbeat.runtime = RUNTIME
+  heartbeat.renewed('loop', now)
+  heartbeat.beat(false)
   return {
-    pulse,
+    heartbeat,
     watch,
     asked,
     said,
@@ -93,8 +93,8 @@ function watchOn(given: Partial<LeaseOrder> = {}, changed: Partial<LeaseStore> =
     },
     /** As the loop does all the time. */
     keepUp(): void {
-      pulse.beat(false)
-      pulse.renewed('loop', now)
+      heartbeat.beat(false)
+      heartbeat.renewed('loop', now)
     },
   }
 }
@@ -127,7 +127,7 @@ test('the lease of a loop that stands still is renewed twice in its length', asy
   await under.pass(50_000)
 
   expect(under.asked).toEqual(Array.from({ length: 3 }, () => `renew ${RUNTIME} 30000`))
-  expect(under.pulse.renewedMs('thread')).toBe(stoodMs + 45_000)
+  expect(under.heartbeat.renewedMs('thread')).toBe(stoodMs + 45_000)
 })
 
 test('a renewal counts from when it was asked for', async () => {
@@ -140,12 +140,12 @@ test('a renewal counts from when it was asked for', async () => {
   answer.resolve()
   await checking
 
-  expect(under.pulse.renewedMs('thread')).toBe(askedMs)
+  expect(under.heartbeat.renewedMs('thread')).toBe(askedMs)
 })
 
 test('nothing is asked for before the runtime is registered', async () => {
   const under = watchOn()
-  under.pulse.runtime = 0
+  under.heartbeat.runtime = 0
 
   await under.pass(30_000)
 
@@ -157,7 +157,7 @@ test('a runtime that is dead is not renewed', async () => {
 
   await under.pass(20_000)
 
-  expect(under.pulse.renewedMs('thread')).toBe(0)
+  expect(under.heartbeat.renewedMs('thread')).toBe(0)
 })
 
 test('a renewal that fails is tried again, less and less often, and told once in a row', async () => {
@@ -179,15 +179,15 @@ test('a renewal that fails is tried again, less and less often, and told once in
 
   fails = false
   await under.pass(20_000)
-  expect(under.pulse.renewedMs('thread')).toBe(tries.at(-1))
+  expect(under.heartbeat.renewedMs('thread')).toBe(tries.at(-1))
   fails = true
   await under.pass(60_000)
   expect(under.troubles).toEqual(['no way', 'no way'])
 })
 
-test('what hangs is set aside with a report, before anything is given to others', async () => {
+test('code that blocks is suspended with a report, before others take over', async () => {
   const under = await settledWatch()
-  under.pulse.beginTurn(7)
+  under.heartbeat.beginTurn(7)
 
   await under.pass(60_000)
 
@@ -212,7 +212,7 @@ test('an activity that hangs is named, and is not handed to others if it is a ta
 
   await under.pass(55_000)
   // Its last look falls into the call.
-  await under.pulse.callActivity('resize', call, () => under.pass(5_000))
+  await under.heartbeat.callActivity('resize', call, () => under.pass(5_000))
 
   const result = {
     iid: 7,
@@ -233,9 +233,9 @@ test('an activity that hangs is named, and is not handed to others if it is a ta
   ])
 })
 
-test('an instance that is not recorded has nothing to be set aside', async () => {
+test('an instance that is not recorded cannot be suspended', async () => {
   const under = await settledWatch({}, { look: async () => [undefined] })
-  under.pulse.beginTurn(7)
+  under.heartbeat.beginTurn(7)
 
   await under.pass(60_000)
 
@@ -257,9 +257,9 @@ test('when nothing is known to hang, the lease is ended as by a death', async ()
   expect(under.ends).toBe(1)
 })
 
-test('what cannot be set aside is not given to others either, and the process ends', async () => {
+test('if suspending fails, the lease is not ended either, and the process ends', async () => {
   const under = await settledWatch({}, { suspend: () => Promise.reject(new Error('no way')) })
-  under.pulse.beginTurn(7)
+  under.heartbeat.beginTurn(7)
 
   await under.pass(60_000)
 
@@ -274,7 +274,7 @@ test('what cannot be set aside is not given to others either, and the process en
 
 test('a store that does not answer does not keep the process from ending', async () => {
   const under = await settledWatch({}, { suspend: () => new Promise(() => {}) })
-  under.pulse.beginTurn(7)
+  under.heartbeat.beginTurn(7)
 
   await under.pass(60_000)
 
@@ -283,8 +283,8 @@ test('a store that does not answer does not keep the process from ending', async
 })
 
 test('a loop that comes back in the last moment goes on', async () => {
-  const under = await settledWatch({}, { unregister: async () => under.pulse.beat(false) })
-  under.pulse.beginTurn(7)
+  const under = await settledWatch({}, { unregister: async () => under.heartbeat.beat(false) })
+  under.heartbeat.beginTurn(7)
 
   await under.pass(60_000)
 
@@ -294,7 +294,7 @@ test('a loop that comes back in the last moment goes on', async () => {
 
 test('a process that was frozen as a whole is not given up', async () => {
   const under = await settledWatch()
-  under.pulse.beginTurn(7)
+  under.heartbeat.beginTurn(7)
 
   for (let i = 0; i < 3; i++) {
     under.freeze(3_600_000)
@@ -320,7 +320,7 @@ test('a loop that beats now and then is never given up', async () => {
 
   for (let i = 0; i < 5; i++) {
     await under.pass(55_000)
-    under.pulse.beat(false)
+    under.heartbeat.beat(false)
   }
 
   expect(under.ends).toBe(0)
@@ -331,22 +331,22 @@ test.each([
   ['a debugger is attached', {}, true],
 ])('when %s, a loop that hangs is only left to others', async (_, given, isDebugged) => {
   const under = await settledWatch(given)
-  under.pulse.beginTurn(7)
-  under.pulse.beat(isDebugged)
+  under.heartbeat.beginTurn(7)
+  under.heartbeat.beat(isDebugged)
   await under.pass(65_000)
   under.asked.length = 0
 
   await under.pass(120_000)
   expect({ asked: under.asked, ends: under.ends }).toEqual({ asked: [], ends: 0 })
 
-  under.pulse.beat(isDebugged)
+  under.heartbeat.beat(isDebugged)
   await under.pass(5_000)
   expect(under.asked).toEqual([`renew ${RUNTIME} 30000`])
 })
 
 test('a blocked loop is warned of early, once each time, with what blocks it', async () => {
   const under = await settledWatch({ onHang: 'release' })
-  under.pulse.beginTurn(7)
+  under.heartbeat.beginTurn(7)
 
   for (let i = 0; i < 2; i++) {
     await under.pass(45_000)
@@ -362,7 +362,7 @@ test('a blocked loop is warned of early, once each time, with what blocks it', a
 
 test('unless it is told to end the process, it ends the lease once, and says what hangs', async () => {
   const under = await settledWatch({ onHang: 'release' })
-  under.pulse.beginTurn(7)
+  under.heartbeat.beginTurn(7)
 
   await under.pass(180_000)
 
@@ -403,7 +403,7 @@ const FIRST = { iid: 9, id: 'new', definition: { name: 'w', version: '2' } }
 test('what hangs in its first turn is recorded and suspended', async () => {
   const under = await settledWatch()
 
-  under.pulse.beginFirstTurn(FIRST, () => START)
+  under.heartbeat.beginFirstTurn(FIRST, () => START)
   await under.pass(60_000)
 
   const what = 'instance "new" of workflow "w" 2 has blocked the event loop for 60 s'
@@ -422,7 +422,7 @@ test.each<[string, StartItem, Partial<LeaseStore>]>([
 ])('what hangs in its first turn and %s is named', async (_, start, changed) => {
   const under = await settledWatch({}, changed)
 
-  under.pulse.beginFirstTurn(FIRST, () => start)
+  under.heartbeat.beginFirstTurn(FIRST, () => start)
   await under.pass(60_000)
 
   expect(under.said).toEqual([
@@ -433,15 +433,15 @@ test.each<[string, StartItem, Partial<LeaseStore>]>([
 
 test('the loop finds out what blocked it, and whether it was given up', async () => {
   const under = await settledWatch({ onHang: 'release' })
-  const { beats } = under.pulse
+  const { beats } = under.heartbeat
 
-  under.pulse.beginFirstTurn(FIRST, () => START)
+  under.heartbeat.beginFirstTurn(FIRST, () => START)
   await under.pass(20_000)
-  const early = under.pulse.blockAfter(beats)
+  const early = under.heartbeat.blockAfter(beats)
   await under.pass(40_000)
 
   const keys = { instanceId: 'new', workflow: 'w' }
   expect(early).toEqual({ ...keys, isReleased: false })
-  expect(under.pulse.blockAfter(beats)).toEqual({ ...keys, isReleased: true })
-  expect(under.pulse.blockAfter(beats + 1)).toBeUndefined()
+  expect(under.heartbeat.blockAfter(beats)).toEqual({ ...keys, isReleased: true })
+  expect(under.heartbeat.blockAfter(beats + 1)).toBeUndefined()
 })

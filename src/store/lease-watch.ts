@@ -48,7 +48,7 @@ export interface Surroundings {
 }
 
 const MAX_CHECK_MS = 5_000
-const LEAST_CHECK_MS = 10
+const MIN_CHECK_MS = 10
 // What a process does at its end takes no longer than this.
 const FAREWELL_MS = 5_000
 // Another runtime of the process may know what hangs, and is let go first.
@@ -58,13 +58,13 @@ const SHELVED_MS = 3_600_000
 
 /** How often the watch has to look. */
 export function checkMs({ leaseMs, giveUpMs }: LeaseOrder): number {
-  return Math.min(MAX_CHECK_MS, Math.max(LEAST_CHECK_MS, Math.min(leaseMs, giveUpMs) / 6))
+  return Math.min(MAX_CHECK_MS, Math.max(MIN_CHECK_MS, Math.min(leaseMs, giveUpMs) / 6))
 }
 
 /** Watches one event loop. */
 export class LeaseWatch {
   readonly #order: LeaseOrder
-  readonly #pulse: SharedLoopHeartbeat
+  readonly #heartbeat: SharedLoopHeartbeat
   readonly #store: LeaseStore
   readonly #around: Surroundings
   readonly #checkMs: number
@@ -80,7 +80,7 @@ export class LeaseWatch {
 
   constructor(order: LeaseOrder, store: LeaseStore, around: Surroundings) {
     this.#order = order
-    this.#pulse = new SharedLoopHeartbeat(order.memory)
+    this.#heartbeat = new SharedLoopHeartbeat(order.memory)
     this.#store = store
     this.#around = around
     this.#checkMs = checkMs(order)
@@ -89,7 +89,7 @@ export class LeaseWatch {
   /** Looks once, and does what is due. Never throws. */
   async check(): Promise<void> {
     this.#observe()
-    if (this.#isBusy || this.#pulse.runtime === 0) return
+    if (this.#isBusy || this.#heartbeat.runtime === 0) return
     this.#isBusy = true
     try {
       if (this.#silentMs >= this.#order.giveUpMs) return await this.#giveUp()
@@ -105,7 +105,7 @@ export class LeaseWatch {
     const now = this.#around.now()
     const passedMs = Math.min(now - this.#seenMs, 2 * this.#checkMs)
     this.#seenMs = now
-    const { beats } = this.#pulse
+    const { beats } = this.#heartbeat
     this.#silentMs = beats === this.#beats ? this.#silentMs + passedMs : 0
     if (this.#silentMs === 0) this.#hasWarned = this.#hasReleased = false
     this.#beats = beats
@@ -114,15 +114,18 @@ export class LeaseWatch {
   async #renewIfLate(): Promise<void> {
     const { leaseMs } = this.#order
     const now = this.#around.now()
-    const renewedMs = Math.max(this.#pulse.renewedMs('loop'), this.#pulse.renewedMs('thread'))
+    const renewedMs = Math.max(
+      this.#heartbeat.renewedMs('loop'),
+      this.#heartbeat.renewedMs('thread'),
+    )
     const isLate = now >= Math.max(renewedMs + leaseMs / 2, this.#retryMs)
     // Once in any case: what is wrong with the connection is better known before it is needed.
     if (this.#hasTried && !isLate) return
     this.#hasTried = true
     try {
-      const isAlive = await this.#store.renewLease(this.#pulse.runtime, leaseMs)
+      const isAlive = await this.#store.renewLease(this.#heartbeat.runtime, leaseMs)
       // One that is dead finds out by itself, and goes on under another number.
-      if (isAlive) this.#pulse.renewed('thread', now)
+      if (isAlive) this.#heartbeat.renewed('thread', now)
       this.#failures = 0
     } catch (error) {
       this.#retryMs = this.#around.now() + Math.min(leaseMs, this.#checkMs * 2 ** this.#failures)
@@ -131,7 +134,7 @@ export class LeaseWatch {
   }
 
   async #giveUp(): Promise<void> {
-    const { calling, beats, isDebugged } = this.#pulse
+    const { calling, beats, isDebugged } = this.#heartbeat
     if (this.#order.onHang === 'ignore' || isDebugged) return
     if (this.#order.onHang === 'release') return this.#release()
     const blockedFor = this.#blockedFor
@@ -142,7 +145,7 @@ export class LeaseWatch {
     this.#around.say('error', `${what}; this process is ended`)
     if (calling === undefined) await this.#around.sleep(COURTESY_MS)
     // It came back in the last moment: it will find itself dead, and start anew.
-    if (this.#pulse.beats === beats) this.#around.endProcess()
+    if (this.#heartbeat.beats === beats) this.#around.endProcess()
   }
 
   get #blockedFor(): string {
@@ -151,7 +154,7 @@ export class LeaseWatch {
 
   /** Tells people, once each time, while it can still come back. */
   async #warn(): Promise<void> {
-    if (this.#hasWarned || this.#order.onHang === 'ignore' || this.#pulse.isDebugged) return
+    if (this.#hasWarned || this.#order.onHang === 'ignore' || this.#heartbeat.isDebugged) return
     this.#hasWarned = true
     const { onHang, giveUpMs } = this.#order
     const follows = onHang === 'kill' ? 'the process is ended' : 'other runtimes take over its work'
@@ -165,7 +168,7 @@ export class LeaseWatch {
     this.#hasReleased = true
     const what = await this.#name(true)
     try {
-      await this.#inTime(this.#store.endLease(this.#pulse.runtime))
+      await this.#inTime(this.#store.endLease(this.#heartbeat.runtime))
       this.#around.say('error', `${what}; other runtimes take over its work`)
     } catch (error) {
       this.#around.say(
@@ -180,11 +183,11 @@ export class LeaseWatch {
    * its memory, for its own log.
    */
   async #name(isReleased: boolean): Promise<string> {
-    const { calling } = this.#pulse
+    const { calling } = this.#heartbeat
     const blockedFor = this.#blockedFor
     const beats = this.#beats
     const named = calling && (calling.first ?? (await this.#look(calling)))
-    this.#pulse.blocked(beats, {
+    this.#heartbeat.blocked(beats, {
       ...(named && { instanceId: named.id, workflow: named.workflow.name }),
       ...(calling?.activity && { activity: calling.activity.name }),
       isReleased,
@@ -199,7 +202,7 @@ export class LeaseWatch {
 
   /** Sees to what hangs and to all the rest; answers what happened. */
   async #settle(calling: ActivityCallSpec | undefined, blockedFor: string): Promise<string> {
-    const { runtime } = this.#pulse
+    const { runtime } = this.#heartbeat
     if (calling === undefined) {
       // Any of its instances may have something to do with it: for all of them this is a death.
       await this.#store.endLease(runtime)
@@ -222,7 +225,7 @@ export class LeaseWatch {
     return verdict === 'done'
   }
 
-  /** An instance that is set aside keeps its tasks, which others could take up. */
+  /** A suspended instance keeps its tasks, which other runtimes could claim. */
   async #shelve(runtime: number, { iid, activity }: ActivityCallSpec): Promise<void> {
     if (activity === undefined) return
     const { execution, command, attempt } = activity

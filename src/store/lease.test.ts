@@ -4,7 +4,7 @@ import { SharedLoopHeartbeat, sharedMs } from './lease.ts'
 
 const ATTEMPT = { key: { iid: 7, execution: 2, command: 3 }, attempt: 4 }
 
-/** The two sides of one pulse. */
+/** The two sides of one loop heartbeat. */
 function sides(): [loop: SharedLoopHeartbeat, thread: SharedLoopHeartbeat] {
   const loop = new SharedLoopHeartbeat()
   return [loop, new SharedLoopHeartbeat(loop.memory)]

@@ -111,8 +111,8 @@ const START_BYTES = 1 << 18
  */
 export const WARNING_PART = 1 / 4
 
-/** Memory for a pulse, with room for starts where they are to be recorded. */
-export function pulseMemory(onHang: OnHang): SharedArrayBuffer {
+/** Memory for a loop heartbeat, with room for starts where they are to be recorded. */
+export function heartbeatMemory(onHang: OnHang): SharedArrayBuffer {
   return new SharedArrayBuffer(FIXED_BYTES + (onHang === 'kill' ? START_BYTES : 0))
 }
 
@@ -129,7 +129,7 @@ export class SharedLoopHeartbeat {
   // What stands in there: the same activity is often called again and again.
   #written = { activity: '', length: 0 }
 
-  constructor(memory = pulseMemory('ignore')) {
+  constructor(memory = heartbeatMemory('ignore')) {
     this.memory = memory
     this.#numbers = new Float64Array(memory, 0, NUMBERS_BYTES / Float64Array.BYTES_PER_ELEMENT)
     this.#name = Buffer.from(memory, NUMBERS_BYTES, NAME_BYTES)

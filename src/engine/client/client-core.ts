@@ -151,7 +151,7 @@ export class ClientCore implements Past {
     return row?.id === id ? row : undefined
   }
 
-  /** Finds an instance by id, even an `absent` one, which is not started yet. */
+  /** Finds an instance by id, even an `unstarted` one. */
   async find(id: string): Promise<InstanceRow | undefined> {
     await this.open()
     return this.#finds.call(id)

@@ -49,11 +49,11 @@ export async function start(
   await core.open()
   const wanted = await newInstance(core, given, value, options)
   const { id } = wanted
-  let absent: Iid | undefined
+  let unstarted: Iid | undefined
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const { iid, verdict } = await send(core, { ...wanted, iid: absent }, signal)
+    const { iid, verdict } = await send(core, { ...wanted, iid: unstarted }, signal)
     const isOurs =
-      verdict === 'done' && (absent === undefined || (await isStartedBy(core, iid, wanted)))
+      verdict === 'done' && (unstarted === undefined || (await isStartedBy(core, iid, wanted)))
     if (isOurs) return { id, iid }
     const row = await core.find(id)
     if (verdict === 'refused') {
@@ -62,8 +62,8 @@ export async function start(
       // After a failover that lost writes, the server gave out the number twice.
       core.iids.forget(iid)
     }
-    absent = row?.status === 'unstarted' ? row.iid : undefined
-    if (row === undefined || absent !== undefined) continue
+    unstarted = row?.status === 'unstarted' ? row.iid : undefined
+    if (row === undefined || unstarted !== undefined) continue
     // The last try must not remove an instance without starting it again.
     if (tries === MAX_TRIES) break
     if (await mayKeep(core, row, wanted, options)) return { id, iid: row.iid }

@@ -83,7 +83,7 @@ describe('the store clock', () => {
     expect(time.now()).toBe(101_015)
   })
 
-  test('does not lead for long after the clock of the store was set back a little', async () => {
+  test('does not lead for long after the clock of the store went back a little', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     time.saw(1_000)

@@ -31,7 +31,7 @@ export interface IssuedCommand {
 }
 
 /** What the code did since the last `take`, in order. */
-export interface Taken {
+export interface IssuedSince {
   readonly given: readonly IssuedCommand[]
   /** Commands and notes, as history records them. */
   readonly events: readonly (CommandEvent | NoteEvent)[]
@@ -68,7 +68,7 @@ interface Waiting extends IssuedCommand {
 const MAX_REFUSED = 10_000
 
 const NONE: readonly Forgotten[] = []
-const NOTHING: Taken = { given: [], events: [] }
+const NOTHING: IssuedSince = { given: [], events: [] }
 const NO_IDS: ReadonlyMap<number, string> = new Map()
 const NO_CHANGES: ReadonlySet<string> = new Set()
 
@@ -207,7 +207,7 @@ export class Execution implements InTurn {
   }
 
   /** Returns what the code did since the last call. */
-  take(): Taken {
+  take(): IssuedSince {
     if (this.#events.length === 0) return NOTHING
     const taken = { given: this.#given, events: this.#events }
     this.#given = []

@@ -55,7 +55,7 @@ describe('an edge', () => {
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: large })
   })
 
-  test('the code is called once, over all turns of a copy [handler_invoked_once]', async () => {
+  test('the code is called once, over all turns of an execution [handler_invoked_once]', async () => {
     let calls = 0
     const { turn } = play(async (ctx) => {
       calls++

@@ -46,7 +46,7 @@ const counting: Code = async (ctx) => {
   return ctx.state.get(count)
 }
 
-/** A copy that begins with this state. */
+/** An execution that begins with this state. */
 function beginningWith(
   state: Record<string, unknown>,
   past?: readonly Event[],

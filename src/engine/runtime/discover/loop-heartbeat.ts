@@ -3,7 +3,7 @@ import type { Logger } from '../../../base/log.ts'
 import {
   type LeaseKeeper,
   type OnHang,
-  pulseMemory,
+  heartbeatMemory,
   SharedLoopHeartbeat,
   sharedMs,
   WARNING_PART,
@@ -40,7 +40,7 @@ export class LoopHeartbeat {
 
   constructor(setup: LoopHeartbeatSetup) {
     this.#setup = setup
-    this.shared = new SharedLoopHeartbeat(pulseMemory(setup.onHang))
+    this.shared = new SharedLoopHeartbeat(heartbeatMemory(setup.onHang))
   }
 
   /** Begins to beat, for a runtime that is registered. */

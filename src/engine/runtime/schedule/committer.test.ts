@@ -171,7 +171,7 @@ describe('the committer', () => {
     expect(verdicts).toEqual(['done', 'refused', 'done'])
   })
 
-  test('a turn that waits behind a batch is refused too when its copy was lost', async () => {
+  test('a turn that waits behind a batch is refused too when its instance was lost', async () => {
     let moved = true
     let arrived!: () => void
     const underWay = new Promise<void>((resolve) => (arrived = resolve))

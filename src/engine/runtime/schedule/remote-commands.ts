@@ -189,12 +189,12 @@ export class RemoteCommands {
       delayMs,
       iid: undefined,
     }
-    let absent: Iid | undefined
+    let unstarted: Iid | undefined
     while (remote.wanted) {
-      const { iid, verdict } = await starts.start({ ...wanted, iid: absent }, remote.signal)
-      if (verdict === 'done' && absent === undefined) return this.#found(instance, event, iid)
+      const { iid, verdict } = await starts.start({ ...wanted, iid: unstarted }, remote.signal)
+      if (verdict === 'done' && unstarted === undefined) return this.#found(instance, event, iid)
       const [row] = await store.find([id])
-      if (verdict === 'refused' && absent === undefined && (await this.#isTaken(iid, id))) {
+      if (verdict === 'refused' && unstarted === undefined && (await this.#isTaken(iid, id))) {
         iids.forget(iid)
         continue
       }
@@ -205,8 +205,8 @@ export class RemoteCommands {
       // It was removed just now.
       if (row === undefined) continue
       if (isSameParent(row.parent, parent)) return this.#found(instance, event, row.iid)
-      absent = row.status === 'unstarted' ? row.iid : undefined
-      if (absent !== undefined) continue
+      unstarted = row.status === 'unstarted' ? row.iid : undefined
+      if (unstarted !== undefined) continue
       if (onConflict === 'return' && row.workflow.name === name) {
         await this.#post(instance, event, wanted.messages)
         return this.#found(instance, event, row.iid)
