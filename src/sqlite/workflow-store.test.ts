@@ -127,7 +127,7 @@ describe('a turn', () => {
 
     await under.commit([startItem(under.first, { turn: turnRow(1, events) })])
 
-    const [loaded] = await under.store.load([whole(under.first), whole(99_999)])
+    const [loaded] = await under.store.load([allOf(under.first), allOf(99_999)])
     expect(loaded).toEqual({
       iid: under.first,
       id: `order-${under.first}`,
@@ -162,11 +162,11 @@ function result(iid: number, command: number, payload = 'value') {
   return { iid, kind: 'completed', execution: 1, command, payload } as const
 }
 
-function whole(iid: number): LoadRequest {
+function allOf(iid: number): LoadRequest {
   return { iid, after: 0 }
 }
 
 async function inbox({ store }: Under, iid: number): Promise<readonly InboxRow[]> {
-  const [loaded] = await store.load([whole(iid)])
+  const [loaded] = await store.load([allOf(iid)])
   return loaded!.inbox
 }

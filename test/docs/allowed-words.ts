@@ -8,7 +8,10 @@ export interface Exception {
 
 export const ALLOWED: readonly Exception[] = [
   { path: /^test\/docs\/(?:old-words|allowed-words|words\.test)\.ts$/, why: 'names the old words' },
-  { path: /^src\/(?:postgres|sqlite)\/migrations\//, why: 'a migration never changes' },
+  {
+    path: /^src\/(?:postgres|sqlite|sqlite\/queue)\/migrations\//,
+    why: 'a migration never changes',
+  },
   { path: /^docs\/reference\/schema\.sql$/, why: 'what the migrations make, comments and all' },
   { path: /^docs\/adr\//, why: 'a decision is recorded in the words of its day' },
   {
@@ -41,6 +44,3 @@ export const ALLOWED: readonly Exception[] = [
     why: 'names of procedures that earlier versions had',
   },
 ]
-
-/** Places that have old words and are to lose them: this list only shrinks. */
-export const PENDING: readonly Exception[] = [{ path: /^src\/sqlite\//, why: 'in work' }]

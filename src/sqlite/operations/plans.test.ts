@@ -197,9 +197,9 @@ function runTasks(
     const { runtime: witness } = run('register', registrationOf(30_000)) as { runtime: number }
     run('tick', { ...tick, runtime: witness, ownedTasks: [attempt(1)] })
   }
-  const { runtime: careful } = run('register', registrationOf(30_000)) as { runtime: number }
-  run('claim', { runtime: careful, workflows: [1], limit: 10, hinted: [] })
-  claimTasks(careful, { sessionIdleMs: 60_000 })
+  const { runtime: quarantined } = run('register', registrationOf(30_000)) as { runtime: number }
+  run('claim', { runtime: quarantined, workflows: [1], limit: 10, hinted: [] })
+  claimTasks(quarantined, { sessionIdleMs: 60_000 })
 }
 
 /** The first attempt of a task of instance 20. */

@@ -11,7 +11,7 @@ set owner = null, epoch = iif(epoch = 0, 0, epoch + 1), wake_at = null, held = 1
 where iid = (select iid from instances where id = ?)
 returning iid`
 
-/** Sets unfinished instances aside, whoever owns them; answers which were unfinished. */
+/** Suspends unfinished instances, whoever owns them; returns which were unfinished. */
 export function suspend(
   tx: Transaction,
   ids: readonly string[],
@@ -24,14 +24,14 @@ export function suspend(
   })
 }
 
-// Due at once unless its time has not come, and with all its attempts: it was set aside for having
+// Due at once unless its time has not come, and with all its attempts: it was suspended for having
 // used them up, or the code has been repaired since.
 const RESUME = `
 update runs set held = 0, wake_at = coalesce(due_at, ?), due_at = null, attempts = 0, doing = ''
 where held = 1 and iid = (select iid from instances where id = ?)
 returning iid`
 
-/** Makes instances that were set aside claimable again; answers how many there were. */
+/** Makes suspended instances claimable again; returns how many there were. */
 export function resume(tx: Transaction, ids: readonly string[]): number {
   let count = 0
   for (const id of ids) {
@@ -44,7 +44,7 @@ export function resume(tx: Transaction, ids: readonly string[]): number {
   return count
 }
 
-/** Says why an instance is set aside, or that it is not. */
+/** Records why an instance is suspended, or that it is not. */
 export function writeReport(tx: Transaction, iid: Iid, report: string | null): void {
   const sql = 'update instances set report = ?, updated_at = ? where iid = ?'
   tx.sql(sql).run(report, tx.now, iid)

@@ -123,7 +123,7 @@ const ALONE_IN_SESSION: Action[] = [
 ]
 
 /** It holds a task that two died with, only until it has been silent for too long. */
-const CAREFUL_AND_SILENT: Action[] = [
+const QUARANTINED_AND_SILENT: Action[] = [
   { do: 'ask', tasks: [taskIn('charge', ''), taskIn('mail', '')] },
   claimBy(0, ALL),
   { do: 'leave', runtime: 0, died: true },
@@ -149,7 +149,7 @@ const EXAMPLES: [Action[]][] = [
   [VISIBLE_IN_SESSION],
   [BACK_IN_SESSION],
   [ALONE_IN_SESSION],
-  [CAREFUL_AND_SILENT],
+  [QUARANTINED_AND_SILENT],
   [SILENT_WITHIN_LIMIT],
 ]
 

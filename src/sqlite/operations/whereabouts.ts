@@ -9,7 +9,7 @@ where iid = ?`
 
 const TASKS = `
 select command, attempts, visible_at as visibleAt, error,
-  held_by as heldBy, info, held_since as ownedSince
+  held_by as ownedBy, info, held_since as ownedSince
 from instances
 join tasks on tasks.iid = instances.iid and tasks.execution = instances.execution
 left join runtimes on runtimes.runtime = held_by
@@ -25,7 +25,7 @@ from runtimes
 where state = 'alive' and lease_until > ?`
 
 interface TaskRow extends Omit<TaskPlace, 'owner'> {
-  readonly heldBy: number | null
+  readonly ownedBy: number | null
   readonly info: string | null
 }
 
@@ -42,10 +42,10 @@ export function whereabouts(tx: Transaction, iid: Iid): Whereabouts {
   const runtimes = tx.sql(RUNTIMES).all(iid, tx.now) as unknown as RuntimeRow[]
   return {
     owner: owner ?? null,
-    tasks: tasks.map(({ heldBy, info, ownedSince, ...task }) => ({
+    tasks: tasks.map(({ ownedBy, info, ownedSince, ...task }) => ({
       ...task,
-      owner: heldBy === null ? null : { runtime: heldBy, info: info ?? '' },
-      ownedSince: heldBy === null ? null : ownedSince,
+      owner: ownedBy === null ? null : { runtime: ownedBy, info: info ?? '' },
+      ownedSince: ownedBy === null ? null : ownedSince,
     })),
     runtimes: runtimes.map(({ serves, activities, registers, ...place }) => ({
       ...place,

@@ -19,10 +19,10 @@ async function openRuntime() {
   })
   const registration = { leaseMs: LEASE_MS, workflows: [], info: '' }
   const { runtime } = await thread.call('register', [registration])
-  const pulse = new SharedLoopHeartbeat()
-  pulse.runtime = runtime
+  const heartbeat = new SharedLoopHeartbeat()
+  heartbeat.runtime = runtime
   const order: LeaseOrder = {
-    memory: pulse.memory,
+    memory: heartbeat.memory,
     leaseMs: LEASE_MS,
     // The loop of these tests never beats.
     giveUpMs: 600_000,
@@ -30,7 +30,7 @@ async function openRuntime() {
   }
   return {
     runtime,
-    pulse,
+    heartbeat,
     thread,
     keeper: thread.keepLease(order),
     workers,
@@ -57,20 +57,20 @@ test('the lease is renewed while nobody asks the thread for anything', async () 
 
   await eventually(() => under.leaseUntil() > first + LEASE_MS)
 
-  const renewedMs = under.pulse.renewedMs('thread')
+  const renewedMs = under.heartbeat.renewedMs('thread')
   expect(renewedMs).toBeLessThanOrEqual(sharedMs())
   expect(sharedMs() - renewedMs).toBeLessThan(10_000)
 })
 
 test('a thread that follows one that ended goes on with it', async () => {
   await using under = await openRuntime()
-  await eventually(() => under.pulse.renewedMs('thread') > 0)
+  await eventually(() => under.heartbeat.renewedMs('thread') > 0)
   await under.workers[0]!.terminate()
   const before = sharedMs()
 
   await under.thread.call('reserve', [1])
 
-  await eventually(() => under.pulse.renewedMs('thread') > before)
+  await eventually(() => under.heartbeat.renewedMs('thread') > before)
   expect(under.workers).toHaveLength(2)
 })
 
@@ -80,21 +80,21 @@ test('a lease that is dropped is not renewed any more, and others are', async ()
   other.runtime = under.runtime
   const order = { leaseMs: LEASE_MS, giveUpMs: 600_000, onHang: 'ignore' as const }
   under.thread.keepLease({ ...order, memory: other.memory })
-  await eventually(() => under.pulse.renewedMs('thread') > 0)
+  await eventually(() => under.heartbeat.renewedMs('thread') > 0)
 
   await under.keeper.stop()
   // Done in the order of the calls.
   await under.thread.call('reserve', [1])
-  const last = under.pulse.renewedMs('thread')
+  const last = under.heartbeat.renewedMs('thread')
   const otherLast = other.renewedMs('thread')
   await eventually(() => other.renewedMs('thread') > otherLast + LEASE_MS)
 
-  expect(under.pulse.renewedMs('thread')).toBe(last)
+  expect(under.heartbeat.renewedMs('thread')).toBe(last)
 })
 
 test('a runtime that was declared dead stays so', async () => {
   await using under = await openRuntime()
-  await eventually(() => under.pulse.renewedMs('thread') > 0)
+  await eventually(() => under.heartbeat.renewedMs('thread') > 0)
 
   await under.thread.call('unregister', [under.runtime])
   const endedMs = sharedMs()
@@ -102,7 +102,7 @@ test('a runtime that was declared dead stays so', async () => {
   await eventually(() => sharedMs() > endedMs + LEASE_MS)
 
   expect(under.leaseUntil()).toBe(until)
-  expect(under.pulse.renewedMs('thread')).toBeLessThan(endedMs)
+  expect(under.heartbeat.renewedMs('thread')).toBeLessThan(endedMs)
 })
 
 test('a thread that looks after a lease ends when it is closed', async () => {
