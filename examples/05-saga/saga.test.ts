@@ -57,7 +57,7 @@ describe('the example of a saga', { timeout: LIMIT_MS }, () => {
     const again = await runExample('05-saga', store.url)
 
     expect(killed).toMatchObject({ ...KILLED, errors: linesAbout('ada') })
-    // Whoever sees the failure logs it, and nobody a second time.
+    // The process that sees the failure logs it, once.
     const errors = ada.length > 1 ? linesAbout('ada') : ''
     expect(again).toMatchObject({ ...WELL, errors })
     expect(again.lines.filter((line) => line.includes('ada:'))).toEqual(ada)

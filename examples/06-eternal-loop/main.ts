@@ -1,5 +1,5 @@
-// A watch over a site that has no end. Every few rounds it begins anew, so that its history stays
-// short however long it lives; what it keeps and what it shows come along.
+// A watch over a site that never ends. Every few rounds it continues as new, so that its history stays
+// short however long it runs; state and progress come along.
 //
 //   npm run build && npx tsx examples/06-eternal-loop/main.ts [store URL]
 
@@ -11,7 +11,7 @@ interface Watch {
   readonly up: boolean
 }
 
-const ROUNDS = 4 // Some hundreds, where nobody wants to see it begin anew.
+const ROUNDS = 4 // Some hundreds in real life; here you can see it start over.
 
 /** A site that does not answer in its fourth and fifth round. */
 const probe = activity('probe', async ({ round }: Watch) => round < 4 || round > 5)

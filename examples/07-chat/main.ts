@@ -1,5 +1,5 @@
-// A conversation: whoever asks waits for the answer. After each answer the workflow begins anew with
-// all that was said; questions that came meanwhile wait for it, and none is lost.
+// A conversation: the caller asks and waits for the answer. After each answer the workflow starts over
+// with all that was said; questions that came meanwhile wait for it, and none is lost.
 //
 //   npm run build && npx tsx examples/07-chat/main.ts [store URL]
 

@@ -10,7 +10,7 @@ import {
 
 const REFUSED = 'order-3: not taken, we do not have that many'
 const CHARGED = '  order-1: takes 2000 from ada'
-// The order that fails is told of on stderr.
+// The order that fails is reported on stderr.
 const DECLINED = { ...WELL, errors: linesAbout('order-2') }
 const ENDS = [
   'order-1: sent for 2000',

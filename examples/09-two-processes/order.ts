@@ -1,4 +1,4 @@
-// What the two processes have in common: names and types. Whoever starts orders needs neither the code
+// What the two processes have in common: names and types. A process that starts orders needs neither the code
 // that carries them out nor what that code imports.
 
 import { channel, workflow } from 'holdfast'

@@ -9,7 +9,7 @@ export interface Endpoint extends AsyncDisposable {
 
 /**
  * Starts it. Of what comes for the first time, every second reading is answered with 503 and every
- * third not at all; one from the sensor `attic` is never accepted. `onReading` is told what is.
+ * third not at all; one from the sensor `attic` is never accepted. `onReading` is called with those that are.
  */
 export async function startEndpoint(onReading: (key: string) => void): Promise<Endpoint> {
   const seen = new Set<string>()

@@ -11,7 +11,7 @@ export interface Reading {
 /** The other side has looked at it and said no: sending it again would not help. */
 const Refused = failure('Refused', { retryable: false })
 
-// The other side fails often; only what nobody expects is worth a line.
+// The other side fails often; only unexpected errors are worth a line.
 const log = { debug() {}, info() {}, warn() {}, error: console.error }
 
 /** Opens the spool; it begins to send what is in it. */

@@ -85,7 +85,7 @@ export interface TaskOptions {
   readonly idempotencyKey: string
   /** Whether others may wait for its limit. */
   readonly limited: boolean
-  /** What its holder takes from its own definition, see `ActivityWork`; left out for nothing. */
+  /** What its owner takes from its own definition, see `ActivityWork`; left out for nothing. */
   readonly unset?: readonly CodeOption[]
   /** When it was asked for; left out where nothing is unset. */
   readonly givenAt?: number

@@ -82,7 +82,7 @@ const action = fc.oneof(
 )
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never
 
-/** Its session is busy only until its holder has been silent for too long. */
+/** Its session is busy only until its owner has been silent for too long. */
 const SILENT_SESSION: Action[] = [
   { do: 'ask', tasks: [taskIn('mail', 'a'), taskIn('charge', 'a')] },
   claimBy(0, ALL),
@@ -134,7 +134,7 @@ const QUARANTINED_AND_SILENT: Action[] = [
   claimBy(0, ['mail']),
 ]
 
-/** Who takes over from a silent holder takes its place within the limit, too. */
+/** A takeover from a silent owner takes its place within the limit, too. */
 const SILENT_WITHIN_LIMIT: Action[] = [
   { do: 'ask', tasks: [taskIn('charge', '', LIMITS[1]), taskIn('charge', '', LIMITS[1])] },
   claimBy(0, CHARGE),
@@ -257,21 +257,21 @@ class World implements Disposable {
   }
 
   #finish({ which: index, kind, delayMs }: Extract<Action, { do: 'finish' }>): Comparison {
-    const held = this.#held(index)
-    if (held === undefined) return NOTHING
+    const owned = this.#owned(index)
+    if (owned === undefined) return NOTHING
     const end = kind === 'completed' ? { kind, payload: '1' } : { kind, delayMs }
-    const result = { ...this.#attempt(held), end }
-    const [answer] = this.#database.run((tx) => finishTasks(tx, held.owner!, [result]))
-    this.#model.finish(held, kind, delayMs)
+    const result = { ...this.#attempt(owned), end }
+    const [answer] = this.#database.run((tx) => finishTasks(tx, owned.owner!, [result]))
+    this.#model.finish(owned, kind, delayMs)
     return [answer?.verdict, 'done']
   }
 
   #beat({ which: index, silentMs }: Extract<Action, { do: 'beat' }>): Comparison {
-    const held = this.#held(index)
-    if (held === undefined) return NOTHING
-    const sign = { ...this.#attempt(held), details: null, silentMs, local: null }
-    const wanted = this.#database.run((tx) => beat(tx, held.owner!, [sign]))
-    this.#model.beat(held, silentMs)
+    const owned = this.#owned(index)
+    if (owned === undefined) return NOTHING
+    const sign = { ...this.#attempt(owned), details: null, silentMs, local: null }
+    const wanted = this.#database.run((tx) => beat(tx, owned.owner!, [sign]))
+    this.#model.beat(owned, silentMs)
     return [wanted, [true]]
   }
 
@@ -283,9 +283,9 @@ class World implements Disposable {
     return NOTHING
   }
 
-  #held(index: number): ModelTask | undefined {
-    const held = this.#model.tasks.filter(({ owner }) => owner !== null)
-    return held[index % held.length]
+  #owned(index: number): ModelTask | undefined {
+    const owned = this.#model.tasks.filter(({ owner }) => owner !== null)
+    return owned[index % owned.length]
   }
 
   #attempt({ command, attempts }: ModelTask) {

@@ -91,13 +91,13 @@ export class Ticker {
     if (renews && !(await this.#registration.renewLease())) return EVERYTHING
     const askedMs = clock.now()
     const runtime = this.#registration.number
-    const held = owned.keys()
+    const tasks = owned.keys()
     const answer = await store.tick({
       runtime,
       workflows: this.#registration.workflows,
       tasks: taskClaimer.interest,
       unknown: this.#commands.unknownActivities,
-      ownedTasks: held,
+      ownedTasks: tasks,
       idle: !closing.aborted && slots.idle,
     })
     time.saw(answer.clock, askedMs)
@@ -108,7 +108,7 @@ export class Ticker {
     if (answer.mail.length > 0) mail.look(answer.mail)
     if (answer.claimable) claimer.claimAt(answer.clock)
     else if (answer.nextDue !== null) claimer.claimAt(answer.nextDue)
-    const unwanted = held.filter((_, i) => !answer.wanted[i])
+    const unwanted = tasks.filter((_, i) => !answer.wanted[i])
     if (unwanted.length > 0) owned.abort(unwanted)
     if (answer.nextTask !== null) taskClaimer.wakeAt(answer.nextTask)
     longWaits.helpedWith(answer.helped)
