@@ -1,5 +1,5 @@
-// What the two processes have in common: names and types. A process that starts orders needs neither the code
-// that carries them out nor what that code imports.
+// What the two processes have in common: names and types. A process that starts orders
+// needs neither the code that carries them out nor what that code imports.
 
 import { channel, workflow } from 'holdfast'
 
