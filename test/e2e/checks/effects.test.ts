@@ -65,6 +65,7 @@ test('what was reserved and not released, and clean-up that did not run, are fou
   expect(checkCleanUp({ ...life('a', lingers), turns: GOOD })).toEqual([
     'a: was cancelled and cleaned up 0 times',
   ])
+  expect(checkCleanUp({ ...life('a', lingers), turns: turns([BEGIN], [END]) })).toEqual([])
 })
 
 function effects(lines: readonly Line[]): string[] {
