@@ -19,7 +19,7 @@ const OUTCOMES = [
 // The two payments that fail.
 const errors = linesAbout('pay-[34]')
 
-describe('the example of retries', { timeout: LIMIT_MS }, () => {
+describe.concurrent('the example of retries', { timeout: LIMIT_MS }, () => {
   test.each(STORES)('%s, it tries again what may work, and nothing else', async (_, open) => {
     using store = open()
 

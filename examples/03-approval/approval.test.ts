@@ -11,7 +11,7 @@ import {
 const OUTCOMES = ['tea: approved by Kim', 'pencils: approved by rule 7', 'yacht: nobody answered']
 const TEA_ASKED = '  mail to the boss: may we pay for the tea?'
 
-describe('the example of an approval', { timeout: LIMIT_MS }, () => {
+describe.concurrent('the example of an approval', { timeout: LIMIT_MS }, () => {
   test.each(STORES)('%s, answers are found however early they come', async (_, open) => {
     using store = open()
 

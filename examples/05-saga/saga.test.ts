@@ -32,7 +32,7 @@ const KIM = [
   'kim: goes to Oslo for 40000 cents',
 ]
 
-describe('the example of a saga', { timeout: LIMIT_MS }, () => {
+describe.concurrent('the example of a saga', { timeout: LIMIT_MS }, () => {
   test.each(STORES)(
     '%s, what was booked in vain is given back, the last first',
     async (_, open) => {

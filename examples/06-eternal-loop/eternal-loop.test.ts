@@ -8,7 +8,7 @@ import {
   WELL,
 } from '../../test/support/example.ts'
 
-describe('the example of an eternal loop', { timeout: LIMIT_MS }, () => {
+describe.concurrent('the example of an eternal loop', { timeout: LIMIT_MS }, () => {
   test.each(STORES)('%s, what it keeps and shows outlives its executions', async (_, open) => {
     using store = open()
 

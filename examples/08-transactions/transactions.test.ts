@@ -21,7 +21,7 @@ const ENDS = [
   'payments [["order-1",2000]]',
 ]
 
-describe('the example of transactions', { timeout: LIMIT_MS }, () => {
+describe.concurrent('the example of transactions', { timeout: LIMIT_MS }, () => {
   test('an order and its workflow, a payment and its record are there together or not at all', async () => {
     using store = sqliteFile()
 

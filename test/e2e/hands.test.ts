@@ -5,7 +5,7 @@ import { STORES } from './stores.ts'
 // `HOLDFAST_ROUNDS=50 npx vitest run test/e2e/hands.test.ts` plays as many.
 const ROUNDS = Number(process.env['HOLDFAST_ROUNDS'] ?? 1)
 
-describe.each(STORES)('on %s', (_, kind) => {
+describe.concurrent.each(STORES)('on %s', (_, kind) => {
   test.each(Array.from({ length: ROUNDS }, (_round, i) => i + 1))(
     'processes with different tags and sessions do every job once, whichever is killed (%i)',
     { timeout: 120_000 },

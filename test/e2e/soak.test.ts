@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-test.each([
+test.concurrent.each([
   ['processes are killed', ['--store', 'sqlite'], /^sqlite, seed \d+: .* 0 findings\n$/],
   [
     'four processes are killed and their server is stopped and started again',

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { setTimeout as passTime } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
 import { connect } from '../../src/index.ts'
 import { postgresUrl } from '../support/postgres.ts'
@@ -70,8 +70,10 @@ class StallingProcess implements AsyncDisposable {
   }
 }
 
-// One at a time: a loop that hangs takes a whole core.
-describe.each(STORES)('on %s', (_, kind) => {
+// They mostly wait for leases and watchdogs. Not more of them: an endless loop takes a whole core.
+vi.setConfig({ maxConcurrency: 3 })
+
+describe.concurrent.each(STORES)('on %s', (_, kind) => {
   test(
     'a loop that stands still for three leases loses nothing',
     async () => {
@@ -112,7 +114,7 @@ describe.each(STORES)('on %s', (_, kind) => {
       expect(blocked.errors).toContain('; other runtimes take over its work\n')
       await until(() => blocked.errors.includes('; other runtimes take over its work instanceId='))
       expect(blocked.errors).toMatch(
-        /was blocked for too long; .* instanceId="stalls" workflow="stalls" activity="stall" blockedMs=\d{4}\n/,
+        /event loop blocked for too long; .* instanceId="stalls" workflow="stalls" activity="stall" blockedMs=\d{4}\n/,
       )
       expect(await blocked.close()).toEqual(ENDED)
     },
@@ -238,7 +240,7 @@ describe.each(STORES)('on %s', (_, kind) => {
   )
 })
 
-test(
+test.concurrent(
   'on postgres a lease is renewed over another connection when that of the thread is cut',
   async () => {
     await using scene = openScene({ kind: 'postgres', url: postgresUrl() })

@@ -42,7 +42,8 @@ async function openThrough(register: Registrable): Promise<Far> {
   return { proxy, store, holdfast, [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose]() }
 }
 
-describe.each([70, 150])('round trips of %d ms', (roundTripMs) => {
+// They mostly wait, each for its own proxy.
+describe.concurrent.each([70, 150])('round trips of %d ms', (roundTripMs) => {
   test('workflows with activities, timers, children and messages from another process end once', async () => {
     const { sail, check, register } = voyages()
     await using far = await openThrough(register)

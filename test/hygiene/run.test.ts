@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-test(
+test.concurrent(
   'the hygiene run still runs: nothing fails, and what ended is removed',
   { timeout: 120_000 },
   async () => {
@@ -20,7 +20,7 @@ test(
   },
 )
 
-test('a number that is none is refused', async () => {
+test.concurrent('a number that is none is refused', async () => {
   const { stderr } = await hygiene('--minutes', 'ten')
 
   expect(stderr).toContain('hygiene: must be a number above 0, got "ten"')

@@ -54,7 +54,8 @@ async function runChild({ args }: Ground, dies: 'never' | 'before' | 'after') {
   return { signal, output }
 }
 
-describe.each([
+// They mostly wait for processes, so they wait together.
+describe.concurrent.each([
   ['sqlite', sqliteGround],
   ['postgres', postgresGround],
 ])('a process on %s that is killed', (_, open) => {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { Client } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type OwnServer, ownServer } from './own-server.ts'
+import { afterAll, expect, test } from 'vitest'
+import { ownServer } from './own-server.ts'
 import { until, workThrough } from './stage.ts'
 
 const LIMIT_MS = 120_000
@@ -15,16 +15,11 @@ const LIMIT_MS = 120_000
 const REFUSED_MS = 2_500
 const MAX_CONNECTIONS = 40
 
-let server: OwnServer
-
-beforeAll(async () => {
-  server = await ownServer([`max_connections=${MAX_CONNECTIONS}`])
-}, LIMIT_MS)
-afterAll(() => server[Symbol.asyncDispose](), LIMIT_MS)
-
-test(
+// They mostly wait, so they wait together, each with a server of its own.
+test.concurrent(
   'others may have all connections of the server for a while',
   async () => {
+    await using server = await ownServer([`max_connections=${MAX_CONNECTIONS}`])
     let refused = 0
 
     const { findings, instances } = await workThrough(server.url, async ({ worksAgain }) => {
@@ -59,9 +54,10 @@ test(
   LIMIT_MS,
 )
 
-test(
+test.concurrent(
   'a server may be read-only for a while',
   async () => {
+    await using server = await ownServer()
     const setReadOnly = async (value: 'on' | 'off'): Promise<void> => {
       await server.query(`alter system set default_transaction_read_only to ${value}`)
       await server.query('select pg_reload_conf()')
@@ -81,9 +77,11 @@ test(
   LIMIT_MS,
 )
 
-test(
+test.concurrent(
   'a server may say that its disk is full, for a while',
   async () => {
+    await using server = await ownServer()
+
     const { findings, instances } = await workThrough(server.url, async ({ scene, worksAgain }) => {
       await worksAgain()
       await scene.query(`create function no_space() returns trigger language plpgsql as $$ begin
@@ -107,9 +105,10 @@ test(
 
 const small = smallDisk()
 
-test.skipIf(small === undefined)(
+test.skipIf(small === undefined).concurrent(
   'the disk of the tables may be full for a while (where this process may mount one)',
   async () => {
+    await using server = await ownServer()
     const { folder } = small!
     const ballast = join(folder, 'ballast')
 

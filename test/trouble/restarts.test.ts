@@ -1,5 +1,5 @@
 import { setTimeout as passTime } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Scene } from '../e2e/scene.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { cut, isThere, type Kind, KINDS } from './server-connections.ts'
@@ -9,16 +9,17 @@ import { until, workThrough } from './stage.ts'
 const OUTAGE_MS = Number(process.env['HOLDFAST_OUTAGE_MS'] ?? 3_000)
 const LIMIT_MS = 120_000 + 2 * OUTAGE_MS
 
-let server: PostgresServer
+/** A server that goes with its test. */
+async function startServer(): Promise<PostgresServer & AsyncDisposable> {
+  const server = await startPostgres()
+  return Object.assign(server, { [Symbol.asyncDispose]: () => server.remove() })
+}
 
-beforeAll(async () => {
-  server = await startPostgres()
-}, LIMIT_MS)
-afterAll(() => server.remove(), LIMIT_MS)
-
-test(
+// They mostly wait, so they wait together.
+test.concurrent(
   'a server that is stopped, crashes, or is away for a while is ridden out',
   async () => {
+    await using server = await startServer()
     const waits: number[] = []
 
     const { findings, instances } = await workThrough(server.url, async ({ worksAgain }) => {
@@ -41,9 +42,10 @@ test(
   LIMIT_MS,
 )
 
-test(
+test.concurrent(
   'a server process that is killed, after which the server restarts all of them, is ridden out',
   async () => {
+    await using server = await startServer()
     const waits: number[] = []
 
     const { findings, instances } = await workThrough(server.url, async ({ scene, worksAgain }) => {
@@ -73,9 +75,10 @@ async function serverProcess(scene: Scene): Promise<number> {
   return Number(found!['pid'])
 }
 
-test(
+test.concurrent(
   'connections of every kind may be cut, again and again',
   async () => {
+    await using server = await startServer()
     const kinds = Object.keys(KINDS) as Kind[]
     const cuts = new Map<Kind, number>()
 

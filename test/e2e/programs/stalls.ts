@@ -37,13 +37,13 @@ const await3s = activity('await3s', NO_RETRY, async () => {
 })
 const stall = activity('stall', NO_RETRY, async (ms: number) => {
   say('did stall')
-  spin(ms)
+  block(ms)
 })
-const spinInActivity = activity('spin', NO_RETRY, async () => spin(Infinity))
+const spinInActivity = activity('spin', NO_RETRY, async () => spin())
 
 const spinFarAway = activity('spin-far-away', { ...NO_RETRY, tag: 'far' }, async () => {
   say('did spin')
-  spin(Infinity)
+  spin()
 })
 
 const workflows = {
@@ -55,7 +55,7 @@ const workflows = {
   /** Blocks whoever repeats it, but not for ever. */
   stallsAlways: workflow('stallsAlways', async (_: null, ctx) => {
     await ctx.run(begin, 'before')
-    spin(2_500)
+    block(2_500)
     await ctx.run(begin, 'after')
   }),
   waits: workflow('waits', async (_: null, ctx) => {
@@ -69,9 +69,9 @@ const workflows = {
   }),
   loops: workflow('loops', async (_: null, ctx) => {
     await ctx.run(begin, 'loop')
-    spin(Infinity)
+    spin()
   }),
-  loopsAtOnce: workflow('loopsAtOnce', async () => spin(Infinity)),
+  loopsAtOnce: workflow('loopsAtOnce', async () => spin()),
   loopsSoftly: workflow('loopsSoftly', async (_: null, ctx) => {
     await ctx.run(begin, 'loop')
     for (;;) await Promise.resolve()
@@ -80,8 +80,13 @@ const workflows = {
   runsFarLoop: workflow('runsFarLoop', (_: null, ctx) => ctx.run(spinFarAway)),
 }
 
-function spin(ms: number): void {
-  for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
+/** Blocks the loop, and leaves the core to the other processes of a test. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
+function spin(): never {
+  for (;;);
 }
 
 const order = JSON.parse(process.argv[2]!) as StallOrder
@@ -95,4 +100,4 @@ const runtime = await open(storeOf(order.store), {
 process.once('SIGTERM', () => void runtime.close({ drain: 0 }))
 say('ready')
 for (const name of order.starts) await runtime.start(workflows[name], null, { id: name })
-if (order.hangs === true) setTimeout(() => spin(Infinity), 200)
+if (order.hangs === true) setTimeout(() => spin(), 200)
