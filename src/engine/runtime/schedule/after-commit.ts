@@ -15,6 +15,7 @@ import type { LiveInstances } from './live-instances.ts'
 import { logEnd, logSuspended } from './log-end.ts'
 import type { ActivityServices, Finder } from './ports.ts'
 import type { Suspension } from './suspension.ts'
+import type { TurnLoop } from './turn-loop.ts'
 
 /** What it works with. */
 export interface FollowUpServices {
@@ -26,12 +27,11 @@ export interface FollowUpServices {
   readonly suspension: Suspension
   readonly forgotten: ForgottenCalls
   readonly finder: Finder
+  readonly turns: TurnLoop
 }
 
 /** What instances do next. Implemented by the scheduler. */
 export interface NextSteps {
-  /** An instance wants a turn. */
-  ready(instance: LiveInstance): void
   /** An instance may have nothing to do here for a while. */
   releaseIfIdle(instance: LiveInstance): void
   /** An instance goes on as the execution that begins with this row. */
@@ -97,14 +97,14 @@ export class AfterCommit {
 
   /** It stays here: its commands are carried out. */
   #kept(instance: LiveInstance, { issued }: TurnOutput, isNew: boolean): void {
-    const { commands, writer, finder } = this.#services
+    const { commands, writer, finder, turns } = this.#services
     const { inbox } = instance
     if (isNew && this.#mayHaveMail(instance)) inbox.expectMail()
     for (const command of issued) commands.carryOut(instance, command)
     commands.watchCleanUp(instance)
     if ((isNew && inbox.isUnread) || inbox.awaitsUnread()) finder.look([instance.iid])
     if (writer.tasks(instance)) return
-    if (instance.hasNews()) this.#steps.ready(instance)
+    if (instance.hasNews()) turns.enqueue(instance)
     else this.#steps.releaseIfIdle(instance)
   }
 

@@ -13,6 +13,7 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { RemoteCommands } from './remote-commands.ts'
 import type { ActivityServices, Finder } from './ports.ts'
+import type { TurnLoop } from './turn-loop.ts'
 import { UnservedTags } from './unserved-tags.ts'
 
 // A shorter delay is not worth a commit: after a crash the attempt is made at once.
@@ -27,8 +28,6 @@ const startTimer = (command: number): number => -11 - 2 * command
 export interface CommandEvents {
   /** Something arrived for the next turn of an instance. */
   arrive(instance: LiveInstance, arrivals: readonly Arrival[]): void
-  /** An instance wants a turn. */
-  ready(instance: LiveInstance): void
   /** These activities become tasks. */
   leaveToOthers(instance: LiveInstance, commands: readonly number[]): void
   /** An instance may have nothing to do here for a while. */
@@ -46,6 +45,7 @@ export class CommandRunner {
   readonly #finder: Finder
   #activities!: ActivityServices['activities']
   #remote!: RemoteCommands
+  #turns!: TurnLoop
 
   constructor(
     core: RuntimeCore,
@@ -63,9 +63,10 @@ export class CommandRunner {
   }
 
   /** Call it before any command is carried out. */
-  connect({ activities }: ActivityServices, remote: RemoteCommands): void {
+  connect({ activities }: ActivityServices, remote: RemoteCommands, turns: TurnLoop): void {
     this.#activities = activities
     this.#remote = remote
+    this.#turns = turns
   }
 
   /** Activities that were called and whose code is not here. */
@@ -243,7 +244,7 @@ export class CommandRunner {
       this.#core.log.warn(instanceKeys(instance), 'clean-up took too long; ending the instance')
       const { reason } = instance.run.cancelled!
       instance.inbox.stopWith({ status: 'cancelled', reason })
-      this.#events.ready(instance)
+      this.#turns.enqueue(instance)
     })
   }
 

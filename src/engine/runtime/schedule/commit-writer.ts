@@ -30,20 +30,19 @@ export interface DecisionSink {
 export class CommitWriter {
   readonly #committer: Committer
   readonly #numbers: WorkflowNumbers
-  readonly #sink: DecisionSink
+  #sink!: DecisionSink
   readonly #alarms: Alarms
   /** What uncommitted instances were started with. */
   readonly #starts = new WeakMap<LiveInstance, NewInstance>()
 
-  constructor(
-    { alarms }: RuntimeCore,
-    committer: Committer,
-    numbers: WorkflowNumbers,
-    sink: DecisionSink,
-  ) {
+  constructor({ alarms }: RuntimeCore, committer: Committer, numbers: WorkflowNumbers) {
     this.#alarms = alarms
     this.#committer = committer
     this.#numbers = numbers
+  }
+
+  /** Call it before anything is committed. */
+  reportTo(sink: DecisionSink): void {
     this.#sink = sink
   }
 
@@ -78,23 +77,16 @@ export class CommitWriter {
       void Promise.all(starting).then(again)
       return
     }
-    if (!instance.isStarted) {
-      return this.start(instance, decision, (verdict) =>
-        this.#sink.settled(instance, decision, verdict),
-      )
-    }
+    if (!instance.isStarted) return this.start(instance, decision)
     // Nothing of it may begin here while it is being given back.
     if (next.kind === 'release') instance.timers.cancelAll(this.#alarms)
     if (isNothing(row, next, output)) return this.#sink.settled(instance, decision, 'done')
     this.#add(instance, decision)
   }
 
-  /** Commits the start of an instance, with its first turn. */
-  start(
-    instance: LiveInstance,
-    { row, next, output }: Decision,
-    settle: (verdict: Verdict | Error) => void,
-  ): void {
+  /** Commits the start of an instance. Once that is done, calls `onDone` if there is more to commit. */
+  start(instance: LiveInstance, decision: Decision, onDone?: () => void): void {
+    const { row, next, output } = decision
     instance.beginCommit()
     const start: StartItem = {
       ...this.#started(instance),
@@ -109,7 +101,8 @@ export class CommitWriter {
       start,
       settle: (verdict) => {
         instance.startSettled(verdict)
-        settle(verdict)
+        if (verdict === 'done' && onDone !== undefined) onDone()
+        else this.#sink.settled(instance, decision, verdict)
       },
     })
   }

@@ -6,7 +6,7 @@
 
 import type { Claim, Loaded } from '../../../store/claims.ts'
 import { MAX_DEATHS, QUARANTINE_DEATHS } from '../../../store/constants.ts'
-import type { Next, TurnRow, Verdict } from '../../../store/commits.ts'
+import type { Next, TurnRow } from '../../../store/commits.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import { Endings } from '../../core/endings.ts'
@@ -28,7 +28,7 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 import { AfterCommit, type NextSteps } from './after-commit.ts'
 import { codeCaller } from './call-code.ts'
 import { type CommandEvents, CommandRunner } from './command-runner.ts'
-import { CommitWriter, type Decision } from './commit-writer.ts'
+import { CommitWriter } from './commit-writer.ts'
 import type { Committer, RuntimeIdentity } from './committer.ts'
 import { Eviction } from './eviction.ts'
 import { ForgottenCalls } from './forgotten-calls.ts'
@@ -90,19 +90,21 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     const quarantine = new Quarantine(core, registration, eviction, finder)
     const serves = (tag: string): boolean => context.serves(tag)
     const commands = new CommandRunner(core, quarantine, this, finder, serves)
-    const writer = new CommitWriter(core, committer, numbers, this)
-    const suspension = new Suspension(core, { begin, committer, writer, eviction, makeExecution })
+    const writer = new CommitWriter(core, committer, numbers)
+    const suspension = new Suspension(core, { begin, committer, writer, makeExecution })
     const forgotten = new ForgottenCalls(core, begin, makeExecution)
-    this.turns = new TurnLoop(
+    const turns = new TurnLoop(
       core,
       { begin, heartbeat, committer, writer, numbers, quarantine, suspension },
       this,
     )
     this.afterCommit = new AfterCommit(
       core,
-      { instances, endings, writer, commands, eviction, suspension, forgotten, finder },
+      { instances, endings, writer, commands, eviction, suspension, forgotten, finder, turns },
       this,
     )
+    writer.reportTo(this.afterCommit)
+    this.turns = turns
     this.eviction = eviction
     this.commands = commands
     this.#core = core
@@ -118,7 +120,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   /** Closes the circle: these depend on the scheduler, and carry out what instances ask for. */
   connect(pool: ActivityServices, remote: RemoteCommands): void {
     this.#activities = pool.activities
-    this.commands.connect(pool, remote)
+    this.commands.connect(pool, remote, this.turns)
     this.eviction.connect(pool)
     this.afterCommit.connect(pool)
   }
@@ -138,7 +140,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   begin(instance: LiveInstance, start: NewInstance): void {
     this.#add(instance)
     this.#writer.begins(instance, start)
-    this.ready(instance)
+    this.turns.enqueue(instance)
   }
 
   /** Goes on with an instance that was just claimed; `kept` when it is still in memory. */
@@ -160,7 +162,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
       const poison = new PoisonError(claim.deaths, claim.doing)
       return void this.#suspension.suspend(instance, poison)
     }
-    this.ready(instance)
+    this.turns.enqueue(instance)
     this.#receive(instance, loaded)
   }
 
@@ -168,7 +170,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   continueAs(instance: LiveInstance, first: TurnRow): void {
     const next = continueInstance(instance, first, this.#core, (...of) => this.execution(...of))
     this.#add(next)
-    this.ready(next)
+    this.turns.enqueue(next)
   }
 
   #add(instance: LiveInstance): void {
@@ -181,13 +183,8 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
           'instance will be suspended when it wakes',
         )
       }
-      this.ready(instance)
+      this.turns.enqueue(instance)
     }
-  }
-
-  /** An instance wants a turn. */
-  ready(instance: LiveInstance): void {
-    this.turns.enqueue(instance)
   }
 
   /** Something arrived for an instance that is owned here. */
@@ -205,7 +202,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   #receive(instance: LiveInstance, { inbox, tasks }: Pick<Loaded, 'inbox' | 'tasks'>): void {
     try {
       instance.inbox.receive(inbox, tasks)
-      if (instance.hasNews()) this.ready(instance)
+      if (instance.hasNews()) this.turns.enqueue(instance)
     } catch (error) {
       void this.#suspension.suspend(instance, error)
     }
@@ -229,7 +226,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     if (instance.isGone || arrivals.length === 0) return
     instance.inbox.arrive(arrivals)
     // What is postponed is taken up when the messages before it are read.
-    if (instance.inbox.hasArrivals()) this.ready(instance)
+    if (instance.inbox.hasArrivals()) this.turns.enqueue(instance)
   }
 
   /** A command has its result, encoded. */
@@ -269,7 +266,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     instance.calls.childStarted(command, child)
     if (instance.isGone) return
     // The code has ended: all that was left to do was to start it.
-    if (instance.childrenLeft().length > 0) return this.ready(instance)
+    if (instance.childrenLeft().length > 0) return this.turns.enqueue(instance)
     // After a takeover the result may be in the inbox already.
     this.#finder.look([instance.iid])
     this.releaseIfIdle(instance)
@@ -279,11 +276,6 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   gaveUp(instance: LiveInstance): void {
     this.releaseIfIdle(instance)
     this.#committer.flush()
-  }
-
-  /** What became of a decision. */
-  settled(instance: LiveInstance, decision: Decision, verdict: Verdict | Error): void {
-    this.afterCommit.settled(instance, decision, verdict)
   }
 
   /** What becomes of an instance after its turn; `hasRested` when it has waited for a while. */

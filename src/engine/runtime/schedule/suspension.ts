@@ -8,14 +8,12 @@ import { NondeterminismError } from '../../replay/nondeterminism.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { CommitWriter } from './commit-writer.ts'
 import type { Committer } from './committer.ts'
-import type { Eviction } from './eviction.ts'
 
 /** What suspending works with. */
 export interface SuspensionServices {
   readonly begin: Begin
   readonly committer: Committer
   readonly writer: CommitWriter
-  readonly eviction: Eviction
   /** A new execution of the same code. */
   makeExecution(instance: LiveInstance): Execution
 }
@@ -32,7 +30,7 @@ export class Suspension {
 
   async suspend(instance: LiveInstance, thrown: unknown): Promise<void> {
     const { alarms, values } = this.#core
-    const { writer, committer, eviction } = this.#services
+    const { writer, committer } = this.#services
     const error =
       thrown instanceof NondeterminismError
         ? withAdvice(await this.#locate(instance, thrown))
@@ -46,8 +44,7 @@ export class Suspension {
     // It exists from now on, suspended: the start was accepted.
     const row = turnRow(instance, [startedEvent(instance)])!
     const start = { row, next: { kind: 'keep' }, output: NO_OUTPUT } as const
-    writer.start(instance, start, (verdict) => {
-      if (verdict !== 'done') return eviction.evict(instance, 'it was not started')
+    writer.start(instance, start, () => {
       instance.startCommitted(row)
       writer.next(instance, next)
     })

@@ -34,7 +34,7 @@ function openTurnLoop(decided: (instance: LiveInstance, decision: Decision) => v
       },
     },
   } as unknown as TurnServices
-  const policy: TurnPolicy = { nextAfter: () => ({ kind: 'keep' }), settled: () => {} }
+  const policy: TurnPolicy = { nextAfter: () => ({ kind: 'keep' }) }
   const turns = new TurnLoop(core, services, policy)
   const worker = turns.work()
   return {

@@ -17,7 +17,7 @@ import { endAtOnce, endOf, finalError, startedEvent, turnRow } from '../../insta
 import type { Outcome } from '../../replay/execution.ts'
 import type { Pausing } from '../../replay/turn.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
-import type { CommitWriter, DecisionSink } from './commit-writer.ts'
+import type { CommitWriter } from './commit-writer.ts'
 import type { Committer } from './committer.ts'
 import { nextExecution } from './next-execution.ts'
 import type { Quarantine } from './quarantine.ts'
@@ -38,7 +38,7 @@ export interface TurnServices {
 }
 
 /** Decides what becomes of instances after their turns. */
-export interface TurnPolicy extends DecisionSink {
+export interface TurnPolicy {
   nextAfter(instance: LiveInstance): Next
 }
 
@@ -184,8 +184,7 @@ export class TurnLoop {
     const [first, ...events] = output.events
     const row = turnRow(instance, [first!])!
     const decision = { row, next: { kind: 'keep' }, output: NO_OUTPUT } as const
-    writer.start(instance, decision, (verdict) => {
-      if (verdict !== 'done') return this.#policy.settled(instance, decision, verdict)
+    writer.start(instance, decision, () => {
       instance.startCommitted(row)
       void this.#continue(instance, outcome, { ...output, events })
       committer.flush()
