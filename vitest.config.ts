@@ -27,8 +27,10 @@ class LongFilesFirst extends BaseSequencer {
 // ours may notice, since programs too open and close many stores in one process. Hooks and settings
 // of a module that several files import would be those of the first of them: such files are not here.
 const SHARING = [
-  'src/{base,engine,store,workers}/**/*.test.ts',
-  'test/{contract,tasks}/**/*.test.ts',
+  'src/{base,engine,queue,store,workers}/**/*.test.ts',
+  // Without the contract, which is long, and a warning that a process prints once.
+  'src/{postgres,sqlite}/**/!(*.contract|wal-reset-bug).test.ts',
+  'test/{contract,properties,tasks}/**/*.test.ts',
   'test/engine/!(store-gaps).test.ts',
 ]
 

@@ -104,7 +104,8 @@ test('a cancellation that arrives while an execution continues as new is not los
   })
   // A database in memory lasts as long as somebody uses it.
   await using client = connect(store)
-  await using runtime = await open(store, { register: [loop] })
+  // The tick, which comes three times in a lease, finds the cancellation.
+  await using runtime = await open(store, { register: [loop], lease: '3s' })
   const instance = await runtime.start(loop, 1)
   await continuing.promise
 

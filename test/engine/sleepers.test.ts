@@ -18,23 +18,29 @@ test('instances that only sleep take up no room: more than fit at once can sleep
   expect((await sleeping[0]!.info())?.waitingFor).toEqual([expect.stringMatching(/^timer until /)])
 })
 
-test('who waits for one that sleeps hears of its end when it ends, not at the next look', async () => {
-  await using runtime = await open('memory:', { register: nap })
-  const dueAt = Date.now() + 5_500
+test.concurrent(
+  'who waits for one that sleeps hears of its end when it ends, not at the next look',
+  async () => {
+    await using runtime = await open('memory:', { register: nap })
+    const dueAt = Date.now() + 5_500
 
-  await runtime.run(nap, 5_500)
+    await runtime.run(nap, 5_500)
 
-  // The looks have grown to a second apart by then.
-  expect(Date.now() - dueAt).toBeLessThan(500)
-})
+    // The looks have grown to a second apart by then.
+    expect(Date.now() - dueAt).toBeLessThan(500)
+  },
+)
 
-test('what is due later is not forgotten when what was due first has ended meanwhile', async () => {
-  await using runtime = await open('memory:', { register: nap })
-  const first = await runtime.start(nap, 0, { delay: 600 })
-  const second = await runtime.start(nap, 0, { delay: 1_200 })
+test.concurrent(
+  'what is due later is not forgotten when what was due first has ended meanwhile',
+  async () => {
+    await using runtime = await open('memory:', { register: nap })
+    const first = await runtime.start(nap, 0, { delay: 600 })
+    const second = await runtime.start(nap, 0, { delay: 1_200 })
 
-  await first.terminate()
+    await first.terminate()
 
-  // The tick would find it, after ten seconds.
-  expect(await second.result({ timeout: '8s' })).toBe('slept')
-})
+    // The tick would find it, after ten seconds.
+    expect(await second.result({ timeout: '8s' })).toBe('slept')
+  },
+)

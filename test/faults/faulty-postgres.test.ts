@@ -1,5 +1,5 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 import { connect, open, type OpenOptions, type Runtime, workflow } from '../../src/index.ts'
 import { transaction } from '../../src/postgres/index.ts'
@@ -18,9 +18,11 @@ import { go, names, stoppedLoops, type Voyages, voyages } from './voyages.ts'
 // Workflows on a store in which things go wrong: all end once, nothing recorded is done again, and no
 // runtime gives up.
 
-vi.setConfig({ testTimeout: 90_000 })
+// They mostly wait for what is tried again later, each on a schema of its own.
+vi.setConfig({ testTimeout: 90_000, maxConcurrency: 4 })
 
 interface Scene extends Voyages, AsyncDisposable {
+  readonly database: TestSchema
   readonly log: MemoryLog
   readonly store: FaultyPostgres
   readonly holdfast: Runtime
@@ -28,11 +30,8 @@ interface Scene extends Voyages, AsyncDisposable {
   another(options?: Partial<OpenOptions>): Promise<{ store: FaultyPostgres; holdfast: Runtime }>
 }
 
-let database: TestSchema
-beforeAll(async () => {
-  database = await testSchema('faults')
-})
-afterAll(() => database[Symbol.asyncDispose]())
+// What is not heard of is found by the tick, which comes three times in a lease.
+const LEASE = '9s'
 
 async function openScene(
   options: Partial<OpenOptions> = {},
@@ -41,16 +40,18 @@ async function openScene(
   const stack = cleanUp()
   const made = voyages()
   const log = memoryLog()
+  const database = stack.use(await testSchema('faults'))
   const { url, schema } = database
   const another = async (given: Partial<OpenOptions> = {}) => {
     const store = stack.use(faultyPostgres({ url, schema, ...storeOptions }))
     const { register } = made
-    const holdfast = await open(store, { register, log, ...given })
+    const holdfast = await open(store, { register, log, lease: LEASE, ...given })
     stack.defer(() => holdfast.close({ drain: 0 }))
     return { store, holdfast }
   }
   const first = await another(options)
   return Object.assign(made, {
+    database,
     log,
     another,
     ...first,
@@ -77,7 +78,7 @@ function oneIn(count: number): Pick<Fault, 'share' | 'random'> {
 const listening = ({ holdfast }: { holdfast: Runtime }): Promise<unknown> =>
   eventually(() => holdfast.health().hints.state === 'listening')
 
-describe('errors of the server', () => {
+describe.concurrent('errors of the server', () => {
   // Serialization, deadlock, cancelled, lock not available, stale plan, prepared statement gone,
   // shut down, connection failure, too many connections, read-only, disk full, I/O.
   test.each(`40001 40P01 57014 55P03 0A000 26000 57P01 08006 53300 25006 53100 58030`.split(' '))(
@@ -140,7 +141,7 @@ describe('errors of the server', () => {
   test('errors and lost answers for a client in another process', async () => {
     await using scene = await openScene()
     const { holdfast } = scene
-    const { url, schema } = database
+    const { url, schema } = scene.database
     await using store = faultyPostgres({ url, schema })
     await using client = connect(store, { log: memoryLog() })
     const ids = names(6)
@@ -155,7 +156,7 @@ describe('errors of the server', () => {
   })
 })
 
-describe('transactions of activities', () => {
+describe.concurrent('transactions of activities', () => {
   test.each<[string, Fault]>([
     ['cannot begin', { of: 'begin_transaction', sqlState: '40001', times: 1 }],
     ['deadlock', { of: 'insert', sqlState: '40P01', times: 1 }],
@@ -166,6 +167,7 @@ describe('transactions of activities', () => {
       { of: 'commit', sqlState: '08006', when: 'after', times: 1 },
     ],
   ])('that %s are committed once', async (_, how) => {
+    await using database = await testSchema('faults')
     const { url, schema } = database
     const table = `"${schema}".bookings`
     const book = transaction('book', { retry: { backoff: 'none' } }, async (n: number, { tx }) => {
@@ -175,7 +177,6 @@ describe('transactions of activities', () => {
     const trip = workflow('trip', async (n: number, ctx) => ctx.run(book, n))
     await using store = faultyPostgres({ url, schema })
     await using holdfast = await open(store, { register: trip, log: memoryLog() })
-    await database.query('drop table if exists bookings')
     await database.query('create table bookings (n integer)')
 
     using fault = store.inject(how)
@@ -191,7 +192,7 @@ describe('transactions of activities', () => {
   })
 })
 
-test('statements that take their time', async () => {
+test.concurrent('statements that take their time', async () => {
   await using scene = await openScene()
   const { store, holdfast } = scene
   const ids = names(10)
@@ -204,14 +205,13 @@ test('statements that take their time', async () => {
   expect(stoppedLoops(holdfast)).toEqual([])
 })
 
-describe('hints', () => {
-  // What is not told is found by the tick, which comes three times in a lease.
+describe.concurrent('hints', () => {
   const SOON = { lease: '3s' } as const
 
   test('without any, a client elsewhere gets its work done', async () => {
     await using scene = await openScene(SOON, { notify: 'off' })
     const { holdfast } = scene
-    const { url, schema } = database
+    const { url, schema } = scene.database
     await using store = faultyPostgres({ url, schema, notify: 'off' })
     await using client = connect(store, { log: memoryLog() })
     const ids = names(5)
@@ -225,7 +225,7 @@ describe('hints', () => {
   test('that are lost in silence cost time, and nothing else', async () => {
     await using scene = await openScene(SOON)
     const { store, holdfast } = scene
-    const { url, schema } = database
+    const { url, schema } = scene.database
     await using far = faultyPostgres({ url, schema })
     await using client = connect(far, { log: memoryLog() })
     await listening(scene)
@@ -260,7 +260,7 @@ describe('hints', () => {
   test('a listening loop that throws is started again, and hears again', async () => {
     await using scene = await openScene()
     const { store, holdfast } = scene
-    const { url, schema } = database
+    const { url, schema } = scene.database
     await using far = faultyPostgres({ url, schema })
     await using client = connect(far, { log: memoryLog() })
     await listening(scene)
@@ -286,7 +286,7 @@ describe('hints', () => {
   ])('the look that finds what was not told %s', async (_, how) => {
     await using scene = await openScene(SOON)
     const { store, holdfast } = scene
-    const { url, schema } = database
+    const { url, schema } = scene.database
     await using far = faultyPostgres({ url, schema, notify: 'off' })
     await using client = connect(far, { log: memoryLog() })
     await listening(scene)
@@ -302,28 +302,31 @@ describe('hints', () => {
   })
 })
 
-test('a runtime that cannot renew its lease is taken over, and what it recorded is not done again', async () => {
-  await using scene = await openScene({ lease: '2s' })
-  const { store, holdfast, log } = scene
-  const [id, next] = names(2) as [string, string]
-  const instance = await scene.embark(holdfast, id)
-  await eventually(async () => (await instance.info())!.waitingFor.join().includes('go'))
+test.concurrent(
+  'a runtime that cannot renew its lease is taken over, and what it recorded is not done again',
+  async () => {
+    await using scene = await openScene({ lease: '2s' })
+    const { store, holdfast, log } = scene
+    const [id, next] = names(2) as [string, string]
+    const instance = await scene.embark(holdfast, id)
+    await eventually(async () => (await instance.info())!.waitingFor.join().includes('go'))
 
-  const silent = store.inject({ of: ['renew_lease', 'tick', 'commit_batch'], sqlState: '57P01' })
-  const other = await scene.another({ lease: '6s' })
-  const same = other.holdfast.get(id)
-  await same.send(go, 'go')
-  await same.result({ timeout: '60s' })
-  expect(silent.struck).toBeGreaterThan(1)
-  await scene.check(other.holdfast, [id])
-  silent[Symbol.dispose]()
+    const silent = store.inject({ of: ['renew_lease', 'tick', 'commit_batch'], sqlState: '57P01' })
+    const other = await scene.another({ lease: '6s' })
+    const same = other.holdfast.get(id)
+    await same.send(go, 'go')
+    await same.result({ timeout: '60s' })
+    expect(silent.struck).toBeGreaterThan(1)
+    await scene.check(other.holdfast, [id])
+    silent[Symbol.dispose]()
 
-  // It finds out, and goes on under another number.
-  await eventually(() => log.at('error').some((line) => line.includes('declared dead')))
-  expect(stoppedLoops(holdfast)).toEqual([])
-  await scene.sail(holdfast, [next])
-  await scene.check(holdfast, [id, next])
-})
+    // It finds out, and goes on under another number.
+    await eventually(() => log.at('error').some((line) => line.includes('declared dead')))
+    expect(stoppedLoops(holdfast)).toEqual([])
+    await scene.sail(holdfast, [next])
+    await scene.check(holdfast, [id, next])
+  },
+)
 
 describe('what cannot be meant', () => {
   const store = faultyPostgres({ url: 'postgres://localhost/none' })

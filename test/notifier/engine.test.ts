@@ -106,7 +106,8 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
 
 const KINDS: readonly Kind[] = ['postgres', 'file', 'postgres without hints']
 
-describe.each(KINDS)('in another process, on %s', (kind) => {
+// The stores at once, and on each one test after the other, which share what is in it.
+describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
   const hinted = kind !== 'postgres without hints'
   const { soonMs, lease } = hinted ? WITH_HINTS : WITHOUT_HINTS
   let place: Place
@@ -116,7 +117,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
   afterAll(() => place[Symbol.asyncDispose]())
   const openHere = (): Scene => openScene(() => place.store(), lease)
 
-  test('a message from a client wakes the runtime that has the instance', async () => {
+  test.sequential('a message from a client wakes the runtime that has the instance', async () => {
     await using scene = openHere()
     const runtime = await scene.open(reader)
     const instance = await runtime.start(reader)
@@ -131,7 +132,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('a message from a workflow reaches an instance of another runtime', async () => {
+  test.sequential('a message from a workflow reaches an instance of another runtime', async () => {
     const sender = workflow('sender', async (id: string, ctx) => ctx.get(id).send(mail, 'hello'))
     await using scene = openHere()
     const [a, b] = [await scene.open(reader), await scene.open(sender)]
@@ -145,7 +146,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('what a client starts is taken up by one of those who can run it', async () => {
+  test.sequential('what a client starts is taken up by one of those who can run it', async () => {
     const ran: string[] = []
     const here = (name: string) => workflow('where', async () => void ran.push(name))
     await using scene = openHere()
@@ -160,7 +161,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ran).toHaveLength(1)
   })
 
-  test('what a runtime cannot run itself is taken up by one that can', async () => {
+  test.sequential('what a runtime cannot run itself is taken up by one that can', async () => {
     await using scene = openHere()
     const [a] = [await scene.open(reader), await scene.open(echo)]
 
@@ -169,7 +170,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('what is to start in a moment starts then, not with the next tick', async () => {
+  test.sequential('what is to start in a moment starts then, not with the next tick', async () => {
     await using scene = openHere()
     await scene.open(echo)
     const client = scene.connect()
@@ -181,26 +182,28 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
   })
 
   // Those that wait for a tick may start together.
-  test.runIf(hinted)('several that start in a moment start each at its time', async () => {
-    await using scene = openHere()
-    await scene.open(echo)
-    const client = scene.connect()
-    const begunMs = performance.now()
+  test
+    .runIf(hinted)
+    .sequential('several that start in a moment start each at its time', async () => {
+      await using scene = openHere()
+      await scene.open(echo)
+      const client = scene.connect()
+      const begunMs = performance.now()
 
-    const tookMs = await Promise.all(
-      [900, 300, 600].map(async (delay) => {
-        await client.run(echo, 'hello', { delay })
-        return performance.now() - begunMs
-      }),
-    )
+      const tookMs = await Promise.all(
+        [900, 300, 600].map(async (delay) => {
+          await client.run(echo, 'hello', { delay })
+          return performance.now() - begunMs
+        }),
+      )
 
-    const [last, first, second] = tookMs as [number, number, number]
-    expect(first).toBeLessThan(second)
-    expect(second).toBeLessThan(last)
-    expect(last).toBeLessThan(900 + soonMs)
-  })
+      const [last, first, second] = tookMs as [number, number, number]
+      expect(first).toBeLessThan(second)
+      expect(second).toBeLessThan(last)
+      expect(last).toBeLessThan(900 + soonMs)
+    })
 
-  test('who waits for a result is told of the end', async () => {
+  test.sequential('who waits for a result is told of the end', async () => {
     await using scene = openHere()
     const runtime = await scene.open(reader)
     const instance = await runtime.start(reader)
@@ -216,7 +219,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('a request is answered', async () => {
+  test.sequential('a request is answered', async () => {
     const answering = workflow('answering', async (_: undefined, ctx) => {
       for (;;) {
         const asked = await ctx.receive(question)
@@ -235,7 +238,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('a child of another runtime starts and is heard from', async () => {
+  test.sequential('a child of another runtime starts and is heard from', async () => {
     const parent = workflow('parent', async (_: undefined, ctx) => ctx.run(echo, 'child'))
     await using scene = openHere()
     const [a] = [await scene.open(parent), await scene.open(echo)]
@@ -245,7 +248,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('a task is run, and its result comes back', async () => {
+  test.sequential('a task is run, and its result comes back', async () => {
     const render = activity('render', { tag: 'gpu' }, async (name: string) => `${name}.png`)
     const film = workflow('film', async (name: string, ctx) => ctx.run(render, name))
     await using scene = openHere()
@@ -256,32 +259,35 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('a task is tried again at its time, though who tried it first has left', async () => {
-    const tried: string[] = []
-    const retry = { delay: 1_000, jitter: false }
-    const flaky = (name: string) =>
-      activity('flaky', { tag: 'gpu', retry }, async () => {
-        tried.push(name)
-        if (tried.length === 1) throw new Error('not yet')
+  test.sequential(
+    'a task is tried again at its time, though who tried it first has left',
+    async () => {
+      const tried: string[] = []
+      const retry = { delay: 1_000, jitter: false }
+      const flaky = (name: string) =>
+        activity('flaky', { tag: 'gpu', retry }, async () => {
+          tried.push(name)
+          if (tried.length === 1) throw new Error('not yet')
+        })
+      const persistent = workflow('persistent', async (_: undefined, ctx) => ctx.run(flaky('')))
+      await using scene = openHere()
+      const owner = await scene.open(persistent)
+      const first = await scene.open(flaky('first'), GPU)
+      const instance = await owner.start(persistent)
+      await eventually(() => tried.length === 1)
+      await scene.open(flaky('second'), GPU)
+
+      const ms = await timed(async () => {
+        await first.close()
+        await instance.result()
       })
-    const persistent = workflow('persistent', async (_: undefined, ctx) => ctx.run(flaky('')))
-    await using scene = openHere()
-    const owner = await scene.open(persistent)
-    const first = await scene.open(flaky('first'), GPU)
-    const instance = await owner.start(persistent)
-    await eventually(() => tried.length === 1)
-    await scene.open(flaky('second'), GPU)
 
-    const ms = await timed(async () => {
-      await first.close()
-      await instance.result()
-    })
+      expect(tried).toEqual(['first', 'second'])
+      expect(ms).toBeLessThan(1_000 + soonMs)
+    },
+  )
 
-    expect(tried).toEqual(['first', 'second'])
-    expect(ms).toBeLessThan(1_000 + soonMs)
-  })
-
-  test('a task that nobody waits for any more is stopped', async () => {
+  test.sequential('a task that nobody waits for any more is stopped', async () => {
     const begun = deferred()
     const stopped = deferred()
     const endless = activity('endless', { tag: 'gpu' }, async (_: undefined, ctx) => {
@@ -305,7 +311,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
 
   // On SQLite nothing tells the owner; it finds out when it commits.
   const verbs = kind !== 'file' ? (['suspend', 'terminate'] as const) : []
-  test.each(verbs)('an instance that is to %s stops', async (verb) => {
+  test.sequential.each(verbs)('an instance that is to %s stops', async (verb) => {
     const begun = deferred()
     const stopped = deferred()
     const busy = workflow('busy', async (_: undefined, ctx) =>
@@ -328,7 +334,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('a suspended instance continues when a client resumes it', async () => {
+  test.sequential('a suspended instance continues when a client resumes it', async () => {
     await using scene = openHere()
     const runtime = await scene.open(reader)
     const instance = await runtime.start(reader)
@@ -345,7 +351,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test('what a runtime gives back when it closes goes on in another one', async () => {
+  test.sequential('what a runtime gives back when it closes goes on in another one', async () => {
     const ran: string[] = []
     const here = (name: string) =>
       workflow('twice', async (_: undefined, ctx) => {
@@ -369,7 +375,7 @@ describe.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(1_000 + soonMs)
   })
 
-  test('what one has no room for goes to another that is told of it', async () => {
+  test.sequential('what one has no room for goes to another that is told of it', async () => {
     const running: string[] = []
     const over = deferred()
     const here = (name: string) =>
