@@ -105,7 +105,7 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
       ),
     ),
   tick: async (store, runtime) => {
-    const request = { tasks: MANY_ACTIVITIES, held: heldOnes() }
+    const request = { tasks: MANY_ACTIVITIES, ownedTasks: heldOnes() }
     const answer = await store.tick(ticking(runtime, request))
     return answer.state === 'ok' ? answer.wanted.filter(Boolean).length : -1
   },

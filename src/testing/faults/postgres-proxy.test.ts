@@ -1,9 +1,9 @@
 import { Client } from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-import { type PostgresProxy, postgresProxy } from '../../src/testing/index.ts'
-import { eventually } from '../support/engine.ts'
-import { postgresUrl, testSchema, type TestSchema } from '../support/postgres.ts'
+import { type PostgresProxy, postgresProxy } from './postgres-proxy.ts'
+import { eventually } from '../../../test/support/engine.ts'
+import { postgresUrl, testSchema, type TestSchema } from '../../../test/support/postgres.ts'
 
 // The proxy by itself, between a plain client and a real server.
 
