@@ -109,11 +109,11 @@ export function postgresWorkflowStore(
       await call('unregister', [runtime])
     },
 
-    onPromotion(told) {
+    onPromotion(listener) {
       const before = watch.onPromotion
       watch.onPromotion = () => {
         before?.()
-        told()
+        listener()
       }
     },
 

@@ -113,7 +113,7 @@ export interface PostFindings {
 export function verdictOnPost(post: Post, found: PostFindings): PostVerdict {
   const { kind, dedupeKey, capacity } = post
   if (kind !== 'message' && found.status === 'unstarted') return 'unknown'
-  // First: whoever repeats a message that arrived learns that, also when its reader has ended.
+  // Before the check for the end: a repeated message is a duplicate even if its instance has ended.
   if (dedupeKey !== '' && found.wasPosted(dedupeKey)) return 'duplicate'
   if (found.status !== 'running' && found.status !== 'unstarted') return 'ended'
   if (kind !== 'message') return found.waiting(1) > 0 ? 'duplicate' : 'sent'

@@ -75,11 +75,11 @@ export interface WorkflowStore extends TaskStore {
   /** The store's clock, in milliseconds since 1970: the only one that decides what is due. */
   now(): Promise<number>
   /**
-   * Has `told` called, each that was given, before anything is sent to a server that has taken the place of another: that
-   * one's latest writes may be missing there. What was asked for earlier fails, as if the connection
-   * were lost. Not every store can.
+   * Adds a listener. When another server has taken the place of the one before, every listener is
+   * called before anything is sent to the new server, which may lack the latest writes. Calls that
+   * were made earlier fail as if the connection were lost. Not every store can do this.
    */
-  onPromotion?(told: () => void): void
+  onPromotion?(listener: () => void): void
   /** Numbers for new instances: `count` of them, from the one returned. */
   reserve(count: number): Promise<Iid>
   /** Numbers for workflows that a client starts, in the order given. */

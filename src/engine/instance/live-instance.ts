@@ -99,7 +99,7 @@ export class LiveInstance implements ExecutionFacts {
     return instance
   }
 
-  /** An instance whose history cannot be read. It is in the store all the same. */
+  /** An instance whose history cannot be read. It counts as started, because the store has it. */
   static unreadable(facts: ExecutionFacts, loaded: Loaded): LiveInstance {
     const instance = LiveInstance.loaded(facts, loaded, [])
     const { turn, turnAt, seq } = instance.#position
@@ -142,7 +142,7 @@ export class LiveInstance implements ExecutionFacts {
     return this.#phase.is === 'gone'
   }
 
-  /** Raised by each claim: what comes under an older one is refused. */
+  /** Raised by each claim and from outside (suspend, terminate): the store refuses older ones. */
   get epoch(): number {
     return this.#epoch
   }
@@ -187,7 +187,7 @@ export class LiveInstance implements ExecutionFacts {
     return this.#isQuarantined
   }
 
-  /** Bytes of inputs and results that its code was given. */
+  /** Length of the encoded events that its code was given: an estimate of the memory it uses. */
   get handedBytes(): number {
     return this.#handedBytes
   }
@@ -200,7 +200,7 @@ export class LiveInstance implements ExecutionFacts {
 
   // ── Turns ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** It has something to do; whether it is to be put in line for a turn. */
+  /** It has something to do. Returns whether it was waiting, and so has to be queued for a turn. */
   makeReady(): boolean {
     if (this.#phase.is !== 'waiting') return false
     this.#phase = READY
@@ -228,7 +228,7 @@ export class LiveInstance implements ExecutionFacts {
     return this.#isReopened
   }
 
-  /** Its open commands are taken up again. */
+  /** Its open commands were taken up again. */
   takenUp(): void {
     this.#isReopened = false
   }
@@ -238,7 +238,7 @@ export class LiveInstance implements ExecutionFacts {
     ;(this.#lines ??= []).push(line)
   }
 
-  /** Its code was called; `write` returns the state for the next execution. */
+  /** Its code was called, which made `write`: it returns the state for the next execution. */
   keepsStateBy(write: () => string): void {
     this.#writeState = write
   }
@@ -261,7 +261,10 @@ export class LiveInstance implements ExecutionFacts {
     return [...open.keys()].filter((command) => this.calls.child(command) !== undefined)
   }
 
-  /** Whether a message answers a command: its own, that of a child, or the result of a task. */
+  /**
+   * Whether the answer to a command comes through the inbox: a message, the end of a child, or the
+   * result of a task.
+   */
   isAnsweredByMail({ type, command }: CommandEvent): boolean {
     return type === 'receive' || type === 'child' || this.calls.isTask(command)
   }

@@ -40,7 +40,7 @@ export function nextAfterTurn(
   return { kind: 'release', wakeAt: wakeAt === Infinity ? null : wakeAt }
 }
 
-/** Whether a message or the end of a child is waited for. */
+/** Whether it waits for a message, the end of a child, or the result of a task. */
 export function expectsMail(instance: LiveInstance): boolean {
   for (const { event } of instance.run.open.values())
     if (instance.isAnsweredByMail(event)) return true

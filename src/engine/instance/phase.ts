@@ -13,8 +13,8 @@ export type Phase =
 
 /**
  * Why an instance is gone from this runtime. Results that still finish here belong to the next owner
- * of one that was superseded, and to a suspended one; those of one that was rolled
- * back, because what they follow from may be lost.
+ * of one that was superseded, and to a suspended one. Those of one that was rolled back are dropped,
+ * because what they follow from may be lost.
  */
 export type Departure =
   'ended' | 'continued' | 'suspended' | 'superseded' | 'rolled back' | 'evicted'

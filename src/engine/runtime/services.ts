@@ -1,6 +1,7 @@
-// The whole wiring of a runtime: which services there are, and what each of them works with. They are
-// built in the order in which they need each other. Where two need each other, the later one is handed
-// to the earlier one by `reportTo` or `connect`.
+// The wiring of a runtime: its services, and what each of them works with. They are built in the order
+// in which they need each other. Where two need each other, the later one is handed to the earlier one
+// by `reportTo` or `connect`. `InstanceScheduler`, `WorkFinder` and `ActivityPool` build services of
+// their own, in their constructors.
 
 import type { Logger } from '../../base/log.ts'
 import type { Clock } from '../../base/time/clock.ts'
@@ -35,13 +36,13 @@ export interface RuntimeSetup {
   readonly values: Values
   readonly clock: Clock
   readonly log: Logger
-  /** How long a server that is starting is waited for; not at all without it. */
+  /** How long to wait for a server that is starting. Without it, there is no wait. */
   readonly connectTimeoutMs?: number
   readonly random: () => number
   readonly leaseMs: number
-  /** An event loop that stood still for so long is given up. */
+  /** How long the event loop may be blocked before its runtime is given up. */
   readonly giveUpMs: number
-  /** What follows then. */
+  /** What happens to the process then. */
   readonly onHang: OnHang
   /** How many instances are worked on at once. */
   readonly maxInstances: number
@@ -88,7 +89,7 @@ export function buildServices(setup: RuntimeSetup, closing: AbortSignal): Runtim
     info: setup.info,
     serves: { ...setup.tasks.served, activities: registry.activityNames },
   })
-  // A renewal has the store notice, and its clock goes on.
+  // To renew the lease makes the store notice that its clock was set back, and correct it.
   time.onStepBack = () => registration.lease.request()
   const committer = new Committer(core, registration)
   const instances = new LiveInstances()

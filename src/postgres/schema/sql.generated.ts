@@ -4942,11 +4942,12 @@ $$;
   },
   {
     name: 'procedures/post',
-    checksum: '33ded01498172006',
-    sql: `-- Puts messages and requests to cancel or terminate into inboxes, by ids of instances. Only inserts, as
--- send() does. A message for an unknown id creates an unstarted instance under the number that came with
--- it; a start of that id finds the row, since the id is unique. At most 10,000 messages wait for a
--- start.
+    checksum: '7dd437d369118be0',
+    sql: `-- Puts messages and requests to cancel or terminate into inboxes, by ids of instances. A plain
+-- message to a running instance that reads it soon is one insert. For all others, post_any() may also
+-- write to instances, posted and runs. A message for an unknown id creates an unstarted instance under
+-- the number that came with it; a start of that id finds the row, since the id is unique. At most 10,000
+-- messages wait for a start.
 --
 -- Returns one letter each, in the order given (s sent, d duplicate, f full, e ended, u unknown), and the
 -- numbers and owners of the instances.

@@ -9,8 +9,8 @@ import { commitTurn } from './turns.ts'
 
 // One item after the other, each with statements for one row: within one transaction of an embedded
 // database that is faster than statements over sets, which would have to take the batch apart in
-// SQL. There is one writer at a time, so no lock is needed for P4: who is alive when the
-// transaction begins is alive when it ends.
+// SQL. There is one writer at a time, so no lock is needed for P4 (store/workflow-store.ts):
+// a runtime that is alive when the transaction begins is alive when it ends.
 
 /** Applies what a runtime decided: all in one transaction, each item judged by itself. */
 export function commit(tx: Transaction, packed: Packed): CommitAnswer {

@@ -19,7 +19,8 @@ const SERVES = 'update runtimes set workflows = ?, serves = ? where runtime = ?'
 
 const RETAIN = 'update workflows set retention_ms = ? where workflow = ? and retention_ms is not ?'
 
-// Who is not here is as dead as who is dead. By number: those before have been removed already.
+// A runtime without a row counts as dead, so the rows of old dead ones can go. By number: those before
+// have been removed already.
 const FORGET = `delete from runtimes where runtime < ? and state <> 'alive'`
 const REMEMBERED = 100
 

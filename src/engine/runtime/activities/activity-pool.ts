@@ -45,7 +45,7 @@ export class ActivityPool {
     slots.reportTo(this.claimer)
   }
 
-  /** Closes the circle: the scheduler has activities run, and takes their results. */
+  /** Connects the scheduler, which is built later and takes the results of activities. */
   reportTo(reports: ActivityReports): void {
     this.activities.reportTo(reports)
     this.tasks.reportTo(reports)

@@ -1,5 +1,5 @@
 // The identity of a runtime: the number under which the store knows it, its lease, and how it re-registers
-// when that number is over.
+// when that number is no longer valid.
 //
 //   - A number that was declared dead is never used again. What was done under it belongs to other
 //     runtimes: cached instances are dropped before there is a new number.
@@ -64,7 +64,7 @@ export class Registration {
     this.#request = request
   }
 
-  /** Closes the circle: those depend on the registration, and have to follow its changes. */
+  /** Connects services that are built later and follow changes of the registration. */
   reportTo(losses: OwnershipLosses, search: WorkSearch): void {
     this.#losses = losses
     this.#search = search

@@ -34,7 +34,7 @@ export class WorkFinder {
     this.#registration = registration
   }
 
-  /** Closes the circle: those depend on the finder, and take what it finds. */
+  /** Connects services that are built later and take what the finder finds. */
   reportTo(taker: ClaimTaker, receiver: MailReceiver): void {
     this.claimer.reportTo(taker, this.mail)
     this.mail.reportTo(receiver)

@@ -126,7 +126,7 @@ export class Eviction {
     timer.cancel()
   }
 
-  /** Puts results into the inbox of their instance, where its owner finds them. */
+  /** Puts results into the inbox of their instance, for its next owner or until it is resumed. */
   async handOver(results: readonly Delivery[]): Promise<void> {
     const { store, log, closing } = this.#core
     try {
@@ -136,7 +136,7 @@ export class Eviction {
       // Nothing is lost when the runtime is closed: the instance has ended, or its next owner runs the
       // activity again.
       if (closing.aborted && error instanceof StoreError && error.code === 'closed') return
-      log.warn({ err: error }, 'results of an instance that was taken over are lost')
+      log.warn({ err: error }, 'results of an instance that this runtime no longer owns are lost')
     }
   }
 

@@ -117,7 +117,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     this.#suspension = suspension
   }
 
-  /** Closes the circle: these depend on the scheduler, and carry out what instances ask for. */
+  /** Connects services that are built later and carry out what instances ask for. */
   connect(pool: ActivityServices, remote: RemoteCommands): void {
     this.#activities = pool.activities
     this.commands.connect(pool, remote, this.turns)
