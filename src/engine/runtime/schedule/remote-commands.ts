@@ -198,9 +198,11 @@ export class RemoteCommands {
         iids.forget(iid)
         continue
       }
-      // Another runtime owns the parent by now, and decides what becomes of its commands.
       if (verdict === 'refused' && (row === undefined || row.status === 'unstarted')) {
-        return scheduler.eviction.supersede(instance, CHANGED)
+        // Another runtime owns the parent by now, and decides what becomes of its commands. Unless the
+        // command was dropped: then the parent may be released, or even be claimed here again.
+        if (remote.wanted) scheduler.eviction.supersede(instance, CHANGED)
+        return
       }
       // It was removed just now.
       if (row === undefined) continue
