@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { workflow } from '../../src/index.ts'
-import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
+import { describeOnStores, eventually, openSpace, STORES } from '../support/engine.ts'
 
 describeOnStores('timers', (kind) => {
   test('a sleep lasts as long as it says, and not much longer', async () => {
@@ -106,7 +106,10 @@ describeOnStores('timers', (kind) => {
     expect(await handle.result({ timeout: '5s' })).toBe('fast')
     expect(await handle.info()).toMatchObject({ status: 'completed', waitingFor: [] })
   })
+})
 
+// It sleeps longer than an instance stays in memory: on all stores at once.
+describe.concurrent.each(STORES)('timers, on %s', (kind) => {
   test('an instance that sleeps for long leaves memory, and wakes when it is due', async () => {
     await using space = await openSpace(kind)
     const nap = workflow('nap', async (ms: number, ctx) => {

@@ -15,7 +15,8 @@ const MAIN = join(import.meta.dirname, 'main.ts')
 const OTHER = join(import.meta.dirname, 'stores/other.ts')
 const FORGETFUL = join(import.meta.dirname, 'stores/forgetful.ts')
 
-test(
+// Each is a process of its own.
+test.concurrent(
   'all scenarios are played on all stores, and hold [test_stress_infrastructure_minimal] [test_large_payload_stress_infrastructure]',
   { timeout: 120_000 },
   async () => {
@@ -30,26 +31,30 @@ test(
   },
 )
 
-test('a store can be brought by the path of a module', { timeout: 60_000 }, async () => {
+test.concurrent('a store can be brought by the path of a module', { timeout: 60_000 }, async () => {
   const { stdout } = await stress('light', '--smoke', '--store', OTHER)
 
   expect(stdout).toContain(`${OTHER}, Node `)
   expect(stdout).toMatch(/^  light .*met$/m)
 })
 
-test('a name that is no scenario is refused with those there are', async () => {
+test.concurrent('a name that is no scenario is refused with those there are', async () => {
   await expect(stress('paralel')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('there is no "paralel"; there are parallel, light'),
   })
 })
 
-test('a store that loses something makes it end with 1', { timeout: 60_000 }, async () => {
-  await expect(stress('state', '--smoke', '--store', FORGETFUL)).rejects.toMatchObject({
-    code: 1,
-    stdout: expect.stringContaining('MISSED'),
-  })
-})
+test.concurrent(
+  'a store that loses something makes it end with 1',
+  { timeout: 60_000 },
+  async () => {
+    await expect(stress('state', '--smoke', '--store', FORGETFUL)).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('MISSED'),
+    })
+  },
+)
 
 describe('an outcome', () => {
   const OUTCOME: Outcome = {

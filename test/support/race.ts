@@ -13,12 +13,12 @@ import { withMethods } from './wrapped-store.ts'
 // What the scripted races share. A race is one script that is run twice: with our behaviour, and
 // with the alternative that `docs/internals/races.md` rejects, which must show the failure.
 
-/** Runs a suite on both stores. */
+/** Runs a suite on both stores. Its tests mostly wait, each with a store of its own: all at once. */
 export function describeRace(name: string, suite: (openStore: () => Promise<OpenedStore>) => void) {
-  describe(`${name}, on SQLite`, () => {
+  describe.concurrent(`${name}, on SQLite`, () => {
     suite(() => openSqlite())
   })
-  describe(`${name}, on PostgreSQL`, () => {
+  describe.concurrent(`${name}, on PostgreSQL`, () => {
     suite(() => openPostgres({ prefix: 'race' }))
   })
 }

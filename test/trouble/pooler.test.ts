@@ -60,7 +60,7 @@ describe.skipIf(!hasPooler)('behind PgBouncer in transaction mode (where it is i
     await server[Symbol.asyncDispose]()
   }, LIMIT_MS)
 
-  test.each([
+  test.concurrent.each([
     ['alone, hints are not heard, and the store is asked instead', false, 'deaf'],
     ['with an address that leads past it, hints are heard', true, 'listening'],
   ] as const)(
@@ -92,7 +92,7 @@ describe.skipIf(!hasPooler)('behind PgBouncer in transaction mode (where it is i
     LIMIT_MS,
   )
 
-  test(
+  test.concurrent(
     'nothing of ours stays in the session of another application',
     async () => {
       await using narrow = await startPooler(server.url, 1)
@@ -118,6 +118,7 @@ describe.skipIf(!hasPooler)('behind PgBouncer in transaction mode (where it is i
     LIMIT_MS,
   )
 
+  // Alone: it changes the role of the others.
   test('a role whose transactions are serializable is told to give Holdfast another one', async () => {
     const admin = new Client(server.url)
     await admin.connect()
