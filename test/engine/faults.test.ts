@@ -111,7 +111,7 @@ describe('a store that fails', () => {
     let refused = 0
     const store = faultyStore((method, args, call) => {
       const text = method === 'commit' ? JSON.stringify((args[0] as CommitBatch).turns) : ''
-      if (text.includes('poison') || text.includes('"hold"')) {
+      if (text.includes('poison') || text.includes('"suspend"')) {
         refused++
         throw new StoreError('rejected', 'commit', 'too large')
       }
