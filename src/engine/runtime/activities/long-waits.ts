@@ -31,6 +31,8 @@ export class LongWaits {
   }
 
   #check(): void {
+    // Code that ignores its abort signal keeps its slot: the timer would keep a closed process alive.
+    if (this.#core.closing.aborted) return
     if (this.#helped.size === 0 || this.#slots.idle || this.#isChecking) return
     const byInstance = new Map<LiveInstance, number[]>()
     for (const call of this.#slots.waitingFor(LONG_WAIT_MS)) {
