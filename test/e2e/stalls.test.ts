@@ -71,7 +71,7 @@ class StallingProcess implements AsyncDisposable {
 }
 
 // They mostly wait for leases and watchdogs. Not more of them: an endless loop takes a whole core.
-vi.setConfig({ maxConcurrency: 3 })
+vi.setConfig({ maxConcurrency: 2 })
 
 describe.concurrent.each(STORES)('on %s', (_, kind) => {
   test(

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { Client } from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { ownServer } from './own-server.ts'
 import { until, workThrough } from './stage.ts'
 
@@ -15,7 +15,9 @@ const LIMIT_MS = 120_000
 const REFUSED_MS = 2_500
 const MAX_CONNECTIONS = 40
 
-// They mostly wait, so they wait together, each with a server of its own.
+// Each has a server of its own, and mostly waits; more of them would keep two cores busy.
+vi.setConfig({ maxConcurrency: 2 })
+
 test.concurrent(
   'others may have all connections of the server for a while',
   async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as passTime } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Scene } from '../e2e/scene.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { cut, isThere, type Kind, KINDS } from './server-connections.ts'
@@ -15,7 +15,9 @@ async function startServer(): Promise<PostgresServer & AsyncDisposable> {
   return Object.assign(server, { [Symbol.asyncDispose]: () => server.remove() })
 }
 
-// They mostly wait, so they wait together.
+// Each has a server of its own, and mostly waits; more of them would keep two cores busy.
+vi.setConfig({ maxConcurrency: 2 })
+
 test.concurrent(
   'a server that is stopped, crashes, or is away for a while is ridden out',
   async () => {
