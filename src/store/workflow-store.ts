@@ -93,7 +93,7 @@ export interface WorkflowStore extends TaskStore {
    * Takes ownership of what is due or has mail, raising its epoch. Ids only: `load` reads the rest.
    *
    * What two owners died with (`attempts` of 2 and more) is handed out one at a time: a runtime that
-   * owns such an instance gets no other of them until that one got further.
+   * owns such an instance or task gets no other of either until that one got further.
    *
    * What was started without a version (`NO_VERSION`) is given the latest that a live runtime
    * registers, whoever claims it, and keeps it.

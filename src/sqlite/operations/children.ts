@@ -4,7 +4,7 @@ import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
 import { PARKED, putIntoInbox } from './inbox.ts'
 
-// What the link says is also the kind of the row. Who was told already is not told again.
+// What the link says is also the kind of the row. A child that has such a row already gets no second one.
 const CLOSE_ALL = `
 insert into inbox (iid, kind, payload, at)
 select child.iid, child.on_close, ?, ?

@@ -9,7 +9,7 @@ select runs.workflow as workflow, name
 from runs join workflows on workflows.workflow = runs.workflow
 where iid = ? and epoch = 0 and version = '${NO_VERSION}'`
 
-// Who asks is alive, whatever its lease says.
+// The runtime that asks is alive, whatever its lease says.
 const SERVED = `
 select workflows.workflow as workflow, version
 from workflows

@@ -42,7 +42,7 @@ export function startInstance(tx: Transaction, item: StartItem, owner: number | 
   return 'done'
 }
 
-/** Who starts one for a workflow has to own that: another owner may have called it off. */
+/** A runtime that starts a child has to own its parent: another owner may have cancelled the start. */
 function isSuperseded(tx: Transaction, { parent }: StartItem, owner: number | null): boolean {
   if (parent === null || owner === null) return false
   const run = tx.sql('select owner from runs where iid = ?').get(parent.iid) as

@@ -10,9 +10,9 @@ import { QUARANTINED, READY } from './task-lanes.ts'
 // No optimization: without this, tasks of such an activity wait for ever once the process that called it
 // has ended (`test/tasks/next-process.test.ts`).
 
-// Which tasks can be had, each by the index that has them. Only who knows an activity makes its tasks
-// ready when their time has come, or takes them from who is silent: so those are looked for as they
-// stand.
+// Which tasks can be had, each by the index that has them. Only a runtime that knows an
+// activity makes its delayed tasks ready, or takes them from an owner without a heartbeat: so such tasks
+// are included here.
 const DELAYED = 'visible_at is not null'
 const SILENT = 'beat_until is not null'
 
