@@ -246,3 +246,15 @@ test('a quarantine is left once', () => {
 
   expect([instance.leaveQuarantine(), instance.leaveQuarantine()]).toEqual([true, false])
 })
+
+test('messages that came with its start are read once that is committed', () => {
+  const [plain, sent] = [testInstance('plain'), testInstance('sent')]
+  plain.startWith({ labels: '{}', messages: [] }, () => {})
+  sent.startWith({ labels: '{}', messages: [{ name: 'orders', payload: '1' }] }, () => {})
+  expect(sent.inbox.hasEarlyMail).toBe(false)
+
+  for (const instance of [plain, sent]) instance.committed(row(1, 1, 1), [])
+
+  expect([plain.inbox.hasEarlyMail, sent.inbox.hasEarlyMail]).toEqual([false, true])
+  expect([plain.start, sent.start]).toEqual([undefined, undefined])
+})

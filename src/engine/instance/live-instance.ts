@@ -2,7 +2,7 @@
 // assigns a field of it: what happens to an instance is a method, whose name is the event.
 
 import type { Loaded } from '../../store/claims.ts'
-import type { TurnRow, Verdict } from '../../store/commits.ts'
+import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { CommandEvent, Event } from '../../store/history.ts'
 import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
@@ -20,6 +20,9 @@ const RELEASED: Phase = { is: 'released' }
 
 /** What an execution began with, beside its input. */
 export type Started = Pick<Extract<Event, { type: 'started' }>, 'seed' | 'parentId' | 'state'>
+
+/** What the start of an instance says beside its first turn. */
+export type StartDetails = Pick<StartItem, 'labels' | 'messages'>
 
 /** What never changes about an execution. */
 export interface ExecutionFacts {
@@ -70,6 +73,7 @@ export class LiveInstance implements ExecutionFacts {
   #writeState: (() => string) | undefined
   #lines: (() => void)[] | undefined
   #handedBytes: number
+  #start: StartDetails | undefined
   #onStarted: ((verdict: Verdict | Error) => void) | undefined
 
   /** An instance that is about to be started; `inbox` is there when it was started before. */
@@ -282,9 +286,15 @@ export class LiveInstance implements ExecutionFacts {
 
   // ── Commits ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Calls `settle` with what becomes of its start. */
-  onStarted(settle: (verdict: Verdict | Error) => void): void {
+  /** It is about to be started; calls `settle` with what becomes of its start. */
+  startWith(start: StartDetails, settle: (verdict: Verdict | Error) => void): void {
+    this.#start = start
     this.#onStarted = settle
+  }
+
+  /** What its start says beside its first turn; `undefined` once that is committed. */
+  get start(): StartDetails | undefined {
+    return this.#start
   }
 
   /** What became of its start. */
@@ -368,6 +378,11 @@ export class LiveInstance implements ExecutionFacts {
   }
 
   #recorded({ turn, at, first, count }: TurnRow): void {
+    if (this.#start !== undefined) {
+      // Messages that came with the start are in its inbox now.
+      if (this.#start.messages.length > 0) this.inbox.expectEarlyMail()
+      this.#start = undefined
+    }
     this.#position = { turn, turnAt: at, seq: first + count - 1 }
   }
 }

@@ -110,8 +110,7 @@ export class AfterCommit {
 
   /** Whether something was sent along with its start, or may have come meanwhile. */
   #mayHaveMail(instance: LiveInstance): boolean {
-    const { inbox, parent } = instance
-    return inbox.hasEarlyMail || parent !== null || this.#services.writer.wasSentMail(instance)
+    return instance.inbox.hasEarlyMail || instance.parent !== null
   }
 
   #ended(instance: LiveInstance, end: Ending): void {

@@ -1,6 +1,5 @@
 import type { Next, StartItem, TurnRow, Verdict } from '../../../store/commits.ts'
 import type { Alarms } from '../../core/alarms.ts'
-import type { NewInstance } from '../../core/start-item.ts'
 import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { ActivityWork } from '../../instance/activity-work.ts'
 import { NO_EFFECTS } from '../../instance/effects.ts'
@@ -32,8 +31,6 @@ export class CommitWriter {
   readonly #numbers: WorkflowNumbers
   #sink!: DecisionSink
   readonly #alarms: Alarms
-  /** What uncommitted instances were started with. */
-  readonly #starts = new WeakMap<LiveInstance, NewInstance>()
 
   constructor({ alarms }: RuntimeCore, committer: Committer, numbers: WorkflowNumbers) {
     this.#alarms = alarms
@@ -46,21 +43,11 @@ export class CommitWriter {
     this.#sink = sink
   }
 
-  /** An instance whose start is committed with its first turn. */
-  begins(instance: LiveInstance, start: NewInstance): void {
-    this.#starts.set(instance, start)
-  }
-
-  /** Whether messages were sent along with its start. */
-  wasSentMail(instance: LiveInstance): boolean {
-    return (this.#starts.get(instance)?.messages.length ?? 0) > 0
-  }
-
   /** The start of an instance whose first turn goes on: unowned, and never due. */
   startOf(instance: LiveInstance): StartItem {
     const row = turnRow(instance, [startedEvent(instance)])!
-    const rest = { owned: false, wakeAt: null, end: null, effects: null }
-    return { ...this.#started(instance), turn: row, ...rest }
+    const next: Next = { kind: 'release', wakeAt: null }
+    return this.#startItem(instance, { row, next, output: NO_OUTPUT })
   }
 
   /** Commits a turn, and what becomes of the instance then. */
@@ -86,19 +73,9 @@ export class CommitWriter {
 
   /** Commits the start of an instance. Once that is done, calls `onDone` if there is more to commit. */
   start(instance: LiveInstance, decision: Decision, onDone?: () => void): void {
-    const { row, next, output } = decision
     instance.beginCommit()
-    const start: StartItem = {
-      ...this.#started(instance),
-      // One that only sleeps is unowned from the beginning.
-      owned: next.kind !== 'release',
-      wakeAt: next.kind === 'release' ? next.wakeAt : null,
-      turn: row!,
-      end: next.kind === 'end' ? next.end : null,
-      effects: output.effects,
-    }
     this.#committer.add({
-      start,
+      start: this.#startItem(instance, decision),
       settle: (verdict) => {
         instance.startSettled(verdict)
         if (verdict === 'done' && onDone !== undefined) onDone()
@@ -131,13 +108,23 @@ export class CommitWriter {
     return true
   }
 
-  /** What a start says about its instance, whatever became of its first turn. */
-  #started(
-    instance: LiveInstance,
-  ): Pick<StartItem, 'iid' | 'id' | 'workflow' | 'parent' | 'labels' | 'messages'> {
+  #startItem(instance: LiveInstance, { row, next, output }: Decision): StartItem {
     const { iid, id, definition, parent } = instance
-    const { labels, messages } = this.#starts.get(instance)!
-    return { iid, id, workflow: this.#numbers.of(definition)!, parent, labels, messages }
+    const { labels, messages } = instance.start!
+    return {
+      iid,
+      id,
+      workflow: this.#numbers.of(definition)!,
+      // One that only sleeps is unowned from the beginning.
+      owned: next.kind !== 'release',
+      wakeAt: next.kind === 'release' ? next.wakeAt : null,
+      turn: row!,
+      end: next.kind === 'end' ? next.end : null,
+      parent,
+      labels,
+      messages,
+      effects: output.effects,
+    }
   }
 
   #add(instance: LiveInstance, decision: Decision): void {

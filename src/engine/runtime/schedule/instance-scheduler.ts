@@ -11,7 +11,6 @@ import type { Iid } from '../../../store/instances.ts'
 import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
 import { Endings } from '../../core/endings.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
-import type { NewInstance } from '../../core/start-item.ts'
 import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { ContextHost } from '../../context/make-context.ts'
 import type { WorkflowDefinition } from '../../define/definitions.ts'
@@ -137,9 +136,8 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   }
 
   /** Takes a new instance through its first turn. Its start is committed with that turn. */
-  begin(instance: LiveInstance, start: NewInstance): void {
+  begin(instance: LiveInstance): void {
     this.#add(instance)
-    this.#writer.begins(instance, start)
     this.turns.enqueue(instance)
   }
 

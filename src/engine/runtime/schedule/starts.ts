@@ -113,8 +113,8 @@ export class Starts {
     const facts = { iid, id, definition, run, input, started, parent, execution: 1 }
     const instance = new LiveInstance(facts)
     const verdict = await new Promise<Verdict>((resolve, reject) => {
-      instance.onStarted((end) => (end instanceof Error ? reject(end) : resolve(end)))
-      scheduler.begin(instance, start)
+      instance.startWith(start, (end) => (end instanceof Error ? reject(end) : resolve(end)))
+      scheduler.begin(instance)
     })
     return verdict === 'locked' ? this.#startUnowned(start, iid, signal, true) : { iid, verdict }
   }
