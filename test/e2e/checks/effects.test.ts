@@ -42,6 +42,15 @@ test('an effect without a cause, and a result without an effect, are found', () 
   ])
 })
 
+test('what was open when its instance was terminated may begin until the owner knows', () => {
+  const ended: Line = { ...line('begin', 1), what: 'ended' }
+
+  expect(checkEffects('a', turns([BEGIN, ONE], [END]), [ended, line('begin', 1)])).toEqual([])
+  expect(checkEffects('a', GOOD, [ended, line('begin', 1)])).toContain(
+    'a: command 1.1 "quick" (attempt 1) began in process 1 after it was recorded as completed',
+  )
+})
+
 test('an effect of one execution is not taken for one of another', () => {
   const next = GOOD.map((turn) => ({ ...turn, execution: 2 }))
 

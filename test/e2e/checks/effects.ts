@@ -34,8 +34,10 @@ export function checkEffects(
       continue
     }
     recorded = Math.max(recorded, life.givenIn)
-    if ((life.settled?.in ?? Infinity) <= recorded) {
-      const how = life.settled!.by.type
+    // One that was never settled was open when its instance was terminated. The owner learns of that
+    // later, and may begin it until then.
+    if (life.settled !== undefined && life.settled.in <= recorded) {
+      const how = life.settled.by.type
       findings.push(`${what} began in process ${line.pid} after it was recorded as ${how}`)
     }
   }
