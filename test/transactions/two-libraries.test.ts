@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { connect, open, workflow } from '../../src/index.ts'
 import { type DriverName, openDatabase, sqlite, transaction } from '../../src/sqlite/index.ts'
 import { openStore, startItem, tempFile } from '../support/sqlite.ts'
@@ -14,6 +14,11 @@ const note = transaction('note', (text: string, { tx }) =>
   tx.run('insert into notes values (?)', text),
 )
 const takeNote = workflow('take-note', async (text: string, ctx) => ctx.run(note, text))
+
+// Temporary files of other processes come and go: this one has a folder of its own for them.
+const temp = mkdtempSync(join(tmpdir(), 'two-libraries-'))
+process.env['TMPDIR'] = temp
+afterAll(() => rmSync(temp, { recursive: true, force: true }))
 
 describe.runIf(HAS_FOREIGN)('a handle of another SQLite library', () => {
   test('is refused before anything is written, with the library to use', async () => {
