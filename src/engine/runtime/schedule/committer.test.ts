@@ -197,6 +197,26 @@ describe('the committer', () => {
     expect(await other).toEqual(['done'])
   })
 
+  test('turns that were taken back while another server answered are not sent to it', async () => {
+    let forget: (() => void) | undefined
+    await using opened = await openCommitter((commit) => async (batch) => {
+      if (forget === undefined) return commit(batch)
+      // Meanwhile another connection noticed the failover: all that follows from lost turns is dropped.
+      forget()
+      forget = undefined
+      return { state: 'verify', clock: 1, server: 'other' }
+    })
+    const { first, send, committer, batches } = opened
+    await opened.starts(1)
+    forget = () => committer.forgetAll()
+
+    void send([{ turn: turnItem(first) }])
+    await send([{ start: startItem(first + 5) }])
+
+    const sent = batches.slice(1).map(({ turns }) => turns.length)
+    expect(sent).toEqual([1, 0])
+  })
+
   test('whoever is locked is told so, and is not sent again from here', async () => {
     let batches = 0
     await using opened = await openCommitter((commit) => async (batch) => {

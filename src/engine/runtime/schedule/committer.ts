@@ -227,8 +227,10 @@ export class Committer {
     this.#queue = [...back, ...this.#queue]
   }
 
+  /** Sends entries again, except those that were settled or taken back while the store was asked. */
   async #again(entries: readonly Entry[]): Promise<void> {
-    if (entries.length > 0) await this.#send(entries)
+    const left = entries.filter((entry) => this.#batch.includes(entry))
+    if (left.length > 0) await this.#send(left)
   }
 
   async #halve(entries: readonly Entry[], error: StoreError): Promise<void> {
