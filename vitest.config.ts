@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 // Files that take long, though they are short: begun last, they would run alone at the end. Vitest
 // knows that by itself only where it has run before.
 const LONG =
-  /contract\.test\.ts$|bench-smoke|package\.test|order\.test|(e2e|leaks|stress|faults|trouble|hygiene)\/|transactions\.test|notifier\/engine/
+  /contract\.test\.ts$|bench-smoke|package\.test|order\.test|(cli|dashboard|e2e|leaks|stress|faults|trouble|hygiene)\/|transactions\.test|notifier\/engine/
 
 const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId)
 
@@ -27,17 +27,23 @@ class LongFilesFirst extends BaseSequencer {
 // ours may notice, since programs too open and close many stores in one process. Hooks and settings
 // of a module that several files import would be those of the first of them: such files are not here.
 const SHARING = [
-  'src/{base,engine,queue,store,workers}/**/*.test.ts',
+  'src/{base,cli,dashboard,engine,outbox,queue,store,telemetry,watchdog,workers}/**/*.test.ts',
+  'dashboard-ui/src/**/*.test.ts',
+  'examples/**/*.test.ts',
   // Without the contract, which is long, and a warning that a process prints once.
   'src/{postgres,sqlite}/**/!(*.contract|wal-reset-bug).test.ts',
-  'test/{contract,properties,tasks}/**/*.test.ts',
-  'test/engine/!(store-gaps).test.ts',
+  'test/{contract,faults,hygiene,kit,notifier,outbox,properties,queue,races,tasks,telemetry,upgrades}/**/*.test.ts',
+  // Without those that choose the SQLite of their process.
+  'test/transactions/!(chosen-driver|two-libraries).test.ts',
+  'test/engine/**/*.test.ts',
 ]
 
 const shared = {
-  testTimeout: 20_000,
-  // Most tests wait for a disk, a clock or another process: three at a time fit on two cores.
-  maxWorkers: 3,
+  // Ends what hangs. Generous, so that a slow or busy machine fails no test.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // Most tests wait for a disk, a clock or another process: four at a time fit on two cores.
+  maxWorkers: 4,
 }
 
 export default defineConfig({
@@ -57,7 +63,15 @@ export default defineConfig({
           exclude: ['**/node_modules/**', ...SHARING],
         },
       },
-      { test: { ...shared, name: 'shared processes', include: SHARING, isolate: false } },
+      {
+        test: {
+          ...shared,
+          name: 'shared processes',
+          include: SHARING,
+          isolate: false,
+          setupFiles: ['test/support/closed-runtimes.ts'],
+        },
+      },
     ],
   },
 })

@@ -7,6 +7,8 @@ const FILES = [
   'src/sqlite/connect/driver.test.ts',
   'src/sqlite/file/database.test.ts',
   'src/sqlite/file/wal-file.test.ts',
+  'src/sqlite/outbox/outbox-store.contract.test.ts',
+  'src/sqlite/outbox/transact.test.ts',
   'src/sqlite/sqlite.test.ts',
   'src/sqlite/thread/any-thread.test.ts',
   'src/sqlite/thread/thread.test.ts',
@@ -24,7 +26,7 @@ export default defineConfig({
   test: {
     include: FILES,
     name: `Node ${process.versions.node}`,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     maxWorkers: 3,
   },
 })

@@ -26,11 +26,11 @@ export async function bareCrossings(url: string, size: CrossingSize): Promise<Cr
     const insert = { name: 'insert', text: 'insert into rows (text) values ($1)' }
     const look = { name: 'look', text: 'select text from rows order by id desc limit 1' }
     for (let message = 0; message < instances * messagesEach; message++) {
-      const heard = once(listener, 'notification')
+      const arrived = once(listener, 'notification')
       const sentMs = performance.now()
       await sender.query({ ...insert, values: ['x'.repeat(100)] })
       void sender.query('notify bench_bare')
-      await heard
+      await arrived
       await reader.query(look)
       took.received.push(performance.now() - sentMs)
       await reader.query({ ...insert, values: ['x'.repeat(100)] })

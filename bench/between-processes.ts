@@ -1,5 +1,5 @@
-// Messages from a process that only sends to a process that only receives. What tells the second one
-// of them is what is measured.
+// Messages from a process that only sends to a process that only receives. Measures how soon the
+// second one is notified.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ export interface CrossingSize {
   readonly lease: Duration
 }
 
-/** What the process that sends is told. */
+/** What the sending process is given. */
 export interface SenderPlan extends Omit<CrossingSize, 'lease'> {
   readonly url: string
   readonly ids: readonly string[]

@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 
 import { decode, encode } from '../dist/base/codec/codec.js'
+import { compression } from '../dist/base/codec/compression.js'
+import { encryption } from '../dist/base/codec/encryption.js'
+import { TransformChain } from '../dist/base/codec/transform.js'
 import { median } from './figures.ts'
 import type { Row } from './table.ts'
 
@@ -36,13 +40,67 @@ export async function benchCodec(options: { smoke: boolean }): Promise<Row[]> {
       target === undefined ? ratio : { ...ratio, target },
     )
   }
+  rows.push(...(await benchTransforms(rounds, calls)))
   return rows
+}
+
+/** What compression and encryption add to each turn that is stored, and what is left of its size. */
+async function benchTransforms(rounds: number, calls: number): Promise<Row[]> {
+  const keys = [{ id: '2026', key: new Uint8Array(32).fill(7) }]
+  const small = encode(order())
+  const large = encode(Array.from({ length: 48 }, (_, i) => ({ ...order(), key: noise(i) })))
+  const rows: Row[] = []
+  for (const [what, transforms] of [
+    ['encryption', [encryption({ keys })]],
+    ['deflate', [compression({ threshold: 0 })]],
+    ['brotli', [compression({ threshold: 0, algorithm: 'brotli' })]],
+    ['deflate and encryption', [compression({ threshold: 0 }), encryption({ keys })]],
+  ] as const) {
+    const chain = new TransformChain(transforms)
+    for (const [size, text] of [
+      ['1 KiB', small],
+      ['64 KiB', large],
+    ] as const) {
+      const wrapped = chain.wrap(text, 'bench')
+      const wraps: number[] = []
+      const unwraps: number[] = []
+      const perRound = Math.ceil(calls / (size === '1 KiB' ? 4 : 40))
+      for (let round = 0; round < Math.ceil(rounds / 3); round++) {
+        wraps.push(cpuNanos(perRound, () => chain.wrap(text, 'bench')))
+        unwraps.push(cpuNanos(perRound, () => chain.unwrap(wrapped, 'bench')))
+        await setImmediate()
+      }
+      const left = ((100 * wrapped.length) / text.length).toFixed(0)
+      const [write, read] = [wraps, unwraps].map((all) => (median(all) / 1000).toFixed(1))
+      rows.push({
+        what: `${what}, ${size}: write, read, size`,
+        value: `${write} µs, ${read} µs, ${left} %`,
+      })
+    }
+  }
+  return rows
+}
+
+/** About 200 characters that do not repeat, such as signatures and ids. */
+function noise(seed: number): string {
+  return (
+    createHash('sha512').update(String(seed)).digest('base64') +
+    createHash('sha512').update(`more ${seed}`).digest('base64')
+  )
 }
 
 function nanos(calls: number, run: () => unknown): number {
   const start = process.hrtime.bigint()
   for (let i = 0; i < calls; i++) run()
   return Number(process.hrtime.bigint() - start) / calls
+}
+
+/** The same in time of the CPU, which a busy machine does not change much. */
+function cpuNanos(calls: number, run: () => unknown): number {
+  const start = process.cpuUsage()
+  for (let i = 0; i < calls; i++) run()
+  const { user, system } = process.cpuUsage(start)
+  return ((user + system) * 1_000) / calls
 }
 
 /** About 1 KiB of JSON, shaped as the input of a workflow often is. */

@@ -10,6 +10,7 @@ import { replay } from '../dist/engine/replay/replay.js'
 import { beginTurn, endTurn, untilDone } from '../dist/engine/replay/turn.js'
 import { LiveInstance } from '../dist/engine/instance/live-instance.js'
 import { insideExecution } from '../dist/engine/core/unhandled-rejections.js'
+import { DEFAULT_LIMITS, LimitGuard } from '../dist/engine/core/limits.js'
 import { valuesOf } from '../dist/engine/core/values.js'
 import { defaultLog } from '../dist/base/log.js'
 import type { Loaded } from '../dist/store/claims.js'
@@ -27,7 +28,7 @@ export interface Replayed {
 const values = valuesOf(undefined)
 const noop = activity('noop', (step: number) => step)
 
-/** Makes an instance with so many events and brings it back several times. */
+/** Creates an instance with this many events and loads it several times. */
 export async function coldReplay(
   place: Place,
   { events, rounds }: { readonly events: number; readonly rounds: number },
@@ -81,7 +82,7 @@ async function bringBack(
   const host: ContextHost = {
     values,
     log: defaultLog,
-    limits: { stateKeys: 1, valueLength: 1 },
+    guard: new LimitGuard(DEFAULT_LIMITS, defaultLog, () => 0),
     registry: { activity: () => undefined, latest: () => undefined, learn: () => {} },
     serves: () => true,
   }

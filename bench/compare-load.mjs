@@ -33,7 +33,7 @@ const CODE = {
 const measured = workflow(shape, CODE[shape])
 const runtime = await open(url, { register: [noop, measured] })
 
-/** Runs so many workflows, some at a time. */
+/** Runs this many workflows, some at a time. */
 async function load(count) {
   let left = count
   const lane = async () => {

@@ -38,7 +38,7 @@ interface Figures {
   readonly perSecond: number
   /** CPU time of the process for a workflow, all threads, in microseconds. */
   readonly cpuUs: number
-  /** That of the sessions at the server, where the system tells. */
+  /** CPU time of the sessions at the server, where the system reports it. */
   readonly serverUs?: number
 }
 
@@ -51,7 +51,7 @@ const cases = CASES.filter((one) => only?.includes(nameOf(one)) ?? true)
 
 if (older === undefined || !(rounds >= 1) || cases.length === 0) {
   console.error(
-    'compare: tell the dist folder of the older build; then, if you like, --rounds=<number>, ' +
+    'compare: give the dist folder of the older build; then, if you like, --rounds=<number>, ' +
       `--only=<some of ${CASES.map(nameOf).join(',')}> and --smoke`,
   )
   process.exitCode = 1

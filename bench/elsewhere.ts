@@ -35,20 +35,20 @@ export function executed(): number {
   return count
 }
 
-/** So many tasks, one after the other. */
+/** This many tasks, one after the other. */
 const tasks = workflow<number, number>('tasks', async (many, ctx) => {
   let sum = 0
   for (let task = 0; task < many; task++) sum += await ctx.run(noop)
   return sum
 })
 
-/** What tasks came to under full load. A step is a task. */
+/** The figures of tasks under full load. A step is a task. */
 export interface TasksMeasured extends Measured {
   /** CPU time of the process that runs the activities, as a share of one core. */
   readonly cpuElsewhere: number
 }
 
-/** Workflows of so many tasks each under full load on PostgreSQL. */
+/** Workflows of this many tasks each under full load on PostgreSQL. */
 export async function tasksOnPostgres(
   server: BenchServer,
   many: number,
@@ -63,7 +63,7 @@ export async function tasksOnPostgres(
   return { ...figures, perStep: perStep(before, after, done, fsyncs, done + warmUp) }
 }
 
-/** Workflows of so many tasks each under full load on a place of any kind. */
+/** Workflows of this many tasks each under full load on a place of any kind. */
 export async function tasksOn(place: Place, many: number, plan: Plan): Promise<TasksMeasured> {
   const { figures } = await loadOn(place, many, plan, async () => undefined)
   return { ...figures, perStep: undefined }
@@ -117,7 +117,7 @@ async function withTaskRuntime<T>(place: Place, many: number, plan: Plan, work: 
     await using elsewhere = new LineProcess(program)
     await elsewhere.until('ready')
     const did = async () => JSON.parse(await elsewhere.ask('did')) as Did
-    // Nothing takes so long; without an end a fault would look like a slow machine.
+    // Nothing takes this long; without a limit a bug would look like a slow machine.
     const run = (): Promise<number> => owner.run(tasks, many, { timeout: '1m' })
     const { workflows, result } = await work(run, did)
     const last = await did()

@@ -68,7 +68,7 @@ export interface EngineOptions {
   server(): Promise<BenchServer>
 }
 
-/** Prints what each shape comes to; returns what there is a target for. */
+/** Prints the figures of each shape; returns those that have a target. */
 export async function benchEngine(options: EngineOptions): Promise<Row[]> {
   const size = options.smoke ? SMOKE : FULL
   const server = await options.server()
@@ -166,7 +166,7 @@ async function onSqlite({ plan, rounds }: Size): Promise<Row[]> {
   ]
 }
 
-/** How long the event loop is held up while the disk is slow: the 99th percentile. */
+/** How long the event loop is blocked while the disk is slow: the 99th percentile. */
 async function stallOnSlowDisk(plan: Plan): Promise<{ stall: number; rate: number }> {
   await using place = await sqlitePlace((path) => slowSqlite(path, SLOWER_FSYNC_MS))
   const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -290,7 +290,7 @@ function grid(measured: ReadonlyMap<string, Measured>): string[][] {
   return [['', ...COLUMNS], ...[...measured].map(([name, figures]) => [name, ...cells(figures)])]
 }
 
-/** What `cells` stand for. */
+/** The meaning of `cells`. */
 export const COLUMNS = [
   'workflows/s',
   'steps/s',

@@ -31,9 +31,9 @@ export interface Recorded {
   readonly events: number
   /** Executions of all instances together. */
   readonly executions: number
-  /** Messages that nobody has received. */
+  /** Messages that were not received yet. */
   readonly waiting: number
-  /** Instances that nobody owns and that are due at some time. */
+  /** Instances without an owner that are due at some time. */
   readonly asleep: number
 }
 

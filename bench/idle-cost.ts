@@ -83,7 +83,7 @@ async function measure(title: string, count: number, messages: number): Promise<
   console.log(`${title}: tick and renewal ${idle}, claim of a wake-up ${wake}`)
 }
 
-/** Instances that sleep for ever. */
+/** Instances that sleep forever. */
 async function fill(count: number): Promise<void> {
   const from = instances + 1
   if (count < from) return

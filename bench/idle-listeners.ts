@@ -1,5 +1,5 @@
-// What a thousand connections that listen cost those who commit. A notification wakes every listener
-// of a database, so that what matters is how many are sent.
+// What a thousand listen connections cost sessions that commit. A notification wakes every listener
+// of a database, so what matters is how many are sent.
 
 import { Client, Pool } from 'pg'
 
@@ -24,9 +24,9 @@ export interface ListenersSize {
 export interface AmongListeners {
   /** W1 of one runtime, with them as a share of without. */
   readonly workflows: number
-  /** Plain commits of somebody else, with them as a share of without. */
+  /** Plain commits of another application, with the listeners as a share of without. */
   readonly commits: number
-  /** Messages between two processes, each of which is told of, in milliseconds. */
+  /** Messages between two processes, each with a notification, in milliseconds. */
   readonly crossedAlone: readonly number[]
   readonly crossedAmong: readonly number[]
 }

@@ -1,4 +1,4 @@
-// By how much what has its time comes late, when nothing else is going on.
+// How late timed work begins when nothing else happens.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -6,7 +6,7 @@ import { connect, type Duration, open, workflow } from '../dist/index.js'
 import { wallMs } from './between-processes.ts'
 import type { Place } from './holdfast.ts'
 
-/** What comes when: so many, one each `everyMs`, each due after `afterMs`. */
+/** What is due when: this many, one each `everyMs`, each due after `afterMs`. */
 export interface DelayedSize {
   readonly count: number
   readonly afterMs: number
@@ -15,7 +15,7 @@ export interface DelayedSize {
   readonly lease: Duration
 }
 
-/** Measurements, and when so many are there. */
+/** Measurements, and when this many are there. */
 function gathering(count: number): {
   readonly late: number[]
   readonly all: Promise<void>
@@ -49,7 +49,7 @@ export async function lateStarts(
     started.push(await client.start(punctual, wallMs() + afterMs, { delay: afterMs }))
     await sleep(everyMs)
   }
-  // Who asks for results now would keep busy what is to be idle.
+  // Asking for results now would keep the runtime busy, which is to be idle.
   await all
   await Promise.all(started.map((instance) => instance.result({ timeout: '1m' })))
   return late
@@ -74,7 +74,7 @@ export async function lateSleeps(
     started.push(await runtime.start(sleeper, afterMs))
     await sleep(everyMs)
   }
-  // Who asks for results now would keep busy what is to be idle.
+  // Asking for results now would keep the runtime busy, which is to be idle.
   await all
   await Promise.all(started.map((instance) => instance.result({ timeout: '1m' })))
   return late

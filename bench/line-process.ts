@@ -1,4 +1,4 @@
-// A process of its own that says lines, and that is told lines. It ends when its input ends.
+// A child process that reads and writes lines. It ends when its input ends.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ export interface LineProgram {
   readonly env?: Readonly<Record<string, string>>
   /** Another Node than this one. */
   readonly node?: string
-  /** Something hangs when it takes longer: it is killed. */
+  /** It is killed if it takes longer: then something hangs. */
   readonly longestMs: number
 }
 
@@ -35,25 +35,25 @@ export class LineProcess implements AsyncDisposable {
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
   }
 
-  /** The next line that it says. */
+  /** The next line that it prints. */
   async line(): Promise<string> {
     const next = await this.#lines.next()
     if (next.done !== true) return next.value
     throw new Error(`${this.#name} ended with ${await this.#how()}`)
   }
 
-  /** Passes over lines until this one. */
+  /** Skips lines until this one. */
   async until(line: string): Promise<void> {
     while ((await this.line()) !== line);
   }
 
-  /** Tells it a line, and reads the one that it says next. */
+  /** Sends it a line, and reads the next line that it writes. */
   ask(line: string): Promise<string> {
     this.#child.stdin.write(`${line}\n`)
     return this.line()
   }
 
-  /** Has it end by itself. */
+  /** Lets it end by itself. */
   async end(): Promise<void> {
     this.#child.stdin.end()
     const how = await this.#how()

@@ -3,13 +3,16 @@
 
 import { benchCodec } from './codec.ts'
 import { benchEngine, type EngineOptions } from './engine.ts'
+import { benchLimit } from './limit.ts'
 import { benchNotify } from './notify.ts'
+import { benchOutbox } from './outbox.ts'
 import { benchPeers } from './peers.ts'
 import { type BenchServer, benchServer } from './postgres.ts'
 import { benchProfile } from './profile.ts'
 import { benchQueue } from './queue.ts'
 import { printTable, type Row } from './table.ts'
 import { benchTasks } from './tasks.ts'
+import { benchTelemetry } from './telemetry.ts'
 import { benchTransactions } from './transactions.ts'
 import { benchWorkers } from './workers.ts'
 import { benchWorkflows } from './workflows.ts'
@@ -20,8 +23,11 @@ const BENCHES: Record<string, (options: EngineOptions) => Promise<Row[]>> = {
   engine: benchEngine,
   workflows: benchWorkflows,
   tasks: benchTasks,
+  limit: benchLimit,
   transactions: benchTransactions,
+  telemetry: benchTelemetry,
   notify: benchNotify,
+  outbox: benchOutbox,
   peers: benchPeers,
   queue: benchQueue,
   profile: benchProfile,

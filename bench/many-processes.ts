@@ -10,19 +10,19 @@ import type { Plan } from './peer.ts'
 const PROGRAM = join(import.meta.dirname, 'load-process.ts')
 const SPARE_MS = 120_000
 
-/** What a process that puts load on a store is told. */
+/** What a process that puts load on a store is given. */
 export interface ShareOfLoad extends Plan {
   readonly url: string
   readonly shape: Shape['name']
 }
 
-/** What it says when it is done. */
+/** What it prints when it is done. */
 export interface LoadDone {
   readonly load: Load
   readonly warmUp: Load
 }
 
-/** Workflows per second of so many processes, each with the load that `plan` says. */
+/** Workflows per second of this many processes, each with the load that `plan` says. */
 export async function rateOfProcesses(
   place: Place,
   processes: number,

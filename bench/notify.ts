@@ -1,5 +1,5 @@
-// What it costs and what it brings that processes tell each other what they did:
-// `npm run bench -- notify`. With hints off, a process finds out by its tick.
+// What hints between processes cost and what they bring: `npm run bench -- notify`. Without hints,
+// a process finds work by its tick.
 
 import { bareCrossings } from './bare-crossings.ts'
 import { type Crossings, type CrossingSize, crossings } from './between-processes.ts'

@@ -9,7 +9,7 @@ export interface Plan {
   readonly samples: number
 }
 
-/** What one shape came to under full load. */
+/** The figures of one shape under full load. */
 export interface Measured {
   readonly workflowsPerSecond: number
   readonly stepsPerSecond: number

@@ -1,27 +1,22 @@
-// How soon others are told of work, and what it costs them to wait for it. Each is measured in two
-// processes: one that works and one that sends. They are installed into folders of their own when
-// they are wanted, since Holdfast itself has no use for them.
+// How soon other libraries notify a process of work, and what waiting for it costs. Each is
+// measured in two processes: one that works and one that sends. They are installed into folders of
+// their own when they are needed, since Holdfast itself does not use them.
 
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { installDbos } from './dbos.ts'
+import { installJobs, JOBS_FOLDER, JOBS_NODE, jobsVersion } from './jobs.ts'
 import { LineProcess } from './line-process.ts'
 import type { BenchServer } from './postgres.ts'
 
 const DATABASE = 'bench_pickup'
-const FOLDER = join(tmpdir(), 'holdfast-bench-jobs')
 // Where `installDbos` puts it.
 const DBOS_FOLDER = join(tmpdir(), 'holdfast-bench-dbos')
 const SCRIPTS = join(import.meta.dirname, 'peers')
-const INSTALL_MS = 180_000
 // For starting and stopping.
 const SPARE_MS = 120_000
-// The newest of both need a newer Node than Holdfast does, which comes as a package as well.
-const WANTED = ['graphile-worker@^0.18.0', 'pg-boss@12.35.0', 'node@24']
 
 /** How long a peer is watched while idle, and what is sent to it. */
 export interface PickupPlan {
@@ -31,7 +26,7 @@ export interface PickupPlan {
   readonly everyMs: number
 }
 
-/** What came of it. */
+/** The figures of one peer. */
 export interface Pickup {
   readonly idleStatements: number
   readonly tookMs: readonly number[]
@@ -43,7 +38,10 @@ export interface PickupPeer {
   measure(server: BenchServer, plan: PickupPlan): Promise<Pickup>
 }
 
-/** Installs all of them, unless an earlier run did; a text says what could not be had. */
+/**
+ * Installs all of them, unless an earlier run did; returns a text that says what could not be
+ * installed.
+ */
 export function installPickupPeers(): readonly (PickupPeer | string)[] {
   const dbos = installDbos()
   const jobs = installJobs()
@@ -53,28 +51,15 @@ export function installPickupPeers(): readonly (PickupPeer | string)[] {
       : peer(`DBOS ${dbos.version}`, 'pickup-dbos.mjs', DBOS_FOLDER),
     ...(jobs === undefined
       ? [
-          peer(`graphile-worker ${versionOf('graphile-worker')}`, 'pickup-graphile.mjs', FOLDER),
-          peer(`pg-boss ${versionOf('pg-boss')} with notify`, 'pickup-pgboss.mjs', FOLDER),
+          peer(
+            `graphile-worker ${jobsVersion('graphile-worker')}`,
+            'pickup-graphile.mjs',
+            JOBS_FOLDER,
+          ),
+          peer(`pg-boss ${jobsVersion('pg-boss')} with notify`, 'pickup-pgboss.mjs', JOBS_FOLDER),
         ]
       : [`graphile-worker and pg-boss: ${jobs}`]),
   ]
-}
-
-function installJobs(): string | undefined {
-  if (existsSync(join(FOLDER, 'node_modules/pg-boss/package.json'))) return undefined
-  mkdirSync(FOLDER, { recursive: true })
-  const { status, stderr, error } = spawnSync(
-    process.platform === 'win32' ? 'npm.cmd' : 'npm',
-    ['install', '--prefix', FOLDER, '--no-audit', '--no-fund', '--force', ...WANTED],
-    { cwd: FOLDER, encoding: 'utf8', timeout: INSTALL_MS },
-  )
-  if (status === 0) return undefined
-  return `npm install ${WANTED.join(' ')} failed: ${error?.message ?? stderr.trim().slice(-300)}`
-}
-
-function versionOf(name: string): string {
-  const manifest = readFileSync(join(FOLDER, 'node_modules', name, 'package.json'), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
 }
 
 function peer(name: string, script: string, folder: string): PickupPeer {
@@ -87,7 +72,7 @@ function peer(name: string, script: string, folder: string): PickupPeer {
           script: join(SCRIPTS, script),
           args: [folder, url, role, JSON.stringify(plan)],
           longestMs: plan.settleMs + plan.idleMs + plan.messages * plan.everyMs + SPARE_MS,
-          ...(folder === FOLDER && { node: join(FOLDER, 'node_modules/node/bin/node') }),
+          ...(folder === JOBS_FOLDER && { node: JOBS_NODE }),
         })
       await using working = start('work')
       await working.until('ready')

@@ -1,4 +1,4 @@
-// The PostgreSQL server of the benchmarks, and what it says about its own work.
+// The PostgreSQL server of the benchmarks, and its statistics.
 
 import { Client } from 'pg'
 
@@ -10,9 +10,9 @@ import type { PerStep } from './peer.ts'
 export interface BenchServer extends AsyncDisposable {
   /** Version and settings that matter, for people. */
   readonly description: string
-  /** The URL of a database, which is made when there is none. */
+  /** The URL of a database, which is created if it is missing. */
   database(name: string): Promise<string>
-  /** Makes an empty database in place of the one of that name; returns its URL. */
+  /** Creates an empty database in place of the one with that name; returns its URL. */
   freshDatabase(name: string): Promise<string>
   /** Runs a statement in a database of this server. */
   query<Row>(database: string, text: string): Promise<Row[]>
@@ -142,7 +142,7 @@ async function serverOver(
 }
 
 /**
- * What the server did per step between two looks. `fsyncs` were counted over `fsyncSteps` steps,
+ * What the server did per step between two readings. `fsyncs` were counted over `fsyncSteps` steps,
  * which include the warm-up.
  */
 export function perStep(

@@ -111,7 +111,7 @@ function print(title: string, profile: Profile, steps: number): void {
 /** What the server says that its time went into. */
 async function printStatements(server: BenchServer): Promise<void> {
   const rows = await server.query<{ what: string; calls: string; mean: number; share: number }>(
-    // Where the extension is; it knows of all databases.
+    // The database that has the extension, which covers all databases.
     'postgres',
     `select regexp_replace(left(query, 60), '\\s+', ' ', 'g') as what, calls::text,
        mean_exec_time as mean, total_exec_time / sum(total_exec_time) over () as share

@@ -1,8 +1,8 @@
-// Load on something that stores, and how the event loop fares under it.
+// Load on something that stores, and how late the event loop gets under it.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** What a load came to. */
+/** The figures of a load. */
 export interface QueueLoad {
   readonly perSecond: number
   /** How late a 1 ms timer was, in milliseconds. */
@@ -17,7 +17,7 @@ export interface LoadTime {
   readonly warmUpMs: number
 }
 
-/** Does `run` again and again, so many at a time; each counts for `per`. */
+/** Does `run` again and again, this many at a time; each counts for `per`. */
 export async function underLoad(
   run: () => Promise<unknown>,
   inFlight: number,

@@ -34,7 +34,7 @@ const FULL: Size = {
 const SMOKE: Size = { rounds: 1, time: { ms: 20, warmUpMs: 1 }, fsyncs: 5, backlog: 1_000 }
 
 /** About 200 bytes when encoded. */
-const MESSAGE = { to: 'somebody@example.org', subject: 'a message', text: 'x'.repeat(130) }
+const MESSAGE = { to: 'someone@example.org', subject: 'a message', text: 'x'.repeat(130) }
 const MANY = Array.from({ length: 100 }, () => MESSAGE)
 
 type Message = typeof MESSAGE

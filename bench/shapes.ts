@@ -75,7 +75,7 @@ export interface Load {
   readonly loop: number
 }
 
-/** Keeps so many runs going for so long, and waits for the last ones. */
+/** Keeps this many runs going for this long, and waits for the last ones. */
 export async function fullLoad(
   run: () => Promise<unknown>,
   { inFlight, ms }: { readonly inFlight: number; readonly ms: number },
@@ -101,14 +101,14 @@ export async function fullLoad(
   }
 }
 
-/** How long each of so many runs takes, one at a time, in milliseconds. */
+/** How long each of this many runs takes, one at a time, in milliseconds. */
 export async function oneAtATime(run: () => Promise<unknown>, samples: number): Promise<number[]> {
   const took: number[] = []
   for (let sample = 0; sample < samples; sample++) {
     const startMs = performance.now()
     await run()
     took.push(performance.now() - startMs)
-    // So that the machine comes to rest, as it does between requests of a quiet service.
+    // So that the machine becomes idle, as it does between requests of a quiet service.
     await setTimeout(2)
   }
   return took

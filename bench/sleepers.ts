@@ -1,5 +1,5 @@
 // Many instances that sleep: what they cost the runtime, and whether the first one that is due is
-// in time. Before that the runtime is opened anew, so that it knows of none of them.
+// in time. The runtime is opened again before that, so that none of them is in memory.
 
 import { setTimeout } from 'node:timers/promises'
 

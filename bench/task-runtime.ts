@@ -2,8 +2,8 @@
 //
 //   node --import tsx task-runtime.ts <url of the store>
 //
-// It says "ready" when tasks are taken, what it did so far for each line that it is told, and ends
-// when its input ends.
+// It prints "ready" when it takes tasks, prints what it did so far for each line that it reads, and
+// ends when its input ends.
 
 import { createInterface } from 'node:readline'
 

@@ -14,7 +14,7 @@ import { printGrid, type Row } from './table.ts'
 interface Size {
   readonly plan: Plan
   readonly rounds: number
-  /** For whom a workflow takes as long as two looks. */
+  /** For peers whose workflows take as long as two polls. */
   readonly samplesOfSlowPolls: number
 }
 

@@ -1,8 +1,8 @@
-// What it costs that a transaction of the caller starts a workflow, beside the same transaction alone
-// and beside DBOS: `npm run bench -- transactions`.
+// What it costs that a transaction of the caller starts a workflow, beside the same transaction
+// alone and beside DBOS: `npm run bench -- transactions`.
 //
 // Each transaction is `begin`, one row of the caller's own, the start, `commit`. What is started is
-// due much later: a runtime is told of it and has nothing to do yet, so that only the start is
+// due much later: a runtime gets a hint and has nothing to do yet, so that only the start is
 // measured.
 
 import { Client } from 'pg'

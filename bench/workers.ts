@@ -42,7 +42,7 @@ export async function benchWorkers({ smoke }: { smoke: boolean }): Promise<Row[]
   ]
 }
 
-/** A loop without delays, and how late it makes the 1 ms timer of somebody else. */
+/** A loop without delays, and how late it makes an unrelated 1 ms timer. */
 async function proceedLoop(rounds: number, roundMs: number): Promise<Row[]> {
   const rates: number[] = []
   const late: number[] = []
@@ -204,7 +204,8 @@ async function idleWorkers(count: number, idleMs: number): Promise<Row[]> {
 
 /** Milliseconds of CPU that this process uses while it waits. */
 async function cpuMs(waitMs: number): Promise<number> {
-  // Compiling and collecting goes on in the background for a moment after the work that led to it.
+  // Compilation and garbage collection continue in the background for a moment after the work that
+  // caused them.
   await setTimeout(Math.min(500, waitMs))
   const before = process.cpuUsage()
   await setTimeout(waitMs)
@@ -212,7 +213,7 @@ async function cpuMs(waitMs: number): Promise<number> {
   return (user + system) / 1_000
 }
 
-/** Sets up one kind of loop: `count` is called in each pass, and says whether to go on. */
+/** Sets up one kind of loop: `count` is called in each pass, and returns whether to continue. */
 type Setup = (count: () => boolean) => {
   readonly options: WorkerOptions
   readonly pass: () => Promise<Directive>

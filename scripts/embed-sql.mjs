@@ -26,6 +26,10 @@ const text = [
   '',
   ...list('PROCEDURES', 'procedures', 'Functions, applied again whenever their text changes.'),
   '',
+  ...list('OUTBOX_MIGRATIONS', 'outbox/migrations', 'Tables of an outbox, in order.'),
+  '',
+  ...list('OUTBOX_PROCEDURES', 'outbox/procedures', 'Functions of an outbox.'),
+  '',
 ].join('\n')
 
 if (process.argv.includes('--check')) {
@@ -49,7 +53,7 @@ function list(name, folder, comment) {
   return [
     `/** ${comment} */`,
     `export const ${name}: readonly SqlFile[] = [`,
-    ...paths.flatMap((file) => entry(`${folder}/${file.name}`, file.path)),
+    ...paths.flatMap((file) => entry(`${basename(folder)}/${file.name}`, file.path)),
     ']',
   ]
 }

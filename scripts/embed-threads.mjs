@@ -37,7 +37,7 @@ for (const [entry, target, name] of THREADS) {
     path,
     stub.replace(empty, () => `export const ${name} = ${script}`),
   )
-  // It is in the script now, and nobody else runs it.
+  // The script contains it now, and nothing else runs it.
   rmSync(main)
   rmSync(join(DIST, `${entry}.d.ts`))
 }

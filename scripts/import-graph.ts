@@ -19,6 +19,7 @@ const COLOURS: Readonly<Record<string, readonly [fill: string, border: string]>>
   base: ['#f1f3f5', '#868e96'],
   workers: ['#e6fcf5', '#0ca678'],
   store: ['#fff9db', '#f08c00'],
+  watchdog: ['#fff4e6', '#e8590c'],
   engine: ['#e7f5ff', '#1c7ed6'],
   queue: ['#f3f0ff', '#7048e8'],
   postgres: ['#ebfbee', '#2f9e44'],

@@ -1,36 +1,79 @@
-// The public entry `holdfast`: the engine with its stores. The only file that knows which store a URL
-// means.
+// The public entry `holdfast`: the engine with its stores. The only file that chooses a store by
+// its URL.
 
 import { hostname } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
 import { systemClock } from './base/time/clock.ts'
-import type { Codec } from './base/codec/codec.ts'
+import {
+  type CodecOption,
+  NO_CODEC,
+  resolveCodec,
+  type ResolvedCodec,
+} from './base/codec/codec-option.ts'
 import { describe } from './base/describe.ts'
 import { type Duration, duration } from './base/time/duration.ts'
 import { childLog, defaultLog, type Logger, logger } from './base/log.ts'
-import { flag, having, number, option, resolveOptions } from './base/options.ts'
+import { type Metrics, metricsSink } from './base/metrics.ts'
+import { flag, number, option, resolveOptions } from './base/options.ts'
+import { type Tracing, tracingOption } from './base/tracing.ts'
 import { VERSION } from './base/version.ts'
 import { EngineClient } from './engine/client/engine-client.ts'
 import { RuntimeClient } from './engine/client/runtime-client.ts'
+import { EngineMeter } from './engine/core/engine-meter.ts'
+import { EngineTracer } from './engine/core/engine-tracer.ts'
 import type { Client } from './engine/define/client.ts'
 import { type Registrable, registryOf } from './engine/define/registry.ts'
 import type { Runtime } from './engine/define/runtime.ts'
 import { EngineRuntime } from './engine/runtime/runtime.ts'
 import { outsideExecution } from './engine/core/unhandled-rejections.ts'
 import { servedTags, UNTAGGED } from './engine/define/served-tags.ts'
+import {
+  type ClientLimitOptions,
+  DEFAULT_LIMITS,
+  LimitGuard,
+  type LimitOptions,
+  type Limits,
+  resolveClientLimits,
+  resolveLimits,
+} from './engine/core/limits.ts'
 import { valuesOf } from './engine/core/values.ts'
 import { postgres } from './postgres/store.ts'
 import { sqlite } from './sqlite/sqlite.ts'
-import type { OnHang } from './store/lease.ts'
+import { GIVE_UP_MS, type OnHang } from './store/lease-keeper.ts'
 import { OPEN_WORKFLOW_STORE, type Store, type StoreHandle } from './store/store.ts'
+import { parseStoreUrl } from './store/store-url.ts'
 import type { WorkflowStore } from './store/workflow-store.ts'
+import { ItemWrapper } from './store/wrapped-items.ts'
+import { WrappedStore } from './store/wrapped-store.ts'
 
 /** Options of a client. */
 export interface ConnectOptions {
-  /** How to store values. @default text that preserves dates, maps, sets, bigints and bytes */
-  codec?: Codec
+  /**
+   * How to store values: `compression()`, `encryption({ keys })`, a codec of your own, or a list of them,
+   * in the order in which they are applied when a value is stored. Every process that uses the store
+   * needs the same.
+   *
+   * @default text that preserves dates, maps, sets, bigints and bytes
+   */
+  codec?: CodecOption
+  /** How much may be sent. Whatever is larger is refused, and nothing is written. */
+  limits?: ClientLimitOptions
   /** Where log lines go. @default warnings and errors to stderr */
   log?: Logger
+  /**
+   * Receives counts, durations and sizes, such as `prometheus()` of `holdfast/telemetry`. An outbox of
+   * this client uses it, too. A store that is not given as a URL has an option of its own for its calls.
+   *
+   * @default nothing is measured
+   */
+  metrics?: Metrics
+  /**
+   * Receives spans, such as `openTelemetry(api).tracing` of `holdfast/telemetry`: one trace for each
+   * instance, in whichever processes it runs. An outbox of this client uses it, too.
+   *
+   * @default nothing is traced
+   */
+  tracing?: Tracing
   /**
    * How long `open`, and the first call of a client, wait for a database server that is starting or
    * shutting down. If the server refuses connections, they wait at most three seconds. Has no effect on
@@ -53,7 +96,7 @@ export interface OpenOptions extends ConnectOptions {
     activities?: number
   }
   /**
-   * How long other runtimes wait for a sign of life before they take over the instances of this one. A
+   * How long other runtimes wait for a heartbeat before they take over the instances of this one. A
    * short lease costs no correctness: a runtime that lost an instance can no longer write to it.
    *
    * @default '30s'
@@ -85,13 +128,15 @@ export interface OpenOptions extends ConnectOptions {
     /** After this time without activities, a session may move to another runtime. @default '5m' */
     idle?: Duration
   }
-  /** Limits for the state of workflows. Raise them with care: each execution writes all state anew. */
-  limits?: {
-    /** The most state keys of one instance. @default 1000 */
-    stateKeys?: number
-    /** The longest encoded value of state or progress, in characters. @default 1048576 */
-    valueLength?: number
-  }
+  /**
+   * How long to keep instances of workflows that have no `retention` of their own: after their end, and
+   * earlier executions after the next one began. This runtime, and others, remove them.
+   *
+   * @default forever
+   */
+  retention?: Duration
+  /** How much instances may store. */
+  limits?: LimitOptions
 }
 
 /**
@@ -107,12 +152,13 @@ export async function open(store: string | Store, options: OpenOptions): Promise
     concurrency: option(resolveConcurrency, resolveConcurrency(undefined)),
     lease: duration(30_000, { min: 1_000 }),
     watchdog: option(resolveWatchdog, resolveWatchdog(undefined)),
-    limits: option(resolveLimits, resolveLimits(undefined)),
+    limits: option(resolveLimits, DEFAULT_LIMITS),
     tags: option(servedTags, UNTAGGED),
     sessions: option(resolveSessions, resolveSessions(undefined)),
+    retention: duration(undefined, { min: 1_000 }),
   })
   const { register, concurrency, lease, watchdog, codec, log, limits, tags, sessions } = resolved
-  const { connectTimeout } = resolved
+  const { connectTimeout, retention, metrics, tracing } = resolved
   if (register === undefined) {
     throw new TypeError(
       'open: register is missing: list the workflows and activities to run here, or use connect() for a client only',
@@ -125,10 +171,7 @@ export async function open(store: string | Store, options: OpenOptions): Promise
     outsideExecution(() => safeLog.warn(data, message)),
   )
   const setup = {
-    store: workflowStore(store),
-    values: valuesOf(codec),
-    clock: systemClock(),
-    log: safeLog,
+    ...storage('open', store, codec, limits, safeLog, { metrics, tracing }),
     connectTimeoutMs: connectTimeout,
   }
   try {
@@ -137,12 +180,12 @@ export async function open(store: string | Store, options: OpenOptions): Promise
       registry,
       random: Math.random,
       leaseMs: lease,
+      retentionMs: retention,
       giveUpMs: watchdog.giveUpMs,
       // A runtime in a worker thread must not kill the whole process.
       onHang: watchdog.onHang === 'kill' && !isMainThread ? 'release' : watchdog.onHang,
       maxInstances: concurrency.instances,
       maxActivities: concurrency.activities,
-      limits,
       tasks: { served: tags, maxSessions: sessions.max, sessionIdleMs: sessions.idle },
       guarded: process.env['NODE_ENV'] !== 'production',
       failsForgotten: isTest(process.env),
@@ -164,24 +207,54 @@ function isTest({ NODE_ENV: env, NODE_TEST_CONTEXT: nodeTest }: NodeJS.ProcessEn
 
 /** Creates a client for a process that does not run workflows. It connects on first use. */
 export function connect(store: string | Store, options: ConnectOptions = {}): Client {
-  const { codec, log, connectTimeout } = resolveOptions('connect', options, CONNECT_OPTIONS)
+  const resolved = resolveOptions('connect', options, {
+    ...CONNECT_OPTIONS,
+    limits: option(resolveClientLimits, DEFAULT_LIMITS),
+  })
+  const { codec, log, connectTimeout, limits, metrics, tracing } = resolved
   return new EngineClient({
-    store: workflowStore(store),
-    values: valuesOf(codec),
-    clock: systemClock(),
-    log: childLog(log, {}),
+    ...storage('connect', store, codec, limits, childLog(log, {}), { metrics, tracing }),
     connectTimeoutMs: connectTimeout,
     runtime: undefined,
   })
 }
 
-const CONNECT_OPTIONS = {
-  codec: option(having<Codec>('a codec', ['encode', 'decode']), undefined),
-  log: option(logger, defaultLog),
-  connectTimeout: duration(60_000),
+/**
+ * What runtimes and clients share: the store, how values get into it, and who measures it. Errors begin
+ * with `owner`, the function that was given the store.
+ */
+function storage(
+  owner: string,
+  store: unknown,
+  { codec, chain }: ResolvedCodec,
+  limits: Limits,
+  log: Logger,
+  { metrics, tracing }: { metrics: Metrics | undefined; tracing: Tracing | undefined },
+) {
+  const clock = systemClock()
+  const guard = new LimitGuard(limits, log, () => clock.now())
+  const opened = workflowStore(owner, store, metrics)
+  return {
+    store: chain === undefined ? opened : new WrappedStore(opened, new ItemWrapper(chain)),
+    values: valuesOf(codec, guard),
+    guard,
+    chain,
+    clock,
+    log,
+    metrics,
+    tracing,
+    meter: metrics && new EngineMeter(metrics, log),
+    tracer: tracing && new EngineTracer(tracing, log),
+  }
 }
 
-const GIVE_UP_MS = 60_000
+const CONNECT_OPTIONS = {
+  codec: option(resolveCodec, NO_CODEC),
+  log: option(logger, defaultLog),
+  metrics: option(metricsSink, undefined),
+  tracing: option(tracingOption, undefined),
+  connectTimeout: duration(60_000),
+}
 
 function resolveWatchdog(value: unknown): { giveUpMs: number; onHang: OnHang } {
   if (value === 'off') return { giveUpMs: GIVE_UP_MS, onHang: 'ignore' }
@@ -202,13 +275,6 @@ function resolveConcurrency(value: unknown): { instances: number; activities: nu
   })
 }
 
-function resolveLimits(value: unknown): { stateKeys: number; valueLength: number } {
-  return resolveOptions('open: limits', value as object | undefined, {
-    stateKeys: number({ min: 1, integer: true }, 1_000),
-    valueLength: number({ min: 1, integer: true }, 1 << 20),
-  })
-}
-
 function resolveSessions(value: unknown): { max: number; idle: number } {
   return resolveOptions('open: sessions', value as object | undefined, {
     max: number({ min: 1, integer: true }, 10),
@@ -216,29 +282,27 @@ function resolveSessions(value: unknown): { max: number; idle: number } {
   })
 }
 
-function workflowStore(store: unknown): WorkflowStore {
-  const handle = typeof store === 'string' ? storeFromUrl(store) : store
+function workflowStore(owner: string, store: unknown, metrics: Metrics | undefined): WorkflowStore {
+  const handle = typeof store === 'string' ? storeFromUrl(owner, store, metrics) : store
   if (typeof handle === 'object' && handle !== null && OPEN_WORKFLOW_STORE in handle) {
     return (handle as StoreHandle)[OPEN_WORKFLOW_STORE]()
   }
   throw new TypeError(
-    `open: the store must be a URL, or created by sqlite() or postgres(), got ${describe(store)}`,
+    `${owner}: the store must be a URL, or created by sqlite() or postgres(), got ${describe(store)}`,
   )
 }
 
-function storeFromUrl(url: string): Store {
-  if (url === 'memory:') return sqlite({ path: ':memory:' })
-  if (url.startsWith('file:')) return sqlite({ path: url.slice('file:'.length) })
-  if (/^postgres(ql)?:\/\//.test(url)) return postgres({ url })
-  // It may contain a password: show only the scheme.
-  const scheme = /^[a-z+]+:/i.exec(url)?.[0]
-  const hint = scheme === undefined ? `did you mean "file:${url}"?` : `got "${scheme}…"`
-  throw new TypeError(
-    `open: the store must begin with "file:", "memory:" or "postgres://", ${hint}`,
-  )
+function storeFromUrl(owner: string, url: string, metrics: Metrics | undefined): Store {
+  const address = parseStoreUrl(url, owner)
+  if (address.kind === 'sqlite') return sqlite({ path: address.path })
+  return postgres({ url: address.url, ...(metrics && { metrics }) })
 }
 
 export type { Codec } from './base/codec/codec.ts'
+export type { CodecOption } from './base/codec/codec-option.ts'
+export { compression, type CompressionOptions } from './base/codec/compression.ts'
+export { encryption, type EncryptionKey, type EncryptionOptions } from './base/codec/encryption.ts'
+export type { Transform } from './base/codec/transform.ts'
 export type { Duration } from './base/time/duration.ts'
 export {
   CancelledError,
@@ -248,6 +312,8 @@ export {
   TimeoutError,
 } from './base/errors.ts'
 export type { Log, Logger } from './base/log.ts'
+export type { Metrics } from './base/metrics.ts'
+export type { Span, SpanEnd, SpanKind, SpanStart, Tracing } from './base/tracing.ts'
 export {
   type AnyInbound,
   type Channel,
@@ -261,6 +327,26 @@ export {
   stateKey,
 } from './engine/define/channels.ts'
 export type {
+  Admin,
+  DeleteOptions,
+  ErrorGroup,
+  ErrorsOptions,
+  ExecutionInfo,
+  Filter,
+  InstanceUsage,
+  Listing,
+  Page,
+  PruneOptions,
+  RuntimeInfo,
+  Stats,
+  TaskFilter,
+  TaskInfo,
+  TreeOptions,
+  Unserved,
+  Which,
+  WorkflowInfo,
+} from './engine/define/admin.ts'
+export type {
   Client,
   InTransaction,
   InTransactionOptions,
@@ -271,6 +357,7 @@ export type {
   ExportOptions,
   ForkOptions,
   HistoryEvent,
+  HistoryOptions,
   ImportOptions,
   Instance,
   InstanceInfo,
@@ -279,6 +366,12 @@ export type {
   Status,
   Wait,
 } from './engine/define/instance.ts'
+export type {
+  Schedule,
+  ScheduledStartOptions,
+  ScheduleInfo,
+  Schedules,
+} from './engine/define/schedule.ts'
 export type { ActivityContext } from './engine/define/activity-context.ts'
 export type {
   Asked,
@@ -313,11 +406,13 @@ export {
   NotFoundError,
   WorkflowError,
 } from './engine/core/errors.ts'
-export type { ActivityOptions, Limit } from './engine/define/activity-options.ts'
+export type { ClientLimitOptions, LimitOptions } from './engine/core/limits.ts'
+export type { ActivityOptions } from './engine/define/activity-options.ts'
+export type { Limit } from './engine/define/limit.ts'
 export type { Registrable } from './engine/define/registry.ts'
 export { NondeterminismError } from './engine/replay/nondeterminism.ts'
 export type { Retry } from './engine/define/retry.ts'
-export type { Schema } from './engine/define/schema.ts'
+export type { Schema } from './base/schema.ts'
 export type { Runtime, RuntimeHealth } from './engine/define/runtime.ts'
 export type { NotifierHealth } from './store/hints.ts'
 export type { UndeliveredMessages } from './store/runtimes.ts'

@@ -104,7 +104,7 @@ async function main() {
 main()
 `
 
-test('a bundle that holds pg itself is told that the thread of the lease lacks it', async () => {
+test('a bundle that contains pg itself logs that the lease thread lacks it', async () => {
   await using database = await testSchema('bundle')
   const program = `
     import { open, workflow } from 'holdfast'

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { PROVIDER_TESTS } from './provider-tests.ts'
 
 // `docs/reference/contract-coverage.md` counts the contract's tests; this holds it to its word.
 
@@ -22,6 +23,24 @@ test('the coverage table counts the tests that carry a contract name', () => {
     expect({ category, tests: found.size }).toEqual({ category, tests: here })
   }
 })
+
+test('the table of the contract of a provider counts each category', () => {
+  const page = readFileSync('docs/reference/contract-coverage.md', 'utf8')
+  const [, table] = page.split('## The contract of a provider, by category')
+  const rows = [...table!.split('\n## ')[0]!.matchAll(ROW_OF_CATEGORY)]
+
+  const counted = rows.map(([, category, all, here]) => [category!, [Number(all), Number(here)]])
+
+  // Some are shown with a runtime.
+  const found = namesIn(['src/testing/contract/*.ts', 'test/engine/*.test.ts'])
+  const expected = Object.entries(PROVIDER_TESTS).map(([category, names]) => [
+    category,
+    [names.length, names.filter((name) => found.has(name)).length],
+  ])
+  expect(Object.fromEntries(counted)).toEqual(Object.fromEntries(expected))
+})
+
+const ROW_OF_CATEGORY = /^\| *([a-z][^|]+?) *\| *(\d+) *\| *(\d+) *\|/gm
 
 /** The names in brackets at the end of test titles, one or several. */
 function namesIn(globs: readonly string[]): Set<string> {

@@ -18,7 +18,7 @@ export interface Walls {
   readonly packages: Readonly<Record<string, readonly string[]>>
   /** Folders that import no packages and no builtins. */
   readonly pure: readonly string[]
-  /** Folders that nobody imports, and that may import entries. */
+  /** Folders that no other imports, and that may import entries. */
   readonly apps: readonly string[]
   /** The public entries: they join what may not meet elsewhere. */
   readonly entries: readonly string[]
@@ -86,10 +86,10 @@ function mayImport(file: string, target: string, walls: Walls): boolean {
   if (target.startsWith('node:')) return isTest || !walls.pure.includes(row)
   if (!target.startsWith('src/')) return isTest || (walls.packages[row] ?? []).includes(target)
 
-  const intoApp = walls.apps.some((app) => app !== row && isIn(app, target))
-  if (intoApp) return false
   const intoEntry = walls.entries.includes(target)
   if (intoEntry && walls.apps.includes(row)) return true
+  const intoApp = walls.apps.some((app) => app !== row && isIn(app, target))
+  if (intoApp) return false
   if (posix.basename(target) === 'index.ts' && !isTest) return false
   if (row === '' || walls.entries.includes(file)) return true
   // A test may use all that the widest row around it may, such as another room of the engine.

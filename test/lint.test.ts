@@ -13,9 +13,9 @@ const SEND =
   'export const send = (item: string): Promise<void> => Promise.reject(new Error(item))\n'
 
 test.each([
-  ['a promise that nobody awaits', `send('a')\n`, 'typescript(no-floating-promises)'],
+  ['a promise that is not awaited', `send('a')\n`, 'typescript(no-floating-promises)'],
   [
-    'a promise where nobody looks at it',
+    'a promise in a place where it is ignored',
     `setTimeout(async () => send('a'), 1)\n`,
     'typescript(no-misused-promises)',
   ],

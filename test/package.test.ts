@@ -46,7 +46,10 @@ beforeAll(() => {
   run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], ROOT)
   mkdirSync(project)
   writeJson('package.json', { name: 'consumer', private: true, type: 'module' })
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball()], project)
+  const dependencies = Object.keys(MANIFEST.dependencies)
+  // Its dependencies from here: nothing else is certain to be there without a network.
+  const packages = [tarball(), ...dependencies.map((name) => join(ROOT, 'node_modules', name))]
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...packages], project)
   symlinkSync(join(ROOT, 'node_modules/@types'), join(project, 'node_modules/@types'))
 })
 
@@ -78,9 +81,9 @@ describe('the tarball', () => {
   test('it is no larger than what a user needs', () => {
     const bytes = files().reduce((sum, file) => sum + statSync(join(installed, file)).size, 0)
 
-    expect(files().length).toBeLessThan(1_100)
-    expect(bytes).toBeLessThan(3.5e6)
-    expect(statSync(tarball()).size).toBeLessThan(0.9e6)
+    expect(files().length).toBeLessThan(1_600)
+    expect(bytes).toBeLessThan(6e6)
+    expect(statSync(tarball()).size).toBeLessThan(1.75e6)
   })
 
   test('it holds the guide and the reference that its readme links to', () => {
@@ -97,9 +100,19 @@ describe('the tarball', () => {
   test('it promises nothing that it does not hold', () => {
     const { description, keywords } = MANIFEST
 
-    expect(`${description} ${keywords.join(' ')}`).not.toMatch(/outbox|dashboard|command line/i)
+    expect(`${description} ${keywords.join(' ')}`).not.toMatch(/command line/i)
     const readme = readFileSync(join(installed, 'README.md'), 'utf8')
-    expect(readme.slice(0, readme.indexOf('##'))).not.toMatch(/outbox|dashboard|command line/i)
+    expect(readme.slice(0, readme.indexOf('##'))).not.toMatch(/command line/i)
+  })
+})
+
+describe('the command line', () => {
+  test('npx finds it, and it works without any other package', () => {
+    const version = run('npx', ['--no-install', 'holdfast', '--version'], project)
+    const help = run('npx', ['--no-install', 'holdfast', 'instances', 'list', '--help'], project)
+
+    expect(version.trim()).toBe(MANIFEST.version)
+    expect(help).toContain('holdfast instances list [options]')
   })
 })
 
@@ -111,7 +124,9 @@ describe('the installed package', () => {
       const manifest = await import('${MANIFEST.name}/package.json', { with: { type: 'json' } })
       console.log(JSON.stringify([manifest.default.name, ...await Promise.all(names)]))`
     const asCommonJs = `
-      const names = ${JSON.stringify(load)}.map((name) => Object.keys(require(name)))
+      // Node marks a module with a default export for tools that expect one.
+      const isName = (name) => name !== '__esModule'
+      const names = ${JSON.stringify(load)}.map((name) => Object.keys(require(name)).filter(isName))
       console.log(JSON.stringify([require('${MANIFEST.name}/package.json').name, ...names]))`
 
     const imported = run(process.execPath, ['--input-type=module', '-e', asModule], project)
@@ -133,7 +148,7 @@ describe('the installed package', () => {
   })
 
   // TypeScript 5.4 refuses to import ES modules from CommonJS (TS1479), whatever Node can do, so
-  // those who are on it and on CommonJS go through a bundler.
+  // users of both go through a bundler.
   test.each([
     ['an ES module on TypeScript 7', 'esm-7', TYPESCRIPT_7, 'nodenext', '.ts'],
     ['an ES module on TypeScript 5.4', 'esm-5', TYPESCRIPT_5_4, 'nodenext', '.ts'],
@@ -174,8 +189,79 @@ describe('the installed package', () => {
   })
 })
 
+// Each has `test`, and `equal` of Node: the kit needs nothing of a runner.
+const suite = (imports: string): string => `
+  import assert from 'node:assert/strict'
+  ${imports}
+  import { activity, workflow } from 'holdfast'
+  import { crashEverywhere, openTest, stub } from 'holdfast/testing'
+
+  const mail = activity('mail')
+  const nap = workflow('nap', async (to, ctx) => {
+    await ctx.sleep('30d')
+    return ctx.run(mail, to)
+  })
+  const options = () => ({ register: nap, stubs: [stub(mail, (to) => 'sent to ' + to)] })
+
+  test('a nap of a month', async () => {
+    const t = await openTest(options())
+    try {
+      assert.equal(await t.run(nap, 'kim'), 'sent to kim')
+      assert.equal(t.now().toISOString(), '2030-01-31T00:00:00.000Z')
+    } finally {
+      await t.close()
+    }
+  })
+
+  test('whatever crashes', async () => {
+    const { runs } = await crashEverywhere(() => ({
+      ...options(),
+      scenario: (t) => t.run(nap, 'kim'),
+    }))
+    assert.ok(runs > 3)
+  })`
+
+describe('the testing kit', () => {
+  beforeAll(() => {
+    const driver = join(project, 'node_modules/better-sqlite3')
+    if (!existsSync(driver)) symlinkSync(join(ROOT, 'node_modules/better-sqlite3'), driver)
+    mkdirSync(join(project, 'kit'))
+  })
+
+  test('runs in node:test', () => {
+    writeFileSync(join(project, 'kit/node.test.mjs'), suite(`import { test } from 'node:test'`))
+
+    const printed = run(process.execPath, ['--test', 'kit/node.test.mjs'], project)
+
+    expect(printed).toMatch(/pass 2/)
+  })
+
+  test('runs in Vitest', () => {
+    writeFileSync(join(project, 'kit/vitest.test.mjs'), suite(`import { test } from 'vitest'`))
+    symlinkSync(join(ROOT, 'node_modules/vitest'), join(project, 'node_modules/vitest'))
+    const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
+
+    const printed = run(process.execPath, [vitest, 'run', 'kit/vitest.test.mjs'], project)
+
+    expect(printed).toMatch(/2 passed/)
+  })
+
+  test('runs in Jest', () => {
+    writeFileSync(join(project, 'kit/jest.test.js'), suite(''))
+    const jest = join(ROOT, 'node_modules/jest/bin/jest.js')
+
+    // Jest reads ES modules with this flag only.
+    const args = ['--experimental-vm-modules', jest, '--json', 'kit/jest.test.js']
+    const printed = run(process.execPath, args, project)
+
+    expect(JSON.parse(printed)).toMatchObject({ numPassedTests: 2 })
+  })
+})
+
 interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>
   readonly name: string
+  readonly version: string
   readonly description: string
   readonly keywords: readonly string[]
   readonly exports: Readonly<Record<string, unknown>>
@@ -201,9 +287,9 @@ function writeJson(path: string, value: unknown): void {
 
 /** The command's output. Throws when it fails, with all it printed. */
 function run(command: string, args: readonly string[], cwd: string): string {
-  // Settings that npm hands to its scripts are meant for this repository, not for the consumer's.
+  // Settings that npm and Vitest hand to their children are meant for this repository, not for the consumer's.
   const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^npm_|^VITEST|^NODE_ENV$/i.test(name)),
   )
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
   if (error) throw error

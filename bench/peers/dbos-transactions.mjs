@@ -13,7 +13,7 @@ const clients = Array.from(
 )
 let starter
 
-// Nobody takes the work: only what it costs to put it there is measured.
+// No process takes the work: only the cost of enqueueing it is measured.
 listenTo()
 await measure({ prepare, load, finish })
 

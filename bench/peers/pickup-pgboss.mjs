@@ -1,5 +1,5 @@
-// How soon pg-boss begins a job that another process has sent, with its LISTEN and NOTIFY. Taking one
-// job at a time, as it does unless told otherwise, it would not keep up.
+// How soon pg-boss begins a job that another process has sent, with its LISTEN and NOTIFY. With its
+// default of one job at a time, it would not keep up.
 
 import { load, runAs, url } from './pickup-process.mjs'
 

@@ -1,10 +1,10 @@
-// What every script shares that measures how soon another process is told of work. They are started
-// by `bench/pickup-peers.ts`, one process that works and one that sends:
+// Shared by the scripts that measure how soon another process gets work. `bench/pickup-peers.ts`
+// starts them, one process that works and one that sends:
 //
 //   node <script> <folder with node_modules> <database url> work|send <plan as JSON>
 //
-// Who works says "ready", and the milliseconds that each message took when all have come. Who sends
-// says "ready", begins when it is sent a line, and says "sent". Both end when their input ends.
+// The worker prints "ready", and the milliseconds that each message took when all have arrived. The
+// sender prints "ready", begins when it reads a line, and prints "sent". Both end when their input ends.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

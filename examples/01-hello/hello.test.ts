@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 const TSX = import.meta.resolve('tsx')
 
-test('it says hello, also when it was killed while it slept', { timeout: 40_000 }, async () => {
+test('it says hello, even when it was killed during its sleep', { timeout: 40_000 }, async () => {
   using place = folder()
 
   const killed = run(place.path)

@@ -20,7 +20,7 @@ const OUTCOMES = [
 const errors = linesAbout('pay-[34]')
 
 describe.concurrent('the example of retries', { timeout: LIMIT_MS }, () => {
-  test.each(STORES)('%s, it tries again what may work, and nothing else', async (_, open) => {
+  test.each(STORES)('%s, it retries what may succeed, and nothing else', async (_, open) => {
     using store = open()
 
     const { lines, ...end } = await runExample('02-retries', store.url)
@@ -35,7 +35,7 @@ describe.concurrent('the example of retries', { timeout: LIMIT_MS }, () => {
     expect(outcomes(lines)).toEqual(OUTCOMES)
   })
 
-  test('killed in a second attempt, it counts on and charges nobody again', async () => {
+  test('killed in a second attempt, it keeps its attempt count and charges no card twice', async () => {
     using store = sqliteFile()
 
     const killed = await runExample('02-retries', store.url, { dieOn: 'pay-2: attempt 2' })

@@ -12,21 +12,24 @@ const OUTCOMES = ['tea: approved by Kim', 'pencils: approved by rule 7', 'yacht:
 const TEA_ASKED = '  mail to the boss: may we pay for the tea?'
 
 describe.concurrent('the example of an approval', { timeout: LIMIT_MS }, () => {
-  test.each(STORES)('%s, answers are found however early they come', async (_, open) => {
-    using store = open()
+  test.each(STORES)(
+    '%s, answers are received, even those that were sent early',
+    async (_, open) => {
+      using store = open()
 
-    const { lines, ...end } = await runExample('03-approval', store.url)
+      const { lines, ...end } = await runExample('03-approval', store.url)
 
-    expect(end).toEqual(WELL)
-    expect(lines.slice(0, -3).toSorted()).toEqual([
-      '  mail to the boss: may we pay for a yacht?',
-      '  mail to the boss: may we pay for pencils?',
-      TEA_ASKED,
-    ])
-    expect(lines.slice(-3)).toEqual(OUTCOMES)
-  })
+      expect(end).toEqual(WELL)
+      expect(lines.slice(0, -3).toSorted()).toEqual([
+        '  mail to the boss: may we pay for a yacht?',
+        '  mail to the boss: may we pay for pencils?',
+        TEA_ASKED,
+      ])
+      expect(lines.slice(-3)).toEqual(OUTCOMES)
+    },
+  )
 
-  test('killed while it asks, it asks again, and the answer still waits', async () => {
+  test('killed while it waits for an answer, it waits again, and the answer is still there', async () => {
     using store = sqliteFile()
 
     const killed = await runExample('03-approval', store.url, { dieOn: TEA_ASKED })
@@ -38,7 +41,7 @@ describe.concurrent('the example of an approval', { timeout: LIMIT_MS }, () => {
     expect(again.lines.slice(-3)).toEqual(OUTCOMES)
   })
 
-  test('killed once the tea is approved, it asks for no tea again', async () => {
+  test('killed after the tea was approved, it does not ask for tea again', async () => {
     using store = sqliteFile()
 
     const killed = await runExample('03-approval', store.url, { dieOn: OUTCOMES[0]! })

@@ -1,24 +1,9 @@
-// Somebody has to say yes. The answer may come early, twice, after days, or never.
+// A person has to approve. The answer may come early, twice, after days, or never.
 //
 //   npm run build && npx tsx examples/03-approval/main.ts [store URL]
 
-import { channel, message, open, workflow } from 'holdfast'
-
-interface Bill {
-  readonly what: string
-  /** How long an answer may take, in milliseconds. */
-  readonly patience: number
-}
-
-const answers = channel<{ by: string; yes: boolean }>('answers')
-
-const approve = workflow('approve', async ({ what, patience }: Bill, ctx) => {
-  await ctx.step('ask', () => console.log(`  mail to the boss: may we pay for ${what}?`))
-  const answer = await ctx.receive(answers, { timeout: patience })
-  // Nobody has to answer: without this line the next one does not compile.
-  if (answer === undefined) return 'nobody answered'
-  return answer.yes ? `approved by ${answer.by}` : `refused by ${answer.by}`
-})
+import { message, open } from 'holdfast'
+import { answers, approve } from './workflow.ts'
 
 await using holdfast = await open(process.argv[2] ?? 'memory:', { register: approve })
 

@@ -1,36 +1,11 @@
-// A journey of three bookings. When one of them fails, or the traveller stays at home, what was
-// booked is given back, the last first. On a file, stop it half-way and run it again: it carries on,
-// also in the middle of giving back.
+// A journey of three bookings. When one of them fails, or the traveller stays at home, the
+// bookings are undone, the last first. On a file, stop it half-way and run it again: it continues,
+// even in the middle of undoing.
 //
 //   npm run build && npx tsx examples/05-saga/main.ts [store URL]
 
-import { activity, CancelledError, channel, failure, open, workflow } from 'holdfast'
-
-const SoldOut = failure('SoldOut', { retryable: false })
-
-const book = activity('book', async ({ what, to }: { what: string; to: string }, ctx) => {
-  if (what === 'car' && to === 'Venice') throw new SoldOut('no cars in Venice')
-  console.log(`  ${ctx.info.instanceId}: booked a ${what}`)
-  return what
-})
-
-const giveBack = activity('give back', async (what: string, ctx) => {
-  console.log(`  ${ctx.info.instanceId}: gave back the ${what}`)
-})
-
-const payments = channel<{ cents: number }>('payments')
-
-const travel = workflow('travel', async (to: string, ctx) =>
-  ctx.saga(async (undo) => {
-    for (const what of ['flight', 'room', 'car']) {
-      const booked = await ctx.run(book, { what, to })
-      undo(() => ctx.run(giveBack, booked))
-    }
-    ctx.progress('waits for the money')
-    const { cents } = await ctx.receive(payments)
-    return `goes to ${to} for ${cents} cents`
-  }),
-)
+import { CancelledError, open } from 'holdfast'
+import { payments, SoldOut, travel } from './workflow.ts'
 
 await using holdfast = await open(process.argv[2] ?? 'memory:', { register: travel })
 

@@ -33,24 +33,21 @@ const KIM = [
 ]
 
 describe.concurrent('the example of a saga', { timeout: LIMIT_MS }, () => {
-  test.each(STORES)(
-    '%s, what was booked in vain is given back, the last first',
-    async (_, open) => {
-      using store = open()
+  test.each(STORES)('%s, bookings of a failed trip are undone, the last first', async (_, open) => {
+    using store = open()
 
-      const { lines, ...end } = await runExample('05-saga', store.url)
+    const { lines, ...end } = await runExample('05-saga', store.url)
 
-      expect(end).toEqual({ ...WELL, errors: linesAbout('ada') })
-      expect(lines).toEqual([...ADA, ...BEN, ...KIM])
-    },
-  )
+    expect(end).toEqual({ ...WELL, errors: linesAbout('ada') })
+    expect(lines).toEqual([...ADA, ...BEN, ...KIM])
+  })
 
   // What was under way when the process was killed is done again, what was done before is not.
   test.each([
     ['after a failure', { dieOn: ADA[2]!, ada: ADA.slice(2), ben: BEN }],
     ['while booking', { dieOn: BEN[1]!, ada: ADA.slice(4), ben: BEN.slice(1) }],
     ['after a cancellation', { dieOn: BEN[4]!, ada: ADA.slice(4), ben: BEN.slice(4) }],
-  ])('killed %s, it carries on there', async (_, { dieOn, ada, ben }) => {
+  ])('killed %s, it continues there', async (_, { dieOn, ada, ben }) => {
     using store = sqliteFile()
 
     const killed = await runExample('05-saga', store.url, { dieOn })

@@ -1,37 +1,15 @@
-// A shop with tables of its own, in the file in which its workflows are. An order and the start of the
-// workflow that sees to it are one commit; so are a payment and the record that it was made. Stop it
-// anywhere and run it again: no order is forgotten, and none is paid twice.
+// A shop with tables of its own, in the file in which its workflows are. An order and the start of
+// the workflow that handles it are one commit; so are a payment and the record that it was made.
+// Stop it anywhere and run it again: no order is forgotten, and none is paid twice.
 //
 //   npm run build && npx tsx examples/08-transactions/main.ts [file:shop.db]
 
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { failure, open, workflow } from 'holdfast'
-import { openDatabase, transaction } from 'holdfast/sqlite'
-
-interface Order {
-  readonly id: string
-  readonly buyer: string
-  readonly cents: number
-}
-
-const Declined = failure('Declined', { retryable: false })
-
-// What it writes through `tx` and what it returns are committed together.
-const charge = transaction('charge', ({ id, buyer, cents }: Order, { tx }) => {
-  tx.run('insert into payments values (?, ?)', id, cents)
-  const withdraw = 'update accounts set cents = cents - ? where owner = ? and cents >= ?'
-  const { changes } = tx.run(withdraw, cents, buyer, cents)
-  if (changes === 0) throw new Declined(`${buyer} has not enough`)
-  console.log(`  ${id}: takes ${cents} from ${buyer}`)
-  return cents
-})
-
-const fulfil = workflow('fulfil', async (order: Order, ctx) => {
-  const paid = await ctx.run(charge, order)
-  return `sent for ${paid}`
-})
+import { open } from 'holdfast'
+import { openDatabase } from 'holdfast/sqlite'
+import { fulfil, type Order } from './workflow.ts'
 
 const url = process.argv[2] ?? `file:${join(mkdtempSync(join(tmpdir(), 'shop-')), 'shop.db')}`
 await using holdfast = await open(url, { register: fulfil })
@@ -66,7 +44,7 @@ await take({ id: 'order-3', buyer: 'ada', cents: 99_000 })
 
 for (const id of ['order-1', 'order-2', 'order-3']) {
   const order = holdfast.get(fulfil, id)
-  if ((await order.info()) === undefined) console.log(`${id}: nobody sees to it`)
+  if ((await order.info()) === undefined) console.log(`${id}: no workflow handles it`)
   else console.log(`${id}: ${await order.result().catch((error: Error) => error.message)}`)
 }
 

@@ -15,14 +15,14 @@ const DECLINED = { ...WELL, errors: linesAbout('order-2') }
 const ENDS = [
   'order-1: sent for 2000',
   'order-2: ben has not enough',
-  'order-3: nobody sees to it',
+  'order-3: no workflow handles it',
   'accounts [["ada",3000],["ben",100]]',
   'orders [["order-1",2000],["order-2",2000]]',
   'payments [["order-1",2000]]',
 ]
 
 describe.concurrent('the example of transactions', { timeout: LIMIT_MS }, () => {
-  test('an order and its workflow, a payment and its record are there together or not at all', async () => {
+  test('an order and its workflow, a payment and its record are committed together or not at all', async () => {
     using store = sqliteFile()
 
     const { lines, ...end } = await runExample('08-transactions', store.url)
@@ -32,7 +32,7 @@ describe.concurrent('the example of transactions', { timeout: LIMIT_MS }, () => 
     expect(lines).toEqual(expect.arrayContaining([CHARGED, REFUSED]))
   })
 
-  test('killed before a payment is committed, it pays once all the same', async () => {
+  test('killed before a payment is committed, it still pays exactly once', async () => {
     using store = sqliteFile()
 
     const killed = await runExample('08-transactions', store.url, { dieOn: CHARGED })

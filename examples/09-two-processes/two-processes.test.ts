@@ -8,7 +8,7 @@ const TSX = import.meta.resolve('tsx')
 const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 describe('the example of two processes', { timeout: LIMIT_MS }, () => {
-  test('an order that is placed here is carried out there, also after a kill', async () => {
+  test('an order placed in one process is processed in the other, even after a kill', async () => {
     using store = sqliteFile()
     const shop = (...args: readonly string[]): Promise<string> => run('shop.ts', args, store.url)
 

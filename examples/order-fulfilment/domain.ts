@@ -46,7 +46,7 @@ const FLAKY: Readonly<Record<string, readonly string[]>> = {
   ship: ['order-05', 'order-11'],
   'send mail': ['order-02'],
 }
-// Short, because somebody is watching.
+// Short, because someone is watching.
 const RETRY = { maxAttempts: 5, delay: '400ms' } as const
 
 /** The activities, writing what they do to a ledger. */

@@ -1,5 +1,5 @@
-// What really happened in the world outside, one line of JSON for each thing: a stand-in for the
-// books of the card company, the warehouse and the courier. It knows nothing of Holdfast, so it can
+// What really happened in the outside world, one line of JSON for each event: a stand-in for the
+// books of the card company, the warehouse and the courier. It does not use Holdfast, so it can
 // show afterwards what was done how often.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ export interface Attempt {
 export interface Ledger {
   /** Everything up to now, also what earlier processes wrote. */
   readonly entries: readonly Entry[]
-  /** Writes a line, and tells those who listen. */
+  /** Writes a line, and calls the listeners. */
   write(entry: Entry): void
   /** Calls back for each line written from now on. */
   onEntry(listener: (entry: Entry) => void): void

@@ -1,9 +1,11 @@
 // A dozen orders on one SQLite file. Kill it whenever you like and run it again: it carries on.
 
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Log, open } from 'holdfast'
+import { dashboard } from 'holdfast/dashboard'
 import { makeActivities, ORDERS } from './domain.ts'
 import { openLedger } from './ledger.ts'
 import { showProgress } from './progress.ts'
@@ -36,6 +38,9 @@ const holdfast = await open(`file:${database}`, {
   concurrency: { activities: 4 },
   log: { debug() {}, info() {}, warn, error: warn },
 })
+// It ends when the runtime is closed.
+const shown = await dashboard(holdfast, { token: randomUUID() }).listen()
+progress.say(`Watch it in a browser while it runs: ${shown.urlWithToken}\n`)
 
 const stopped = new Promise<undefined>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined))

@@ -18,7 +18,7 @@ const LIMIT_MS = 60_000
 // They mostly wait, so they wait together.
 describe.concurrent('the example as a process', () => {
   test(
-    'left alone, it handles every order, says so, and cleans up',
+    'without interruption, it handles every order, prints a summary, and cleans up',
     { timeout: LIMIT_MS },
     async () => {
       using place = folder()
@@ -38,8 +38,30 @@ describe.concurrent('the example as a process', () => {
     },
   )
 
+  test(
+    'it prints the address of a dashboard, which shows the orders while it runs',
+    { timeout: LIMIT_MS },
+    async () => {
+      using place = folder()
+      const run = start(place.path)
+      const end = ended(run)
+      let said = ''
+      run.stdout!.on('data', (chunk) => (said += String(chunk)))
+      while (!/http:\S+\n/.test(said)) await once(run.stdout!, 'data')
+
+      const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(said)![0]
+      const page = await fetch(url)
+      const list = await fetch(`${url}api/instances?workflow=fulfil%20order&limit=5`)
+
+      expect(await page.text()).toContain('<title>')
+      expect(list.status).toBe(200)
+      expect(await list.json()).toMatchObject({ items: expect.any(Array) as unknown[] })
+      expect(await end).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
+
   test.each([1, 2])(
-    'killed again and again, it carries on and charges no card twice (%i)',
+    'killed repeatedly, it continues and charges no card twice (%i)',
     { timeout: LIMIT_MS },
     async () => {
       using place = folder()
@@ -71,7 +93,7 @@ describe.concurrent('the example as a process', () => {
   )
 
   test(
-    'Ctrl-C stops it in order, and the next start carries on at once',
+    'Ctrl-C stops it gracefully, and the next start continues at once',
     { timeout: LIMIT_MS },
     async () => {
       using place = folder()
@@ -118,7 +140,7 @@ describe('its screen', () => {
     expect(screen.text).toContain('\u001B[12A')
   })
 
-  test('when piped, or on a low terminal, there is a line for each thing that happens', () => {
+  test('when piped, or on a small terminal, there is one line for each event', () => {
     for (const screen of [new TestScreen(false), new TestScreen(true, 10)]) {
       showProgress(screen, ORDERS, [], { NO_COLOR: '1' }).saw(done)
 
@@ -127,7 +149,7 @@ describe('its screen', () => {
   })
 })
 
-test('a card that was charged twice is no good summary', () => {
+test('the summary reports a card that was charged twice', () => {
   const charge = { what: 'charged', order: 'order-01', cents: 1, receipt: 'r' } as const
   const outcome = { kind: 'shipped', receipt: 'r', tracking: 't' } as const
 

@@ -24,7 +24,7 @@ describe('the example of a spool', { timeout: LIMIT_MS }, () => {
     expect(lines.slice(-2)).toEqual(END)
   })
 
-  test('killed half-way, it sends the rest the next time', async () => {
+  test('killed half-way, it sends the rest on the next start', async () => {
     using file = sqliteFile()
     const path = file.url.slice('file:'.length)
 

@@ -27,7 +27,7 @@ export async function openSpool(path: string, url: string): Promise<Queue<Readin
       const answer = await fetch(url, {
         method: 'POST',
         body: JSON.stringify(data),
-        // The same for every attempt, so that the other side can tell a repetition.
+        // The same for every attempt, so that the other side can recognise a repetition.
         headers: { 'idempotency-key': `reading-${id}` },
         signal,
       })

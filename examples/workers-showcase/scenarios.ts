@@ -8,7 +8,7 @@ import { throwing } from './scenarios/throwing.ts'
 import { vacuum } from './scenarios/vacuum.ts'
 import type { Scenario } from './stage.ts'
 
-/** All eight, in the order they are told. */
+/** All eight, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
   overrun,
   events,

@@ -3,7 +3,7 @@ import { virtualClock, type VirtualClock } from 'holdfast/testing'
 
 /** One story about workers, and what it is expected to show. */
 export interface Scenario<Outcome = unknown> {
-  /** The behaviour it stands for; the tests and the contract list use the same name. */
+  /** The behaviour it shows; the tests and the contract list use the same name. */
   readonly contract: string
   readonly title: string
   readonly story: string
@@ -13,17 +13,17 @@ export interface Scenario<Outcome = unknown> {
   check(outcome: Outcome): { readonly holds: boolean; readonly claim: string }
 }
 
-/** Hears what happens, and when. */
+/** Receives what happens, and when. */
 export type Narrator = (atMs: number, who: string, what: string) => void
 
 /** What a scenario plays on. */
 export interface Stage {
-  /** Stands still until the scenario moves it, so that hours pass in an instant. */
+  /** Does not move until the scenario moves it, so that hours pass in an instant. */
   readonly clock: VirtualClock
   /** Turns the log lines of workers and supervisors into lines of the story. */
   readonly log: Logger
   readonly say: (who: string, what: string) => void
-  /** Pretends to be busy for so many milliseconds. */
+  /** Pretends to be busy for this many milliseconds. */
   readonly work: (ms: number) => Promise<void>
 }
 

@@ -29,8 +29,9 @@ test.each<[string, unknown]>([
       readonly items = []
     })(),
   ],
-  ['a Order', new Order()],
+  ['an Order', new Order()],
   ['a Map', new Map()],
+  ['a Uint8Array', new Uint8Array()],
   ['a TypeError', new TypeError('no')],
 ])('%s is how that value is described', (text, value) => {
   expect(describe(value)).toBe(text)
@@ -40,7 +41,7 @@ test('a long text is cut', () => {
   expect(describe('x'.repeat(1_000))).toBe(`"${'x'.repeat(80)}…"`)
 })
 
-test('a class whose static name is no text is described without it', () => {
+test('a class whose static name is not a string is described without it', () => {
   class Odd {
     static name(): void {}
     readonly items = []
@@ -50,7 +51,7 @@ test('a class whose static name is no text is described without it', () => {
   expect(describe(new Odd())).toBe('an object')
 })
 
-test('a value that throws when it is read is described all the same', () => {
+test('a value that throws when it is read is still described', () => {
   const revoked = Proxy.revocable({}, {})
   revoked.revoke()
   const revokedFunction = Proxy.revocable(() => {}, {})

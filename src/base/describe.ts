@@ -19,9 +19,14 @@ function render(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value === 'object' && value !== null) {
     const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name
-    return isName(name) && name !== 'Object' ? `a ${name}` : 'an object'
+    return isName(name) && name !== 'Object' ? withArticle(name) : 'an object'
   }
   return String(value)
+}
+
+// Names with U, such as Uint8Array and URL, mostly begin like `you`.
+function withArticle(name: string): string {
+  return `${/^[aeio]/i.test(name) ? 'an' : 'a'} ${name}`
 }
 
 // A class may hide the name of its constructor behind a static member of its own.

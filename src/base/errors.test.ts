@@ -78,7 +78,7 @@ describe('failure', () => {
     for (const other of others) expect(other instanceof Gone).toBe(false)
   })
 
-  test('a class defined again knows the errors of the first, and the other way round', () => {
+  test('a class defined again accepts the errors of the first, and the other way round', () => {
     const First = failure('Reloaded')
     const Second = failure('Reloaded')
 
@@ -86,7 +86,7 @@ describe('failure', () => {
     expect(new Second('x')).toBeInstanceOf(First)
   })
 
-  test('a class of a second copy of the module knows the errors of the first', async () => {
+  test('a class of a second copy of the module accepts the errors of the first', async () => {
     const copy = await secondCopy()
     const Here = failure('Doubled', { retryable: false })
     const There = copy.failure('Doubled', { retryable: false })

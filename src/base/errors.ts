@@ -10,7 +10,7 @@ import { flag, resolveOptions } from './options.ts'
 
 type ErrorClass = abstract new (...args: never) => Error
 
-/** What a failure carries, so that it can be judged where its class is not known. */
+/** What a failure carries, so that it can be judged even if its class is not defined here. */
 export interface Brand {
   readonly name: string
   readonly retryable: boolean
@@ -92,10 +92,10 @@ export interface FailureClass<Details> {
 /**
  * Defines an error that crosses the database as itself: message, details and class.
  *
- * The class is known by its name: defining the name again (a reloaded module) gives a class whose
- * `instanceof` also knows the errors of the first. It cannot be extended, since what a subclass
- * adds would be lost on the way; put data into `details`. With `retryable: false` an activity
- * that throws it is not tried again.
+ * The name identifies the class: defining the name again (a reloaded module) gives a class whose
+ * `instanceof` also accepts the errors of the first. It cannot be extended, since what a subclass
+ * adds would be lost on the way; put data into `details`. With `retryable: false` an activity that
+ * throws it is not retried.
  */
 export function failure<Details = undefined>(
   name: string,

@@ -35,7 +35,7 @@ test('keys at one number leave in the order they came', () => {
   expect(drain(heap).map(([key]) => key)).toEqual(keys)
 })
 
-test('a key that is added again is held once, at the smaller number', () => {
+test('a key that is added again is stored once, at the smaller number', () => {
   const heap = new Heap<string>()
 
   heap.add('a', 5)
@@ -116,7 +116,7 @@ test('a priority of NaN is rejected', () => {
   expect(heap.size).toBe(0)
 })
 
-test('any sequence of changes goes as with a sorted list', () => {
+test('any sequence of changes gives the same as a sorted list', () => {
   const anyKey = fc.nat({ max: 12 })
   const anyAt = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom(Infinity, -Infinity, -0))
   const step = fc.oneof(

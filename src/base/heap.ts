@@ -4,7 +4,7 @@
 //   - A parent is never later than its children; equal numbers leave in the order they came.
 
 /**
- * Keys ordered by a number, smallest first; each key is held once.
+ * Keys ordered by a number, smallest first; each key is in it once.
  *
  * Made for timers: many may be set for the same thing, and only one of them is kept.
  */
@@ -34,7 +34,12 @@ export class Heap<K> {
     return this.#keys.length === 0 ? undefined : { key: this.#keys[0]!, at: this.#at[0]! }
   }
 
-  /** Adds a key; one that is already held keeps the smaller number. */
+  /** The keys whose number is at most this, in no particular order. */
+  keysUpTo(at: number): K[] {
+    return this.#keys.filter((_, i) => this.#at[i]! <= at)
+  }
+
+  /** Adds a key; one that is already in it keeps the smaller number. */
   add(key: K, at: number): void {
     const held = this.get(key)
     if (held === undefined || at < held) this.set(key, at)
@@ -49,7 +54,7 @@ export class Heap<K> {
     this.#settle(i)
   }
 
-  /** Takes out a key; false when it was not held. */
+  /** Removes a key; false if it was not in it. */
   delete(key: K): boolean {
     const i = this.#index.get(key)
     if (i === undefined) return false

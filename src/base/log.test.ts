@@ -51,7 +51,7 @@ describe('a pino logger', () => {
     ])
   })
 
-  test('is given the bindings of a child log with every line', () => {
+  test('receives the bindings of a child log with every line', () => {
     const { log, lines } = openPino()
     const child = childLog(childLog(log, { worker: 'a', try: 1 }), { pass: 7 })
 
@@ -69,7 +69,7 @@ describe('a pino logger', () => {
   })
 })
 
-test('pino is given an error that is the data of a child log as its error', () => {
+test('pino receives an error that is the data of a child log as its error', () => {
   const { log, lines } = openPino()
 
   childLog(log, { worker: 'a' }).error(new TypeError('no'), 'failed')
@@ -116,7 +116,7 @@ describe('a child log', () => {
         throw new Error('disk full')
       },
     ],
-  ])('of a logger that %s harms nobody', async (_, write) => {
+  ])('of a logger that %s does not reach its caller', async (_, write) => {
     const rejections: unknown[] = []
     const onRejection = (reason: unknown): void => void rejections.push(reason)
     process.on('unhandledRejection', onRejection)

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { having } from './options.ts'
 import { catchRejection } from './thenable.ts'
 
-/** Writes one line: what it is about as data, and a message. */
+/** Writes one line: structured data, and a message. */
 export type Log = (data: object, message?: string) => void
 
 /** Where log lines go. A pino logger fits as it is. */
@@ -28,8 +28,7 @@ export const defaultLog: Logger = {
 export const logger = having<Logger>('a logger', ['debug', 'info', 'warn', 'error'])
 
 /**
- * A logger that adds `bindings` to every line. One that throws, or rejects, harms nobody who logs
- * with it.
+ * A logger that adds `bindings` to every line. If it throws or rejects, its caller does not notice.
  */
 export function childLog(log: Logger, bindings: object): Logger {
   const to =
@@ -76,14 +75,14 @@ function render(value: unknown): string {
   }
 }
 
-// Not there in a bundle, where no file tells whose a line is.
+// Empty in a bundle, where file names do not show which lines belong to this package.
 const OWN = import.meta.dirname === undefined ? undefined : dirname(import.meta.dirname)
 
 const MAX_CAUSES = 8
 
 /**
- * A stack without the lines of this package and of Node itself. One that has no others is followed by
- * that of its cause, which may lead to the code of the user; or else is shown as it is.
+ * A stack without the lines of this package and of Node itself. If no line is left, that of its
+ * cause follows, which may lead to the code of the user; otherwise it is shown as it is.
  */
 function shortStack(error: Error): string | undefined {
   return OWN === undefined ? error.stack : (stackOfUser(error, OWN, MAX_CAUSES) ?? error.stack)

@@ -1,35 +1,38 @@
+import type { Logger } from './log.ts'
 import { having } from './options.ts'
 import { catchRejection } from './thenable.ts'
 
 /**
  * Where measurements go. Nothing is measured, and nothing is spent, unless one is given.
  *
- * Three lines adapt it to Prometheus or OpenTelemetry: a counter, a histogram.
+ * `holdfast/telemetry` has one for Prometheus and one for OpenTelemetry.
  */
 export interface Metrics {
   /** Something happened, `by` times. */
   count(name: string, by: number, labels: Readonly<Record<string, string>>): void
   /** Something was measured: a duration in milliseconds when the name ends in `_ms`. */
   record(name: string, value: number, labels: Readonly<Record<string, string>>): void
+  /** Something has this size now, which replaces the value before. Left out: sizes are not reported. */
+  gauge?(name: string, value: number, labels: Readonly<Record<string, string>>): void
 }
 
 /** Checks an option that is a sink. */
 export const metricsSink = having<Metrics>('a metrics sink', ['count', 'record'])
 
 /**
- * The same sink, except that it harms nobody when it throws, or rejects: `complain` is told of its
- * first mistake. Of that alone, as a broken sink would fill the log.
+ * The same sink, but one that throws or rejects does not affect its caller. Only its first error is
+ * logged, since a broken sink would fill the log.
  */
-export function harmless(sink: Metrics, complain: (error: unknown) => void): Metrics {
+export function harmless(sink: Metrics, log: Pick<Logger, 'error'>): Metrics {
   let hasComplained = false
   const complainOnce = (error: unknown): void => {
     if (hasComplained) return
     hasComplained = true
-    complain(error)
+    log.error({ err: error }, 'a metrics sink threw; later errors are not logged')
   }
-  const attempt = (tell: () => unknown): void => {
+  const attempt = (report: () => unknown): void => {
     try {
-      catchRejection(tell(), complainOnce)
+      catchRejection(report(), complainOnce)
     } catch (error) {
       complainOnce(error)
     }
@@ -37,5 +40,9 @@ export function harmless(sink: Metrics, complain: (error: unknown) => void): Met
   return {
     count: (name, by, labels) => attempt(() => sink.count(name, by, labels)),
     record: (name, value, labels) => attempt(() => sink.record(name, value, labels)),
+    ...(sink.gauge !== undefined && {
+      gauge: (name: string, value: number, labels: Readonly<Record<string, string>>) =>
+        attempt(() => sink.gauge!(name, value, labels)),
+    }),
   }
 }

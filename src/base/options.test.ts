@@ -90,7 +90,7 @@ describe('resolving', () => {
   })
 
   test('options that an object only inherits are left out', () => {
-    const given: object = Object.create({ retries: -5, unheard: 1 })
+    const given: object = Object.create({ retries: -5, unknown: 1 })
 
     expect(resolveOptions('pump', given, table).retries).toBe(3)
   })
@@ -130,13 +130,13 @@ describe('an unknown name', () => {
     )
   })
 
-  test('that is like no other is refused with all that are known', () => {
+  test('that resembles no known name is refused with all known names', () => {
     expect(() => resolveOptions('pump', { concurrency: 1 }, table)).toThrow(
       'pump: unknown option "concurrency"; the known options are timeout, limit, retries, mode, verbose',
     )
   })
 
-  test('is refused also when its value is undefined', () => {
+  test('is refused even if its value is undefined', () => {
     expect(() => resolveOptions('pump', { timout: undefined }, table)).toThrow('unknown option')
   })
 
@@ -187,9 +187,13 @@ describe('checks', () => {
   test.each<[string, object, string]>([
     ['a negative duration', { timeout: -1 }, 'p: timeout must be a finite number of milliseconds'],
     ['a duration of NaN', { timeout: NaN }, 'p: timeout must be a finite number of milliseconds'],
-    ['a duration in other words', { timeout: 'soon' }, 'p: timeout must be milliseconds or text'],
+    [
+      'a duration in other words',
+      { timeout: 'soon' },
+      'p: timeout must be a number of milliseconds or a string',
+    ],
     ['a duration too short', { timeout: '9ms' }, 'p: timeout must be at least 10 ms, got "9ms"'],
-    ['null', { timeout: null }, 'p: timeout must be milliseconds or text'],
+    ['null', { timeout: null }, 'p: timeout must be a number of milliseconds or a string'],
     ['a fraction', { retries: 1.5 }, 'p: retries must be a whole number, 0 or more, got 1.5'],
     ['a number too small', { retries: -1 }, 'p: retries must be a whole number, 0 or more, got -1'],
     ['NaN', { retries: NaN }, 'p: retries must be a whole number, 0 or more, got NaN'],
@@ -277,7 +281,7 @@ describe('checks', () => {
     expect(having<AbortSignal>('a signal', ['addEventListener'])(signal, 'p')).toBe(signal)
   })
 
-  test('an option of its own kind uses the check and default it is given', () => {
+  test('an option with its own check uses that check and its default', () => {
     const even = option((value, what) => `${what}=${String(value)}`, null)
 
     const { a, b } = resolveOptions('p', { a: 2 }, { a: even, b: even })

@@ -2,17 +2,17 @@ import { describe } from './describe.ts'
 import { isPlainObject } from './plain-object.ts'
 
 // Options are resolved once, at the public edge, into a complete value. A table names each option
-// with its check and its default, so that what exists, what is allowed and what happens when it is
-// left out stand in one place.
+// with its check and its default, so that one place shows which options exist, what they accept and
+// what their default is.
 
-/** One option: how a given value is checked, and what holds when none is given. */
+/** One option: how a given value is checked, and its default. */
 export interface Option<T> {
   /** Returns the value to use; throws an error that begins with `what` when it is not allowed. */
   readonly check: (value: unknown, what: string) => T
   readonly fallback: T
 }
 
-/** What a table of options comes to. */
+/** The values that a table of options resolves to. */
 export type Resolved<Table> = {
   readonly [K in keyof Table]: Table[K] extends Option<infer T> ? T : never
 }
@@ -62,7 +62,7 @@ export function number(
     fallback,
     check(value, what) {
       if (typeof value === 'number' && value >= min && value <= max) {
-        if (!integer || Number.isSafeInteger(value)) return value
+        if (!integer || Number.isSafeInteger(value) || value === limits.max) return value
       }
       const isInfinite = value === Infinity || value === -Infinity
       const kind = integer ? 'a whole number' : isInfinite ? 'a finite number' : 'a number'
@@ -139,7 +139,7 @@ export function option<T, F>(
   return { check, fallback }
 }
 
-/** The error for a name that is not known: says what was probably meant. */
+/** The error for an unknown name: says what was probably meant. */
 export function unknownName(
   owner: string,
   kind: string,

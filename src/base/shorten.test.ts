@@ -3,15 +3,15 @@ import { expect, test } from 'vitest'
 
 import { shorten } from './shorten.ts'
 
-test('what fits stays as it is', () => {
+test('a text that fits stays as it is', () => {
   expect(shorten('x'.repeat(100), 100)).toBe('x'.repeat(100))
 })
 
-test('what does not fit says how much is left out', () => {
+test('a text that does not fit says how much is left out', () => {
   expect(shorten('x'.repeat(101), 100)).toBe(`${'x'.repeat(60)}… (41 more characters)`)
 })
 
-test('the result fits, stays as it is, and tears no pair of surrogates apart', () => {
+test('the result fits, is stable, and splits no surrogate pair', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 100, maxLength: 200 }), (text) => {
       const short = shorten(text, 100)

@@ -1,7 +1,7 @@
 /**
- * Hands the rejection of a callback's result to `complain`, should the callback be async.
+ * Passes the rejection of a callback's result to `complain`, should the callback be async.
  *
- * What users give us is called for its effect, and an async function fits the type of one that
+ * Callbacks of users are called for their effect, and an async function fits the type of one that
  * returns nothing: without this its failure would end the process. Throws what a `then` throws.
  */
 export function catchRejection(result: unknown, complain: (error: unknown) => void): void {

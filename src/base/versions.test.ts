@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkVersion, compareVersions, latestOf } from './versions.ts'
+import { checkVersion, compareVersions, latestOf, nextMinor } from './versions.ts'
 
 // Small parts, so that many versions agree in most of them.
 const whole = fc.oneof(fc.nat(3), fc.maxSafeNat()).map(String)
@@ -97,7 +97,7 @@ function latest(...versions: string[]): string | undefined {
 }
 
 describe('the latest of several versions', () => {
-  test('is the last release, whatever comes after it', () => {
+  test('is the last release, even if pre-releases follow it', () => {
     expect(latest('1.9.0', '1.10.0', '1.2.0')).toBe('1.10.0')
     expect(latest('2.0.0-rc.1', '1.0.0', '2.0.0-beta')).toBe('1.0.0')
   })
@@ -165,4 +165,13 @@ describe('a version', () => {
       }),
     )
   })
+})
+
+test.each([
+  ['1.2.5', '1.3.0'],
+  ['0.9.0', '0.10.0'],
+  ['2.0.0-beta.1', '2.1.0'],
+  ['1.9007199254740993.0', '1.9007199254740994.0'],
+])('the next minor version after %s is %s', (before, next) => {
+  expect(nextMinor(before)).toBe(next)
 })

@@ -33,13 +33,19 @@ export function compareVersions(a: string, b: string): number {
   return comparePreReleases(one.preRelease, other.preRelease)
 }
 
-/** The one to take when nobody asks for a version: the last release, or else the last pre-release. */
+/** The version to use if none is requested: the latest release, or else the latest pre-release. */
 export function latestOf<T extends { readonly version: string }>(
   versioned: readonly T[],
 ): T | undefined {
   const releases = versioned.filter(({ version }) => parts(version).preRelease.length === 0)
   const candidates = releases.length > 0 ? releases : versioned
   return candidates.toSorted((a, b) => compareVersions(a.version, b.version)).at(-1)
+}
+
+/** The next minor version: `1.3.0` after `1.2.5`. */
+export function nextMinor(version: string): string {
+  const [major, minor] = parts(version).numbers
+  return `${major}.${BigInt(minor!) + 1n}.0`
 }
 
 interface Parts {
@@ -53,7 +59,7 @@ function parts(version: string): Parts {
 }
 
 function comparePreReleases(a: readonly string[], b: readonly string[]): number {
-  // What leads up to a release comes before it.
+  // A pre-release comes before its release.
   if (a.length === 0 || b.length === 0) return b.length - a.length
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const order = compareIdentifiers(a[i]!, b[i]!)

@@ -1,7 +1,8 @@
 // The public entry `holdfast/postgres`.
-import type { ActivityOptions, Limit } from '../engine/define/activity-options.ts'
+import type { ActivityOptions } from '../engine/define/activity-options.ts'
+import type { Limit } from '../engine/define/limit.ts'
 import type { Activity } from '../engine/define/definitions.ts'
-import type { Schema } from '../engine/define/schema.ts'
+import type { Schema } from '../base/schema.ts'
 import { defineTransaction, type TransactionContext } from '../engine/define/transactions.ts'
 import type { Queryable } from './transactions/transact-queries.ts'
 
@@ -9,7 +10,7 @@ import type { Queryable } from './transactions/transact-queries.ts'
  * Defines an activity whose own SQL and whose result are committed together: what it writes through
  * `ctx.tx` happens exactly once. Its tables are in the database of the store.
  *
- * It is committed when the code returns, and rolled back when it throws; then it is tried again like
+ * It is committed when the code returns, and rolled back when it throws; then it is retried like
  * any activity. An error of a statement ends the transaction, unless it comes after a savepoint.
  */
 export function transaction<In, Out>(
@@ -27,10 +28,12 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
 
 export type { Metrics } from '../base/metrics.ts'
 export type { TransactionContext } from '../engine/define/transactions.ts'
+export type { SchemaStatus } from '../store/schema-status.ts'
 export type { Store } from '../store/store.ts'
 export { doctor, type DoctorOptions } from './doctor/doctor.ts'
 export type { Finding } from './doctor/finding.ts'
 export { migrationSql } from './schema/migration-sql.ts'
+export { schemaStatus, type SchemaStatusOptions } from './schema/schema-status.ts'
 export type { PostgresOptions } from './connect/options.ts'
 export { postgres } from './store.ts'
 export type { Queryable } from './transactions/transact-queries.ts'

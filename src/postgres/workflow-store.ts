@@ -1,4 +1,5 @@
 import type { WorkflowName } from '../store/instances.ts'
+import type { RegisteredWorkflow } from '../store/runtimes.ts'
 import type { WorkflowStore } from '../store/workflow-store.ts'
 import {
   toClaim,
@@ -13,6 +14,7 @@ import {
   toWhereabouts,
 } from './wire/answers.ts'
 import { callerOf } from './wire/call.ts'
+import { postgresAdminStore } from './operations/admin-store.ts'
 import { commitBatch, startInstances } from './operations/commit.ts'
 import { rowValues } from './wire/commit-values.ts'
 import { answered, connectionsFor } from './connect/connections.ts'
@@ -27,6 +29,7 @@ import { postMessages } from './operations/post.ts'
 import { KIND } from './wire/numbers.ts'
 import { ServerWatch, wasPromoted } from './connect/server-watch.ts'
 import { checkSettings } from './connect/server-settings.ts'
+import { postgresScheduleStore } from './operations/schedule-store.ts'
 import { postgresTaskStore } from './operations/task-store.ts'
 import { attemptLists, interestValues } from './wire/task-values.ts'
 import { transactorOf } from './transactions/transactor.ts'
@@ -34,6 +37,7 @@ import { waitForServer } from './connect/wait-for-server.ts'
 import { text, int, ints } from './connect/rows.ts'
 import { joinTexts, listOf } from './wire/lists.ts'
 import { withinTransaction } from './transactions/within.ts'
+import { postgresOutboxStore } from './outbox/outbox-store.ts'
 
 const DRAIN_MS = 1_000
 const NO_TASKS = { activities: [], served: { untagged: false, tags: [] } }
@@ -66,6 +70,8 @@ export function postgresWorkflowStore(
   return {
     kind: 'postgres',
     hints,
+    schedules: postgresScheduleStore(call),
+    admin: postgresAdminStore(call),
     ...postgresTaskStore(call),
 
     async open(around) {
@@ -95,6 +101,7 @@ export function postgresWorkflowStore(
         ...nameValues('register', workflows),
         listOf(workflows.map(({ retentionMs = null }) => retentionMs)),
         serves === undefined ? null : JSON.stringify(serves),
+        ...limitLists(workflows),
       ])
       expiry.startOver()
       return {
@@ -158,8 +165,8 @@ export function postgresWorkflowStore(
     },
 
     transact: (work) => transactor.transact(work),
-    within: (tx, { tells = true } = {}) =>
-      withinTransaction(schema, tx, tells && hints !== undefined),
+    within: (tx, { notify = true } = {}) =>
+      withinTransaction(schema, tx, notify && hints !== undefined),
 
     async send(deliveries) {
       await call('send', [
@@ -240,6 +247,8 @@ export function postgresWorkflowStore(
         ended: toFlags(text(row!, 'terminated')),
         mail: ints(row!, 'mail'),
         hadTasks: text(row!, 'had_tasks') === 't',
+        // The procedure has notified runtimes.
+        woken: [],
       }
     },
 
@@ -250,7 +259,17 @@ export function postgresWorkflowStore(
 
     removeExpired: () => expiry.remove(),
 
-    async import({ iid, id, workflow, labels, turns, state }) {
+    async setLimitKeys(keys) {
+      await call('set_limit_keys', [
+        listOf(keys.map(({ iid }) => iid)),
+        joinTexts(
+          'setLimitKeys',
+          keys.map(({ key }) => key),
+        ),
+      ])
+    },
+
+    async import({ iid, id, workflow, labels, turns, state, limitKey }) {
       const kept = state.flatMap(({ key, value }) => (value === null ? [] : { key, value }))
       const [row] = await call('import_instance', [
         iid,
@@ -267,6 +286,7 @@ export function postgresWorkflowStore(
           'import',
           kept.map(({ value }) => value),
         ),
+        limitKey ?? null,
       ])
       return toVerdicts(row!['verdict'])[0]!
     },
@@ -294,8 +314,12 @@ export function postgresWorkflowStore(
       return toWhereabouts(row!)
     },
 
-    async history(iid, execution) {
-      return (await call('turns_of', [iid, execution])).map(toTurn)
+    async history(iid, execution, page) {
+      const rows =
+        page === undefined
+          ? await call('turns_of', [iid, execution])
+          : await call('turns_page', [iid, execution, page.after, page.limit])
+      return rows.map(toTurn)
     },
 
     async readState(wanted) {
@@ -313,10 +337,23 @@ export function postgresWorkflowStore(
       return toValues(rows, wanted.length)
     },
 
+    outbox: (prefix) =>
+      postgresOutboxStore({ schema, connections, call, transactor, notifier }, prefix),
+
     async replies(to) {
       return toValues(await call('replies_to', [joinTexts('replies', to), to.length]), to.length)
     },
   }
+}
+
+/** The limits of workflows, as `register` takes them. */
+function limitLists(workflows: readonly RegisteredWorkflow[]): string[] {
+  return [
+    listOf(workflows.map(({ limit }) => limit?.concurrency ?? null)),
+    listOf(workflows.map(({ limit }) => limit?.rate?.count ?? null)),
+    listOf(workflows.map(({ limit }) => limit?.rate?.perMs ?? null)),
+    listOf(workflows.map(({ limit }) => limit?.keyed ?? null)),
+  ]
 }
 
 function nameValues(operation: string, workflows: readonly WorkflowName[]): (string | number)[] {

@@ -20,7 +20,7 @@ import { signalOf } from './wait-options.ts'
 
 /** What loops run on. */
 export interface ConsumeSetup<T> extends Pick<QueueSetup<T>, 'clock' | 'log' | 'random'> {
-  readonly core: Pick<QueueCore<T>, 'take' | 'giveBack' | 'checkOpen' | 'news'>
+  readonly core: Pick<QueueCore<T>, 'take' | 'giveBack' | 'checkOpen' | 'changes'>
 }
 
 const RETRY = resolveBackoff('queue consume', { initial: '100ms', max: '5s' })
@@ -82,8 +82,9 @@ async function takeSome<T>(
     shouldRetry: isRetryableStoreError,
     onRetry: (error, delayMs) =>
       log.warn({ delayMs, err: error }, 'taking messages failed; retrying'),
-    // A change of the queue, or its end, may come sooner. The next call tells of the signal.
-    wait: (ms) => pause(clock, [core.news], ms, signal),
+    // A change of the queue, or its end, may come sooner. The next call throws the reason of the
+    // signal.
+    wait: (ms) => pause(clock, [core.changes], ms, signal),
   })
 }
 
@@ -130,8 +131,8 @@ class OpenDeliveries<T> {
       const leftMs = Math.min(...ends) - clock.now()
       if (leftMs <= 0) this.#dropExpired()
       else if (!this.#settled.takePermit()) {
-        // The store's news come when the queue is closed, too.
-        await pause(clock, [this.#settled, core.news], leftMs, signal)
+        // `changes` also fires when the queue is closed.
+        await pause(clock, [this.#settled, core.changes], leftMs, signal)
       }
     }
   }

@@ -84,7 +84,7 @@ export class OwnDelivery<T> implements Delivery<T> {
   }
 
   ack(): Promise<void> {
-    // What failed may be tried again.
+    // What failed may be retried.
     this.#acked ??= this.#settler.ack([this]).catch((error: unknown) => {
       this.#acked = undefined
       throw error

@@ -1,8 +1,7 @@
-import { describe } from '../base/describe.ts'
 import { type Option } from '../base/options.ts'
 import { duration } from '../base/time/duration.ts'
 
-/** A hundred years: the end of what is meant seriously, and of what can be added to any date. */
+/** A hundred years: longer is certainly a mistake, and could not be added to every date. */
 const LONGEST_MS = 36_525 * 86_400_000
 
 /** A length of time that is kept in the file, in whole milliseconds, at most 100 years. */
@@ -18,9 +17,7 @@ export function storedDuration(
   return { fallback, check: (value, what) => storedMs(value, what, limits) }
 }
 
-/** Checks one that is no option. */
+/** Checks a duration that is not an option. */
 export function storedMs(value: unknown, what: string, limits?: { min?: number }): number {
-  const ms = duration(0, limits).check(value, what)
-  if (ms <= LONGEST_MS) return Math.ceil(ms)
-  throw new RangeError(`${what} must be at most 100 years ('36525d'), got ${describe(value)}`)
+  return duration(0, { ...limits, max: LONGEST_MS }).check(value, what)
 }

@@ -54,12 +54,12 @@ export interface GroupCommitSetup<D> {
   readonly maxAttempts: number
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
-  /** That of acknowledgements and whatever else is no push. */
+  /** The durability of acknowledgements and everything else that is not a push. */
   readonly durability: Durability
   readonly meter: Meter | undefined
   /** Makes deliveries of what was taken by a batch that was sent at this time. */
   readonly open: (taken: BatchAnswer['taken'], sentAt: number) => readonly D[]
-  /** Returns messages that were taken and that no taker wants any more. */
+  /** Returns messages that were taken and that no taker wants any longer. */
   readonly giveBack: (deliveries: readonly D[]) => void
   readonly onQueueState: (queueState: QueueState) => void
   /** A batch failed; with `isUnreported`, no call in it could report the failure. */
@@ -118,7 +118,7 @@ export class GroupCommit<D> {
     this.#schedule()
   }
 
-  /** Time has come for something: sends a batch even if there is nothing in it. */
+  /** Something is due: sends a batch even if there is nothing in it. */
   sweep(): void {
     this.#mustSweep = true
     this.#schedule()
@@ -226,7 +226,7 @@ export class GroupCommit<D> {
     }
     this.#pushes.answer(pushes, answer.pushes)
     const deliveries = open(taken, at)
-    // Where some cannot be decoded, nobody gets an empty answer before those are dead letters.
+    // If some cannot be decoded, no call gets an empty answer before those are dead letters.
     const hasMore =
       deliveries.length < taken.length || (taken.length > 0 && queueState.counts.ready > 0)
     const unwanted = takers.receive(asked, deliveries, hasMore)

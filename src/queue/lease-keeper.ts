@@ -7,14 +7,14 @@ import { QueueError } from './queue-error.ts'
 // The lease of a message while its handler runs, and a signal that aborts when the lease is lost.
 //
 //   - Each extension makes the lease as long again as it was at first, however late it comes.
-//   - One that fails is tried again well before the lease ends.
+//   - One that fails is retried well before the lease ends.
 //   - Nothing is left behind when the handler has ended: no timer, no listener.
 
 /** How many times within a lease to extend it, and to retry after a failure. */
 const PER_LEASE = 3
 const TRIES_PER_LEASE = 20
 
-/** Keeps the lease of a delivery, and aborts when it is lost all the same. */
+/** Keeps the lease of a delivery, and aborts when it is lost anyway. */
 export class LeaseKeeper<T> {
   readonly #clock: Clock
   readonly #leaseMs: number

@@ -4,7 +4,7 @@ import { virtualClock } from '../testing/virtual-clock.ts'
 import { MemoryQueue } from './memory-queue.ts'
 
 describe('a queue in memory', () => {
-  test('gives back what was pushed, first in, first out', () => {
+  test('returns what was pushed, first in, first out', () => {
     const queue = new MemoryQueue<string>()
 
     queue.push('a')
@@ -15,7 +15,7 @@ describe('a queue in memory', () => {
     expect([queue.length, queue.isEmpty]).toEqual([0, true])
   })
 
-  test('gives what was pushed to the front first, the latest before the others', () => {
+  test('returns items pushed to the front first, the latest of them first', () => {
     const queue = new MemoryQueue<string>()
     queue.push('last')
 
@@ -34,7 +34,7 @@ describe('a queue in memory', () => {
     expect(queue.length).toBe(0)
   })
 
-  test('is as a list would be, whatever is done to it', () => {
+  test('behaves like a list under any sequence of operations', () => {
     const steps = fc.array(fc.constantFrom('push', 'pushFront', 'pop'), { maxLength: 200 })
     fc.assert(
       fc.property(steps, (script) => {
@@ -65,7 +65,7 @@ describe('poll', () => {
     expect(await queue.poll({ timeout: 0 })).toBe('a')
   })
 
-  test('waits 100 ms, or as long as it is told', async () => {
+  test('waits 100 ms, or as long as requested', async () => {
     const clock = virtualClock()
     const queue = new MemoryQueue<string>({ clock })
     const ended: string[] = []
@@ -86,7 +86,7 @@ describe('poll', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is woken by a push, whoever waits longest first', async () => {
+  test('is woken by a push, the longest waiter first', async () => {
     const clock = virtualClock()
     const queue = new MemoryQueue<string>({ clock })
     const polls = [queue.poll(), queue.poll()]

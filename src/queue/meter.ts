@@ -5,7 +5,13 @@
 
 import type { Logger } from '../base/log.ts'
 import { harmless, type Metrics } from '../base/metrics.ts'
-import type { BatchAnswer, Change, ChangeKind, QueueEvents } from '../store/queue-store.ts'
+import type {
+  BatchAnswer,
+  Change,
+  ChangeKind,
+  QueueCounts,
+  QueueState,
+} from '../store/queue-store.ts'
 import type { StoreError } from '../store/store-error.ts'
 
 /** What a batch was about, as far as it is measured. */
@@ -22,15 +28,16 @@ const COUNTED: readonly (readonly [kind: ChangeKind, name: string])[] = [
   ['nack', 'holdfast_queue_nacked'],
 ]
 
+const STATES = ['ready', 'inFlight', 'delayed', 'dead'] as const satisfies (keyof QueueCounts)[]
+
 /** Counts and times what one queue does. */
 export class Meter {
   readonly #metrics: Metrics
   readonly #labels: { readonly queue: string }
+  readonly #depth = new Map<keyof QueueCounts, number>()
 
   constructor(metrics: Metrics, queue: string, log: Logger) {
-    this.#metrics = harmless(metrics, (error) => {
-      log.error({ err: error }, 'a metrics sink threw; later errors are not logged')
-    })
+    this.#metrics = harmless(metrics, log)
     this.#labels = { queue }
   }
 
@@ -66,14 +73,19 @@ export class Meter {
     this.#metrics.count('holdfast_queue_errors', 1, { ...this.#labels, code })
   }
 
-  /** The store has seen this happen. */
-  events({ expired, lapsed, dead }: QueueEvents): void {
-    this.#count('holdfast_queue_expired', expired)
-    this.#count('holdfast_queue_lapsed', lapsed)
-    this.#count('holdfast_queue_dead', dead)
+  /** What the store has seen happen, and what it has now. */
+  saw({ events, counts }: Pick<QueueState, 'events' | 'counts'>): void {
+    this.#count('holdfast_queue_expired', events.expired)
+    this.#count('holdfast_queue_lapsed', events.lapsed)
+    this.#count('holdfast_queue_dead', events.dead)
+    for (const state of STATES) {
+      if (this.#depth.get(state) === counts[state]) continue
+      this.#depth.set(state, counts[state])
+      this.#metrics.gauge?.('holdfast_queue_depth', counts[state], { ...this.#labels, state })
+    }
   }
 
-  /** A delivery that was acknowledged or nacked had been out for so long. */
+  /** A delivery that was acknowledged or nacked had been out for this long. */
   wasInFlight(ms: number): void {
     this.#record('holdfast_queue_in_flight_ms', ms)
   }

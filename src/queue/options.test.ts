@@ -44,7 +44,10 @@ describe('the options of a queue', () => {
     [{ whenFull: 'drop' }, "openQueue: whenFull must be one of 'wait', 'refuse', got \"drop\""],
     [{ durability: 'some' }, "openQueue: durability must be one of 'fsync', 'os', got"],
     [{ backoff: { initail: 1 } }, 'unknown option "initail", did you mean "initial"?'],
-    [{ dedupeWindow: 'long' }, 'openQueue: dedupeWindow must be milliseconds or text such as'],
+    [
+      { dedupeWindow: 'long' },
+      'openQueue: dedupeWindow must be a number of milliseconds or a string such as',
+    ],
     [{ log: {} }, 'openQueue: log must be a logger, but it has no method debug()'],
   ])('are checked: %o', (given, complaint) => {
     expect(() => queueSettings(given as never)).toThrow(complaint)
@@ -57,7 +60,7 @@ describe('the options of a queue', () => {
     ['file:mail.db', 'openQueue: path must be a path, not a URL, got "file:mail.db"; use'],
     ['file:/tmp/mail.db?mode=ro', 'must be a path, not a URL'],
     ['postgres://localhost/mail', 'must be a path, not a URL'],
-  ])('a path that is none is refused: %s', async (path, complaint) => {
+  ])('an invalid path is refused: %s', async (path, complaint) => {
     await expect(openQueue(path as string)).rejects.toThrow(new TypeError(complaint).message)
   })
 })

@@ -42,11 +42,11 @@ export interface PushEntry {
   readonly reject: (error: Error) => void
 }
 
-/** What a line goes by. */
+/** What a line uses. */
 export interface PushLineSetup {
   readonly capacity: number
   readonly whenFull: 'wait' | 'refuse'
-  /** How many messages there are, as far as is known. */
+  /** How many messages there are, as of the last answer. */
   readonly counts: () => QueueCounts
 }
 

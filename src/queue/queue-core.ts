@@ -41,7 +41,7 @@ export interface Unreadable {
 /** The parts of an open queue: group commit, takers, watch and the store. */
 export class QueueCore<T> {
   /** Fires with every answer of the store. */
-  readonly news = new PermitNotify()
+  readonly changes = new PermitNotify()
   readonly #setup: QueueSetup<T>
   readonly #settler: Settler<T>
   readonly #takers: Takers<OwnDelivery<T>>
@@ -76,13 +76,13 @@ export class QueueCore<T> {
         giveBack: (deliveries) => this.giveBack(deliveries),
         onQueueState: (latest) => this.#learn(latest),
         onFailure: (error, isUnreported) => {
-          if (isUnreported) this.#complain(error, 'processing due messages failed')
+          if (isUnreported) this.#complain(error, 'processing due messages failed; retrying')
           this.#watch.retry()
         },
       },
       queueState,
     )
-    setup.meter?.events(queueState.events)
+    setup.meter?.saw(queueState)
     this.#watch.plan(queueState)
   }
 
@@ -144,13 +144,13 @@ export class QueueCore<T> {
     const changes = bad.map(({ record: { id, receipt }, error: { message } }) => {
       return { kind: 'dead_letter' as const, id, receipt, ms: 0, reason: message }
     })
-    // When that fails their leases end, and the next delivery tries again.
+    // When that fails their leases end, and the next delivery retries.
     await this.#commit.change(changes).catch(() => {})
   }
 
   /** How many there are. */
   get counts(): QueueCounts {
-    // Whoever asks again soon gets what others have done meanwhile.
+    // A call that follows soon sees what other processes have done meanwhile.
     if (this.#queueState.shared) void this.look()
     return this.#queueState.counts
   }
@@ -164,7 +164,7 @@ export class QueueCore<T> {
       await this.look()
       while (this.live > 0 || this.#commit.isBusy || this.#isFailing) {
         this.checkOpen('drain')
-        await this.news.wait(signal)
+        await this.changes.wait(signal)
       }
     } finally {
       this.#watchers--
@@ -211,7 +211,7 @@ export class QueueCore<T> {
     try {
       await this.#commit.finish(closed)
     } finally {
-      this.news.notifyAll()
+      this.changes.notifyAll()
       await this.#setup.store.close()
     }
   }
@@ -221,23 +221,23 @@ export class QueueCore<T> {
       this.#commit.learn(await this.#setup.store.look())
     } catch (error) {
       if (this.#isClosed) return
-      this.#complain(error, 'reading the state of the queue failed')
+      this.#complain(error, 'reading the state of the queue failed; retrying')
       this.#watch.retry()
     }
   }
 
   // Said once, until the store answers again.
   #complain(error: unknown, message: string): void {
-    if (!this.#isFailing) this.#setup.log.warn({ err: error }, `${message}; retrying`)
+    if (!this.#isFailing) this.#setup.log.warn({ err: error }, message)
     this.#isFailing = true
   }
 
   #learn(queueState: QueueState): void {
     this.#isFailing = false
     this.#queueState = queueState
-    this.#setup.meter?.events(queueState.events)
+    this.#setup.meter?.saw(queueState)
     this.#watch.plan(queueState)
-    this.news.notifyAll()
+    this.changes.notifyAll()
   }
 
   #open(taken: readonly QueueRecord[], takenAt: number): readonly OwnDelivery<T>[] {

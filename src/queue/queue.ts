@@ -152,8 +152,8 @@ export interface Queue<T> extends AsyncDisposable, AsyncIterable<Stored<T>> {
   /** Waits until every message is acknowledged or a dead letter. */
   drain(options?: Wait): Promise<void>
   /**
-   * Stops handlers, as disposing them does, waits for what was asked for, gives back what is in
-   * flight, and closes.
+   * Stops handlers, as disposing them does, waits for pending calls, returns messages in flight to
+   * the queue, and closes.
    */
   close(): Promise<void>
 }

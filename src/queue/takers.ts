@@ -26,7 +26,7 @@ export interface Asked<D> {
 /** How many messages one batch takes, and one taker gets, at most: all are delivered at once. */
 export const MAX_AT_ONCE = 1_000
 
-const NOBODY = { max: 0, takes: [], newTakers: [] }
+const NO_TAKES = { max: 0, takes: [], newTakers: [] }
 
 /** All pending calls of `take`. */
 export class Takers<D> {
@@ -79,7 +79,7 @@ export class Takers<D> {
     return this.#unasked.length > 0 && this.needsMore
   }
 
-  /** Whether anybody wants more than is on its way. */
+  /** Whether any call wants more than is on its way. */
   get needsMore(): boolean {
     return this.#wanted > this.#expected
   }
@@ -91,7 +91,7 @@ export class Takers<D> {
 
   /** What the next batch asks the store for. */
   ask(): Asked<D> {
-    if (!this.needsMore) return NOBODY
+    if (!this.needsMore) return NO_TAKES
     const max = Math.min(this.#wanted - this.#expected, MAX_AT_ONCE)
     const newTakers = this.#unasked
     const takes = this.#prefetching === 0 ? [{ max, isPrefetched: false }] : this.#sharesOf(max)

@@ -31,7 +31,7 @@ export function nameText(value: unknown, what: string): string {
 }
 
 /** Text in which what cannot be kept is replaced. */
-export function toKept(text: string): string {
+function toKept(text: string): string {
   return isKept(text) ? text : text.replaceAll(ALL_UNKEPT, '\ufffd')
 }
 
@@ -42,18 +42,18 @@ export function toReason(text: string): string {
 
 /** The name and the message of what was thrown, as text that can be kept. */
 export function reasonOf(thrown: unknown): string {
-  return told(thrown, (error) => `${error.name}: ${error.message}`)
+  return textOf(thrown, (error) => `${error.name}: ${error.message}`)
 }
 
 /** The message of what was thrown, as text that can be kept. */
 export function messageOf(thrown: unknown): string {
-  return told(thrown, (error) => error.message)
+  return textOf(thrown, (error) => error.message)
 }
 
 // Whatever was thrown: its parts may do anything when they are read.
-function told(thrown: unknown, tell: (error: Error) => string): string {
+function textOf(thrown: unknown, toText: (error: Error) => string): string {
   try {
-    return toReason(thrown instanceof Error ? tell(thrown) : String(thrown))
+    return toReason(thrown instanceof Error ? toText(thrown) : String(thrown))
   } catch {
     return describe(thrown)
   }

@@ -6,7 +6,7 @@ import type { QueueState } from '../store/queue-store.ts'
 // waits.
 //
 //   - While a call waits, for a message, for space or for the queue to drain, a timer keeps the process
-//     alive, also after a failure.
+//     alive, even after a failure.
 //   - Another process may open the file at any time, so a look is always planned.
 
 /** How often to look while a call waits and other processes use the file. */
@@ -61,7 +61,7 @@ export class Watch {
     this.#look?.timer.cancel()
   }
 
-  // A timer that comes too early does no harm, so one is moved only to an earlier time.
+  // A timer that fires too early is harmless, so one is moved only to an earlier time.
   #planDue(ms: number): void {
     const { idleClock, onDue } = this.#setup
     const at = idleClock.now() + Math.max(ms, 0)

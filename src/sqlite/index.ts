@@ -1,7 +1,8 @@
 // The public entry `holdfast/sqlite`.
-import type { ActivityOptions, Limit } from '../engine/define/activity-options.ts'
+import type { ActivityOptions } from '../engine/define/activity-options.ts'
+import type { Limit } from '../engine/define/limit.ts'
 import type { Activity } from '../engine/define/definitions.ts'
-import type { Schema } from '../engine/define/schema.ts'
+import type { Schema } from '../base/schema.ts'
 import { defineTransaction, type TransactionContext } from '../engine/define/transactions.ts'
 import type { Statements } from './transactions/transact-statements.ts'
 
@@ -12,8 +13,8 @@ export type Synchronous<Out> = Out extends PromiseLike<unknown> ? never : Out
  * Defines an activity whose own SQL and whose result are committed together: what it writes through
  * `ctx.tx` happens exactly once. Its tables are in the file of the store.
  *
- * It is committed when the code returns, and rolled back when it throws; then it is tried again like
- * any activity. The code is not async: while it runs, the file is locked for everybody else.
+ * It is committed when the code returns, and rolled back when it throws; then it is retried like
+ * any activity. The code is not async: while it runs, no other connection can write to the file.
  */
 export function transaction<In, Out>(
   name: string,
@@ -29,9 +30,11 @@ export function transaction(name: string, ...rest: unknown[]): unknown {
 }
 
 export type { TransactionContext } from '../engine/define/transactions.ts'
+export type { SchemaStatus } from '../store/schema-status.ts'
 export type { Store } from '../store/store.ts'
-export type { DriverName } from './connect/driver.ts'
-export { openDatabase, type SqliteDatabase } from './file/open-database.ts'
+export type { DriverName, SqliteDatabase } from './connect/driver.ts'
+export { openDatabase } from './file/open-database.ts'
 export type { SqliteOptions } from './connect/options.ts'
+export { schemaStatus, type SchemaStatusOptions } from './schema-status.ts'
 export { sqlite } from './sqlite.ts'
 export type { Statements } from './transactions/transact-statements.ts'

@@ -47,7 +47,7 @@ export class SqliteQueueStore implements QueueStore {
     const answer = unpackAnswer(
       await this.#thread.call('queueApply', [request], this.#clockOffsetMs),
     )
-    // Nobody waits for it. One that fails is asked for again with the next batch.
+    // No call waits for it. If it fails, the next batch asks for it again.
     if (answer.mustEmptyWal) this.#thread.call('queueEmptyWal', []).catch(() => {})
     return answer
   }
@@ -89,7 +89,7 @@ export class SqliteQueueStore implements QueueStore {
     try {
       await this.#thread.call('queueClose', [session], this.#clockOffsetMs)
     } catch (error) {
-      // The lock must not outlive the queue, also where the thread does.
+      // The lock must not outlive the queue, even where the thread does.
       await this.#thread.call('queueUnlock', [session]).catch(() => {})
       throw error
     }

@@ -22,7 +22,7 @@ test('stores of one handle share a database, also in memory, until the last is c
   await c.close()
 })
 
-test('a file is created by the first who opens it', async () => {
+test('the first store that opens a file creates it', async () => {
   using file = tempFile()
   const store = opened({ path: file.path, durability: 'os' })()
 
@@ -33,7 +33,7 @@ test('a file is created by the first who opens it', async () => {
   await store.close()
 })
 
-describe('options that cannot be', () => {
+describe('invalid options', () => {
   test.each([
     [{}, 'sqlite: path is missing'],
     [{ path: '' }, 'sqlite: path must be the path of a file, got ""'],

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { openStore, startItem, tempFile, turnItem, turnRow } from '../../test/support/sqlite.ts'
 import type { InboxRow } from '../store/inbox.ts'
 
-// Who owns what in this store, and what waits for owners. See also `workflow-store.test.ts`.
+// Ownership in this store, and what waits for owners. See also `workflow-store.test.ts`.
 
 describe('ownership', () => {
-  test('a runtime whose lease ended goes on until another one has noticed', async () => {
+  test('a runtime whose lease ended continues until another one has noticed', async () => {
     using file = tempFile()
     await using a = await openStore(file.path)
     await using b = await openStore(file.path)
@@ -38,7 +38,7 @@ describe('ownership', () => {
     expect(await b.store.owned(b.runtime)).toMatchObject([{ iid: a.first, deaths: 0 }])
   })
 
-  test('what a runtime had is due at once when it leaves, and nothing is held against it', async () => {
+  test('instances of a runtime that leaves are due at once, and no death is counted', async () => {
     using file = tempFile()
     await using a = await openStore(file.path)
     await using b = await openStore(file.path)
@@ -61,7 +61,7 @@ describe('ownership', () => {
     expect(await under.store.look([under.first])).toEqual([undefined])
   })
 
-  test('copies are compared by owner, epoch and turn', async () => {
+  test('cached instances are compared by owner, epoch and turn', async () => {
     await using under = await openStore()
     const copy = { iid: under.first, epoch: 1, execution: 1, turn: 1 }
     await under.commit([startItem(under.first)])
@@ -134,7 +134,7 @@ describe('claiming', () => {
     expect(claims.map(({ iid }) => iid)).toEqual([b, a])
   })
 
-  test('what is held is never claimed, keeps its mail, and comes back when resumed', async () => {
+  test('a suspended instance is never claimed, keeps its mail, and is claimable when resumed', async () => {
     await using under = await openStore()
     await under.commit([startItem(under.first)])
     const next = { kind: 'suspend', report: 'code changed' } as const
@@ -168,7 +168,7 @@ describe('mail', () => {
     expect(rows.map(({ payload }) => payload)).toEqual(['first', 'other'])
   })
 
-  test('for one that ended or never was is dropped', async () => {
+  test('for an instance that ended or never existed is dropped', async () => {
     await using under = await openStore()
     await under.commit([startItem(under.first)])
     const end = { status: 'completed', output: '' } as const
@@ -194,7 +194,7 @@ describe('mail', () => {
     expect(after!.id).toBeGreaterThan(before!.id)
   })
 
-  test('the tick tells of mail for what is owned, of what can be claimed, and of what comes next', async () => {
+  test('the tick reports mail for owned instances, what can be claimed, and what is due next', async () => {
     await using under = await openStore()
     const clock = (await under.tick()).clock
     const [owned, sleeping] = [under.first, under.first + 1]

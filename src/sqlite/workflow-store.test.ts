@@ -3,6 +3,7 @@ import { openStore, startItem, tempFile, turnItem, turnRow } from '../../test/su
 import type { LoadRequest } from '../store/claims.ts'
 import type { TurnItem } from '../store/commits.ts'
 import type { InboxRow } from '../store/inbox.ts'
+import { NO_VERSION } from '../store/instances.ts'
 
 // What is special about this store, and what it was easy to get wrong. What every store must do is
 // in the contract suite.
@@ -26,7 +27,7 @@ describe('starting', () => {
     ])
   })
 
-  test('one that ended in its first turn is finished and never claimed', async () => {
+  test('an instance that ended in its first turn is finished and never claimed', async () => {
     await using under = await openStore()
     const end = { status: 'completed', output: '42' } as const
 
@@ -44,11 +45,11 @@ describe('starting', () => {
 
     await expect(under.store.start([startItem(under.first)])).rejects.toMatchObject({
       code: 'rejected',
-      message: `sqlite start: a client owns nothing, but the item for "order-${under.first}" says owned`,
+      message: `sqlite start: a client cannot own instances, but the start of "order-${under.first}" asks for that`,
     })
   })
 
-  test('numbers once reserved are never given again, also by another store', async () => {
+  test('reserved numbers are never given out again, even by another store', async () => {
     using file = tempFile()
     await using a = await openStore(file.path)
     await using b = await openStore(file.path)
@@ -97,7 +98,7 @@ describe('a turn', () => {
     expect((await under.store.owned(under.runtime)).map(({ turn }) => turn)).toEqual([1, 2])
   })
 
-  test('in the place of another one is refused, even to the owner', async () => {
+  test('at the position of another turn is refused, even from the owner', async () => {
     await using under = await openStore()
     await under.commit([startItem(under.first)])
     await under.commit([], [turnItem(under.first, { next: { kind: 'release', wakeAt: 0 } })])
@@ -108,7 +109,7 @@ describe('a turn', () => {
     expect(answer).toMatchObject({ turns: ['refused'] })
   })
 
-  test('takes away what it used, and only what is its own', async () => {
+  test('deletes the mail it used, and no mail of other instances', async () => {
     await using under = await openStore()
     const [a, b] = [under.first, under.first + 1]
     await under.commit([startItem(a), startItem(b)])
@@ -170,3 +171,28 @@ async function inbox({ store }: Under, iid: number): Promise<readonly InboxRow[]
   const [loaded] = await store.load([allOf(iid)])
   return loaded!.inbox
 }
+
+describe('a termination', () => {
+  test('names the instance that gets the place under a limit, for a hint', async () => {
+    await using under = await openStore()
+    const limit = { concurrency: 1, rate: null, keyed: false }
+    const { runtime, workflows } = await under.store.register({
+      leaseMs: 30_000,
+      workflows: [
+        { name: 'limited', version: '1.0.0', limit },
+        { name: 'limited', version: NO_VERSION, limit },
+      ],
+      info: '',
+    })
+    const starts = [under.first, under.first + 1].map((iid) =>
+      startItem(iid, { workflow: workflows[0]!, owned: false, wakeAt: 1 }),
+    )
+    await under.store.start(starts)
+    await under.store.claim({ runtime, workflows, limit: 10, hinted: [] })
+
+    const stop = { id: starts[0]!.id, output: '""', events: 'x' }
+    const { woken } = await under.store.terminate([stop])
+
+    expect(woken).toEqual([under.first + 1])
+  })
+})

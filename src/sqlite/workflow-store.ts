@@ -12,13 +12,16 @@ import type {
   CommitBatch,
   StartBatchOptions,
   StartItem,
+  HistoryPage,
   TurnRow,
   Verdict,
 } from '../store/commits.ts'
+import type { AdminStore } from '../store/admin-store.ts'
 import type { HintStore } from '../store/hints.ts'
 import type { Delivery, Post, PostAnswer } from '../store/inbox.ts'
 import type { Iid, InstanceRow, WorkflowName } from '../store/instances.ts'
-import type { LeaseKeeper, LeaseRequest } from '../store/lease.ts'
+import type { LeaseKeeper, LeaseRequest } from '../store/lease-keeper.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
 import type {
   LeaseAnswer,
   Registered,
@@ -26,6 +29,7 @@ import type {
   TickAnswer,
   TickRequest,
 } from '../store/runtimes.ts'
+import type { ScheduleStore } from '../store/schedules.ts'
 import { StoreError } from '../store/store-error.ts'
 import type {
   Beat,
@@ -38,30 +42,46 @@ import type {
 import type { StoreInTransaction, Transact } from '../store/transactions.ts'
 import type { Whereabouts } from '../store/whereabouts.ts'
 import type { WorkflowStore } from '../store/workflow-store.ts'
-import type { ArgsOf, OperationName, ResultOf } from './operations/table.ts'
+import type { ArgsOf, OperationName, ResultOf } from './thread/table.ts'
+import { sqliteAdminStore } from './admin-store.ts'
+import { SqliteOutboxStore } from './outbox-store.ts'
 import { packCommit } from './packing/packed-commit.ts'
 import { unpackLoad, unpackTurns } from './packing/packed-history.ts'
-import type { SqliteThread } from './thread/thread.ts'
+import type { StoreThread } from './thread/store-thread.ts'
 import { SqliteTransactor } from './transactions/transact.ts'
 import { withinTransaction } from './transactions/within.ts'
 
-/** Workflow instances in an SQLite file. What each method does stands in `operations/`. */
+/** Workflow instances in an SQLite file. The methods are in `operations/`. */
 export class SqliteWorkflowStore implements WorkflowStore {
   readonly kind = 'sqlite'
   readonly hints: HintStore
+  readonly schedules: ScheduleStore
+  readonly admin: AdminStore
   readonly withoutTransactions: string | undefined
-  readonly #thread: SqliteThread
+  readonly #thread: StoreThread
   readonly #onClose: () => Promise<void>
   readonly #transactor: SqliteTransactor
+  readonly #outboxes = new Set<OutboxStore>()
   #clockOffsetMs = 0
   #closed = false
 
   /** `onClose` decides whether the thread, which others may use as well, is closed with the store. */
-  constructor(thread: SqliteThread, onClose: () => Promise<void> = () => thread.close()) {
+  constructor(thread: StoreThread, onClose: () => Promise<void> = () => thread.close()) {
     this.#thread = thread
     this.#onClose = onClose
     this.hints = thread.hub.hintsOf((interest) => this.#call('pendingWork', interest))
-    this.#transactor = new SqliteTransactor(thread.settings)
+    this.schedules = {
+      put: (schedule) => this.#call('putSchedule', schedule),
+      read: (names) => this.#call('readSchedules', names),
+      remove: (name) => this.#call('removeSchedule', name),
+      move: (move) => this.#call('moveSchedule', move),
+      due: (limit, names) => this.#call('dueSchedules', limit, names),
+      fire: (firings) => this.#call('fireSchedules', firings),
+      fail: (schedule, error, retryMs) => this.#call('failSchedule', schedule, error, retryMs),
+      trigger: (schedule, start) => this.#call('triggerSchedule', schedule, start),
+    }
+    this.admin = sqliteAdminStore((operation, ...args) => this.#call(operation, ...args))
+    this.#transactor = new SqliteTransactor(thread)
     this.withoutTransactions = this.#transactor.unable
   }
 
@@ -74,6 +94,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
     if (this.#closed) return
     this.#closed = true
     this.#transactor.close()
+    await Promise.all([...this.#outboxes].map((outbox) => outbox.close()))
     await this.#onClose()
   }
 
@@ -150,7 +171,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
   }
 
   within(tx: unknown): StoreInTransaction {
-    return withinTransaction(this.#thread.settings, tx, this.#clockOffsetMs)
+    return withinTransaction(this.#thread, tx, this.#clockOffsetMs)
   }
 
   send(deliveries: readonly Delivery[]): Promise<void> {
@@ -200,6 +221,10 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('import', item)
   }
 
+  setLimitKeys(keys: readonly { readonly iid: Iid; readonly key: string }[]): Promise<void> {
+    return this.#call('setLimitKeys', keys)
+  }
+
   owned(runtime: number): Promise<readonly Claim[]> {
     return this.#call('owned', runtime)
   }
@@ -216,14 +241,26 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('whereabouts', iid)
   }
 
-  async history(iid: Iid, execution: number): Promise<readonly TurnRow[]> {
-    return unpackTurns(await this.#call('history', iid, execution))
+  async history(iid: Iid, execution: number, page?: HistoryPage): Promise<readonly TurnRow[]> {
+    return unpackTurns(await this.#call('history', iid, execution, page))
   }
 
   readState(
     wanted: readonly { readonly id: string; readonly key: string }[],
   ): Promise<readonly (string | undefined)[]> {
     return this.#call('readState', wanted)
+  }
+
+  outbox(prefix: string): OutboxStore {
+    this.#checkOpen('outbox')
+    const outbox = new SqliteOutboxStore(
+      prefix,
+      this.#thread,
+      () => this.#clockOffsetMs,
+      () => this.#outboxes.delete(outbox),
+    )
+    this.#outboxes.add(outbox)
+    return outbox
   }
 
   replies(to: readonly string[]): Promise<readonly (string | undefined)[]> {

@@ -10,7 +10,7 @@ export interface Termination {
   readonly events: string
 }
 
-/** What terminations did, and whom to tell. */
+/** What terminations did, and which instances need a hint. */
 export interface Terminated {
   /** Of each, whether it was unfinished. */
   readonly ended: readonly boolean[]
@@ -18,14 +18,21 @@ export interface Terminated {
   readonly mail: readonly Iid[]
   /** Whether any had tasks: runtimes that run one can stop, and run other tasks instead. */
   readonly hadTasks: boolean
+  /**
+   * Instances that are due because of it: they waited for places under a limit. Empty if the store has
+   * notified runtimes itself.
+   */
+  readonly woken: readonly Iid[]
 }
 
-/** An instance made from a history. Nobody owns it; it is due at once. */
+/** An instance made from a history. It has no owner and is due at once. */
 export interface ImportItem {
   readonly iid: Iid
   readonly id: string
   readonly workflow: number
   readonly labels: string
+  /** As in a start. */
+  readonly limitKey?: string | undefined
   /** All of one execution, from its first turn on. */
   readonly turns: readonly TurnRow[]
   /** Its state as of the last turn. */

@@ -31,13 +31,21 @@ export interface ClaimAnswer {
   readonly clock: number
   readonly claims: readonly Claim[]
   /**
-   * Not claimed: their starts named no version, and they were given one now that is not among
-   * `workflows`, but that another live runtime registers. Somebody has to tell that one.
+   * Not claimed: their starts named no version, and the store has now given them one that is not
+   * among `workflows`, but that another live runtime registers. The caller has to send a hint to
+   * that runtime.
    */
   readonly passed: readonly Iid[]
   /**
-   * When the next instance of these workflows falls due, or `null`. Not after `clock` when more is due
-   * than was claimed, or somebody has it locked.
+   * Not claimed: their workflow has a limit with keys, and they were started by a sender that does not
+   * have its code. The caller computes the keys and calls `setLimitKeys`.
+   */
+  readonly unkeyed?: readonly Iid[]
+  /** Whether there are more limits to judge than one call does: the caller should claim again. */
+  readonly hasMore?: boolean
+  /**
+   * When the next instance of these workflows falls due, or `null`. Not after `clock` if more is
+   * due than was claimed, or another transaction has it locked.
    */
   readonly nextDue: number | null
 }

@@ -29,9 +29,17 @@ export interface Reply {
   readonly payload: string
 }
 
+/** Which turns of an execution to read. */
+export interface HistoryPage {
+  /** Only turns with events behind the one of this number. */
+  readonly after: number
+  /** How many turns, at most. */
+  readonly limit: number
+}
+
 /** What a turn does beyond its own history. Applied with it, or not at all. */
 export interface Effects {
-  /** Inbox rows that nobody waits for: they stay, and no longer make the instance claimable. */
+  /** Inbox rows that no code waits for: they stay, and no longer make the instance claimable. */
   readonly parked: readonly number[]
   /**
    * Children to be closed, each as its link says (a `cancel` or `terminate` row in its inbox): those
@@ -57,10 +65,18 @@ export interface StartItem {
   /** What the caller calls it; unique. */
   readonly id: string
   readonly workflow: number
-  /** True: owned by the sending runtime at epoch 1. False: anybody may claim it from `wakeAt` on. */
+  /**
+   * True: owned by the sending runtime at epoch 1. False: any runtime may claim it from `wakeAt`
+   * on. If its workflow has a limit, an owned start is answered with `locked`: the sender did not know
+   * of the limit, and has to send it unowned.
+   */
   readonly owned: boolean
   /** When it is due; only for one that is not owned. */
   readonly wakeAt: number | null
+  /** Of the starts of a workflow that are due, higher ones are claimed first; 0 if it is left out. */
+  readonly priority?: number
+  /** The key for the limit of its workflow; left out if the sender does not know it. */
+  readonly limitKey?: string | undefined
   readonly turn: TurnRow
   /** Set when it ended within its first turn. */
   readonly end: Ending | null
@@ -78,7 +94,7 @@ export type Next =
   | { readonly kind: 'keep' }
   /** It is free again, due at `wakeAt`, or when a message comes. */
   | { readonly kind: 'release'; readonly wakeAt: number | null }
-  /** It is suspended with a report until somebody resumes it. */
+  /** It is suspended with a report until it is resumed. */
   | { readonly kind: 'suspend'; readonly report: string }
   /** It has ended. Its parent gets the result, and its inbox is emptied. */
   | { readonly kind: 'end'; readonly end: Ending }
@@ -115,31 +131,40 @@ export interface CommitBatch {
 }
 
 /**
- * `exists`: the id is taken by another instance. `unstarted`: messages came for the id before, under
- * another number; the start has to be sent again with that one (`find` tells it). `refused`: not, or
- * no longer, the owner, also of the unfinished parent of a start; of a start that was to be owned and
- * is sent again, that it is recorded, but was taken over since. `locked`: of a start, another
- * transaction has locked its id. Nothing was done: it is sent again later, apart from others.
- * `untried`: of a start, others of its batch were locked, and looking for them took too long. Nothing
- * was done: it is sent again at once.
+ * `exists`: the id is taken by another instance. `unstarted`: messages arrived for the id earlier,
+ * under another number; the caller has to send the start again with that number, which `find`
+ * returns. `refused`: the sender is not, or no longer, the owner of the instance, or of the
+ * unfinished parent of a start; or a start that was to be owned and is sent again is recorded, but
+ * was taken over since. `locked`: another transaction has locked the id of a start. Nothing was
+ * done: the caller sends it again later, separately. `untried`: other starts
+ * of the batch were locked, and finding them took too long. Nothing was done: the caller sends it
+ * again at once.
  */
 export type Verdict = 'done' | 'refused' | 'exists' | 'unstarted' | 'locked' | 'untried'
 
 /** How starts are sent that are not part of a commit. */
 export interface StartBatchOptions {
-  /** The runtime whose instances the parents of these are. A parent that is somebody else's refuses. */
+  /**
+   * The runtime that owns the parents of these instances. A start whose parent has another owner is
+   * refused.
+   */
   readonly runtime?: number
   /** They were locked before, and may still be. */
   readonly wereLocked?: boolean
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export type CommitAnswer =
   | {
       readonly state: 'ok'
       readonly clock: number
       readonly starts: readonly Verdict[]
       readonly turns: readonly Verdict[]
+      /**
+       * Instances that are due now, because others ended that left them no place under the limit of
+       * their workflow. The caller has to send hints of them.
+       */
+      readonly woken?: readonly Iid[]
     }
   /** The runtime was declared dead; nothing was written. */
   | { readonly state: 'dead'; readonly clock: number }

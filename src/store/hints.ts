@@ -1,22 +1,23 @@
-// Hints between processes: what one of them did that another one may be waiting for.
+// Hints between processes: what one of them did that another may be waiting for.
 //
-//   - A hint is never needed. Whoever gets none finds out by its next tick, or its next look: a
-//     lost one costs time, never work. So telling never fails, and nothing waits for it.
-//   - It is sent after the commit that it is about, and outside of it.
-//   - Whoever listens does so before the look that may find nothing: `look` is called when hints
-//     are sure to be heard from now on, and again each time they were not for a while.
-//   - Within a process a hint is a function call; only what concerns others comes through here.
+//   - A hint is never required. A process that misses one finds the work with its next tick or
+//     poll: a lost hint costs time, never work. So sending one never fails, and nothing waits for
+//     it.
+//   - A hint is sent after the commit that it is about, in a transaction of its own.
+//   - A listener starts to listen before it polls: `poll` is called once hints are certain to
+//     arrive, and again after each gap.
+//   - Within a process a hint is a function call; only hints to other processes come through here.
 
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Iid } from './instances.ts'
 import type { TaskInterest, TaskKey } from './tasks.ts'
 
-/** Something that other processes should know. The store finds out which. */
+/** Something that concerns other processes. The store finds out which. */
 export type Announcement =
   /** These have mail: for their owners, or for runtimes that could own them. */
   | { readonly kind: 'mail'; readonly iids: readonly Iid[] }
-  /** Nobody owns these, and they are due: now, or when the store has noted. */
+  /** These have no owner and are due: now, or at the time that the store has recorded. */
   | { readonly kind: 'due'; readonly iids: readonly Iid[] }
   /** There are new tasks of these activities. */
   | { readonly kind: 'tasks'; readonly activities: readonly TaskCount[] }
@@ -24,7 +25,7 @@ export type Announcement =
   | { readonly kind: 'dropped'; readonly tasks: readonly TaskKey[] }
   /** These were changed from outside: instances in memory are out of date. */
   | { readonly kind: 'recalled'; readonly iids: readonly Iid[] }
-  /** Something may have become free for anybody. */
+  /** Something may have become free for any runtime. */
   | { readonly kind: 'freed' }
   /** There is something to claim that the sender has no room for. */
   | { readonly kind: 'overflow' }
@@ -41,7 +42,7 @@ export interface TaskCount {
   readonly pinned: boolean
 }
 
-/** What is heard from others. */
+/** A hint from another process. */
 export type Hint =
   /**
    * There is something to do for these: now, or `at` a moment of store time that is not 0. None, with
@@ -50,23 +51,27 @@ export type Hint =
   | { readonly kind: 'work'; readonly iids: readonly Iid[]; readonly at: number }
   /** There are tasks of these activities: now, or `at` a moment of store time. None: of any. */
   | { readonly kind: 'tasks'; readonly activities: readonly string[]; readonly at: number }
+  /** A schedule has to be looked at `at` a moment of store time. */
+  | { readonly kind: 'schedules'; readonly at: number }
   | { readonly kind: 'dropped'; readonly tasks: readonly TaskKey[] }
   | { readonly kind: 'recalled'; readonly iids: readonly Iid[] }
   /** Callers at `to` wait for changes of these. */
   | { readonly kind: 'waiting'; readonly iids: readonly Iid[]; readonly to: string }
   /** These have changed. None: any may have. */
   | { readonly kind: 'changed'; readonly iids: readonly Iid[] }
-  /** A process has begun to listen, and does not know who waits. */
+  /** A process has begun to listen, and has not seen earlier `waiting` hints. */
   | { readonly kind: 'joined' }
+  /** Messages of an outbox in these partitions: now, or `at` a time of the store. None: in any. */
+  | { readonly kind: 'messages'; readonly partitions: readonly number[]; readonly at: number }
 
 /** The runtime that sends a hint, and whether it has room for the work itself: then no other needs the hint. */
-export interface Teller {
+export interface HintOrigin {
   /** 0 for a client. */
   readonly runtime: number
   readonly hasRoom: boolean
 }
 
-/** What a listener wants to hear of. */
+/** Which hints a listener needs. */
 export interface HintInterest {
   /** 0 for a client. */
   readonly runtime: number
@@ -80,31 +85,33 @@ export interface HintInterest {
 export interface HintReceiver {
   readonly clock: Clock
   readonly log: Logger
+  /** Whose hints it receives, instead of those for runtimes and clients. */
+  readonly recipients?: readonly string[]
   /** Asked again at each use: a runtime that was declared dead has another number. */
   interest(): HintInterest
-  hear(hint: Hint): void
-  /** Anything may have happened unheard: asks the store. Answers whether there was anything to do. */
-  look(): Promise<boolean>
+  receive(hint: Hint): void
+  /** Hints may have been missed: polls the store. Returns whether there was anything to do. */
+  poll(): Promise<boolean>
 }
 
-/** How listening to other processes goes. */
+/** The state of listening to other processes. */
 export interface NotifierHealth {
   /**
-   * `connecting`: not yet, or not at the moment · `listening`: hints are heard · `deaf`: there is a
-   * connection, but hints do not come through it, so that the store is asked now and then · `off`:
-   * there are no hints · `closed`: it has ended.
+   * `connecting`: not listening yet, or not at the moment · `listening`: hints arrive · `deaf`:
+   * there is a connection, but hints do not arrive through it, so the store is polled · `off`:
+   * hints are turned off · `closed`: the listener was closed.
    */
   readonly state: 'connecting' | 'listening' | 'deaf' | 'off' | 'closed'
-  /** How often hints could not be heard for a while. */
+  /** How often hints stopped arriving for a while. */
   readonly interruptions: number
-  /** What the latest failure said, until hints are heard again. */
+  /** The message of the latest failure, until hints arrive again. */
   readonly lastError?: string
 }
 
-/** Somebody is listening. */
-export interface Listening {
-  /** Whether hints are heard at present: otherwise callers that wait have to ask the store. */
-  readonly hears: boolean
+/** One listener, from `listen` to `close`. */
+export interface HintSubscription {
+  /** Whether hints arrive at present: if not, callers that wait have to poll the store. */
+  readonly isListening: boolean
   health(): NotifierHealth
   /** The interest has changed. */
   refresh(): void
@@ -113,8 +120,11 @@ export interface Listening {
 
 /** Hints: a part that a store may have. */
 export interface HintStore {
-  /** Tells others, soon: hints that come together go together. Never fails: a lost hint costs time, never work. */
-  tell(news: Announcement, teller: Teller): void
+  /**
+   * Sends hints to other processes, soon: several at once go in one call. Never fails: a lost hint
+   * costs time, never work.
+   */
+  announce(announcement: Announcement, origin: HintOrigin): void
   /** Listens until it is closed, whatever happens to connections. */
-  listen(listener: HintReceiver): Listening
+  listen(listener: HintReceiver): HintSubscription
 }

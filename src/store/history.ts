@@ -1,24 +1,27 @@
-// What happened in an execution, in order, and how it is written.
+// The events of an execution, in order, and how they are written.
 //
-// A turn is one text: events joined by RS, the fields of one joined by US. Names and encoded values
-// hold no raw control character (the codec escapes them, names are checked), so nothing has to be
-// escaped again, and a value is copied, not parsed, on its way in and out.
+// A turn is one string: events joined by RS, the fields of each joined by US. Names and encoded
+// values contain no raw control character (the codec escapes them, names are checked), so nothing
+// needs to be escaped again, and a value is copied, not parsed, on its way in and out.
 //
 //   E1. Event 1 of an execution is `started`.
-//   E2. Commands (`activity` … `read`) are numbered from 1 in the order the code made them, and stand
-//       in history in that order, behind the input that made the code give them.
-//   E3. An input (`completed` … `received`) names its command; a command gets at most one. `cancelled`
-//       is for the whole execution, and comes at most once.
-//   E4. Notes (`dropped` … `patched`) are what the code did beside its commands, in its order.
+//   E2. Commands (`activity` … `read`) are numbered from 1 in the order in which the code issued
+//       them. History has them in that order, after the input that made the code issue them.
+//   E3. An input (`completed` … `received`) names its command; a command gets at most one.
+//       `cancelled` is for the whole execution, and comes at most once.
+//   E4. Notes (`dropped` … `patched`) are what the code did besides its commands, in the order of
+//       the code.
 
-/** One thing that happened. Encoded values stay text here. */
+import { isWrapped, whyUnreadable } from '../base/codec/transform.ts'
+
+/** One event. Encoded values stay strings here. */
 export type Event = CommandEvent | InputEvent | CancelledEvent | NoteEvent | LifeEvent
 
 /** Something the code asked for. */
 export type CommandEvent =
   /**
-   * `where`: `local` runs at the owner, `task` at whichever runtime takes it. What was `local` may
-   * have become a task since: then there is one in the store.
+   * `where`: `local` runs at the owner, `task` at any runtime that claims it. A `local` activity
+   * may have become a task since: then the store has a task for it.
    */
   | {
       readonly type: 'activity'
@@ -32,7 +35,7 @@ export type CommandEvent =
     }
   | { readonly type: 'step'; readonly command: number; readonly name: string }
   | { readonly type: 'timer'; readonly command: number; readonly fireAt: number }
-  /** Another instance is started; of a `child` the result is waited for, of a `start` the start. */
+  /** Another instance is started: a `child` waits for its result, a `start` only for the start. */
   | {
       readonly type: 'child' | 'start'
       readonly command: number
@@ -40,7 +43,7 @@ export type CommandEvent =
       readonly version: string
       readonly id: string
       readonly input: string
-      /** JSON: what else there is to know about the start. */
+      /** JSON: the other options of the start. */
       readonly options: string
     }
   /** `until`: when it gives up; 0 for never. */
@@ -80,13 +83,13 @@ export type InputEvent =
       readonly replyTo: string
     }
 
-/** Somebody asked for the end; `reason` is plain JSON text. */
+/** A request to cancel; `reason` is plain JSON. */
 export interface CancelledEvent {
   readonly type: 'cancelled'
   readonly reason: string
 }
 
-/** Something the code did that nothing answers. */
+/** Something the code did that gets no result. */
 export type NoteEvent =
   /** The code no longer waits for a command. */
   | { readonly type: 'dropped'; readonly command: number }
@@ -96,20 +99,27 @@ export type NoteEvent =
   | { readonly type: 'progress'; readonly value: string }
   | { readonly type: 'replied'; readonly to: string; readonly ok: boolean; readonly value: string }
   | { readonly type: 'patched'; readonly change: string }
+  /**
+   * A value that the code passed out was over a limit, and the code got an error: `value` is the number
+   * of the value, from 1, of all that the execution passed out. `error` is its message, as JSON.
+   */
+  | { readonly type: 'refused'; readonly value: number; readonly error: string }
 
-/** The frame around an execution, and what its owner notes. */
+/** The beginning and end of an execution, and what its owner records in between. */
 export type LifeEvent =
   | {
       readonly type: 'started'
       readonly workflow: string
       readonly version: string
       readonly input: string
-      /** What random numbers and ids of the execution come from. */
+      /** The seed of the execution's random numbers and ids. */
       readonly seed: string
       /** The parent's id; otherwise empty. */
       readonly parentId: string
       /** JSON: the state that the execution begins with, encoded value by key; empty for none. */
       readonly state: string
+      /** The trace that it belongs to, as a `traceparent`, with a `tracestate`; left out for none. */
+      readonly trace?: string
     }
   /** An attempt failed and there will be another one, from `retryAt` on. */
   | {
@@ -119,9 +129,9 @@ export type LifeEvent =
       readonly retryAt: number
       readonly error: string
     }
-  /** The past was cut behind the input that follows: the code goes on from there anew. */
+  /** Earlier history was cut off before the input that follows: the code continues from there. */
   | { readonly type: 'forked' }
-  /** Result and error stand with the instance, not here. */
+  /** Result and error are in the row of the instance, not here. */
   | { readonly type: 'ended'; readonly status: EndOfExecution }
 
 /** How an execution ended. */
@@ -130,7 +140,7 @@ export type EndOfExecution = 'completed' | 'failed' | 'cancelled' | 'terminated'
 const EVENT = '\x1e'
 const FIELD = '\x1f'
 
-/** Writes events as one text. */
+/** Writes events as one string. */
 export function writeEvents(events: readonly Event[]): string {
   let text = ''
   for (let i = 0; i < events.length; i++) {
@@ -143,7 +153,7 @@ export function writeEvents(events: readonly Event[]): string {
 function writeEvent(event: Event): string {
   switch (event.type) {
     case 'started':
-      return `started${FIELD}${event.workflow}${FIELD}${event.version}${FIELD}${event.input}${FIELD}${event.seed}${FIELD}${event.parentId}${FIELD}${event.state}`
+      return `started${FIELD}${event.workflow}${FIELD}${event.version}${FIELD}${event.input}${FIELD}${event.seed}${FIELD}${event.parentId}${FIELD}${event.state}${writeTrace(event)}`
     case 'activity':
       return `activity${FIELD}${event.command}${FIELD}${event.name}${FIELD}${event.where}${FIELD}${event.input}${writeRoute(event)}`
     case 'step':
@@ -185,6 +195,8 @@ function writeEvent(event: Event): string {
       return `replied${FIELD}${event.to}${FIELD}${event.ok ? 1 : 0}${FIELD}${event.value}`
     case 'patched':
       return `patched${FIELD}${event.change}`
+    case 'refused':
+      return `refused${FIELD}${event.value}${FIELD}${event.error}`
     case 'forked':
       return 'forked'
     case 'ended':
@@ -192,12 +204,17 @@ function writeEvent(event: Event): string {
   }
 }
 
-// Most activities go nowhere in particular: two fields that are nearly always empty are left out.
+// Only what was started with tracing has one. Earlier builds ignore the field.
+function writeTrace({ trace = '' }: { readonly trace?: string }): string {
+  return trace === '' ? '' : `${FIELD}${trace}`
+}
+
+// Most activities have neither tag nor session, so the two fields are left out.
 function writeRoute({ tag, session }: { readonly tag: string; readonly session: string }): string {
   return tag === '' && session === '' ? '' : `${FIELD}${tag}${FIELD}${session}`
 }
 
-/** Reads what `writeEvents` wrote; throws when it is something else. */
+/** Reads what `writeEvents` wrote; throws if the text is anything else. */
 export function readEvents(text: string): Event[] {
   return text.split(EVENT).map(readEvent)
 }
@@ -215,6 +232,7 @@ function readEvent(text: string): Event {
         seed: field(fields, 4),
         parentId: field(fields, 5),
         state: field(fields, 6),
+        ...(fields.length > 7 && { trace: field(fields, 7) }),
       }
     case 'activity': {
       const where = field(fields, 3)
@@ -291,6 +309,8 @@ function readEvent(text: string): Event {
       return { type, to: field(fields, 1), ok: toInt(fields, 2) === 1, value: field(fields, 3) }
     case 'patched':
       return { type, change: field(fields, 1) }
+    case 'refused':
+      return { type, value: toInt(fields, 1), error: field(fields, 2) }
     case 'forked':
       return { type }
     case 'ended': {
@@ -299,6 +319,7 @@ function readEvent(text: string): Event {
       throw new Error(`history: unknown ending "${status}"`)
     }
     default:
+      if (isWrapped(type)) throw new Error(whyUnreadable(type))
       throw new Error(`history: unknown event "${type}"; was it written by a newer version?`)
   }
 }
@@ -312,7 +333,7 @@ function field(fields: readonly string[], i: number): string {
 function toInt(fields: readonly string[], i: number): number {
   const text = field(fields, i)
   const value = Number(text)
-  // Number('') is 0, and there is more that it takes for a number.
+  // Number('') is 0, and Number() accepts other texts that are not plain integers.
   if (!Number.isSafeInteger(value) || String(value) !== text) {
     throw new Error(`history: field ${i} of event "${fields[0]}" is not a whole number: ${text}`)
   }

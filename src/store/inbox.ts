@@ -16,12 +16,12 @@ export interface InboxRow {
   /** Where the answer to a request goes; otherwise empty. */
   readonly replyTo: string
   /**
-   * An encoded value, error, or reason. Of messages, those that come first in their channel have it,
-   * up to `MAX_MAIL_BYTES` of each channel and one at the least; `null` for those behind them, which
-   * are read when the ones before are gone.
+   * An encoded value, error, or reason. The first messages of a channel have it, up to
+   * `MAX_MAIL_BYTES` for each channel and at least one message; it is `null` for those behind them,
+   * which are read when the earlier ones are gone.
    */
   readonly payload: string | null
-  /** Nobody waited for it so far. */
+  /** No code has waited for it so far. */
   readonly parked: boolean
 }
 
@@ -33,14 +33,14 @@ export interface Delivery {
   readonly command: number
   readonly payload: string
   /**
-   * The last turn of that execution that its sender knows of. A store whose history does not have it,
-   * at the same time, drops the result: it belongs to what a failover lost. Left out, nothing is
-   * compared.
+   * The last turn of that execution that its sender has seen. A store whose history does not have
+   * that turn, with the same time, drops the result: it belongs to what a failover lost. Without it
+   * nothing is compared.
    */
   readonly known?: { readonly turn: number; readonly at: number }
 }
 
-/** Something for an instance by its id, from anybody. */
+/** Something that is sent to an instance by its id. */
 export interface Post {
   readonly id: string
   readonly kind: 'message' | 'cancel' | 'terminate'
@@ -49,7 +49,7 @@ export interface Post {
   readonly payload: string
   /** Where the answer to a request is waited for; otherwise empty. */
   readonly replyTo: string
-  /** What comes again with the same key, to the same instance, is dropped; empty for no key. */
+  /** A second one with the same key, to the same instance, is dropped; empty for no key. */
   readonly dedupeKey: string
   /** How many messages may wait in the channel; `null` for any number. */
   readonly capacity: number | null
@@ -58,28 +58,29 @@ export interface Post {
 }
 
 /**
- * `full`: the channel has as many messages as it may, or the instance was never started and
- * `MAX_UNSTARTED_MESSAGES` wait for that, or `MAX_UNSTARTED_IN_ALL` for all that were never started.
- * `ended`: nobody will read it. `unknown`: there is no such instance; a
- * message is kept for it (`sent`), anything else is not. `locked`: another transaction has locked the
- * id or the key. Nothing was done, nor about what comes behind it for the same instance: it is sent
- * again later, apart from others. `untried`: others of its batch were locked, and looking for them took
- * too long. Nothing was done, nor about what comes behind it: it is sent again at once.
+ * `full`: the channel has as many messages as it may have, or the instance was never started and
+ * `MAX_UNSTARTED_MESSAGES` wait for its start, or `MAX_UNSTARTED_IN_ALL` wait for all instances
+ * that were never started. `ended`: the instance has ended and will not read it. `unknown`: there
+ * is no such instance; a message is kept for it (`sent`), anything else is not. `locked`: another
+ * transaction has locked the id or the key. Neither this post nor any later one of the batch for
+ * the same instance was applied: the caller sends it again later, separately.
+ * `untried`: other posts of the batch were locked, and finding them took too long. Nothing was
+ * done, and nothing later for the same instance: the caller sends it again at once.
  */
 export type PostVerdict = 'sent' | 'duplicate' | 'full' | 'ended' | 'unknown' | 'locked' | 'untried'
 
 /** How posts are sent. */
 export interface PostBatchOptions {
   /**
-   * For a client: the store may tell the owners by itself where that is quicker than a hint
-   * afterwards, and says so in its answer.
+   * For a client: the store may notify the owners itself if that is faster than a hint afterwards,
+   * and says so in `isNotified`.
    */
-  readonly tells?: boolean
+  readonly notify?: boolean
   /** They were locked before, and may still be. */
   readonly wereLocked?: boolean
 }
 
-/** What became of a post, and which runtime owns its instance. */
+/** The outcome of a post, and which runtime owns its instance. */
 export interface PostAnswer {
   readonly verdict: PostVerdict
   /** 0 when unknown. */
@@ -87,5 +88,5 @@ export interface PostAnswer {
   /** The runtime that owns it now, if any. */
   readonly owner: number | null
   /** Whether the store notifies the owner itself, as it was asked to. */
-  readonly isTold?: boolean
+  readonly isNotified?: boolean
 }

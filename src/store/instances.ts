@@ -1,4 +1,4 @@
-/** The number of an instance: never reused, also when its id is. */
+/** The number of an instance: never reused, even when its id is. */
 export type Iid = number
 
 /** A workflow by name and version, as the store numbers it. */
@@ -22,20 +22,22 @@ export interface Ending {
   readonly output: string
 }
 
-/** What becomes of a child when its parent ends: `independent` is no child, only started by one. */
+/**
+ * What happens to a child when its parent ends: `independent` is not a child, only started by one.
+ */
 export type OnParentClose = 'cancel' | 'terminate' | 'abandon' | 'independent'
 
 /** The workflow instance that started another one. */
 export interface ParentLink {
   readonly iid: Iid
-  /** The parent's id, as callers know it. */
+  /** The parent's id, as callers use it. */
   readonly id: string
   readonly execution: number
   readonly command: number
   readonly onClose: OnParentClose
 }
 
-/** An instance as people see it. */
+/** An instance as clients see it. */
 export interface InstanceRow {
   readonly iid: Iid
   readonly id: string
@@ -55,6 +57,8 @@ export interface InstanceRow {
   readonly parent: ParentLink | null
   readonly labels: string
   readonly progress: string | null
+  /** How many commits have set it. */
+  readonly progressVersion: number
   /** How many messages wait. */
   readonly mail: number
 }

@@ -1,28 +1,29 @@
-// The port of durable queues. One store is one user of one queue: what it takes is leased to it, and
-// comes back when the store is closed, its process has ended, or the lease has.
+// The port of durable queues. One store is one user of one queue: what it takes is leased to it,
+// and becomes available again when the store is closed, its process has ended, or the lease has
+// expired.
 //
-//   - Ids grow for ever and are never used again, whatever was acknowledged or removed.
-//   - A delivery is known by its message and its receipt, which no later delivery of the message
-//     shares: an older one cannot settle a newer one.
+//   - Ids only grow and are never reused, whatever was acknowledged or removed.
+//   - A delivery is identified by its message and its receipt. Each delivery has a new receipt, so
+//     an older delivery cannot settle a newer one.
 //   - A batch is one transaction. Its items are judged one by one.
 //   - Of messages with one key, at most one is ready, delayed or in flight, the others are blocked
 //     or dead. It is the oldest of those not dead, unless it is in flight.
-//   - A batch survives the end of the process when it is answered; one that is `durable` survives
+//   - Once a batch is answered, it survives the end of the process; one that is `durable` survives
 //     power loss, with everything that was answered before it.
 
-/** A value as it is kept. */
+/** A value as it is stored. */
 export interface Payload {
   readonly data: string | Uint8Array
   /** Which encoding it is in: `RAW`, or the version of a codec. `DAMAGED` comes only out of a store. */
   readonly format: number
 }
 
-/** The format of bytes that are kept as they were given. */
+/** The format of bytes that are stored as they were given. */
 export const RAW = -1
 
 /**
- * The format of a record whose data is not what was pushed: it is missing, or it does not fit its
- * checksum. In place of the data stands a text that says what is wrong.
+ * The format of a record whose data is not what was pushed: it is missing, or it does not match its
+ * checksum. The data is replaced by a text that says what is wrong.
  */
 export const DAMAGED = -2
 
@@ -31,21 +32,21 @@ export interface PushGroup {
   readonly payloads: readonly Payload[]
   readonly priority: number
   readonly delayMs: number
-  /** After so long nobody wants them any more. */
+  /** Messages older than this expire. */
   readonly ttlMs: number | null
   /** Messages of one key are delivered one after the other. */
   readonly key: string | null
-  /** Within `dedupeMs` of the first group with this key, another one answers the ids of the first. */
+  /** A second group with this key within `dedupeMs` of the first returns the ids of the first. */
   readonly dedupeKey: string | null
   readonly dedupeMs: number
 }
 
-/** What can become of a group, in the order of their numbers on the way from a thread. */
+/** The outcomes of a push, in the order of their numbers in messages from a thread. */
 export const PUSH_STATES = ['stored', 'duplicate', 'full', 'no_disk', 'ids_exhausted'] as const
 
 /**
- * What became of a group; one that is not there has neither first nor count. `no_disk`: what is left
- * of the disk is needed to take messages out.
+ * The outcome of a push; a group that was not stored has neither first nor count. `no_disk`: the
+ * free space left on the disk is reserved for taking messages out.
  */
 export interface PushVerdict {
   readonly state: (typeof PUSH_STATES)[number]
@@ -54,24 +55,24 @@ export interface PushVerdict {
   readonly count: number
 }
 
-/** Something that happens to a message. */
+/** A change of one message. */
 export interface Change {
   /**
-   * `ack`: done, away with it · `nack`: not done, once more after `ms` · `release`: was never
-   * looked at, so the attempt does not count · `extend`: the lease ends `ms` later · `dead_letter`:
-   * to the dead letters · `remove`: away with it, whatever its state · `retry`: back from the dead
-   * letters, to what is left of its delay and its life, or to a new life if that is over ·
-   * `discard`: away with it, if it is a dead letter.
+   * `ack`: processed, remove it · `nack`: failed, deliver it again after `ms` · `release`: not
+   * processed, so the attempt does not count · `extend`: the lease ends `ms` later · `dead_letter`:
+   * make it a dead letter · `remove`: remove it, whatever its state · `retry`: return a dead letter
+   * to the queue, with what is left of its delay and its ttl, or with a new ttl if that is over ·
+   * `discard`: remove it if it is a dead letter.
    */
   readonly kind: ChangeKind
   readonly id: number
-  /** Of the delivery that this is about; what is not about one needs none. */
+  /** The receipt of the delivery; changes that are not about a delivery need none. */
   readonly receipt: number
   readonly ms: number
   readonly reason: string
 }
 
-/** The kinds of changes, in the order of their numbers on the way to a thread. */
+/** The kinds of changes, in the order of their numbers in messages to a thread. */
 export const CHANGE_KINDS = [
   'ack',
   'nack',
@@ -86,12 +87,12 @@ export const CHANGE_KINDS = [
 /** What can happen to a message. */
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
-/** What can become of a change, in the order of their numbers on the way from a thread. */
+/** The outcomes of a change, in the order of their numbers in messages from a thread. */
 export const CHANGE_VERDICTS = ['done', 'gone', 'superseded', 'not_in_flight'] as const
 
 /**
- * What became of a change. `gone`: there is no such message any more, or no such dead letter ·
- * `superseded`: it was delivered again · `not_in_flight`: it is there, but nobody has it.
+ * The outcome of a change. `gone`: the message, or the dead letter, no longer exists ·
+ * `superseded`: it was delivered again · `not_in_flight`: it exists, but no user has taken it.
  */
 export type ChangeVerdict = (typeof CHANGE_VERDICTS)[number]
 
@@ -100,25 +101,25 @@ export interface Take {
   /** How many, at most. */
   readonly max: number
   /**
-   * Whether they are fetched before anybody asks for them. The first time that one of those is in
-   * flight when its process ends, no attempt is counted, unless it is the last one: probably nobody
-   * had looked at it.
+   * Whether they are fetched in advance. The first time that such a message is in flight when its
+   * process ends, no attempt is counted, unless it is the last one: the consumer has probably not
+   * seen it.
    */
   readonly isPrefetched: boolean
 }
 
 /**
- * Everything that waits, to be done in one transaction: changes, then what time has brought, then
- * pushes, then taking.
+ * Everything that waits, to be done in one transaction: first changes, then what has become due,
+ * then pushes, then takes.
  */
 export interface QueueBatch {
   readonly changes: readonly Change[]
   readonly pushes: readonly PushGroup[]
-  /** Whether a group that finds no room keeps all later ones out as well. */
+  /** Whether a group that does not fit keeps all later ones out as well. */
   readonly inOrder: boolean
   /**
-   * What to take, in this order. It may be less although more are ready, when they are large, but
-   * never none.
+   * How many to take, in this order. It may be fewer than are ready, if they are large, but at
+   * least one.
    */
   readonly takes: readonly Take[]
   readonly leaseMs: number
@@ -138,7 +139,7 @@ export interface QueueRecord extends Payload {
   readonly attempt: number
   readonly receipt: number
   readonly pushedAt: number
-  /** Why it is a dead letter, or why its latest attempt came to nothing. */
+  /** Why it is a dead letter, or why its latest attempt failed. */
   readonly reason: string
 }
 
@@ -170,13 +171,13 @@ export interface QueueState {
   readonly counts: QueueCounts
   /** When the next lease or delay ends, or the next message expires. */
   readonly nextDueAt: number | null
-  /** Whether others use this queue. */
+  /** Whether other processes use this queue. */
   readonly shared: boolean
-  /** What happened during the call that answers this. */
+  /** What happened during this call. */
   readonly events: QueueEvents
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export interface BatchAnswer {
   readonly queueState: QueueState
   readonly changes: readonly ChangeVerdict[]

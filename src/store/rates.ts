@@ -1,33 +1,36 @@
 import { MICROS_PER_MS } from './constants.ts'
-import type { TaskLimit } from './tasks.ts'
 
-// How a rate limit is judged: the generic cell rate algorithm. One time for each limit says until when
-// its rate is spent, in microseconds. Each start adds its share to it, and a task may start as long as
-// that leaves it within `perMs` from now. So `count` may start at once, and then one for each share of
-// time that has passed. SQLite calls these functions; PostgreSQL's procedures do the same in SQL.
+// How a rate limit of tasks or of instances is judged: the generic cell rate algorithm. One time for
+// each limit says until when its rate is spent, in microseconds. Each start adds its share to it, and
+// one may start as long as that leaves it within `perMs` from now. So `count` may start at once, and
+// then one for each share of time that has passed. SQLite calls these functions; PostgreSQL's procedures
+// do the same in SQL, and tests compare both with these.
 
 /** A bucket of `count` starts that fills again evenly within `perMs`. */
-export type Rate = NonNullable<TaskLimit['rate']>
+export interface Rate {
+  readonly count: number
+  readonly perMs: number
+}
 
 /** What one start takes, in microseconds. Rounded down, or the last of `count` would wait. */
 export function shareOf({ count, perMs }: Rate): number {
   return Math.max(Math.floor((perMs * MICROS_PER_MS) / count), 1)
 }
 
-/** When the next task may start, in milliseconds: it may be past. */
+/** When the next one may start, in milliseconds; may be in the past. */
 export function rateOpensAt(rate: Rate, spentUntil: number): number {
   const earliest = spentUntil + shareOf(rate) - rate.perMs * MICROS_PER_MS
   return Math.ceil(earliest / MICROS_PER_MS)
 }
 
-/** How many tasks may start at a time in milliseconds. */
+/** How many may start at a time in milliseconds. */
 export function startsLeft(rate: Rate, spentUntil: number, now: number): number {
   const nowMicros = now * MICROS_PER_MS
   const room = nowMicros + rate.perMs * MICROS_PER_MS - Math.max(spentUntil, nowMicros)
   return Math.max(Math.floor(room / shareOf(rate)), 0)
 }
 
-/** Until when the rate is spent once a task starts at a time in milliseconds. */
+/** Until when the rate is spent once one starts at a time in milliseconds. */
 export function spend(rate: Rate, spentUntil: number, now: number): number {
   return Math.max(spentUntil, now * MICROS_PER_MS) + shareOf(rate)
 }

@@ -1,24 +1,39 @@
 import type { Iid, WorkflowName } from './instances.ts'
+import type { Rate } from './rates.ts'
 import type { TaskInterest, TaskKey } from './tasks.ts'
 import type { RuntimeServes } from './whereabouts.ts'
 
-/** A workflow whose code a runtime has. */
-export interface RegisteredWorkflow extends WorkflowName {
-  /** How long its instances are kept after their end; for ever when it is left out. */
-  readonly retentionMs?: number | undefined
+/** The limit of a workflow. At least one of `concurrency` and `rate` is set. */
+export interface WorkflowLimit {
+  /** How many instances may be admitted and unfinished at once; `null` for any number. */
+  readonly concurrency: number | null
+  readonly rate: Rate | null
+  /** Whether each key has a limit of its own. */
+  readonly keyed: boolean
 }
 
-/** A runtime that introduces itself. */
+/** A workflow whose code a runtime has. */
+export interface RegisteredWorkflow extends WorkflowName {
+  /** How long its instances are kept after they end; forever if it is left out. */
+  readonly retentionMs?: number | undefined
+  /**
+   * Limits how many of its instances run, of all versions: read of the entry without a version. The
+   * runtime that registers last decides. No limit if it is left out.
+   */
+  readonly limit?: WorkflowLimit | undefined
+}
+
+/** A runtime that registers. */
 export interface RegisterRequest {
   readonly leaseMs: number
   readonly workflows: readonly RegisteredWorkflow[]
-  /** For people: host, process id, version of the package, with a space between them. */
+  /** Host, process id and version of the package, separated by spaces: for logs and `doctor`. */
   readonly info: string
-  /** For people: what it can run. */
+  /** What it can run: for clients that ask why an instance waits. */
   readonly serves?: RuntimeServes | undefined
 }
 
-/** A runtime as the store knows it. */
+/** A registered runtime. */
 export interface Registered {
   readonly runtime: number
   readonly server: string
@@ -27,36 +42,38 @@ export interface Registered {
   readonly workflows: readonly number[]
 }
 
-/** What became of a lease that was to be renewed. */
+/** The answer to a renewal. */
 export interface LeaseAnswer {
   /** `dead`: the runtime was declared dead, was closed, or is unknown. */
   readonly state: 'ok' | 'dead'
   readonly clock: number
 }
 
-/** What a runtime says every few seconds. */
+/** What a runtime sends every few seconds. */
 export interface TickRequest {
   readonly runtime: number
   readonly workflows: readonly number[]
   /** What it can run; `null` when it runs no tasks. */
   readonly tasks: TaskInterest | null
-  /** Activities that it has no code for, as far as it could find out: nothing is `stranded` by them. */
+  /**
+   * Activities that it has no code for, as far as it could find out: they make nothing `stranded`.
+   */
   readonly unknown: readonly string[]
-  /** Attempts it is busy with: whether they are still wanted is answered. */
+  /** Attempts that it runs: the answer says whether they are still wanted. */
   readonly ownedTasks: readonly (TaskKey & { readonly attempt: number })[]
   /** Whether it has room for more, and nothing to do. */
   readonly idle: boolean
 }
 
-/** Messages that were removed because nobody will receive them, by when they came. */
+/** Messages that were removed because no code will receive them, by the time they arrived. */
 export interface UndeliveredMessages {
-  /** After the end: the sender looked before it, and committed after it. */
+  /** After the instance had ended: the sender checked before the end, and committed after it. */
   readonly late: number
   /** For an instance that was never started: `UNSTARTED_KEPT_MS` after the newest of them. */
   readonly early: number
 }
 
-/** What the store answers: the bound on every lost hint. */
+/** The answer to a tick. It limits how long a lost hint can delay work. */
 export type TickAnswer =
   | {
       readonly state: 'ok'
@@ -68,21 +85,25 @@ export type TickAnswer =
       readonly claimable: boolean
       /** When the next one falls due, or `null`. */
       readonly nextDue: number | null
-      /** When the next task can be had, by time alone: `clock` or earlier for now, `null` for none. */
+      /** When the next task is claimable, by time alone: `clock` or earlier for now, `null` for none. */
       readonly nextTask: number | null
+      /** When a schedule has to be looked at: `clock` or earlier for now, `null` for none. */
+      readonly nextSchedule: number | null
       /**
-       * Instances of these workflows that nobody owns, with a task that waits for an activity which is
-       * neither among `tasks` nor `unknown`, a few of them: who runs one finds out whether it has the
-       * code. They can be claimed when hinted at.
+       * A few instances of these workflows that have no owner, with a task that waits for an
+       * activity which is neither among `tasks` nor `unknown`: a runtime that runs one of them
+       * finds out whether it has the code. They can be claimed as `hinted`.
        */
       readonly stranded: readonly Iid[]
       /** For each attempt of `ownedTasks` whether it is still wanted, and still this runtime's. */
       readonly wanted: readonly boolean[]
-      /** Of the activities of `tasks`, those that another live runtime could run, which is idle. */
+      /** Those activities of `tasks` that another live runtime could run, which is idle. */
       readonly helped: readonly string[]
       /** How many messages this tick removed. */
       readonly undelivered: UndeliveredMessages
-      /** Whether the next tick should come soon: there is more of what a tick does, or hints are lost. */
+      /**
+       * Whether the next tick should come soon: there is more work for a tick, or hints get lost.
+       */
       readonly soon: boolean
     }
   | { readonly state: 'dead'; readonly clock: number }

@@ -1,5 +1,5 @@
-// How large things are that go to a store together. Characters stand for bytes: the sums bound what
-// one call has to carry, within a factor of three.
+// Estimates how much goes to a store in one call. Characters count as bytes: the sum is right
+// within a factor of three.
 
 import type { Effects, StartItem, TurnItem } from './commits.ts'
 import type { Post } from './inbox.ts'
@@ -39,7 +39,7 @@ function bytesOfEffects({ parked, state, progress, replies, tasks }: Effects): n
 }
 
 /** The size of a task. */
-export function bytesOfTask({ input, options }: Pick<NewTask, 'input' | 'options'>): number {
+function bytesOfTask({ input, options }: Pick<NewTask, 'input' | 'options'>): number {
   return ITEM_BYTES + input.length + options.length
 }
 

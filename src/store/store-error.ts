@@ -2,11 +2,14 @@
 const RETRYABLE = {
   /** The database is locked, overloaded, or gave up a deadlock or a serialization conflict. */
   busy: true,
-  /** Somebody else has locked some of what was sent, for longer than is waited for. Nothing is done. */
+  /**
+   * Another transaction has locked some of what was sent, for longer than the store waits. Nothing
+   * is done.
+   */
   locked: true,
   /** The connection is gone, or the server is restarting. What was sent may or may not be done. */
   connection_lost: true,
-  /** The database is read-only, or out of disk or connections: somebody has to help. */
+  /** The database is read-only, or out of disk space or connections: an operator has to act. */
   unavailable: true,
   /** The schema is newer than this version of Holdfast. */
   newer_schema: false,
@@ -46,7 +49,7 @@ export function isRetryableStoreError(error: unknown): error is StoreError {
   return error instanceof StoreError && error.retryable
 }
 
-/** Whether something that was sent is to blame, and nothing was done. */
+/** Whether the error is caused by what was sent, and nothing was done. */
 export function isRejected(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'rejected'
 }

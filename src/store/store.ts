@@ -1,3 +1,4 @@
+import type { HistoryReader } from './history-reader.ts'
 import type { WorkflowStore } from './workflow-store.ts'
 
 /** Where state is kept: made by `holdfast/sqlite` or `holdfast/postgres`, given to `open`. */
@@ -6,11 +7,16 @@ export interface Store {
   readonly kind: string
 }
 
-/** The key of the method by which the engine gets at what a `Store` stands for. */
+/** The key of the method by which the engine opens the workflow store behind a `Store`. */
 export const OPEN_WORKFLOW_STORE: unique symbol = Symbol.for('holdfast.openWorkflowStore')
+
+/** The key of the method by which tools read the histories in a `Store`. */
+export const OPEN_HISTORY_READER: unique symbol = Symbol.for('holdfast.openHistoryReader')
 
 /** What every `Store` of this package is inside. Connects to nothing until it is asked to. */
 export interface StoreHandle extends Store {
-  /** A workflow store of its own for the caller, who opens and closes it. */
+  /** A new workflow store. The caller opens and closes it. */
   [OPEN_WORKFLOW_STORE](): WorkflowStore
+  /** A new reader of the histories in it. The caller closes it. */
+  [OPEN_HISTORY_READER]?(): HistoryReader
 }

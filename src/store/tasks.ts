@@ -1,17 +1,20 @@
 // Activities that wait for a runtime, whichever runtime owns their instance.
 //
-//   K1. A task is known by (instance, execution, command). A second one under that key is dropped.
-//   K2. It is owned by a runtime, not until a time: it is free again when that runtime is dead, closes,
-//       or gives it back. Only one with a limit on its silence is free again after that, too.
-//   K3. What the holder writes is judged on (runtime, attempt). A completion is taken from anybody
-//       while the task is there: the first one wins.
+//   K1. A task is identified by (instance, execution, command). A second one with that key is
+//       dropped.
+//   K2. A runtime owns it without a time limit: it becomes free when that runtime is dead, closes,
+//       or gives it back. Only a task with a heartbeat timeout also becomes free when no heartbeat
+//       arrives in time.
+//   K3. What the owner writes is judged on (runtime, attempt). A completion is accepted from any
+//       runtime while the task exists: the first one wins.
 //   K4. A result goes into the inbox of its instance in the transaction that removes the task.
-//   K5. A task has a random token, and whatever is written about it has to name that token. After a
+//   K5. A task has a random token, and every write about it has to name that token. After a
 //       failover that lost the latest writes the same key may belong to another call.
 
 import type { Iid } from './instances.ts'
+import type { Rate } from './rates.ts'
 
-/** What a task is known by. */
+/** The key of a task. */
 export interface TaskKey {
   readonly iid: Iid
   readonly execution: number
@@ -24,7 +27,7 @@ export interface TaskLimit {
   /** How many may have an owner at once; `null` for any number. */
   readonly concurrency: number | null
   /** A bucket of `count` starts that fills again evenly within `perMs`; `null` for no such limit. */
-  readonly rate: { readonly count: number; readonly perMs: number } | null
+  readonly rate: Rate | null
 }
 
 /** A task that a turn asks for. */
@@ -43,7 +46,7 @@ export interface NewTask {
   readonly options: string
   /** Attempts that failed so far. */
   readonly attempts: number
-  /** After this moment it is not handed out for the first time any more; `null` for no such limit. */
+  /** After this time it is no longer handed out for the first time; `null` for no such limit. */
   readonly startBy: number | null
   readonly limit: TaskLimit | null
 }
@@ -71,21 +74,23 @@ export interface TaskInterest {
   readonly served: ServedTags
 }
 
-/** Tasks that a runtime would like to hold. */
+/** A request for tasks. */
 export interface TaskRequest extends TaskInterest {
   readonly runtime: number
   readonly limit: number
   /** In how many sessions this runtime may hold tasks at once. */
   readonly maxSessions: number
-  /** A session whose runtime owned no task of it for so long goes to the next runtime that claims one. */
+  /**
+   * After this time without an own task of it, a session goes to the next runtime that claims one.
+   */
   readonly sessionIdleMs: number
 }
 
-/** A task that the runtime which asked owns now. */
+/** A task that the runtime that asked now owns. */
 export interface ClaimedTask extends TaskKey {
   /** `NewTask.token`; `null` for a task that an older version made. */
   readonly token: number | null
-  /** The instance's id, as callers know it. */
+  /** The instance's id, as callers use it. */
   readonly id: string
   readonly workflow: string
   readonly activity: string
@@ -93,7 +98,7 @@ export interface ClaimedTask extends TaskKey {
   readonly tag: string
   readonly session: string
   readonly options: string
-  /** The number of this attempt, from 1: what is written about the task is judged on it. */
+  /** The number of this attempt, from 1: writes about the task are judged on it. */
   readonly attempt: number
   /** How often a runtime died while it owned the task. */
   readonly deaths: number
@@ -101,12 +106,14 @@ export interface ClaimedTask extends TaskKey {
   readonly beat: string | null
 }
 
-/** What a claim of tasks brought. */
+/** The answer to a claim of tasks. */
 export interface TaskAnswer {
   readonly state: 'ok' | 'dead'
   readonly clock: number
   readonly tasks: readonly ClaimedTask[]
-  /** When the next one may be handed out that cannot be now, by time alone; `null` for none. */
+  /**
+   * When the next task that cannot be handed out now may be, judged by time alone; `null` for none.
+   */
   readonly nextDue: number | null
 }
 
@@ -114,46 +121,47 @@ export interface TaskAnswer {
 export type TaskEnd =
   | { readonly kind: 'completed'; readonly payload: string }
   | { readonly kind: 'failed'; readonly payload: string }
-  /** Another attempt follows, after so long. */
+  /** Another attempt follows, after this delay. */
   | {
       readonly kind: 'retry'
       readonly delayMs: number
-      /** What this one failed with, encoded: for people. */
+      /** The error of this attempt, encoded: for clients and logs. */
       readonly error?: string
     }
-  /** It was not run, which is not its fault: the attempt does not count. */
+  /** It was not run, through no fault of its own: the attempt does not count. */
   | { readonly kind: 'release'; readonly delayMs: number }
 
 /** What a runtime says about a task that it owned. */
 export interface TaskResult extends TaskKey {
   /**
-   * Of the task as it was claimed: one with another token is not meant (K5). Without one, only the
-   * runtime and the attempt are compared, and only a task that has none either is completed.
+   * The token of the task as it was claimed: a task with another token is another call (K5).
+   * Without one, only the runtime and the attempt are compared, and only a task that has no token
+   * either is completed.
    */
   readonly token: number | null
   readonly attempt: number
   readonly end: TaskEnd
 }
 
-/** What became of it. `gone`: the task is not there, or somebody else's. */
+/** The verdict on a result. `gone`: the task no longer exists, or another runtime owns it. */
 export interface TaskVerdict {
   readonly verdict: 'done' | 'gone'
   /** The runtime that owns the instance now, if any: it gets a hint of the result. */
   readonly owner: number | null
 }
 
-/** A sign of life of an attempt. */
+/** A heartbeat of an attempt. */
 export interface Beat extends TaskKey {
-  /** Of the task as it was claimed, or as it is to be made; `null` is not compared. */
+  /** The token of the task as it was claimed, or as it is to be created; `null` is not compared. */
   readonly token: number | null
   readonly attempt: number
   /** Encoded; `null` keeps the details of the last heartbeat. */
   readonly details: string | null
-  /** How long it may be silent from now on; `null` for ever. */
+  /** How long until the next heartbeat is overdue; `null` for no limit. */
   readonly silentMs: number | null
   /**
-   * Of an activity that runs at the owner of its instance, and is no task so far: makes it one, owned
-   * by the runtime, if it owns the instance at this epoch.
+   * For an activity that runs at the owner of its instance and is not a task yet: makes it a task,
+   * owned by the runtime, if the runtime owns the instance at this epoch.
    */
   readonly local: { readonly epoch: number; readonly task: NewTask } | null
 }
@@ -169,6 +177,6 @@ export interface TaskStore {
   finishTasks(runtime: number, results: readonly TaskResult[]): Promise<readonly TaskVerdict[]>
   /** The attempts that this runtime owns: finds what a lost answer left behind. */
   ownedTasks(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]>
-  /** Records signs of life. Answers for each whether the attempt is still wanted. */
+  /** Records heartbeats. Returns for each whether the attempt is still wanted. */
   beat(runtime: number, beats: readonly Beat[]): Promise<readonly boolean[]>
 }

@@ -4,9 +4,9 @@ import type { Post, PostVerdict } from './inbox.ts'
 import type { EndStatus, Ending } from './instances.ts'
 import type { TaskResult } from './tasks.ts'
 
-// How a store judges what others send, given what it finds: functions without effects. SQLite calls
-// them. PostgreSQL's procedures judge whole batches in SQL; test/contract/verdicts.test.ts compares
-// their verdicts with these.
+// How a store judges what is sent to it, given what it finds: functions without effects. SQLite
+// calls them. PostgreSQL's procedures judge whole batches in SQL; test/contract/verdicts.test.ts
+// compares their verdicts with these.
 
 /** An unfinished instance, as far as its owner is concerned. */
 export interface OwnedRun {
@@ -20,7 +20,7 @@ export function isOwner(run: OwnedRun | undefined, runtime: number, epoch: numbe
   return run !== undefined && run.owner === runtime && run.epoch === epoch && !run.isSuspended
 }
 
-/** What a store finds when it cannot apply what an owner sent. */
+/** What a store finds if it cannot apply what an owner sent. */
 export interface TurnFindings {
   /** `undefined` when the instance has ended. */
   readonly run: OwnedRun | undefined
@@ -32,7 +32,7 @@ export interface TurnFindings {
 
 /**
  * The verdict on a turn that is not applied, because its sender is not the owner or there is a turn
- * in its place. It is done if this very item was committed before, and only its answer was lost.
+ * in its place. It is done if this very item was committed before, and only the answer was lost.
  */
 export function verdictOnUnapplied(item: TurnItem, findings: TurnFindings): Verdict {
   const wasDone =
@@ -42,8 +42,8 @@ export function verdictOnUnapplied(item: TurnItem, findings: TurnFindings): Verd
   return wasDone ? 'done' : 'refused'
 }
 
-// No row of the history tells. But an epoch has one owner, which is alive here, and whoever else
-// takes away what it owns raises the epoch.
+// No row of the history shows it. But an epoch has one owner, which is alive here, and any other
+// process that takes away what it owns raises the epoch.
 function isAsAfter(epoch: number, next: Next, found: TurnFindings): boolean {
   const { run } = found
   switch (next.kind) {
@@ -79,8 +79,8 @@ export interface KnownInstance {
  * The verdict on a start that is not applied, because its number or its id is taken, or its sender
  * does not own the parent.
  *
- * One that was made before under the same number is the same start, sent again. If it was to be owned
- * and its sender has lost it since, the sender must not go on with it.
+ * If the same number was started before, this is the same start, sent again. If it was to be owned
+ * and its sender has lost it since, the sender must not continue with it.
  */
 export function verdictOnUnappliedStart(
   { iid, id, owned, end }: StartItem,
@@ -96,7 +96,7 @@ export function verdictOnUnappliedStart(
   return byId.isStarted ? 'exists' : 'unstarted'
 }
 
-/** What a store finds when something is sent to an instance. */
+/** What a store finds if something is sent to an instance. */
 export interface PostFindings {
   readonly status: 'unstarted' | 'running' | EndStatus
   /** Whether something with this key was sent to it before. */
@@ -109,7 +109,7 @@ export interface PostFindings {
   isUnstartedFull(): boolean
 }
 
-/** The verdict on something that is sent to an instance, which need not be there. */
+/** The verdict on something that is sent to an instance, whether or not that exists. */
 export function verdictOnPost(post: Post, found: PostFindings): PostVerdict {
   const { kind, dedupeKey, capacity } = post
   if (kind !== 'message' && found.status === 'unstarted') return 'unknown'
@@ -130,7 +130,9 @@ export interface OwnedTask {
   readonly token: number | null
 }
 
-/** Whether this attempt of a task runs now, at this runtime. Without a token, of any task. */
+/**
+ * Whether this attempt of a task runs now, at this runtime. Without a token, it may be any task.
+ */
 export function isAttempt(
   task: OwnedTask | undefined,
   runtime: number,
@@ -141,9 +143,9 @@ export function isAttempt(
 }
 
 /**
- * Whether a store takes the result of an attempt. A completion is taken from anybody who names the
- * token of the task: what has been done is not undone by doing it again. Anything else is taken only
- * from the attempt that runs now, at a runtime that is alive.
+ * Whether a store accepts the result of an attempt. A completion is accepted from any runtime that
+ * names the token of the task: running it again would not undo what was done. Anything else is
+ * accepted only from the attempt that runs now, at a live runtime.
  */
 export function takesResult(
   task: OwnedTask | undefined,

@@ -1,15 +1,19 @@
+import type { Rate } from './rates.ts'
 import type { ServedTags } from './tasks.ts'
 
-/** A runtime, as people know it. */
+/** A runtime, as clients see it. */
 export interface RuntimePlace {
   readonly runtime: number
   /** As it registered: host, process id, version of the package. */
   readonly info: string
 }
 
-/** What a runtime said of itself when it registered. */
+/** What a runtime registered. */
 export interface RuntimeServes extends ServedTags {
-  /** Activities that it was given; those that its workflows call besides become known by and by. */
+  /**
+   * Activities that it was given; those that its workflows call besides are added as they are
+   * called.
+   */
   readonly activities: readonly string[]
 }
 
@@ -17,13 +21,13 @@ export interface RuntimeServes extends ServedTags {
 export interface LiveRuntime extends RuntimePlace {
   /** Whether it has the code of the instance's workflow. */
   readonly registers: boolean
-  /** `null` when it does not tell. */
+  /** `null` if it does not say. */
   readonly serves: RuntimeServes | null
-  /** Activities without a tag that it can run, as its last tick said. */
+  /** Activities without a tag that it can run, as of its last tick. */
   readonly activities: readonly string[]
 }
 
-/** A task of an instance, and what became of it so far. */
+/** A task of an instance, and its outcome so far. */
 export interface TaskPlace {
   readonly command: number
   /** Attempts that were started. */
@@ -36,10 +40,22 @@ export interface TaskPlace {
   readonly error: string | null
 }
 
+/** The limit of a workflow, as one that waits for it sees it. */
+export interface AwaitedLimit {
+  /** `null` if the limit has no keys, or the key is not known yet. */
+  readonly key: string | null
+  readonly concurrency: number | null
+  readonly rate: Rate | null
+  /** How many places of its line suspended instances hold; 0 without a `concurrency`. */
+  readonly suspended: number
+}
+
 /** Which runtimes work on an instance, and which could. */
 export interface Whereabouts {
   readonly owner: RuntimePlace | null
   /** Of its current execution. */
   readonly tasks: readonly TaskPlace[]
   readonly runtimes: readonly LiveRuntime[]
+  /** The limit of its workflow that does not admit it yet, if there is one. */
+  readonly limit: AwaitedLimit | null
 }

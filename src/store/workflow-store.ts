@@ -1,19 +1,20 @@
 // The port between the engine and a database: durable state of workflow instances.
 //
-//   P1. One method is one transaction, and one small answer, except that starts which others have
-//       locked may be answered by a second one. Histories are read by `load` only.
+//   P1. One method is one transaction, and one small answer; only starts that another transaction
+//       has locked may need a second one. Histories are read by `load` only.
 //   P2. What an owner writes is judged item by item on (runtime, epoch), in the same transaction.
-//       An item that fails the judgement has no effect at all; its neighbours are untouched.
+//       An item that is refused has no effect at all, and does not affect the other items.
 //   P3. Sending the same batch again is safe: what was done before is recognised and answered as
 //       done (the history row has the epoch).
-//   P4. A runtime is dead once and for ever. When its death is visible, no commit of it follows.
-//   P5. Time is the store's. Every answer carries its clock in milliseconds since 1970.
-//   P6. Texts are stored as they are and never parsed. None contains a raw control character other
-//       than the separators of `history.ts`.
+//   P4. A dead runtime stays dead. Once its death is visible, none of its commits follows.
+//   P5. The store's clock decides. Every answer carries it, in milliseconds since 1970.
+//   P6. Strings are stored as they are and never parsed. None contains a raw control character
+//       other than the separators of `history.ts`.
 //   P7. A store throws `StoreError` and nothing else.
 
 import type { Logger } from '../base/log.ts'
 import type { ImportItem, Terminated, Termination } from './admin.ts'
+import type { AdminStore } from './admin-store.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -27,13 +28,15 @@ import type {
   CommitBatch,
   StartBatchOptions,
   StartItem,
+  HistoryPage,
   TurnRow,
   Verdict,
 } from './commits.ts'
 import type { HintStore } from './hints.ts'
 import type { Delivery, Post, PostAnswer, PostBatchOptions } from './inbox.ts'
 import type { Iid, InstanceRow, WorkflowName } from './instances.ts'
-import type { LeaseKeeper, LeaseRequest } from './lease.ts'
+import type { LeaseKeeper, LeaseRequest } from './lease-keeper.ts'
+import type { OutboxStore } from './outbox-store.ts'
 import type {
   LeaseAnswer,
   Registered,
@@ -41,6 +44,7 @@ import type {
   TickAnswer,
   TickRequest,
 } from './runtimes.ts'
+import type { ScheduleStore } from './schedules.ts'
 import type { TaskStore } from './tasks.ts'
 import type { StoreInTransaction, Transact } from './transactions.ts'
 import type { Whereabouts } from './whereabouts.ts'
@@ -49,9 +53,13 @@ import type { Whereabouts } from './whereabouts.ts'
 export interface WorkflowStore extends TaskStore {
   /** `sqlite`, `postgres`, …: for messages and logs. */
   readonly kind: string
-  /** How processes tell each other what they did; without it they find out by ticks and looks. */
+  /** Sends hints between processes; without it they find work by ticks and polls. */
   readonly hints?: HintStore | undefined
-  /** Why `transact` can never succeed here; `undefined` where it can. */
+  /** What starts instances at due times. */
+  readonly schedules: ScheduleStore
+  /** Searches, removals and figures for people and tools. */
+  readonly admin: AdminStore
+  /** Why `transact` can never succeed here; `undefined` if it can. */
   readonly withoutTransactions?: string | undefined
 
   /**
@@ -68,8 +76,8 @@ export interface WorkflowStore extends TaskStore {
   /** Ends a runtime and frees its instances and tasks at once. */
   unregister(runtime: number): Promise<void>
   /**
-   * Looks after the lease of a runtime from a thread with a connection of its own, while the event
-   * loop may stand still. Not every store can; `undefined` when this one cannot as it is set up.
+   * Renews the lease of a runtime from a thread with its own connection, even while the event loop
+   * is blocked. Not every store can; `undefined` if this one cannot as it is configured.
    */
   keepLease?(request: LeaseRequest): LeaseKeeper | undefined
   /** The store's clock, in milliseconds since 1970: the only one that decides what is due. */
@@ -90,33 +98,41 @@ export interface WorkflowStore extends TaskStore {
   /** Applies what a runtime decided. See P2, P3, P4. */
   commit(batch: CommitBatch): Promise<CommitAnswer>
   /**
-   * Takes ownership of what is due or has mail, raising its epoch. Ids only: `load` reads the rest.
+   * Takes ownership of what is due or has mail, raising its epoch. Returns ids only: `load` reads
+   * the rest.
    *
-   * What two owners died with (`attempts` of 2 and more) is handed out one at a time: a runtime that
-   * owns such an instance or task gets no other of either until that one got further.
+   * An instance that two or more owners died with (`deaths`) is handed out alone: a runtime that
+   * owns such an instance or task gets no other of either until that one has made progress.
    *
-   * What was started without a version (`NO_VERSION`) is given the latest that a live runtime
-   * registers, whoever claims it, and keeps it.
+   * An instance that was started without a version (`NO_VERSION`) gets the latest version that any
+   * live runtime registers, and keeps it.
+   *
+   * An instance of a workflow with a limit is handed out once the limit admits it: those of one key
+   * by priority, then in the order in which their starts were due. It is admitted until it ends,
+   * whichever runtime owns it.
    */
   claim(request: ClaimRequest): Promise<ClaimAnswer>
   /** Reads instances in one snapshot; unknown ones are left out. */
   load(wanted: readonly LoadRequest[]): Promise<readonly Loaded[]>
   /**
-   * Notes what the owner is about to do with an instance, before it does: in case it dies of it.
-   * Answers whether it is still the owner. What gets further, or comes to rest, loses the note.
+   * Records what the owner is about to do with an instance, in case it kills the process. Returns
+   * whether the runtime is still the owner. The note is removed when the instance makes progress or
+   * waits.
    */
   aboutTo(runtime: number, iid: Iid, epoch: number, doing: string): Promise<boolean>
   /**
    * Runs code in a transaction of the store and puts its result into the inbox of its instance, or
-   * does nothing at all: `refused` when the runtime is not the owner or holder any more, or when there
-   * is a result already. What the code throws is thrown, and nothing has happened.
+   * does nothing at all: `refused` if the runtime is no longer the owner of the instance or task,
+   * or there is a result already. If the code throws, that error is thrown, and nothing has
+   * happened.
    */
   transact(work: Transact): Promise<'done' | 'refused'>
   /**
-   * The same store inside a transaction of a database driver; `TypeError` when it is none of this
-   * store's. Unless `tells` is false, runtimes elsewhere may be told when it is committed.
+   * The same store inside a transaction of a database driver; throws a `TypeError` if it is not a
+   * transaction of this store. Unless `notify` is false, other runtimes may be notified when it
+   * commits.
    */
-  within(tx: unknown, options?: { readonly tells?: boolean }): StoreInTransaction
+  within(tx: unknown, options?: { readonly notify?: boolean }): StoreInTransaction
   /** Puts results into inboxes. A second one for a command is dropped. Never waits for an owner. */
   send(deliveries: readonly Delivery[]): Promise<void>
   /**
@@ -135,52 +151,63 @@ export interface WorkflowStore extends TaskStore {
    */
   tick(request: TickRequest): Promise<TickAnswer>
   /**
-   * Which of these instances in memory the store still has: the owner and epoch are the same, and the turn is
-   * there. Also the server's identity.
+   * Marks other runtimes whose lease has expired as dead, and returns what there is to do. Costs
+   * the same however many instances wait.
    */
   verify(
     runtime: number,
     copies: readonly CachedInstance[],
   ): Promise<{ readonly server: string; readonly same: readonly boolean[] }>
   /**
-   * Suspends unfinished instances, whoever owns them: nothing that owner sends has an effect any
-   * more. Answers for each whether it was unfinished; suspending again only renews the report.
+   * Suspends unfinished instances, whichever runtime owns them: what that owner still sends is
+   * rejected. What is suspended already keeps the report of why it is. Returns for each whether it was
+   * unfinished.
    */
   suspend(ids: readonly string[], report: string): Promise<readonly boolean[]>
   /**
-   * Makes suspended instances claimable again, and their tasks, as if nobody had ever died
-   * with them; returns how many were.
+   * Makes suspended instances claimable again, and their tasks, with no deaths; returns how many
+   * were suspended.
    */
   resume(ids: readonly string[]): Promise<number>
   /**
-   * Ends unfinished instances at once, whoever owns them, as `terminated`: their parents are told,
-   * their children closed.
+   * Ends unfinished instances at once, whichever runtime owns them, as `terminated`: their parents
+   * get the result, and their children are closed.
    */
   terminate(terminations: readonly Termination[]): Promise<Terminated>
   /** Removes instances that have ended, with all there is of them; returns how many there were. */
   remove(ids: readonly string[]): Promise<number>
   /**
-   * Removes instances that ended longer ago than the latest registration of their workflow wants them
-   * kept: some of them. What a workflow started is kept while the execution that did it goes on.
-   * Answers whether there may be more.
+   * Removes some of the instances that ended longer ago than the latest registration of their
+   * workflow keeps them. What a workflow started is kept until the execution that started it ends.
+   * Returns whether there may be more.
    */
   removeExpired(): Promise<boolean>
+  /**
+   * Records the keys of starts that came without one, for the limits of their workflows: see
+   * `ClaimAnswer.unkeyed`. The first that is recorded counts.
+   */
+  setLimitKeys(keys: readonly { readonly iid: Iid; readonly key: string }[]): Promise<void>
   /** Makes an instance from a history. */
   import(item: ImportItem): Promise<Verdict>
   /** Instances this runtime owns, by number: finds what a lost answer left behind. */
   owned(runtime: number): Promise<readonly Claim[]>
   /** Looks instances up by the caller's id; unknown ones are `undefined`. */
   find(ids: readonly string[]): Promise<readonly (InstanceRow | undefined)[]>
-  /** Looks instances up by number, for those who wait for an end. */
+  /** Looks instances up by number, for callers that wait for an end. */
   look(iids: readonly Iid[]): Promise<readonly (InstanceRow | undefined)[]>
-  /** Who works on an instance, and who could: only people ask for it. */
+  /** Which runtimes work on an instance, and which could: for diagnosis. */
   whereabouts(iid: Iid): Promise<Whereabouts>
-  /** The turns of one execution, in order; empty when there is none. */
-  history(iid: Iid, execution: number): Promise<readonly TurnRow[]>
+  /** The turns of one execution, in order, or a page of them; empty when there is none. */
+  history(iid: Iid, execution: number, page?: HistoryPage): Promise<readonly TurnRow[]>
   /** Values that workflows keep, by the caller's id and the key. */
   readState(
     wanted: readonly { readonly id: string; readonly key: string }[],
   ): Promise<readonly (string | undefined)[]>
+  /**
+   * The outbox whose tables have this prefix, in the same database. It uses the connections of this
+   * store, which must be open, and ends with it. Not every store has one.
+   */
+  outbox?(prefix: string): OutboxStore
   /** Answers to requests. They are kept for an hour at least. */
   replies(to: readonly string[]): Promise<readonly (string | undefined)[]>
 }

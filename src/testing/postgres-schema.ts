@@ -1,9 +1,9 @@
-// Schemas of tests: made up, dropped, and swept up after runs that were killed.
+// Schemas of tests: created, dropped, and removed after runs that were killed.
 //
-//   - A name tells when it was made up, by the server's clock, and ends in a way that no other
+//   - A name says when it was created, by the server's clock, and ends in a way that no other
 //     schema does. Nothing but such a name is ever dropped here.
-//   - Whoever is killed leaves a schema behind; any later run sweeps it up, when it is so old that
-//     nobody can still be using it. A schema that is in use is left alone all the same.
+//   - A run that is killed leaves a schema behind; any later run removes it, once it is so old that
+//     no run can still be using it. A schema that is in use is still left alone.
 
 import { randomBytes } from 'node:crypto'
 import { describe } from '../base/describe.ts'
@@ -13,33 +13,33 @@ import { makePool } from '../postgres/connect/connections.ts'
 import type { PgClient } from '../postgres/connect/driver.ts'
 import { checkSchemaName, quoted } from '../postgres/connect/schema-name.ts'
 
-/** A schema for one test. Disposing of it drops it with all that is in it. */
+/** A schema for one test. Disposing of it drops it with everything in it. */
 export interface TestSchema extends AsyncDisposable {
   readonly url: string
   /** Its name, for `postgres({ url, schema })`. */
   readonly schema: string
-  /** Drops it. Whoever uses it should be closed by then: after ten seconds of waiting, this fails. */
+  /** Drops it. Close everything that uses it first: after ten seconds of waiting, this fails. */
   drop(): Promise<void>
 }
 
-/** Where a schema is made. */
+/** Where a schema is created. */
 export interface TestSchemaOptions {
   /** The database, as `postgres://…`. */
   readonly url: string
   /**
-   * What its name begins with, for people who look into the database. Cut behind 41 bytes.
+   * How its name begins, so that you recognise it in the database. Cut after 41 bytes.
    *
    * @default 'test'
    */
   readonly prefix?: string
 }
 
-/** Which schemas are swept up. */
+/** Which schemas are dropped. */
 export interface SweepOptions {
   /** The database, as `postgres://…`. */
   readonly url: string
   /**
-   * Only those that are older. Longer than any of your tests takes: a schema that is being used may be
+   * Only those that are older. Choose more than any of your tests takes: a schema in use may be
    * idle at that moment.
    *
    * @default '1h'
@@ -72,8 +72,9 @@ export async function testSchema(options: TestSchemaOptions): Promise<TestSchema
 }
 
 /**
- * Drops schemas that `testSchema` made and nobody dropped: those of runs that were killed. Answers
- * their names. Other schemas are never touched, and any number of runs may sweep at once.
+ * Drops schemas that `testSchema` created and that were never dropped: those of runs that were
+ * killed. Returns their names. Other schemas are never touched, and any number of runs may do this
+ * at once.
  */
 export async function sweepTestSchemas(options: SweepOptions): Promise<readonly string[]> {
   const { url, olderThan } = resolveOptions('sweepTestSchemas', options, {
@@ -98,7 +99,7 @@ type Queries = Pick<PgClient, 'query'>
 const MARK = '_hft_'
 const RANDOM_BYTES = 4
 const NAME = new RegExp(`${MARK}([0-9a-z]{8,9})_[0-9a-f]{${RANDOM_BYTES * 2}}$`)
-// The server cuts names behind 63 bytes, and would cut off what we know ours by.
+// The server cuts names after 63 bytes, and would cut off the part by which we recognise ours.
 const LONGEST_PREFIX = 41
 
 /** Makes up a name. Nothing is created yet. */
@@ -116,7 +117,7 @@ function cut(prefix: string): string {
 
 /** Drops a schema that `testSchemaName` named, if it is there. */
 export async function dropSchema(client: Queries, name: string, waitMs = 10_000): Promise<void> {
-  if (!NAME.test(name)) throw new RangeError(`testSchema: "${name}" is no schema of a test`)
+  if (!NAME.test(name)) throw new RangeError(`testSchema: "${name}" is not the schema of a test`)
   // Together, as one transaction: the setting is not to stay.
   const text = `set local lock_timeout to ${waitMs}; drop schema if exists ${quoted(name)} cascade`
   for (let tries = 1; ; tries++) {
@@ -133,7 +134,7 @@ export async function dropSchema(client: Queries, name: string, waitMs = 10_000)
 const DEADLOCK = '40P01'
 const MAX_DROPS = 5
 
-/** When a name was made up, by the server's clock; `NaN` when it is none of ours. */
+/** When a name was created, by the server's clock; `NaN` if it is not one of ours. */
 function madeAtMs(name: string): number {
   return Number.parseInt(NAME.exec(name)?.[1] ?? '', 36)
 }
@@ -151,8 +152,8 @@ async function sweep(client: Queries, name: string): Promise<boolean> {
   }
 }
 
-// In use; of another role; dropped by another sweep at the same moment, for which the server has
-// several words.
+// In use; owned by another role; dropped by another sweep at the same moment, for which the server
+// has several error codes.
 const LEFT_ALONE = new Set(['55P03', '40P01', '3F000', '42P01', '42501', '42883', 'XX000'])
 
 async function serverMs(client: Queries): Promise<number> {
@@ -182,5 +183,5 @@ function requireUrl(owner: string, url: string): void {
 
 function aText(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new TypeError(`${what} must be a text, got ${describe(value)}`)
+  throw new TypeError(`${what} must be a string, got ${describe(value)}`)
 }

@@ -5,7 +5,7 @@ import { virtualClock } from './virtual-clock.ts'
 
 const HOUR_MS = 3_600_000
 
-test('time stands still until it is moved', async () => {
+test('time does not advance by itself', async () => {
   const clock = virtualClock()
   let fired = false
   clock.after(0, () => (fired = true))
@@ -17,7 +17,7 @@ test('time stands still until it is moved', async () => {
   expect(clock.pending).toBe(1)
 })
 
-test('the calendar begins where it is told and moves with the time', async () => {
+test('the date begins where it is set and moves with the time', async () => {
   const clock = virtualClock({ start: new Date('2024-02-29T23:59:59Z') })
   const usual = virtualClock()
 
@@ -64,7 +64,7 @@ describe('advancing', () => {
     expect(clock.now()).toBe(100)
   })
 
-  test('runs what a timer sets off to its end before the next one fires', async () => {
+  test('runs everything that a timer causes before the next one fires', async () => {
     const clock = virtualClock()
     const seen: string[] = []
     clock.after(10, () => {
@@ -158,18 +158,18 @@ describe('advancing', () => {
     await expect(async () => clock.advance(NaN)).rejects.toThrow('virtual clock: advance must be')
   })
 
-  test('while it is being moved already is refused, and the earlier call goes on', async () => {
+  test('while it is already being advanced is refused, and the earlier call continues', async () => {
     const clock = virtualClock()
 
     const first = clock.advance(10)
 
-    await expect(clock.advance(10)).rejects.toThrow('it is being moved already')
-    await expect(clock.until(Promise.resolve())).rejects.toThrow('it is being moved already')
+    await expect(clock.advance(10)).rejects.toThrow('it is already being advanced')
+    await expect(clock.until(Promise.resolve())).rejects.toThrow('it is already being advanced')
     await first
     expect(clock.now()).toBe(10)
   })
 
-  test('rejects with what a timer throws, and can go on from there', async () => {
+  test('rejects with what a timer throws, and can continue from there', async () => {
     const clock = virtualClock()
     let fired = false
     clock.after(10, () => {
@@ -343,7 +343,7 @@ describe('the options of a virtual clock', () => {
   })
 })
 
-test('a virtual clock moves while Vitest holds the timers of Node', async () => {
+test('a virtual clock advances under fake timers of Vitest', async () => {
   const clock = virtualClock()
   let fired = false
   clock.after(5, () => (fired = true))

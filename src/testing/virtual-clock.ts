@@ -4,18 +4,18 @@ import { describe } from '../base/describe.ts'
 import { Heap } from '../base/heap.ts'
 import { option, resolveOptions } from '../base/options.ts'
 
-// A clock that stands still until it is moved.
+// A clock that does not move until it is moved.
 //
 //   - Timers fire in the order of their time, those of one instant in the order they were set.
-//   - After each timer everything it set off is run to its end (microtasks and ticks), before
-//     the next one fires. Real I/O is not waited for.
+//   - After each timer everything it triggered runs to its end (microtasks and ticks), before the
+//     next one fires. Real I/O is not waited for.
 //   - A timer sees the time it was set for, never a later one.
 
 /** A clock for tests: time passes only when `advance` or `until` says so. */
 export interface VirtualClock extends Clock {
   /** How many timers are set. */
   readonly pending: number
-  /** Moves time on and runs all that falls due on the way, in order. */
+  /** Moves time forward and runs everything that falls due on the way, in order. */
   advance(by: Duration): Promise<void>
   /**
    * Moves time on from timer to timer until the promise settles, and returns its value.
@@ -37,7 +37,7 @@ interface Scheduled {
   readonly fire: () => void
 }
 
-/** Makes a virtual clock; its calendar starts at `start`. */
+/** Creates a virtual clock; its date starts at `start`. */
 export function virtualClock(options: { start?: Date } = {}): VirtualClock {
   const { start } = resolveOptions('virtual clock', options, { start: option(date, DEFAULT_START) })
   const startMs = start.getTime()
@@ -68,7 +68,8 @@ export function virtualClock(options: { start?: Date } = {}): VirtualClock {
   }
 
   const exclusively = async (move: () => Promise<void>): Promise<void> => {
-    if (moving) throw new Error('virtual clock: it is being moved already; await the earlier call')
+    if (moving)
+      throw new Error('virtual clock: it is already being advanced; await the earlier call')
     moving = true
     rounds = 0
     try {
@@ -88,7 +89,9 @@ export function virtualClock(options: { start?: Date } = {}): VirtualClock {
       return timers.size
     },
     advance(by) {
-      const targetMs = nowMs + durationMs(by, 'virtual clock: advance')
+      const ms = durationMs(by, 'virtual clock: advance')
+      // A clock has fractions of a millisecond, unlike a store.
+      const targetMs = nowMs + (typeof by === 'number' ? by : ms)
       return exclusively(async () => {
         while ((timers.peek()?.at ?? Infinity) <= targetMs) await fireNext()
         nowMs = targetMs

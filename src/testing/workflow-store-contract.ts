@@ -1,4 +1,5 @@
 import { describeUnstartedInstances } from './contract/unstarted-instances.ts'
+import { describePruning } from './contract/pruning.ts'
 import { describeQuarantinedClaims } from './contract/quarantined-claims.ts'
 import { describeChannels } from './contract/channels.ts'
 import { describeClaims } from './contract/claims.ts'
@@ -6,6 +7,7 @@ import { describeCloses } from './contract/closes.ts'
 import { describeCommits } from './contract/commits.ts'
 import { describeContinues } from './contract/continues.ts'
 import { describeEarlyMessages } from './contract/early-messages.ts'
+import { describeFigures } from './contract/figures.ts'
 import { describeHistories } from './contract/histories.ts'
 import { describeImports } from './contract/imports.ts'
 import { describeJudgement } from './contract/judgement.ts'
@@ -28,7 +30,10 @@ import { describeResends } from './contract/resends.ts'
 import { describeRetention } from './contract/retention.ts'
 import { describeRuntimes } from './contract/runtimes.ts'
 import { type Contract, Scene } from './contract/scene.ts'
+import { describeFiring } from './contract/firing.ts'
+import { describeScheduledStarts } from './contract/scheduled-starts.ts'
 import { describeSchedules } from './contract/schedules.ts'
+import { describeSearches } from './contract/searches.ts'
 import { describeSenders } from './contract/senders.ts'
 import { describeSessionLives } from './contract/session-lives.ts'
 import { describeSessions } from './contract/sessions.ts'
@@ -49,10 +54,12 @@ import { describeTaskTicks } from './contract/task-ticks.ts'
 import { describeTasks } from './contract/tasks.ts'
 import { describeTerminating } from './contract/terminating.ts'
 import { describeTexts } from './contract/texts.ts'
-import { describeUnheardResults } from './contract/unheard-results.ts'
+import { describeTrees } from './contract/trees.ts'
+import { describeUnheardResults as describeUndeliveredResults } from './contract/undelivered-results.ts'
 import { describeUnversioned } from './contract/unversioned.ts'
 import { describeVersions } from './contract/versions.ts'
 import { describeWhereabouts } from './contract/whereabouts.ts'
+import { describeWorkflowLimits } from './contract/workflow-limits.ts'
 
 /**
  * What every workflow store must do. Call it once per store; `open` makes a fresh one for each test.
@@ -87,6 +94,7 @@ export function describeWorkflowStore(
     describeVersions(contract)
     describeUnversioned(contract)
     describeWhereabouts(contract)
+    describeWorkflowLimits(contract)
     describeQuarantinedClaims(contract)
     describeOwnership(contract)
     describeMail(contract)
@@ -99,7 +107,7 @@ export function describeWorkflowStore(
     describeSenders(contract)
     describeParking(contract)
     describeParents(contract)
-    describeUnheardResults(contract)
+    describeUndeliveredResults(contract)
     describeCloses(contract)
     describeState(contract)
     describeStateScope(contract)
@@ -107,13 +115,19 @@ export function describeWorkflowStore(
     describeReplies(contract)
     describeContinues(contract)
     describeHistories(contract)
+    describeScheduledStarts(contract)
     describeSchedules(contract)
+    describeFiring(contract)
     describeSuspending(contract)
     describeTerminating(contract)
     describeSupersededOwners(contract)
     describeRemoving(contract)
     describeRetention(contract)
     describeImports(contract)
+    describeSearches(contract)
+    describeTrees(contract)
+    describePruning(contract)
+    describeFigures(contract)
     describeReads(contract)
     describeTexts(contract)
     describeTasks(contract)

@@ -7,7 +7,7 @@ function bulkhead(backoff: Backoff, random = Math.random): Bulkhead {
   return new Bulkhead([], resolveBackoff('test', backoff), random)
 }
 
-/** The floors after so many failures in a row. */
+/** The floors after this many failures in a row. */
 function floors(of: Bulkhead, failures: number): number[] {
   return Array.from({ length: failures }, () => of.escalate())
 }

@@ -2,8 +2,8 @@ import { backoffMs, NO_BACKOFF, type ResolvedBackoff } from '../base/time/backof
 import { apply, type Application, type Gates, tryEnter } from './limit.ts'
 
 /**
- * What keeps one worker from harming the rest: a limit on how many run at once, and a floor under
- * its next run that rises while it fails.
+ * Keeps one worker from affecting the rest: a limit on how many run at once, and a delay before its
+ * next run that grows while it fails.
  */
 export class Bulkhead {
   readonly #gates: Gates
@@ -60,7 +60,7 @@ export class Bulkhead {
     this.#floorMs = 0
   }
 
-  /** The wait that this worker's backoff asks for after so many failures. */
+  /** The wait that this worker's backoff asks for after this many failures. */
   waitMs(failures: number): number {
     return backoffMs(this.#backoff, failures, this.#random)
   }

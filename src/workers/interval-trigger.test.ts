@@ -42,7 +42,7 @@ test('a stopped interval trigger fires no more and leaves no timer [cancellation
   expect(clock.pending).toBe(0)
 })
 
-test('intervals that nobody awaited are one stored permit [stored_permit_semantics]', async () => {
+test('intervals without a waiter are one stored permit [stored_permit_semantics]', async () => {
   const { clock, target, trigger, firedAt, watch } = openTrigger(10)
 
   await clock.advance(35)

@@ -20,10 +20,10 @@ export function startIntervalTrigger(clock: Clock, ms: number, target: Notify): 
   const fire = (): void => {
     const late = clock.now() - nextAtMs
     nextAtMs += ms * (1 + Math.max(0, Math.floor(late / ms)))
-    timer = clock.after(nextAtMs - clock.now(), fire)
+    timer = clock.after(nextAtMs - clock.now(), fire, 'interval')
     target.notifyOne()
   }
-  timer = clock.after(ms, fire)
+  timer = clock.after(ms, fire, 'interval')
   return {
     get nextAtMs() {
       return nextAtMs

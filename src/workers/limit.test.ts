@@ -26,7 +26,7 @@ describe('a fixed limit', () => {
     expect(only.free).toBe(1)
   })
 
-  test('refuses who gives up waiting [acquire_cancel_during_wait]', async () => {
+  test('rejects a waiter that gives up [acquire_cancel_during_wait]', async () => {
     const clock = virtualClock()
     const only = new FairSemaphore(0)
     const application = fixed(only).apply()
@@ -38,7 +38,7 @@ describe('a fixed limit', () => {
     expect(clock.now()).toBe(10)
   })
 
-  test('gives a worker that is stopped already nothing [acquire_already_cancelled]', async () => {
+  test('grants nothing to a worker that is already stopped [acquire_already_cancelled]', async () => {
     await using world = openWorkers()
     const only = new FairSemaphore(1)
     world.wake.notifyOne()
@@ -51,7 +51,7 @@ describe('a fixed limit', () => {
     await expect(only.acquire(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
   })
 
-  test('refuses everyone when its semaphore is closed [acquire_closed_semaphore]', async () => {
+  test('rejects every waiter when its semaphore is closed [acquire_closed_semaphore]', async () => {
     const only = new FairSemaphore(1)
     only.close()
     const it = fixed(only)
@@ -60,7 +60,7 @@ describe('a fixed limit', () => {
     expect(await it.apply().outcome).toBeUndefined()
   })
 
-  test('refuses who waits when its semaphore closes', async () => {
+  test('rejects a waiter when its semaphore closes', async () => {
     const only = new FairSemaphore(0)
     const application = fixed(only).apply()
 
@@ -69,7 +69,7 @@ describe('a fixed limit', () => {
     expect(await application.outcome).toBeUndefined()
   })
 
-  test('keeps a permit for others when who waited for it gave up', () => {
+  test('keeps a permit for others when its waiter gave up', () => {
     const only = new FairSemaphore(1)
     const it = fixed(only)
     const held = it.tryEnter()
@@ -116,7 +116,7 @@ describe('a tiered limit', () => {
     expect([guaranteed.free, shared.free]).toEqual([0, 0])
   })
 
-  test('refuses who gives up waiting at both [priority_cancel_during_wait]', async () => {
+  test('rejects a waiter that gives up at both [priority_cancel_during_wait]', async () => {
     const clock = virtualClock()
     const application = tiered(new FairSemaphore(0), new FairSemaphore(0)).apply()
     clock.after(10, () => application.withdraw())
@@ -158,7 +158,7 @@ describe('a tiered limit', () => {
     expect([guaranteed.free, shared.free]).toEqual([0, 1])
   })
 
-  test('works on with one gate when the other is closed', async () => {
+  test('keeps working with one gate when the other is closed', async () => {
     const [guaranteed, shared] = [new FairSemaphore(1), new FairSemaphore(0)]
     const held = guaranteed.tryAcquire()!
     const application = tiered(guaranteed, shared).apply()

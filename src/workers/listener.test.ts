@@ -12,14 +12,14 @@ function fail(): never {
 }
 
 /** Calls every callback of a listener once. */
-function tellAll(listeners: Listeners): void {
-  listeners.tell('onStart')
-  listeners.tell('onIdle')
-  listeners.tell('onExecute')
-  listeners.tell('onComplete', 5, sleep(7))
-  listeners.tell('onSleep', 7)
-  listeners.tell('onError', 3, trouble, 1, 100)
-  listeners.tell('onStop')
+function emitAll(listeners: Listeners): void {
+  listeners.emit('onStart')
+  listeners.emit('onIdle')
+  listeners.emit('onExecute')
+  listeners.emit('onComplete', 5, sleep(7))
+  listeners.emit('onSleep', 7)
+  listeners.emit('onError', 3, trouble, 1, 100)
+  listeners.emit('onStop')
 }
 
 function broken(how: () => unknown): Listener<never> {
@@ -28,18 +28,18 @@ function broken(how: () => unknown): Listener<never> {
 }
 
 describe('listeners', () => {
-  test('a listener without callbacks is told nothing [noop_listener_compiles]', () => {
+  test('a listener without callbacks is not called [noop_listener_compiles]', () => {
     const log = memoryLog()
 
-    tellAll(new Listeners([{}], log))
+    emitAll(new Listeners([{}], log))
 
     expect(log.lines).toEqual([])
   })
 
-  test('every callback gets what happened', () => {
+  test('every callback receives its event', () => {
     const book = diary()
 
-    tellAll(new Listeners([book], memoryLog()))
+    emitAll(new Listeners([book], memoryLog()))
 
     expect(book.entries).toEqual([
       'start',
@@ -61,19 +61,19 @@ describe('listeners', () => {
     }
     const counter = new Counter()
 
-    tellAll(new Listeners([counter], memoryLog()))
+    emitAll(new Listeners([counter], memoryLog()))
 
     expect(counter.idles).toBe(1)
   })
 
-  test('a listener that throws is logged once for each callback, and the others are told', () => {
+  test('a listener that throws is logged once for each callback, and the others are called', () => {
     const log = memoryLog()
     const book = diary()
     const throwing = broken(fail)
     const listeners = new Listeners([throwing, book], log)
 
-    tellAll(listeners)
-    tellAll(listeners)
+    emitAll(listeners)
+    emitAll(listeners)
 
     expect(book.entries).toHaveLength(14)
     expect(log.lines).toHaveLength(7)
@@ -90,7 +90,7 @@ describe('listeners', () => {
     ['has a wrong then', () => ({ then: 3 })],
     // oxlint-disable-next-line unicorn/no-thenable -- a listener may return anything
     ['has a then that throws', () => ({ then: fail })],
-  ])('a listener whose promise %s harms nobody', async (_, how) => {
+  ])('a listener whose promise %s does not affect the worker', async (_, how) => {
     await using world = openWorkers()
     world.wake.notifyOne()
     const { it, times } = world.play({ listeners: [broken(how)] }, trouble, proceed(), sleep(5))
@@ -105,13 +105,13 @@ describe('listeners', () => {
     const log = memoryLog()
     const listeners = new Listeners([broken(fail), broken(fail)], log)
 
-    tellAll(listeners)
-    tellAll(listeners)
+    emitAll(listeners)
+    emitAll(listeners)
 
     expect(log.lines).toHaveLength(14)
   })
 
-  test('a log that rejects harms nobody', async () => {
+  test('a log that rejects does not affect the worker', async () => {
     await using world = openWorkers()
     const reject = (): unknown => Promise.reject(trouble)
     const log = { debug: reject, info: reject, warn: reject, error: reject }
@@ -123,7 +123,7 @@ describe('listeners', () => {
     expect(times).toEqual([0, 0])
   })
 
-  test('a worker runs on as before beside a listener that always throws', async () => {
+  test('a listener that always throws does not affect the worker', async () => {
     await using world = openWorkers()
     const throwing = broken(fail)
     world.wake.notifyOne()
@@ -137,7 +137,7 @@ describe('listeners', () => {
     await expect(it.done).resolves.toBeUndefined()
   })
 
-  test('a log that throws harms nobody either', async () => {
+  test('a log that throws does not affect the worker either', async () => {
     await using world = openWorkers()
     const log = { debug: fail, info: fail, warn: fail, error: fail }
     world.wake.notifyOne()
@@ -246,7 +246,7 @@ describe('the metrics of a worker', () => {
   test.each<[string, () => void]>([
     ['throw', fail],
     ['reject', () => Promise.reject(trouble)],
-  ])('that %s harm nobody', async (_, how) => {
+  ])('that %s do not affect the worker', async (_, how) => {
     await using world = openWorkers()
     world.wake.notifyOne()
     const { times } = world.play({ metrics: { count: how, record: how } }, trouble, idle())

@@ -65,7 +65,7 @@ export class Listeners {
     } as never
   }
 
-  tell<C extends Callback>(callback: C, ...args: Arguments<C>): void {
+  emit<C extends Callback>(callback: C, ...args: Arguments<C>): void {
     const calls = this.#calls[callback]
     for (let i = 0; i < calls.length; i++) calls[i]!(...args)
   }
@@ -96,15 +96,13 @@ export function logListener(log: Logger): Listener<unknown> {
 /** Counts and times the passes of a worker. */
 export function metricsListener(name: string, sink: Metrics, log: Logger): Listener<unknown> {
   const labels = { worker: name }
-  const metrics = harmless(sink, (error) => {
-    log.error({ err: error }, 'a metrics sink threw; later errors are not logged')
-  })
-  const tell = (counter: string, ms: number): void => {
+  const metrics = harmless(sink, log)
+  const measure = (counter: string, ms: number): void => {
     metrics.count(counter, 1, labels)
     metrics.record('holdfast_worker_pass_ms', ms, labels)
   }
   return {
-    onComplete: (ms) => tell('holdfast_worker_passes', ms),
-    onError: (ms) => tell('holdfast_worker_failures', ms),
+    onComplete: (ms) => measure('holdfast_worker_passes', ms),
+    onError: (ms) => measure('holdfast_worker_failures', ms),
   }
 }

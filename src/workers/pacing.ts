@@ -15,7 +15,7 @@ export interface Pacing {
   step?: Duration
 }
 
-/** A `Pacing` with every value known. */
+/** A `Pacing` with all defaults filled in. */
 export interface ResolvedPacing {
   readonly minMs: number
   readonly activeMs: number

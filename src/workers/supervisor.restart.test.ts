@@ -83,7 +83,7 @@ describe('restart: one', () => {
     await expect(mortal.group.stop()).resolves.toEqual({ stragglers: [] })
   })
 
-  test('gives five restarts a minute when nothing is said', async () => {
+  test('allows five restarts a minute by default', async () => {
     await using world = openWorkers()
     const mortal = openMortal(world, {}, deaths(10))
 
@@ -150,13 +150,13 @@ describe('restart: one', () => {
 
   test('leaves an error alone that is retried: the worker is not dead', async () => {
     await using world = openWorkers()
-    const told: unknown[] = []
-    const supervision = { onDeath: (_: unknown, error: unknown) => void told.push(error) }
+    const reported: unknown[] = []
+    const supervision = { onDeath: (_: unknown, error: unknown) => void reported.push(error) }
     const mortal = openMortal(world, supervision, [trouble, idle()], { onThrow: 'retry' })
 
     await world.clock.advance('1m')
 
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     expect(mortal.times).toEqual([0, 100])
   })
 })
@@ -202,7 +202,7 @@ describe('restart: escalate', () => {
     await expect(mortal.group.done).resolves.toBeUndefined()
   })
 
-  test('that nobody awaits is no unhandled rejection', async () => {
+  test('that is not awaited is no unhandled rejection', async () => {
     await using world = openWorkers()
     const mortal = openMortal(world, { restart: 'escalate', max: 0 }, deaths(1))
 
@@ -215,14 +215,14 @@ describe('restart: escalate', () => {
 describe('onDeath', () => {
   test('is called in the moment of each death, with the health of the dead worker', async () => {
     await using world = openWorkers()
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const onDeath: SupervisorOptions['onDeath'] = ({ name, state, lastError }, error) =>
-      void told.push([world.clock.now(), name, state, lastError, error])
+      void reported.push([world.clock.now(), name, state, lastError, error])
     openMortal(world, { onDeath }, [{ takes: 30, ends: trouble }, proceed(), trouble, idle()])
 
     await world.clock.advance('1m')
 
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [30, 'player', 'dead', 'Error: trouble', trouble],
       [130, 'player', 'dead', 'Error: trouble', trouble],
     ])
@@ -230,12 +230,12 @@ describe('onDeath', () => {
 
   test('is also called when a worker dies while it is being stopped', async () => {
     await using world = openWorkers()
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const held = heldPass()
     world.wake.notifyOne()
     const it = world.start('held', { onThrow: 'propagate' }, held.pass)
     const group = supervise([it], {
-      onDeath: (_, error) => void told.push(error),
+      onDeath: (_, error) => void reported.push(error),
       restart: 'escalate',
       max: 0,
       clock: world.clock,
@@ -247,7 +247,7 @@ describe('onDeath', () => {
     held.fail(trouble)
     await stopped
 
-    expect(told).toEqual([trouble])
+    expect(reported).toEqual([trouble])
     expect(it.health().state).toBe('dead')
     await expect(group.done).resolves.toBeUndefined()
   })

@@ -101,7 +101,7 @@ describe('a supervisor', () => {
     await expect(group.done).resolves.toBeUndefined()
   })
 
-  test('knows all its workers, in the order they were added [len_tracks_count]', async () => {
+  test('has all its workers, in the order they were added [len_tracks_count]', async () => {
     await using world = openWorkers()
     const group = superviseIdle(world)
     expect(namesIn(group)).toEqual([])
@@ -114,7 +114,7 @@ describe('a supervisor', () => {
     expect(namesIn(group)).toEqual(['one', 'two', 'three'])
   })
 
-  test('names all who did not end in time', async () => {
+  test('names all workers that did not end in time', async () => {
     await using world = openWorkers()
     const start = (name: string): Worker => world.start(name, { every: 10 }, heldPass().pass)
     const quick = world.start('quick', { every: 10 }, async () => idle())
@@ -155,7 +155,7 @@ describe('bad input', () => {
     [{ max: 1.5 }, 'max must be a whole number, 0 or more, got 1.5'],
     [{ max: NaN }, 'max must be a whole number, 0 or more, got NaN'],
     [{ per: -1 }, 'per must be a finite number of milliseconds, 0 or more, got -1'],
-    [{ per: 'minute' }, 'per must be milliseconds or text such as '],
+    [{ per: 'minute' }, 'per must be a number of milliseconds or a string such as '],
     [{ onDeath: 'log' }, 'onDeath must be a function, got "log"'],
     [{ log: memoryLog }, 'log must be a logger, got a function (memoryLog)'],
     [{ clock: {} }, 'clock must be a clock, but it has no method now()'],
@@ -246,7 +246,7 @@ describe('bad input', () => {
     expect(() => supervise([it])).toThrow('supervise: worker "player" already has a supervisor')
   })
 
-  test('a worker that comes after the stop is refused', async () => {
+  test('a worker that is added after the stop is refused', async () => {
     await using world = openWorkers()
     const group = superviseIdle(world)
     await group.stop()
@@ -270,7 +270,7 @@ describe('bad input', () => {
     expect(() => supervise([dead])).toThrow('worker "dead one" is already dead')
   })
 
-  test.each([{}, undefined, 'mailer'])('%j, which is no worker, is refused', (wrong) => {
+  test.each([{}, undefined, 'mailer'])('%j, which is not a worker, is refused', (wrong) => {
     expect(() => supervise([wrong as unknown as Worker])).toThrow(
       'supervise: a worker must be made by worker(), got ',
     )

@@ -69,7 +69,7 @@ export function supervise(
   return group
 }
 
-/** So many workers that have ended are kept for `health()`. */
+/** This many workers that have ended are kept for `health()`. */
 const MAX_ENDED = 100
 
 class WorkerGroup implements Supervisor {
@@ -168,7 +168,7 @@ class WorkerGroup implements Supervisor {
   }
 
   readonly #onWorkerDeath: DeathWatch = (worker, error, stopping) => {
-    this.#tellOfDeath(worker, error)
+    this.#reportDeath(worker, error)
     if (stopping || this.#stopped || this.#restart === 'never') return undefined
     const nowMs = this.#clock.now()
     const recent = (this.#deaths.get(worker) ?? []).filter((at) => at > nowMs - this.#perMs)
@@ -207,13 +207,13 @@ class WorkerGroup implements Supervisor {
     this.#ended.delete(worker)
   }
 
-  #tellOfDeath(worker: WorkerLoop, error: unknown): void {
+  #reportDeath(worker: WorkerLoop, error: unknown): void {
     const complain = (thrown: unknown): void =>
       this.#log.error({ err: thrown }, 'onDeath threw; ignored')
     try {
-      const told: unknown = this.#onDeath?.(worker.health(), error)
-      // It may be an async function all the same.
-      Promise.resolve(told).catch(complain)
+      const returned: unknown = this.#onDeath?.(worker.health(), error)
+      // It may still be an async function.
+      Promise.resolve(returned).catch(complain)
     } catch (thrown) {
       complain(thrown)
     }

@@ -13,7 +13,7 @@ export type Pass = (ctx: PassContext) => Promise<Directive<unknown>>
  * Runs a pass whose signal aborts after `ms`, and waits for its end, however long that takes:
  * starting the next one beside it could do the same work twice.
  *
- * A pass that succeeds all the same has succeeded. One that throws after the limit has failed with
+ * A pass that succeeds anyway has succeeded. One that throws after the limit has failed with
  * a `TimeoutError`, whatever it made of the abort.
  */
 export async function timedPass(

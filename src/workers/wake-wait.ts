@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/time/clock.ts'
+import type { Clock, Timer, TimerKind } from '../base/time/clock.ts'
 import type { PermitNotify, Sleeper } from '../base/sync/notify.ts'
 import type { Place } from '../base/sync/waiters.ts'
 
@@ -14,11 +14,16 @@ export class WakeWait implements Sleeper {
   #end: ((why: Waking) => void) | undefined
 
   /** Waits for a notify, or for `ms` to pass when given. */
-  constructor(clock: Clock, notifies: readonly PermitNotify[], ms: number | undefined) {
+  constructor(
+    clock: Clock,
+    notifies: readonly PermitNotify[],
+    ms: number | undefined,
+    kind?: TimerKind,
+  ) {
     this.ended = new Promise((resolve) => (this.#end = resolve))
     this.#notifies = notifies
     this.#places = notifies.map((notify) => notify.join(this))
-    this.#timer = ms === undefined ? undefined : clock.after(ms, () => this.#finish('time'))
+    this.#timer = ms === undefined ? undefined : clock.after(ms, () => this.#finish('time'), kind)
   }
 
   wake(by: PermitNotify): void {

@@ -1,12 +1,12 @@
-// A worker runs one pass after the other, for ever, and does between them what the last one asked.
+// A worker runs one pass after another, forever, and waits between them as the last one asked.
 //
 //   - Passes of one worker never overlap.
 //   - It begins idle: nothing runs before the first wake-up.
-//   - A wake-up is never lost: one that a stop keeps from being worked off, before its first pass
-//     or between passes that have more to do, is handed on.
-//   - Only a stop, a refused permit, or a throw under `onThrow: 'propagate'` ends it. No
-//     listener does, and no error.
-//   - Stopping beats waking: when both are there, no further pass begins.
+//   - A wake-up is never lost: if a stop keeps the worker from handling it, before its first pass
+//     or between passes that have more to do, it is passed on to another waiter.
+//   - Only a stop, a refused permit, or a throw under `onThrow: 'propagate'` ends it. No listener
+//     does, and no error.
+//   - Stopping beats waking: if both are there, no further pass begins.
 
 import type { Clock } from '../base/time/clock.ts'
 import { describe } from '../base/describe.ts'
@@ -45,7 +45,7 @@ const YIELD_AFTER_MS = 1
 const YIELD_AFTER_PASSES = 100
 // The share of a stop's time in which passes may finish undisturbed.
 const UNDISTURBED = 0.8
-// How deep an abort may be wrapped by those who passed it on. Causes may go in a circle.
+// How deep an abort may be wrapped by code that passed it on. Causes may be circular.
 const MAX_CAUSES = 10
 
 const NO_PERMIT: Disposable = { [Symbol.dispose]() {} }
@@ -66,7 +66,7 @@ export class WorkerLoop implements Worker {
   #state: Health['state'] = 'idle'
   #stopRequested = false
   #interrupt: (() => void) | undefined
-  /** Who woke it, until a pass finds nothing more to do. */
+  /** Which notify woke it, until a pass finds nothing more to do. */
   #wokenBy: PermitNotify | undefined
   #wakesAtMs: number | undefined
   #ignoresBeat = false
@@ -156,7 +156,7 @@ export class WorkerLoop implements Worker {
     this.#deathWatch = watch
   }
 
-  /** The wait that this worker's backoff asks for after so many failures. */
+  /** The wait that this worker's backoff asks for after this many failures. */
   backoffMs(failures: number): number {
     return this.#setup.bulkhead.waitMs(failures)
   }
@@ -182,7 +182,7 @@ export class WorkerLoop implements Worker {
 
   async #loop(first: Between): Promise<void> {
     const { listeners } = this.#setup
-    listeners.tell('onStart')
+    listeners.emit('onStart')
     for (let between = first; ;) {
       const waking = await this.#rest(between)
       if (waking instanceof PermitNotify) this.#wokenBy = waking
@@ -197,7 +197,7 @@ export class WorkerLoop implements Worker {
         permit[Symbol.dispose]()
       }
     }
-    listeners.tell('onStop')
+    listeners.emit('onStop')
   }
 
   async #rest(between: Between): Promise<Waking> {
@@ -213,11 +213,11 @@ export class WorkerLoop implements Worker {
       case 'sleep':
         this.#pace.rest()
         this.#wokenBy = undefined
-        listeners.tell('onSleep', between.ms)
+        listeners.emit('onSleep', between.ms)
         return this.#wait('sleeping', this.#wakeOn, between.ms)
       case 'idle': {
         this.#pace.rest()
-        listeners.tell('onIdle')
+        listeners.emit('onIdle')
         // Under `retryOn: 'notifier'` a failed worker is idle, with a floor from its pass's start.
         const floorMs = bulkhead.floorMs - (this.#clock.now() - this.#startedMs)
         if (floorMs > 0 && (await this.#wait('backing-off', [], floorMs)) === 'stop') return 'stop'
@@ -281,7 +281,7 @@ export class WorkerLoop implements Worker {
 
   async #runPass(): Promise<Between> {
     const { bulkhead, listeners, meters, timeoutMs, retryOn, onThrow } = this.#setup
-    listeners.tell('onExecute')
+    listeners.emit('onExecute')
     this.#state = 'running'
     const startedMs = (this.#startedMs = this.#lastRunAtMs = this.#clock.now())
     try {
@@ -292,16 +292,16 @@ export class WorkerLoop implements Worker {
       checkDirective(directive)
       bulkhead.reset()
       this.#lastError = undefined
-      listeners.tell('onComplete', this.#clock.now() - startedMs, directive)
+      listeners.emit('onComplete', this.#clock.now() - startedMs, directive)
       return directive
     } catch (error) {
-      // It was told to end and did; the loop sees the stop before it would try again.
+      // It was asked to end and did; the loop sees the stop before it would retry.
       if (this.#stopRequested && this.#isAbort(error)) return { next: 'retry', ms: 0 }
       const ms = this.#clock.now() - startedMs
       const backoffMs = bulkhead.escalate()
       this.#lastError = messageOf(error)
-      const told = onThrow === 'propagate' ? meters : listeners
-      told.tell('onError', ms, error, bulkhead.failures, backoffMs)
+      const receivers = onThrow === 'propagate' ? meters : listeners
+      receivers.emit('onError', ms, error, bulkhead.failures, backoffMs)
       if (onThrow === 'propagate') throw error
       return retryOn === 'timer'
         ? { next: 'retry', ms: backoffMs }
@@ -352,7 +352,7 @@ function passContext(abort: LazySignal, stopping: LazySignal, log: Logger): Pass
   }
 }
 
-/** What an error says. Never throws: what cannot even be read has to be told of all the same. */
+/** The message of an error. Never throws: even an error that cannot be read has to be reported. */
 function messageOf(error: unknown): string {
   try {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)

@@ -99,7 +99,7 @@ describe('a stop', () => {
     expect(world.clock.now()).toBe(70)
   })
 
-  test('tells a pass at once through ctx.stopping, so that it can end early', async () => {
+  test('notifies a pass at once through ctx.stopping, so that it can end early', async () => {
     await using world = openWorkers()
     world.wake.notifyOne()
     const it = world.start('polite', {}, async (ctx) => {
@@ -152,7 +152,7 @@ describe('the signal option', () => {
     ])
   })
 
-  test('is let go of when the worker ends', async () => {
+  test('has no listener of the worker after its end', async () => {
     await using world = openWorkers()
     const { signal } = new AbortController()
     const added: string[] = []

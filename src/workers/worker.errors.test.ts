@@ -127,7 +127,7 @@ describe('under retryOn: notifier', () => {
     },
   )
 
-  test('without a notifier a failed worker stays idle for ever', async () => {
+  test('without a notifier a failed worker stays idle forever', async () => {
     await using world = openWorkers()
     world.wake.notifyOne()
     const { it, times } = world.play({ retryOn, backoff: exactly(100) }, trouble)
@@ -266,7 +266,7 @@ describe('a throw', () => {
     ['text', 'text'],
     [null, 'null'],
     [{}, '[object Object]'],
-  ])('of %j, which is no error, is shown as it is', async (thrown, shown) => {
+  ])('of %j, which is not an error, is shown as it is', async (thrown, shown) => {
     await using world = openWorkers()
     world.wake.notifyOne()
     const pass = (): Promise<never> => Promise.reject(thrown)
@@ -305,7 +305,7 @@ describe('a throw', () => {
     expect(world.log.at('error')).toEqual(['worker died'])
   })
 
-  test('that nobody awaits is no unhandled rejection', async () => {
+  test('that is not awaited is no unhandled rejection', async () => {
     await using world = openWorkers()
     world.wake.notifyOne()
     const { it } = world.play({ onThrow: 'propagate', every: 5 }, trouble)
@@ -318,7 +318,7 @@ describe('a throw', () => {
   })
 })
 
-describe('what is thrown and cannot be read', () => {
+describe('a thrown value that cannot be read', () => {
   class Sealed extends Error {
     override get message(): string {
       throw new Error('do not look')
@@ -334,7 +334,7 @@ describe('what is thrown and cannot be read', () => {
     [
       'an error with a symbol for a name',
       Object.assign(new Error(), { name: Symbol() }),
-      'a Error',
+      'an Error',
     ],
     ['a proxy that was revoked', revoked.proxy, 'an object that cannot be read'],
   ]
@@ -355,9 +355,9 @@ describe('what is thrown and cannot be read', () => {
     expect(it.health()).toMatchObject({ state: 'idle', failures: 0 })
   })
 
-  test.each(unreadable)('%s, is a death that is told', async (_, thrown, lastError) => {
+  test.each(unreadable)('%s, is a death that is reported', async (_, thrown, lastError) => {
     await using world = openWorkers()
-    const told: unknown[] = []
+    const reported: unknown[] = []
     let passes = 0
     world.wake.notifyOne()
     const options = { onThrow: 'propagate', backoff: exactly(100) } as const
@@ -365,12 +365,12 @@ describe('what is thrown and cannot be read', () => {
       if (++passes === 1) throw thrown
       return idle()
     })
-    const onDeath = (health: Health): void => void told.push(health.lastError)
+    const onDeath = (health: Health): void => void reported.push(health.lastError)
     supervise([it], { onDeath, clock: world.clock, log: world.log })
 
     await world.clock.advance('1s')
 
-    expect(told).toEqual([lastError])
+    expect(reported).toEqual([lastError])
     expect(passes).toBe(2)
   })
 })

@@ -7,7 +7,7 @@ import { idle, proceed, sleep } from './directive.ts'
 const trouble = new Error('trouble')
 const backoff = { initial: 100, jitter: 0 }
 
-/** The date of the virtual clock at so many milliseconds. */
+/** The date of the virtual clock at this many milliseconds. */
 function at(ms: number): Date {
   return new Date(Date.UTC(2030, 0, 1) + ms)
 }
@@ -100,7 +100,7 @@ describe('the health of a worker', () => {
     expect(it.health()).toEqual({ name: 'player', state: 'waiting', failures: 0 })
   })
 
-  test('is backing-off after a failure, with what was said and when it tries again', async () => {
+  test('is backing-off after a failure, with its message and the time of the retry', async () => {
     await using world = openWorkers()
     world.wake.notifyOne()
     const { it } = world.play({ backoff, every: 60 }, trouble, trouble, idle())

@@ -36,7 +36,7 @@ describe('a limit', () => {
     expect(times).toEqual([50])
   })
 
-  test('lets go of who is stopped while it waits [cancel_during_semaphore_wait]', async () => {
+  test('ends the wait of a worker that is stopped [cancel_during_semaphore_wait]', async () => {
     await using world = openWorkers()
     const book = diary()
     world.wake.notifyOne()

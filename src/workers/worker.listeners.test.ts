@@ -5,7 +5,7 @@ import { type Directive, idle, proceed, sleep } from './directive.ts'
 import type { Listener } from './listener.ts'
 
 describe('the listeners of a worker', () => {
-  test('are told of its start first and of its stop last [listener_called_on_start_stop]', async () => {
+  test('are called at its start first and at its stop last [listener_called_on_start_stop]', async () => {
     await using world = openWorkers()
     const book = diary()
     const { it } = world.play({ listeners: [book], signal: AbortSignal.abort() })
@@ -16,7 +16,7 @@ describe('the listeners of a worker', () => {
     expect(book.entries.at(-1)).toBe('stop')
   })
 
-  test('are told of each success with its directive and payload [listener_called_on_complete]', async () => {
+  test('are called at each success with its directive and payload [listener_called_on_complete]', async () => {
     await using world = openWorkers()
     const seen: (readonly [number, Directive<number>])[] = []
     const listener: Listener<number> = {
@@ -33,7 +33,7 @@ describe('the listeners of a worker', () => {
     expect(seen).toEqual([[30, sleep('1m', 42)]])
   })
 
-  test('are told of each error with what follows from it [listener_called_on_error_with_context]', async () => {
+  test('are called at each error with what follows from it [listener_called_on_error_with_context]', async () => {
     await using world = openWorkers()
     const trouble = new Error('trouble')
     const seen: unknown[] = []
@@ -50,7 +50,7 @@ describe('the listeners of a worker', () => {
     ])
   })
 
-  test('are told in the order they were given [multiple_listeners_called_in_order]', async () => {
+  test('are called in the order they were given [multiple_listeners_called_in_order]', async () => {
     await using world = openWorkers()
     const entries: string[] = []
     const named = (name: string): Listener<unknown> => ({
@@ -64,7 +64,7 @@ describe('the listeners of a worker', () => {
     expect(entries).toEqual(['A:start', 'B:start', 'A:stop', 'B:stop'])
   })
 
-  test('are told everything in the order it happens', async () => {
+  test('are called in the order in which things happen', async () => {
     await using world = openWorkers()
     const book = diary()
     world.wake.notifyOne()
@@ -88,7 +88,7 @@ describe('the listeners of a worker', () => {
     ])
   })
 
-  test('are not called before the caller has the worker in hand', async () => {
+  test('are not called before worker() has returned', async () => {
     await using world = openWorkers()
     let inHand = false
     const seen: boolean[] = []

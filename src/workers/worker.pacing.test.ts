@@ -31,7 +31,7 @@ describe('the pace of a worker', () => {
     expect(times).toEqual([0, 0, 0])
   })
 
-  test('of 0 for ever is noticed by a virtual clock', async () => {
+  test('of 0 forever is noticed by a virtual clock', async () => {
     const clock = virtualClock()
     const wake = notify()
     let looping = true
@@ -89,7 +89,7 @@ describe('the pace of a worker', () => {
     expect([pace.next(), pace.next(), pace.next()]).toEqual([5, 20, 20])
   })
 
-  test('follows the ramp rules, whatever is asked of it', () => {
+  test('follows the ramp rules, for any sequence of passes', () => {
     const ms = fc.nat(200)
     fc.assert(
       fc.property(ms, ms, ms, fc.array(fc.boolean()), (min, active, step, rests) => {

@@ -236,7 +236,7 @@ describe('notifiers', () => {
     expect(times).toEqual([0, 0])
   })
 
-  test('one that fires again while the worker is awake already goes to the next worker', async () => {
+  test('a notify while the worker is already awake goes to the next worker', async () => {
     await using world = openWorkers()
     const [own, shared] = [notify(), notify()]
     const both = world.play({ wakeOn: [own, shared] }, idle())
@@ -268,7 +268,7 @@ describe('notifiers', () => {
     expect(passes).toEqual(['a', 'b', 'c', 'a'])
   })
 
-  test('notifyAll wakes every worker that waits, and nobody later', async () => {
+  test('notifyAll wakes every worker that waits, and none later', async () => {
     await using world = openWorkers()
     const [one, two] = [world.play({}, idle()), world.play({}, idle())]
     await world.clock.advance(0)

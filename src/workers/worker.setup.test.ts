@@ -91,11 +91,11 @@ describe('bad input', () => {
     [{ every: -1 }, 'every must be a finite number of milliseconds, 0 or more, got -1'],
     [{ every: NaN }, 'every must be a finite number of milliseconds, 0 or more, got NaN'],
     [{ every: 0 }, 'every must be at least 1 ms, got 0'],
-    [{ every: 'daily' }, 'every must be milliseconds or text such as '],
+    [{ every: 'daily' }, 'every must be a number of milliseconds or a string such as '],
     [{ timeout: -5 }, 'timeout must be a finite number of milliseconds, 0 or more, got -5'],
     [{ timeout: Infinity }, 'timeout must be a finite number of milliseconds, 0 or more, got Inf'],
     [{ timeout: 0 }, 'timeout must be at least 1 ms, got 0'],
-    [{ timeout: null }, 'timeout must be milliseconds or text such as '],
+    [{ timeout: null }, 'timeout must be a number of milliseconds or a string such as '],
     [
       { pacing: { min: -1 } },
       'pacing: min must be a finite number of milliseconds, 0 or more, got',
@@ -104,7 +104,10 @@ describe('bad input', () => {
       { pacing: { active: NaN } },
       'pacing: active must be a finite number of milliseconds, 0 or mo',
     ],
-    [{ pacing: { step: '-1s' } }, 'pacing: step must be milliseconds or text such as '],
+    [
+      { pacing: { step: '-1s' } },
+      'pacing: step must be a number of milliseconds or a string such as ',
+    ],
     [{ pacing: { max: 1 } }, 'pacing: unknown option "max", did you mean "min"?'],
     [{ pacing: 5 }, 'pacing: options must be a plain object, got 5'],
     [
@@ -136,7 +139,7 @@ describe('bad input', () => {
     [{ signal: 'SIGTERM' }, 'signal must be an AbortSignal, got "SIGTERM"'],
     [
       { signal: new AbortController() },
-      'signal must be an AbortSignal, got a AbortController; give its signal',
+      'signal must be an AbortSignal, got an AbortController; pass its signal',
     ],
     [{ clock: Date }, 'clock must be a clock, got a function (Date)'],
     [{ random: 0.5 }, 'random must be a function, got 0.5'],
@@ -168,7 +171,7 @@ describe('bad input', () => {
     expect(start).toThrow('worker "w": options must be a plain object, got ')
   })
 
-  test('a pass that is no function is refused', () => {
+  test('a pass that is not a function is refused', () => {
     expect(() => worker('w', {}, idle() as never)).toThrow(
       'worker "w": pass must be a function, got an object',
     )
@@ -183,7 +186,7 @@ describe('bad input', () => {
 
   test.each<[unknown, string]>([
     [{ within: -1 }, 'within must be a finite number of milliseconds, 0 or more, got -1'],
-    [{ within: 'soon' }, 'within must be milliseconds or text such as '],
+    [{ within: 'soon' }, 'within must be a number of milliseconds or a string such as '],
     [{ witin: 5 }, 'unknown option "witin", did you mean "within"?'],
     [5, 'options must be a plain object, got 5'],
   ])('a stop with %j is refused, and the worker runs on', async (options, message) => {
@@ -240,7 +243,7 @@ describe('the payload of a worker', () => {
       },
       async () => (world.clock.now() > 0 ? idle(1) : proceed('one')),
     )
-    // @ts-expect-error -- a listener of dates would be told of a number
+    // @ts-expect-error -- a listener of dates would get a number
     const wrong = worker('wrong', { ...usual, listeners: dates }, async () => idle(1))
     // @ts-expect-error -- a pass returns a directive
     const forgetful = worker('forgetful', usual, async () => {})

@@ -14,7 +14,7 @@ import { idle, proceed, sleep } from './directive.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import type { StopReport, Worker } from './worker.ts'
 
-/** A worker in the middle of a pass that ends only when told to. */
+/** A worker in the middle of a pass that ends only when the test says so. */
 async function openHeld(world: Workers, options: WorkerOptions = {}) {
   const held = heldPass()
   world.wake.notifyOne()
@@ -82,7 +82,7 @@ describe('the phases of a stop', () => {
     expect(await it.stop()).toEqual({ stragglers: [] })
   })
 
-  test('30 seconds are given when nothing is said', async () => {
+  test('a stop waits 30 seconds by default', async () => {
     await using world = openWorkers()
     const { it, ctx } = await openHeld(world)
 
@@ -139,7 +139,7 @@ describe('the phases of a stop', () => {
     expect(world.clock.now()).toBe(0)
   })
 
-  test('a pass that waits for the stop of its own worker does not hang for ever', async () => {
+  test('a pass that waits for the stop of its own worker does not hang forever', async () => {
     await using world = openWorkers()
     let report: StopReport | undefined
     world.wake.notifyOne()

@@ -11,7 +11,7 @@ import { type Directive, idle, sleep } from './directive.ts'
 import type { Listener } from './listener.ts'
 import { timedPass } from './timed-pass.ts'
 
-/** A listener that keeps the errors it is told of. */
+/** A listener that keeps the errors it receives. */
 function errorsOf(): Listener<unknown> & { readonly errors: unknown[] } {
   const errors: unknown[] = []
   return { errors, onError: (_ms, error) => void errors.push(error) }

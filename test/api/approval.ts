@@ -1,4 +1,4 @@
-// Somebody has to say yes, and may take days, or never answer.
+// A person has to approve, and may take days, or never answer.
 
 import { channel, type Client, message, type Schema, workflow } from 'holdfast'
 import { mail, type Order } from './domain.ts'
@@ -18,7 +18,7 @@ export const approve = workflow(
   },
 )
 
-/** A click in a mail: it may come twice, and before the order is known. */
+/** A click in an email: it may come twice, and before the order exists. */
 export async function clicked(client: Client, orderId: string, click: string): Promise<void> {
   const instance = client.get(approve, orderId)
   await instance.send(approvals, { by: 'kim' }, { dedupeKey: click })

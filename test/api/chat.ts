@@ -11,13 +11,13 @@ const answer = activity('answer', (lines: readonly Line[], ctx) =>
 export const chat = workflow('chat', async (lines: readonly Line[], ctx) => {
   const asked = await ctx.receive(say, { timeout: '30m' })
   if (asked === undefined) return lines
-  const heard: readonly Line[] = [...lines, { from: 'user', text: asked.input }]
-  const text = await ctx.run(answer, heard).catch((error: unknown) => {
+  const conversation: readonly Line[] = [...lines, { from: 'user', text: asked.input }]
+  const text = await ctx.run(answer, conversation).catch((error: unknown) => {
     asked.reject(new Error('no answer today', { cause: error }))
     throw error
   })
   asked.reply(text)
-  return ctx.continueAsNew([...heard, { from: 'bot', text }])
+  return ctx.continueAsNew([...conversation, { from: 'bot', text }])
 })
 
 export async function main(): Promise<string> {

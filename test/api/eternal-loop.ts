@@ -1,4 +1,4 @@
-// A watch that never ends: every few hundred rounds it begins anew, so that its past stays short.
+// A watch that never ends: every few hundred rounds it starts over, so that its past stays short.
 
 import { activity, type Client, stateKey, workflow } from 'holdfast'
 
@@ -21,7 +21,7 @@ export const monitor = workflow('monitor', async (site: { url: string; down: num
   return ctx.continueAsNew({ ...site, down })
 })
 
-/** Each change as a line, until somebody stops listening. */
+/** Each change as a line, until the reader stops. */
 export async function* report(client: Client, id: string, signal: AbortSignal) {
   const instance = client.get(monitor, id)
   for await (const { status, progress } of instance.watch({ signal })) {

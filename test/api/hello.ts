@@ -1,4 +1,4 @@
-// The first program anybody writes. It is compiled, never run, as are the other programs here.
+// The first program a user writes. It is compiled, never run, as are the other programs here.
 
 import { activity, open, workflow } from 'holdfast'
 

@@ -1,4 +1,4 @@
-// A payment that is tried again, unless the card itself is the trouble.
+// A payment that is retried, unless the card itself is the trouble.
 
 import { activity, ActivityError, failure, workflow } from 'holdfast'
 import { type Order, stripe } from './domain.ts'

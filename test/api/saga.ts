@@ -28,7 +28,7 @@ export const reserveOnly = workflow('reserve-only', async (order: Order, ctx) =>
   try {
     return await ctx.scope(async () => shipping, { timeout: '1d' })
   } catch (error) {
-    shipping.cancel('nobody waits for it')
+    shipping.cancel('no one waits for it')
     await ctx.uncancellable((calm) => calm.run(release, reservation))
     throw error
   }

@@ -1,4 +1,4 @@
-// An instance that went wrong: looked at, taken along, tried again.
+// An instance that went wrong: looked at, taken along, retried.
 
 import type { Client, ExportedHistory, Instance } from 'holdfast'
 import { checkout } from './saga.ts'
@@ -6,7 +6,7 @@ import { checkout } from './saga.ts'
 /** What happened, without what customers typed. */
 export async function takeAlong(client: Client, id: string): Promise<string> {
   const instance = client.get(checkout, id)
-  await instance.suspend('somebody looks at it')
+  await instance.suspend('someone looks at it')
   const taken = await instance.export({
     redact: (value, at) => (at.type === 'started' ? { id: 'redacted' } : value),
   })

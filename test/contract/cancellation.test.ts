@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { expect, test } from 'vitest'
 
 import { activity, CancelledError, channel, type Instance, workflow } from '../../src/index.ts'
@@ -7,7 +7,7 @@ import { deferred, eventually } from '../support/engine.ts'
 import { eventsOf, typesOf } from '../support/histories.ts'
 
 // Differences: the status is `cancelled`, not failed; clean-up runs; messages wait for a receive
-// and are never matched by position; whoever cancels an instance that does not exist is told so.
+// and are never matched by position; cancelling an instance that does not exist is an error.
 
 const [go, other] = [channel<string>('go'), channel<string>('other')]
 const waits = workflow('cancel-waits', async (_: undefined, ctx) => ctx.receive(go))
@@ -161,7 +161,7 @@ describeInPlaces('activities of what has ended', (place) => {
     expect(await aborted).toBe('CancelledError')
   })
 
-  test('an activity is told that its instance was cancelled [activity_receives_cancellation_signal]', async () => {
+  test('an activity learns that its instance was cancelled [activity_receives_cancellation_signal]', async () => {
     const { definition, begun, aborted } = held('held-by-cancel')
     const runs = workflow('runs-held', async (_: undefined, ctx) => ctx.run(definition))
     const runtime = await place.open(runs)
@@ -174,7 +174,7 @@ describeInPlaces('activities of what has ended', (place) => {
     expect(await statusOf(instance)).toBe('cancelled')
   })
 
-  test('the loser of a race is told so [select2_loser_activity_receives_cancellation_signal]', async () => {
+  test('the loser of a race sees its signal abort [select2_loser_activity_receives_cancellation_signal]', async () => {
     const { definition, begun, aborted } = held('held-by-race')
     const races = workflow('races-held', async (_: undefined, ctx) => {
       const { key } = await ctx.race({ work: ctx.run(definition), go: ctx.receive(go) })
@@ -190,7 +190,7 @@ describeInPlaces('activities of what has ended', (place) => {
     expect(await aborted).toBe('CancelledError')
   })
 
-  test('what an activity still returns does not count [activity_result_dropped_when_orchestration_cancelled]', async () => {
+  test('a result that an activity returns after that is dropped [activity_result_dropped_when_orchestration_cancelled]', async () => {
     const { definition, begun, aborted } = held('held-result')
     const runs = workflow('runs-held-result', async (_: undefined, ctx) => ctx.run(definition))
     const runtime = await place.open(runs)
@@ -204,7 +204,7 @@ describeInPlaces('activities of what has ended', (place) => {
     expect(await typesOf(instance)).not.toContain('completed')
   })
 
-  test('an activity that still waits for its turn is never begun [activity_skipped_when_orchestration_terminal_at_fetch]', async () => {
+  test('an activity that still waits for a slot never starts [activity_skipped_when_orchestration_terminal_at_fetch]', async () => {
     const { definition, begun } = held('held-in-front')
     let ran = false
     const behind = activity('behind', () => {
@@ -223,8 +223,8 @@ describeInPlaces('activities of what has ended', (place) => {
     expect(ran).toBe(false)
   })
 
-  // The contract aborts its task after a grace; JavaScript cannot, so nobody waits for it.
-  test('an activity that ignores its signal holds nobody up [activity_aborted_after_cancellation_grace]', async () => {
+  // The contract aborts its task after a grace period; JavaScript cannot, so nothing waits for it.
+  test('an activity that ignores its signal delays nothing else [activity_aborted_after_cancellation_grace]', async () => {
     const begun = deferred()
     const ends = deferred()
     const deaf = activity('deaf', async () => {
@@ -245,7 +245,7 @@ describeInPlaces('activities of what has ended', (place) => {
   test.each([
     ['by its own cancel() [explicit_drop_activity_triggers_cancellation]', 'explicit'],
     ['when its scope is over [activity_out_of_scope_triggers_cancellation]', 'scope'],
-  ])('an activity is called off %s', async (_title, how) => {
+  ])('an activity is cancelled %s', async (_title, how) => {
     const { definition, begun, aborted } = held(`held-${how}`)
     const drops = workflow(`drops-${how}`, async (_: undefined, ctx) => {
       if (how === 'explicit') {
@@ -273,7 +273,7 @@ describeInPlaces('activities of what has ended', (place) => {
   })
 })
 
-describeInPlaces('children that are no longer wanted', (place) => {
+describeInPlaces('children that are no longer needed', (place) => {
   test.each<[string, string | undefined]>([
     ['under the id it was given by itself [select2_loser_sub_orchestration_cancelled]', undefined],
     ['under an id of its own [select2_loser_sub_orchestration_explicit_id_cancelled]', 'loser-id'],
@@ -298,13 +298,13 @@ describeInPlaces('children that are no longer wanted', (place) => {
     expect(await statusOf(child)).toBe('cancelled')
   })
 
-  /** Starts a parent whose child waits, tells it to let go, and returns both. */
+  /** Starts a parent whose child waits, makes it drop the child, and returns both. */
   const letGo = async (instance: Instance, child: Instance): Promise<void> => {
     await untilItWaitsFor(child, 'channel "go"')
     await instance.send(other, 'let go')
   }
 
-  test('a child is called off by cancel() [explicit_drop_sub_orchestration_cancelled]', async () => {
+  test('a child is cancelled by cancel() [explicit_drop_sub_orchestration_cancelled]', async () => {
     const drops = workflow('drops-child', async (_: undefined, ctx) => {
       const child = ctx.run(waits, undefined, { id: 'dropped-child' })
       await ctx.receive(other)
@@ -358,7 +358,7 @@ describeInPlaces('children that are no longer wanted', (place) => {
   })
 })
 
-describeInPlaces('messages and receives that were called off', (place) => {
+describeInPlaces('messages and cancelled receives', (place) => {
   // By position the contract loses such an event; here it waits.
   test('a message that comes before its receive is kept [positional_arrival_before_sub_outstanding]', async () => {
     const late = workflow('late-receive', async (_: undefined, ctx) => {
@@ -374,7 +374,7 @@ describeInPlaces('messages and receives that were called off', (place) => {
     expect(await instance.result()).toBe('early')
   })
 
-  test('a receive that was called off takes nothing from the next [cancelled_subscription_does_not_steal_future_event]', async () => {
+  test('a cancelled receive takes no message from the next [cancelled_subscription_does_not_steal_future_event]', async () => {
     const twice = workflow('receives-twice', async (_: undefined, ctx) => {
       const { key } = await ctx.race({ go: ctx.receive(go), time: ctx.sleep(1) })
       return [key, await ctx.receive(go)]

@@ -32,7 +32,7 @@ describeInPlaces('channels', (place) => {
     expect(await instance.result()).toEqual(['a'])
   })
 
-  test('one that comes before anybody waits is kept [persistent_event_arrives_before_subscription]', async () => {
+  test('one that comes before a receive is kept [persistent_event_arrives_before_subscription]', async () => {
     const late = workflow('c-late', async (_: undefined, ctx) => {
       await ctx.receive(other)
       return ctx.receive(jobs)
@@ -60,7 +60,7 @@ describeInPlaces('channels', (place) => {
   test.each([
     ['sent together [persistent_event_survives_select_cancellation_same_batch]', true],
     ['sent later [persistent_event_survives_select_cancellation_late_extra_discarded]', false],
-  ])('messages behind a receive that lost a race are not lost, %s', async (_title, together) => {
+  ])('messages after a receive that lost a race are not lost, %s', async (_title, together) => {
     const loses = workflow(`c-loses-${together}`, async (_: undefined, ctx) => {
       const { key } = await ctx.race({ jobs: ctx.receive(jobs), other: ctx.receive(other) })
       return [key, await ctx.receive(jobs), await ctx.receive(jobs)]
@@ -80,7 +80,7 @@ describeInPlaces('channels', (place) => {
     expect(got).toEqual(['x', 'x'])
   })
 
-  test('two channels do not touch each other [persistent_and_positional_are_independent]', async () => {
+  test('two channels are independent [persistent_and_positional_are_independent]', async () => {
     const both = workflow('c-both', async (_: undefined, ctx) => [
       await ctx.receive(other),
       await ctx.receive(jobs),
@@ -94,7 +94,7 @@ describeInPlaces('channels', (place) => {
     expect(await instance.result()).toEqual(['other', 'job'])
   })
 
-  test('a receive that was called off is noted [persistent_cancelled_subscription_emits_breadcrumb]', async () => {
+  test('a cancelled receive is recorded [persistent_cancelled_subscription_emits_breadcrumb]', async () => {
     const drops = workflow('c-drops', async (_: undefined, ctx) => {
       await ctx.race({ jobs: ctx.receive(jobs), time: ctx.sleep(1) })
     })
@@ -106,7 +106,7 @@ describeInPlaces('channels', (place) => {
     expect(dropped.map(({ data }) => data)).toEqual([{ command: 1 }])
   })
 
-  test('a receive that is open at the end is called off [persistent_outstanding_subscription_cancelled_on_completion]', async () => {
+  test('a receive that is open at the end is cancelled [persistent_outstanding_subscription_cancelled_on_completion]', async () => {
     const leaves = workflow('c-leaves', async (_: undefined, ctx) => {
       void ctx.receive(jobs)
       return 'done'
@@ -118,7 +118,7 @@ describeInPlaces('channels', (place) => {
     expect(await typesOf(instance)).toEqual(['started', 'receive', 'dropped', 'ended'])
   })
 
-  test('of many receives that were called off none takes a message [persistent_multiple_cancelled_subscriptions_only_active_receives]', async () => {
+  test('cancelled receives take no message [persistent_multiple_cancelled_subscriptions_only_active_receives]', async () => {
     const many = workflow('c-many', async (_: undefined, ctx) => {
       for (let i = 0; i < 3; i++) await ctx.race({ jobs: ctx.receive(jobs), time: ctx.sleep(1) })
       await ctx.receive(other)
@@ -228,7 +228,7 @@ describeInPlaces('channels', (place) => {
     expect(await instance.result()).toEqual(['JOBS', 'OTHER', 'THIRD'])
   })
 
-  test('what is sent before the start waits for it [events_enqueued_before_start_orchestration_are_dropped]', async () => {
+  test('messages that are sent before the start wait for it [events_enqueued_before_start_orchestration_are_dropped]', async () => {
     const one = takes('c-before', 1)
     const runtime = await place.open(one)
     await runtime.get('c-before').send(jobs, 'early')
@@ -238,7 +238,7 @@ describeInPlaces('channels', (place) => {
     expect(await instance.result()).toEqual(['early'])
   })
 
-  test('what does not fit its schema is refused at the sender [typed_event_decode_error_fs]', async () => {
+  test('a message that does not match its schema is rejected at the sender [typed_event_decode_error_fs]', async () => {
     const schema: Schema<number> = {
       '~standard': {
         version: 1,

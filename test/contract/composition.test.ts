@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { expect, test } from 'vitest'
 
 import { activity, channel, failure, workflow, type WorkflowContext } from '../../src/index.ts'
@@ -6,8 +6,8 @@ import { describeInPlaces, ONCE, statusOf, untilItWaitsFor } from '../support/co
 import { deferred } from '../support/engine.ts'
 import { typesOf } from '../support/histories.ts'
 
-// Work side by side: blocks of code in `ctx.all` and `ctx.race`, who wins, and what becomes of the
-// others.
+// Concurrent work: blocks of code in `ctx.all` and `ctx.race`, which of them wins, and what happens
+// to the others.
 
 const step = activity('step', (text: string) => `done:${text}`)
 const double = activity('double', (n: number) => n * 2)
@@ -206,7 +206,7 @@ describeInPlaces('order of results', (place) => {
     expect(await instance.result()).toEqual({ key: 'message', value: 'first' })
   })
 
-  test('results stand in the order of the calls, not of their ends [join_returns_schedule_order]', async () => {
+  test('results are in the order of the calls, not of their ends [join_returns_schedule_order]', async () => {
     const joins = workflow('joins-messages', async (_: undefined, ctx) =>
       ctx.all([ctx.receive(a), ctx.receive(b), ctx.receive(c)]),
     )
@@ -221,7 +221,7 @@ describeInPlaces('order of results', (place) => {
   })
 
   // The contract consumes the event of the loser; here the message stays for the next receive.
-  test('what the loser waited for is there for the next one, also on replay [test_select2_loser_event_consumed_during_replay]', async () => {
+  test('a message that the loser waited for goes to the next receive, also on replay [test_select2_loser_event_consumed_during_replay]', async () => {
     const keeps = workflow('keeps-loser', async (_: undefined, ctx) => {
       const { key } = await ctx.race({ a: ctx.receive(a), b: ctx.receive(b) })
       await ctx.receive(c)
@@ -239,7 +239,7 @@ describeInPlaces('order of results', (place) => {
     expect(await second.get('keeps-loser').result()).toEqual(['a', 'B'])
   })
 
-  test('more is called once the winner is known [test_select2_schedule_after_winner_returns]', async () => {
+  test('more activities can be called once the winner is known [test_select2_schedule_after_winner_returns]', async () => {
     const after = workflow('after-winner', async (_: undefined, ctx) => {
       const { key } = await ctx.race({ time: ctx.sleep(1), work: ctx.run(endless) })
       return ctx.run(step, key)
@@ -249,7 +249,7 @@ describeInPlaces('order of results', (place) => {
     expect(await runtime.run(after)).toBe('done:time')
   })
 
-  test('a result nobody waits for holds nothing up [simplified_futures_unawaited_completion_does_not_block]', async () => {
+  test('a result that is not awaited delays nothing [simplified_futures_unawaited_completion_does_not_block]', async () => {
     const ignores = workflow('ignores', async (_: undefined, ctx) => {
       const ignored = ctx.run(step, 'ignored')
       const text = await ctx.run(step, 'awaited')
@@ -335,7 +335,7 @@ describeInPlaces('typed composition', (place) => {
     expect(await runtime.run(times)).toBe(-1)
   })
 
-  test('a result is changed on its way [durable_future_map_transforms_result]', async () => {
+  test('a result is mapped [durable_future_map_transforms_result]', async () => {
     const maps = workflow('maps', async (n: number, ctx) =>
       ctx.run(double, n).then((doubled) => `=${doubled}`),
     )
@@ -344,7 +344,7 @@ describeInPlaces('typed composition', (place) => {
     expect(await runtime.run(maps, 4)).toBe('=8')
   })
 
-  test('results are changed, then joined [typed_map_then_join]', async () => {
+  test('results are mapped, then joined [typed_map_then_join]', async () => {
     const maps = workflow('maps-then-joins', async (_: undefined, ctx) =>
       ctx.all([
         async (inner) => (await inner.run(double, 1)) + 100,
@@ -356,7 +356,7 @@ describeInPlaces('typed composition', (place) => {
     expect(await runtime.run(maps)).toEqual([102, '<done:x>'])
   })
 
-  test('what is changed on its way is still cancelled when it loses [map_preserves_cancellation_on_drop]', async () => {
+  test('a mapped result is still cancelled when it loses [map_preserves_cancellation_on_drop]', async () => {
     const aborted = deferred<string>()
     const watched = activity('watched', async (_: undefined, ctx) => {
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
@@ -375,7 +375,7 @@ describeInPlaces('typed composition', (place) => {
     expect(await aborted.promise).toBe('CancelledError')
   })
 
-  test('a failure comes out of a join as itself [typed_error_propagation_through_join]', async () => {
+  test('a join rejects with the original failure [typed_error_propagation_through_join]', async () => {
     const joins = workflow('joins-failure', async (_: undefined, ctx) => {
       try {
         return await ctx.all([ctx.run(double, 1), ctx.run(breaks, 7)])
@@ -421,7 +421,7 @@ describeInPlaces('instances side by side', (place) => {
     expect(await runtime.run(joins)).toEqual(['done:x', 'done:y'])
   })
 
-  test('one activity called twice with one input has two results, also after a restart [same_activity_name_and_input_routes_correctly_across_restart]', async () => {
+  test('one activity called twice with one input has two results, even after a restart [same_activity_name_and_input_routes_correctly_across_restart]', async () => {
     let calls = 0
     const count = activity('count', (text: string) => `${text}${++calls}`)
     const twice = workflow('twice-same', async (_: undefined, ctx) => {

@@ -47,7 +47,7 @@ describeInPlaces('errors', (place) => {
   test.each([
     ['in memory [error_handling_compensation_on_ship_failure_inmem]'],
     ['on a file [error_handling_compensation_on_ship_failure_fs]'],
-  ])('what was done is made up for, %s', async () => {
+  ])('completed steps are compensated, %s', async () => {
     const runtime = await place.open(order)
 
     const result = await runtime.run(order, { account: 'A', item: 'broken' })
@@ -58,7 +58,7 @@ describeInPlaces('errors', (place) => {
   test.each([
     ['in memory [error_handling_success_path_inmem]'],
     ['on a file [error_handling_success_path_fs]'],
-  ])('without an error nothing is made up for, %s', async () => {
+  ])('without an error nothing is compensated, %s', async () => {
     const runtime = await place.open(order)
 
     expect(await runtime.run(order, { account: 'A', item: 'book' })).toBe('shipped:book')
@@ -164,7 +164,7 @@ describeInPlaces('errors', (place) => {
     expect(results).toEqual([1, 1, 1])
   })
 
-  test('whatever is thrown is caught, with its message [orchestration_panic_is_caught_and_fails_with_message]', async () => {
+  test('any thrown value is caught, with its message [orchestration_panic_is_caught_and_fails_with_message]', async () => {
     const panics = workflow('e-panics', async () => {
       const nothing = undefined as unknown as { deep: { value: number } }
       return nothing.deep.value
@@ -208,7 +208,7 @@ describeInPlaces('what is not registered', (place) => {
     const instance = await runtime.start(unknown, undefined, { id: 'u-1' })
 
     expect((await instance.info())?.waitingFor).toEqual([
-      'a runtime that registers workflow "u-unknown" (no live runtime does, this one neither)',
+      'a runtime that registers workflow "u-unknown" (no live runtime does, including this one)',
     ])
     await place.open(unknown)
     expect(await instance.result()).toBe('found')
@@ -229,7 +229,7 @@ describeInPlaces('what is not registered', (place) => {
     expect(await instance.result()).toBe('two 2')
   })
 
-  test('one that nobody runs is ended by hand [delete_poisoned_orchestration]', async () => {
+  test('an instance that no runtime can run is terminated by hand [delete_poisoned_orchestration]', async () => {
     const instance = await place.connect().start(workflow('u-nobody', async () => 1))
 
     await instance.terminate('nobody has its code')
@@ -238,7 +238,7 @@ describeInPlaces('what is not registered', (place) => {
   })
 })
 
-describeInPlaces('code and history that do not fit', (place) => {
+describeInPlaces('code and history that do not match', (place) => {
   const waits = workflow('n-waits', async (_: undefined, ctx) => {
     await ctx.step('one', () => 1)
     await ctx.sleep('1h')
@@ -297,11 +297,11 @@ describeInPlaces('code and history that do not fit', (place) => {
     expect(await withEvents({ type: 'completed', data: { command: 99, value: 1 } })).toContain('99')
   })
 
-  test('a timer that nobody set is refused [unexpected_timer_completion_triggers_nondeterminism]', async () => {
+  test('a timer that was never set is refused [unexpected_timer_completion_triggers_nondeterminism]', async () => {
     expect(await withEvents({ type: 'fired', data: { command: 77 } })).toContain('77')
   })
 
-  test('what an execution no longer waits for does not touch the next [continue_as_new_with_unconsumed_completion_triggers_nondeterminism]', async () => {
+  test('a result that an execution no longer waits for does not affect the next [continue_as_new_with_unconsumed_completion_triggers_nondeterminism]', async () => {
     const rolls = workflow('n-rolls', async (n: number, ctx): Promise<string> => {
       if (n > 0) return ctx.receive(go)
       void ctx.step('ignored', () => 1)
@@ -346,7 +346,7 @@ describeInPlaces('code and history that do not fit', (place) => {
     expect(await instance.result()).toBe('second')
   })
 
-  test('the same message twice is no fault [duplicate_external_events_are_handled_gracefully]', async () => {
+  test('the same message twice is not an error [duplicate_external_events_are_handled_gracefully]', async () => {
     const one = workflow('n-one', async (_: undefined, ctx) => {
       const got = await ctx.receive(go)
       await ctx.sleep(1)
@@ -360,7 +360,7 @@ describeInPlaces('code and history that do not fit', (place) => {
     expect(await instance.result()).toBe('same')
   })
 
-  test('what is no export is refused where it is imported [test_error_handling]', async () => {
+  test('an invalid export is refused on import [test_error_handling]', async () => {
     const runtime = await place.open(waits)
     const error = await errorOf(runtime.import({} as ExportedHistory))
 

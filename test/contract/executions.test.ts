@@ -42,7 +42,7 @@ describeInPlaces('continue as new', (place) => {
     expect(await instance.result()).toBe('1:hi')
   })
 
-  test('a message that nobody waited for is there in the next execution [continue_as_new_event_drop_then_process]', async () => {
+  test('a message that was not received is there in the next execution [continue_as_new_event_drop_then_process]', async () => {
     const rolls = workflow('can-early', async (n: number, ctx): Promise<string> => {
       if (n > 0) return ctx.receive(go)
       await ctx.receive(other)
@@ -77,7 +77,7 @@ describeInPlaces('continue as new', (place) => {
   test.each([
     ['of an earlier execution [old_execution_completions_are_ignored]'],
     ['of a dropped activity [activity_completion_after_continue_as_new_is_discarded]'],
-  ])('a result %s does not reach the next one', async (title) => {
+  ])('a result %s does not reach the next execution', async (title) => {
     const begun = deferred()
     const ends = deferred<string>()
     const held = activity('can-held', async () => {
@@ -162,7 +162,7 @@ describeInPlaces('chains of executions', (place) => {
     expect(results).toEqual(['1:10', '2:10', '3:10'])
   })
 
-  test('an actor checks, waits and begins anew, until it is told to end [instance_actor_pattern_stress_test]', async () => {
+  test('an actor checks, waits and begins again, until it is asked to end [instance_actor_pattern_stress_test]', async () => {
     const actor = workflow('actor', async (beats: number, ctx): Promise<number> => {
       await ctx.all([ctx.run(double, beats), ctx.run(double, beats + 1)])
       const message = await ctx.receive(go, { timeout: 1 })

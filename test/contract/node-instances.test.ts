@@ -136,7 +136,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     expect(await runtime.run(one, undefined, { version: '1.0.0' })).toBe('1.0.0')
   })
 
-  test('a runtime stops in the middle, and another goes on [node_22]', async () => {
+  test('a runtime stops in the middle, and another continues [node_22]', async () => {
     const first = await place.open(waits)
     await first.start(waits, undefined, { id: 'ni-22' })
     await first.close()
@@ -162,7 +162,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     ['over its turns [node_25]', 'ni-25'],
     ['turn by turn [node_70]', 'ni-70'],
     ['for the client to see [node_71]', 'ni-71'],
-  ])('progress is told %s', async (_title, name) => {
+  ])('progress is shown %s', async (_title, name) => {
     const tells = workflow(name, async (_: undefined, ctx) => {
       for (const part of [1, 2, 3]) {
         ctx.progress({ part })
@@ -181,7 +181,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     expect(seen).toEqual([{ part: 1 }, { part: 2 }, { part: 3 }])
   })
 
-  test('progress stays over continue as new, and is taken back [node_26]', async () => {
+  test('progress survives continue-as-new, and can be cleared [node_26]', async () => {
     const rolls = workflow('ni-26', async (n: number, ctx): Promise<string> => {
       if (n === 0) {
         ctx.progress('kept')
@@ -212,21 +212,24 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     ['then an activity [node_29]', 'ni-29', 1],
     ['typed [node_134]', 'ni-134', 0],
     ['of a version [node_58]', 'ni-58', 0],
-  ])('what is only started goes its own way: %s', async (_title, name, activities) => {
-    const detaches = workflow(name, async (_: undefined, ctx) => {
-      for (const n of [1, 2])
-        await ctx.start(says, `${n}`, { id: `${name}-${n}`, version: '1.0.0' })
-      for (let i = 0; i < activities; i++) await ctx.run(echo, 'x')
-      return 'returned'
-    })
-    const runtime = await place.open([detaches, says])
+  ])(
+    'an instance that is only started runs independently: %s',
+    async (_title, name, activities) => {
+      const detaches = workflow(name, async (_: undefined, ctx) => {
+        for (const n of [1, 2])
+          await ctx.start(says, `${n}`, { id: `${name}-${n}`, version: '1.0.0' })
+        for (let i = 0; i < activities; i++) await ctx.run(echo, 'x')
+        return 'returned'
+      })
+      const runtime = await place.open([detaches, says])
 
-    expect(await runtime.run(detaches)).toBe('returned')
-    expect(await runtime.get(`${name}-1`).result()).toBe('1')
-    expect(await runtime.get(`${name}-2`).result()).toBe('2')
-  })
+      expect(await runtime.run(detaches)).toBe('returned')
+      expect(await runtime.get(`${name}-1`).result()).toBe('1')
+      expect(await runtime.get(`${name}-2`).result()).toBe('2')
+    },
+  )
 
-  test('updates are taken in between cycles [node_31]', async () => {
+  test('updates are received between cycles [node_31]', async () => {
     const reloads = workflow(
       'ni-31',
       async (seen: readonly string[], ctx): Promise<readonly string[]> => {
@@ -245,7 +248,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     expect(await instance.result()).toEqual(['a', 'b'])
   })
 
-  test('an instance tells about itself [node_47]', async () => {
+  test('an instance describes itself [node_47]', async () => {
     const runtime = await place.open(says)
     await runtime.run(says, 'x', { id: 'ni-47' })
 
@@ -263,7 +266,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     ['how many there are [node_49]'],
     ['what happened in it [node_50]'],
     ['with its data [node_51]'],
-  ])('an execution tells %s', async (title) => {
+  ])('an execution describes %s', async (title) => {
     const name = `ni-${title.length}-executions`
     const rolls = workflow(name, async (n: number, ctx): Promise<number> => {
       await ctx.run(echo, `${n}`)
@@ -326,7 +329,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     expect(await instance.result()).toEqual({ key: 'data', value: { n: 7 } })
   })
 
-  test('race: a timer before an activity, which learns of it [node_97]', async () => {
+  test('race: a timer before an activity, whose signal aborts [node_97]', async () => {
     const aborted = deferred<boolean>()
     const learns = activity('learns', async (_: undefined, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -382,7 +385,7 @@ describeInPlaces('instances in the SDK for Node', (place) => {
     expect(await place.connect().run(says, 'by a client')).toBe('by a client')
   })
 
-  test('requests and answers through the state [node_139]', async () => {
+  test('requests and replies through the state [node_139]', async () => {
     const answers = workflow('ni-139', async (_: undefined, ctx) => {
       const { n } = await ctx.receive(data)
       ctx.state.set(stateKey<number>(`answer-${n}`), n * n)
@@ -461,7 +464,7 @@ describeInPlaces('a database as a service, as workflows', (place) => {
   const check = activity('check', () => 'healthy')
   const poll = activity('poll', (n: number) => n >= 2)
 
-  /** Checks until it is told that its database is gone. */
+  /** Checks until it learns that its database is gone. */
   const actor = workflow('pg-actor', async (name: string, ctx): Promise<string> => {
     await ctx.run(check)
     ctx.state.set(health, (ctx.state.get(health) ?? 0) + 1)
@@ -503,7 +506,7 @@ describeInPlaces('a database as a service, as workflows', (place) => {
     expect(await instance.readState(health)).toBeGreaterThanOrEqual(3)
   })
 
-  test('it is deleted, and its actor told so [node_146]', async () => {
+  test('it is deleted, and its actor learns that [node_146]', async () => {
     const runtime = await place.open([makes, removes, actor])
     await runtime.run(makes, 'c')
 

@@ -20,7 +20,7 @@ const flaky = activity('flaky', (_: undefined, { attempt }: ActivityContext) => 
   if (attempt < 3) throw new Error(`attempt ${attempt}`)
   return `after ${attempt}`
 })
-/** Lasts until it is not wanted any more. */
+/** Lasts until it is no longer wanted. */
 const slow = activity('slow', async (_: undefined, { signal }: ActivityContext) => {
   await new Promise((resolve) => signal.addEventListener('abort', resolve))
   return 'slow'

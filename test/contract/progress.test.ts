@@ -2,12 +2,13 @@ import { expect, test } from 'vitest'
 
 import { channel, workflow } from '../../src/index.ts'
 import { describeInPlaces, errorOf, untilItWaitsFor } from '../support/contract.ts'
+import { eventually } from '../support/engine.ts'
 
 // What the contract calls custom status is progress here. It is any value, carries no version of
 // its own (`watch` shows the changes), and code keeps in a variable what it said last.
 
 const go = channel<string>('go')
-const LIMITED = { limits: { valueLength: 100 } }
+const LIMITED = { limits: { progressBytes: 100 } }
 /** Text that has this length when it is encoded. */
 const encodedTo = (length: number): string => 'x'.repeat(length - 2)
 
@@ -21,7 +22,7 @@ describeInPlaces('progress', (place) => {
     expect((await instance.info())?.progress).toBe('done')
   })
 
-  test('undefined takes it back [custom_status_reset_clears_to_none]', async () => {
+  test('undefined clears it [custom_status_reset_clears_to_none]', async () => {
     const resets = workflow('p-resets', async (_: undefined, ctx) => {
       ctx.progress('something')
       await ctx.receive(go)
@@ -49,7 +50,27 @@ describeInPlaces('progress', (place) => {
     expect((await instance.info())?.progress).toBe('three')
   })
 
-  test('it stays over turns that say nothing [custom_status_persists_across_turns]', async () => {
+  test('each turn that sets it raises its version [custom_status_version_increments]', async () => {
+    const says = workflow('p-versions', async (_: undefined, ctx) => {
+      await ctx.receive(go)
+      for (const text of ['one', 'two']) ctx.progress(text)
+      await ctx.receive(go)
+      ctx.progress(undefined)
+    })
+    const runtime = await place.open(says)
+    const instance = await runtime.start(says)
+    const versions = [(await instance.info())?.progressVersion]
+
+    await instance.send(go, 'on')
+    await eventually(async () => (await instance.info())?.progress === 'two')
+    versions.push((await instance.info())?.progressVersion)
+    await instance.send(go, 'on')
+    await instance.result()
+
+    expect([...versions, (await instance.info())?.progressVersion]).toEqual([0, 1, 2])
+  })
+
+  test('it stays over turns that do not set it [custom_status_persists_across_turns]', async () => {
     const says = workflow('p-stays', async (_: undefined, ctx) => {
       ctx.progress('half')
       await ctx.receive(go)
@@ -88,7 +109,7 @@ describeInPlaces('progress', (place) => {
     expect(seen).toEqual([1, 2, 3])
   })
 
-  test('there is none unless somebody says so [custom_status_none_when_not_set]', async () => {
+  test('there is none unless the code sets it [custom_status_none_when_not_set]', async () => {
     const quiet = workflow('p-quiet', async () => 1)
     const runtime = await place.open(quiet)
     const instance = await runtime.start(quiet)
@@ -149,7 +170,7 @@ describeInPlaces('progress', (place) => {
     await instance.result()
   })
 
-  test('the next execution may take it back [custom_status_reset_across_continue_as_new]', async () => {
+  test('the next execution may clear it [custom_status_reset_across_continue_as_new]', async () => {
     const rolls = workflow('p-rolls-reset', async (n: number, ctx): Promise<number> => {
       if (n === 0) {
         ctx.progress('from the first')

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import { activity, channel, open, workflow } from '../../src/index.ts'
@@ -6,13 +6,13 @@ import { describeInPlaces, untilItWaitsFor } from '../support/contract.ts'
 import { deferred } from '../support/engine.ts'
 import { typesOf } from '../support/histories.ts'
 
-// Processes that die are tried in `test/e2e`, with kill -9; here a runtime is closed without being
-// given time, and another one goes on. Difference: a lock is the lease of a runtime.
+// Processes that die are tested in `test/e2e`, with kill -9; here a runtime is closed without being
+// given time, and another one continues. Difference: a lock is the lease of a runtime.
 
 const go = channel<string>('go')
 const echo = activity('echo', (value: string) => value)
 
-describeInPlaces('another runtime goes on', (place) => {
+describeInPlaces('another runtime continues', (place) => {
   test.each([
     ['on a store that stays [recovery_across_restart_sqlite_provider]', 'r-file'],
     ['on the same store, opened again [test_sqlite_basic_persistence]', 'r-again'],
@@ -113,7 +113,7 @@ describeInPlaces('another runtime goes on', (place) => {
   })
 })
 
-describeInPlaces('what comes twice', (place) => {
+describeInPlaces('duplicates', (place) => {
   test('a message under one key comes once [external_duplicate_workitems_dedup]', async () => {
     const two = workflow('dup-messages', async (_: undefined, ctx) => [
       await ctx.receive(go),
@@ -174,7 +174,7 @@ describeInPlaces('leases', (place) => {
   test.each([
     ['of one activity [long_running_activity_with_lock_renewal]', 1],
     ['of several [concurrent_activities_with_renewal]', 3],
-  ])('work that outlasts the lease stays where it is, the run %s', async (_title, count) => {
+  ])('work that outlasts the lease stays with its runtime, the run %s', async (_title, count) => {
     const starts: string[] = []
     const long = activity(`long-${count}`, async (name: string) => {
       starts.push(name)

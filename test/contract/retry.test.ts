@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -13,8 +13,8 @@ import { resolveRetry, retryDelayMs } from '../../src/engine/define/retry.ts'
 import { describeInPlaces, errorOf, untilItWaitsFor } from '../support/contract.ts'
 import { typesOf } from '../support/histories.ts'
 
-// Differences: a time-out counts as a failed attempt and is tried again, it limits one attempt and
-// not all of them, delays have jitter unless told otherwise, and an exponential delay doubles.
+// Differences: a time-out counts as a failed attempt and is retried, it limits one attempt and not
+// all of them, delays have jitter by default, and an exponential delay doubles.
 
 const AT_ONCE = { backoff: 'none', jitter: false } as const
 const go = channel<string>('go')
@@ -219,7 +219,7 @@ describeInPlaces('attempts', (place) => {
     expect(attempts).toHaveLength(Math.min(times + 1, maxAttempts))
   })
 
-  test('an attempt in time is not cut off [test_success_before_timeout]', async () => {
+  test('an attempt that ends in time is not aborted [test_success_before_timeout]', async () => {
     const { definition, attempts } = slow('in-time', 0)
     const runs = workflow('a-in-time', async (_: undefined, ctx) =>
       ctx.run(definition, undefined, { timeout: '10s' }),
@@ -230,7 +230,7 @@ describeInPlaces('attempts', (place) => {
     expect(attempts).toEqual([1])
   })
 
-  test('attempts that will be followed are recorded when the wait is long [test_history_contains_all_activity_scheduled_events]', async () => {
+  test('failed attempts are recorded when the delay is long [test_history_contains_all_activity_scheduled_events]', async () => {
     const { definition } = flaky('recorded', 1)
     const runs = workflow('a-recorded', async (_: undefined, ctx) =>
       ctx.run(definition, undefined, { retry: { delay: '1s', jitter: false } }),
@@ -272,7 +272,7 @@ describeInPlaces('attempts', (place) => {
   test.each([
     ['an activity that was left behind [test_activity_completes_after_continue_as_new]', 'left'],
     ['one that ran out of time [test_retry_timeout_with_continue_as_new]', 'late'],
-  ])('the next execution is not touched by %s', async (_title, how) => {
+  ])('the next execution is not affected by %s', async (_title, how) => {
     const { definition } = slow(`can-${how}`, 99)
     const rolls = workflow(`a-can-${how}`, async (n: number, ctx): Promise<string> => {
       if (n > 0) return ctx.receive(go)

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { expect, test } from 'vitest'
 
 import {
@@ -165,7 +165,7 @@ describeSamples('control flow', (place) => {
 describeSamples('errors', (place) => {
   const helper = async (ctx: WorkflowContext): Promise<string> => ctx.run(fails, 'deep down')
 
-  test('a failure is caught, and what makes up for it returned [sample_error_handling_fs]', async () => {
+  test('a failure is caught, and a fallback is returned [sample_error_handling_fs]', async () => {
     const recovers = workflow('recovers', async (_: undefined, ctx) => {
       try {
         return await ctx.run(fails, 'broken')
@@ -187,7 +187,7 @@ describeSamples('errors', (place) => {
     })
   })
 
-  test('an error comes through a helper function [sample_nested_function_error_handling_fs]', async () => {
+  test('an error propagates through a helper function [sample_nested_function_error_handling_fs]', async () => {
     const nested = workflow('nested', async (_: undefined, ctx) => helper(ctx))
     const runtime = await place.open(nested)
 
@@ -251,7 +251,7 @@ describeSamples('children', (place) => {
     expect(await runtime.run(root, 'a')).toBe('A-mid-root')
   })
 
-  test('what is only started ends by itself [sample_detached_orchestration_scheduling_fs]', async () => {
+  test('an instance that is only started ends by itself [sample_detached_orchestration_scheduling_fs]', async () => {
     const detaches = workflow('detaches', async (_: undefined, ctx) => {
       await ctx.start(upperChild, 'one', { id: 'detached-1' })
       void ctx.start(upperChild, 'two', { id: 'detached-2' })
@@ -264,7 +264,7 @@ describeSamples('children', (place) => {
     expect(await runtime.get('detached-2').result()).toBe('TWO')
   })
 
-  test('an activity behind such a start replays cleanly [sample_detached_then_activity_fs]', async () => {
+  test('an activity after such a start replays cleanly [sample_detached_then_activity_fs]', async () => {
     const detaches = workflow('detaches-then-runs', async (_: undefined, ctx) => {
       await ctx.start(upperChild, 'x', { id: 'detached-3' })
       const text = await ctx.run(upper, 'before')
@@ -298,7 +298,7 @@ describeSamples('children', (place) => {
 })
 
 describeSamples('executions and versions', (place) => {
-  test('the input rolls on until a condition holds; all executions stay [sample_continue_as_new_fs]', async () => {
+  test('the input is carried on until a condition holds; all executions are kept [sample_continue_as_new_fs]', async () => {
     const rolls = workflow('rolls', async (n: number, ctx): Promise<string> =>
       n < 3 ? ctx.continueAsNew(n + 1) : `done: ${n}`,
     )
@@ -313,7 +313,7 @@ describeSamples('executions and versions', (place) => {
     }
   })
 
-  test('the latest version runs unless one is asked for [sample_versioning_start_latest_vs_exact_fs]', async () => {
+  test('the latest version runs unless one is requested [sample_versioning_start_latest_vs_exact_fs]', async () => {
     const one = workflow('versioned', { version: '1.0.0' }, async () => 'v1')
     const two = workflow('versioned', { version: '2.0.0' }, async () => 'v2')
     const runtime = await place.open([one, two])
@@ -322,7 +322,7 @@ describeSamples('executions and versions', (place) => {
     expect(await runtime.run(one, undefined, { version: '1.0.0' })).toBe('v1')
   })
 
-  test('a child has the version that is asked for, or the latest [sample_versioning_sub_orchestration_explicit_vs_policy_fs]', async () => {
+  test('a child has the requested version, or the latest [sample_versioning_sub_orchestration_explicit_vs_policy_fs]', async () => {
     const one = workflow('versioned-child', { version: '1.0.0' }, async () => 'c1')
     const two = workflow('versioned-child', { version: '2.0.0' }, async () => 'c2')
     const parent = workflow('versions-parent', async (_: undefined, ctx) => [
@@ -380,7 +380,7 @@ describeSamples('channels and state', (place) => {
     expect(await instance.result()).toEqual([1, 2, 3, 4])
   })
 
-  test('requests come by message, answers lie in the state [sample_kv_request_response]', async () => {
+  test('requests come by message, replies are in the state [sample_kv_request_response]', async () => {
     const ask = channel<{ id: string; n: number }>('ask')
     const answers = workflow('answers', async (count: number, ctx) => {
       for (let i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { expect, test } from 'vitest'
 
 import { activity, channel, stateKey, workflow, type WorkflowContext } from '../../src/index.ts'
@@ -34,7 +34,7 @@ async function ran(place: Place, name: string, code: Code, options?: Parameters<
   }
 }
 
-/** All values an instance has, by name: `ctx.state.keys` tells them to the code. */
+/** All values of an instance, by name: `ctx.state.keys` lists them. */
 const all = (ctx: WorkflowContext): Record<string, unknown> =>
   Object.fromEntries(ctx.state.keys().map((key) => [key, ctx.state.get(stateKey(key))]))
 
@@ -179,7 +179,7 @@ describeInPlaces('values of an instance', (place) => {
     expect(await read(a)).toBe(2)
   })
 
-  test('between activities and timers values stay what they were set to [kv_interleaved_with_activities_and_timers]', async () => {
+  test('values stay as set between activities and timers [kv_interleaved_with_activities_and_timers]', async () => {
     const { result } = await ran(place, 'v-between', async (ctx) => {
       ctx.state.set(a, await ctx.run(echo, 1))
       await ctx.sleep(1)
@@ -237,7 +237,7 @@ describeInPlaces('values of an instance', (place) => {
 
   test.each([
     ['the values themselves [kv_deleted_with_instance]'],
-    ['so that nobody reads them [kv_not_accessible_after_deletion]'],
+    ['so that they cannot be read [kv_not_accessible_after_deletion]'],
     ['all of them [kv_delete_instance_removes_all_kv]'],
   ])('an instance that is removed takes its state along: %s', async (title) => {
     const id = `v-removed-${title.length}`
@@ -258,7 +258,7 @@ describeInPlaces('values of an instance', (place) => {
 })
 
 describeInPlaces('limits of state', (place) => {
-  const LIMITS = { limits: { stateKeys: 3, valueLength: 50 } }
+  const LIMITS = { limits: { stateKeys: 3, stateValueBytes: 50 } }
   const sets = (count: number) => async (ctx: WorkflowContext) => {
     for (let i = 0; i < count; i++) ctx.state.set(stateKey<number>(`k${i}`), i)
   }
@@ -275,7 +275,7 @@ describeInPlaces('limits of state', (place) => {
     const { status, result } = await ran(place, 'l-long', long, LIMITS)
 
     expect(status).toBe('failed')
-    expect(String(result)).toContain('50 characters')
+    expect(String(result)).toContain('over the limit of 50')
   })
 
   test('as many keys as the limit pass [kv_at_key_limit_succeeds]', async () => {
@@ -483,7 +483,7 @@ describeInPlaces('reading, changing, writing', (place) => {
 })
 
 describeInPlaces('pruning by age', (place) => {
-  test('what was set longer ago is deleted [kv_prune_old_values_by_timestamp]', async () => {
+  test('values that were set longer ago are deleted [kv_prune_old_values_by_timestamp]', async () => {
     const { result, read } = await ran(place, 'a-old', async (ctx) => {
       ctx.state.set(a, 1)
       ctx.state.set(b, 2)
@@ -494,7 +494,7 @@ describeInPlaces('pruning by age', (place) => {
     expect([result, await read(a), await read(b)]).toEqual([2, undefined, undefined])
   })
 
-  test('only what is old goes [kv_prune_selective_by_age]', async () => {
+  test('only old values are deleted [kv_prune_selective_by_age]', async () => {
     const { result } = await ran(place, 'a-some', async (ctx) => {
       ctx.state.set(a, 1)
       await ctx.sleep(20)
@@ -525,7 +525,7 @@ describeInPlaces('pruning by age', (place) => {
   test.each([
     ['whatever the age [kv_prune_current_turn_keys_with_max_threshold]', 0],
     ['by the time of the turn [kv_prune_unpersisted_current_turn_key_with_wall_clock]', 1],
-  ])('what was set in this turn stays, %s', async (_title, age) => {
+  ])('values that were set in this turn stay, %s', async (_title, age) => {
     const { result } = await ran(place, `a-turn-${age}`, async (ctx) => {
       ctx.state.set(a, 1)
       return [ctx.state.prune(age), all(ctx)]
@@ -571,7 +571,7 @@ describeInPlaces('state of others', (place) => {
     expect(await runtime.run(looks, 'o-3')).toEqual(value)
   })
 
-  test('what was read stays the same when the past is repeated [kv_get_value_from_instance_replay_safe]', async () => {
+  test('a value that was read is the same on replay [kv_get_value_from_instance_replay_safe]', async () => {
     const next = channel<number>('next')
     const changes = workflow('o-changes', async (_: undefined, ctx) => {
       ctx.state.set(a, 1)
@@ -629,6 +629,40 @@ describeInPlaces('state of others', (place) => {
     const runtime = await place.open([parent, sets])
 
     expect(await runtime.run(parent)).toEqual([1, 2])
+  })
+
+  test('pruning executions removes no value [kv_prune_execution_removes_orphan_keys] [kv_bulk_prune]', async () => {
+    const grows = workflow('o-grows', async (n: number, ctx): Promise<unknown> => {
+      ctx.state.set([a, b, c][n]!, n)
+      return n < 2 ? ctx.continueAsNew(n + 1) : all(ctx)
+    })
+    const runtime = await place.open(grows)
+    const instances = await Promise.all(['o-8', 'o-9'].map((id) => runtime.start(grows, 0, { id })))
+    for (const instance of instances) {
+      expect(await instance.result()).toEqual({ a: 0, b: 1, c: 2 })
+    }
+
+    expect(await runtime.admin.prune({ which: ['o-8', 'o-9'] })).toBe(4)
+
+    for (const instance of instances) {
+      const values = await Promise.all([a, b, c].map((key) => instance.readState(key)))
+      expect(values).toEqual([0, 1, 2])
+    }
+  })
+
+  test('a child is deleted with its parent, and its values too [kv_delete_parent_cascades_child_kv]', async () => {
+    const parent = workflow('o-parent-of-one', async (_: undefined, ctx) => {
+      await ctx.run(sets, 2, { id: 'o-10-child' })
+    })
+    const runtime = await place.open([parent, sets])
+    await runtime.run(parent, undefined, { id: 'o-10' })
+    expect(await runtime.get('o-10-child').readState(a)).toBe(2)
+
+    expect(await runtime.admin.delete(['o-10'])).toBe(2)
+
+    expect(await errorOf(runtime.get('o-10-child').readState(a))).toMatchObject({
+      name: 'NotFoundError',
+    })
   })
 
   test('an instance may read itself from outside [kv_get_value_from_instance_self]', async () => {

@@ -64,7 +64,7 @@ describeInPlaces('status', (place) => {
     expect((await instance.info())?.error?.message).toContain('enough')
   })
 
-  test('a life has its order [test_status_lifecycle_transitions]', async () => {
+  test('statuses follow in order [test_status_lifecycle_transitions]', async () => {
     const runtime = await place.open(waits)
     const instance = await runtime.start(waits, undefined, { delay: 400 })
     const seen: string[] = []
@@ -100,7 +100,7 @@ describeInPlaces('status', (place) => {
 })
 
 describeInPlaces('looking at instances', (place) => {
-  test('an instance tells about itself [test_instance_info]', async () => {
+  test('an instance describes itself [test_instance_info]', async () => {
     const runtime = await place.open(quick)
     const instance = await runtime.start(quick, 'x', { id: 'm-1', labels: { team: 'a' } })
     await instance.result()
@@ -139,7 +139,7 @@ describeInPlaces('looking at instances', (place) => {
     expect(await eventsOf(instance)).toEqual(await eventsOf(instance, { execution: 3 }))
   })
 
-  test('the output of an execution that goes on is the input of the next [test_execution_output_captured_on_continue_as_new]', async () => {
+  test('the output of an execution that continues is the input of the next [test_execution_output_captured_on_continue_as_new]', async () => {
     const runtime = await place.open(rolls)
     const instance = await runtime.start(rolls, 0)
     await instance.result()
@@ -153,7 +153,7 @@ describeInPlaces('looking at instances', (place) => {
   test.each([
     ['with steps and children [test_complex_workflow_management]'],
     ['while it runs [test_management_features_with_workflow]'],
-  ])('an instance is looked at %s', async (title) => {
+  ])('an instance is read %s', async (title) => {
     const id = `m-complex-${title.length}`
     const complex = workflow(id, async (_: undefined, ctx) => {
       await ctx.run(echo, 'x')
@@ -245,7 +245,7 @@ describeInPlaces('ids that are used again', (place) => {
     expect((await lost).message).toMatch(/terminated|removed/)
   })
 
-  test('others go on as if nothing had been [test_dispatcher_resilience_after_delete]', async () => {
+  test('other instances continue undisturbed [test_dispatcher_resilience_after_delete]', async () => {
     const runtime = await place.open([waits, quick])
     const other = await runtime.start(waits)
     await runtime.start(waits, undefined, { id: 'd-3' })
@@ -310,7 +310,7 @@ describeInPlaces('laws of a history', (place) => {
     }
   })
 
-  test('what is called ends once [prop_activity_lifecycle]', async () => {
+  test('each call ends once [prop_activity_lifecycle]', async () => {
     for (const count of COUNTS) {
       const events = await historyOf(count)
       const commands = (types: string[]) =>

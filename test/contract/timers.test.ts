@@ -88,7 +88,7 @@ describeInPlaces('timers', (place) => {
     expect(await runtime.run(sleeps)).toBe('at once')
   })
 
-  test('a timer that is called off does not fire [timer_cancellation]', async () => {
+  test('a cancelled timer does not fire [timer_cancellation]', async () => {
     const cancels = workflow('t-cancels', async (_: undefined, ctx) => {
       const timer = ctx.sleep('1h')
       timer.cancel('changed my mind')
@@ -104,7 +104,7 @@ describeInPlaces('timers', (place) => {
     expect(await typesOf(instance)).not.toContain('fired')
   })
 
-  test('all timers go on after a restart [multiple_timers_recovery_after_crash]', async () => {
+  test('all timers continue after a restart [multiple_timers_recovery_after_crash]', async () => {
     const sleeps = workflow('t-many', async (_: undefined, ctx) => {
       const order: number[] = []
       await ctx.all(
@@ -204,7 +204,7 @@ describeInPlaces('time and ids', (place) => {
     return seen
   }
 
-  test('they are the same when the past is repeated [test_system_calls_deterministic_replay]', async () => {
+  test('they are the same on replay [test_system_calls_deterministic_replay]', async () => {
     const [before, after] = await seenTwice('s-replay', async (ctx) => [
       ctx.now(),
       ctx.uuid(),
@@ -214,7 +214,7 @@ describeInPlaces('time and ids', (place) => {
     expect(after).toEqual(before)
   })
 
-  test('they stand beside a race [test_system_calls_with_select]', async () => {
+  test('they can be used beside a race [test_system_calls_with_select]', async () => {
     const [before, after] = await seenTwice('s-race', async (ctx) => {
       const id = ctx.uuid()
       const { key } = await ctx.race({ work: ctx.run(echo, id), time: ctx.sleep('1h') })
@@ -225,7 +225,7 @@ describeInPlaces('time and ids', (place) => {
     expect(after).toContain('work')
   })
 
-  test('they stand beside a join [test_system_calls_join_with_activities]', async () => {
+  test('they can be used beside a join [test_system_calls_join_with_activities]', async () => {
     const [before, after] = await seenTwice('s-join', async (ctx) => [
       ...(await ctx.all([ctx.run(echo, 1), ctx.run(echo, ctx.uuid())])),
       ctx.now(),
@@ -246,7 +246,7 @@ describeInPlaces('time and ids', (place) => {
     expect(after).toEqual(before)
   })
 
-  test('the time behind an activity is later [test_activity_then_syscall_ordering]', async () => {
+  test('the time after an activity is later [test_activity_then_syscall_ordering]', async () => {
     const [before, after] = await seenTwice('s-behind', async (ctx) => {
       const first = ctx.now()
       await ctx.run(echo, 1)

@@ -68,8 +68,10 @@ async function insertInstances(
 ): Promise<void> {
   for (const { iid, id = `case-${iid}`, status, output = null } of rows) {
     await database.query(
-      `insert into instances (iid, id, workflow, execution, status, output, created_at, updated_at)
-      values ($1, $2, $3, 1, $4, $5, 1000, 1000)`,
+      `insert into instances (
+        iid, id, workflow, any_version, execution, status, output, created_at, updated_at
+      )
+      values ($1, $2, $3, (any_versions(array[$3::integer]))[1], 1, $4, $5, 1000, 1000)`,
       [iid, id, self.workflows[0], STATUS[status], output],
     )
   }
@@ -86,7 +88,7 @@ async function insertRun(
   )
 }
 
-/** A run as it is written, whose owner depends on who sends. */
+/** A run as it is written, whose owner depends on the sender. */
 interface FoundRun extends Omit<OwnedRun, 'owner'> {
   readonly owner: Owner
 }

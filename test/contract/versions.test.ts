@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import { activity, type Activity, channel, workflow } from '../../src/index.ts'
@@ -7,9 +7,9 @@ import { describeInPlaces, untilItWaitsFor } from '../support/contract.ts'
 import { eventually } from '../support/engine.ts'
 import { eventsOf } from '../support/histories.ts'
 
-// Differences: there are no policies; whoever wants another version than the latest names it where
-// it is started. There is no registry to build: definitions are constants, and lists of them are
-// registered.
+// Differences: there are no policies; a caller that wants another version than the latest names it
+// when it starts the instance. There is no registry to build: definitions are constants, and lists
+// of them are registered.
 
 const go = channel<string>('go')
 /** A workflow whose result is its version. */
@@ -22,7 +22,7 @@ describeInPlaces('versions', (place) => {
     ['of a workflow [runtime_start_versioned_string_uses_explicit_version]', 'v-plain'],
     ['of a typed one [runtime_start_versioned_typed_uses_explicit_version]', 'v-typed'],
     ['that pins it [policy_exact_pins_start]', 'v-pinned'],
-  ])('a start %s takes the version that is asked for', async (_title, name) => {
+  ])('a start %s takes the requested version', async (_title, name) => {
     const [one, two] = both(name)
     const runtime = await place.open([one, two])
 
@@ -55,7 +55,7 @@ describeInPlaces('versions', (place) => {
     expect(await runtime.run(parent)).toEqual(['1.0.0', '2.0.0'])
   })
 
-  test('what is only started has the latest [detached_versioned_uses_policy_latest]', async () => {
+  test('an instance that is only started has the latest version [detached_versioned_uses_policy_latest]', async () => {
     const [one, two] = both('v-detached')
     const starts = workflow('v-starts', async (_: undefined, ctx) => {
       await ctx.start(one, undefined, { id: 'v-detached-1' })
@@ -124,24 +124,21 @@ describeInPlaces('versions', (place) => {
       'v-stays-input',
       2,
     ],
-  ])(
-    'an instance stays with the version it was started in, %s',
-    async (_title, name, executions) => {
-      const code = (version: string) =>
-        workflow(name, { version }, async (n: number, ctx): Promise<string> => {
-          if (n < executions) return ctx.continueAsNew(n + 1, { version: '1.0.0' })
-          return `${version} ${n} ${await ctx.receive(go)}`
-        })
-      const first = await place.open(code('1.0.0'))
-      const instance = await first.start(code('1.0.0'), 0, { id: name })
-      await untilItWaitsFor(instance, 'channel "go"')
-      await first.close({ drain: 0 })
-      const second = await place.open([code('1.0.0'), code('2.0.0')])
-      await second.get(name).send(go, 'on')
+  ])('an instance keeps the version it was started with, %s', async (_title, name, executions) => {
+    const code = (version: string) =>
+      workflow(name, { version }, async (n: number, ctx): Promise<string> => {
+        if (n < executions) return ctx.continueAsNew(n + 1, { version: '1.0.0' })
+        return `${version} ${n} ${await ctx.receive(go)}`
+      })
+    const first = await place.open(code('1.0.0'))
+    const instance = await first.start(code('1.0.0'), 0, { id: name })
+    await untilItWaitsFor(instance, 'channel "go"')
+    await first.close({ drain: 0 })
+    const second = await place.open([code('1.0.0'), code('2.0.0')])
+    await second.get(name).send(go, 'on')
 
-      expect(await second.get(name).result()).toBe(`1.0.0 ${executions} on`)
-    },
-  )
+    expect(await second.get(name).result()).toBe(`1.0.0 ${executions} on`)
+  })
 })
 
 describe('what is registered', () => {
@@ -259,8 +256,8 @@ describe('what is registered', () => {
   })
 })
 
-describeInPlaces('what activities know', (place) => {
-  test('an activity knows where it belongs [activity_context_metadata]', async () => {
+describeInPlaces('what activities and workflows can read about themselves', (place) => {
+  test('an activity can read where it belongs [activity_context_metadata]', async () => {
     const knows = activity('k-knows', (_: undefined, { info, attempt }) => ({ ...info, attempt }))
     const asks = workflow('k-asks', async (_: undefined, ctx) => ctx.run(knows))
     const runtime = await place.open(asks)
@@ -286,7 +283,7 @@ describeInPlaces('what activities know', (place) => {
     expect(await runtime.run(asks, 3)).toBe(3)
   })
 
-  test('a workflow knows its id, version, execution and parent [orchestration_context_metadata_accessors]', async () => {
+  test('a workflow can read its id, version, execution and parent [orchestration_context_metadata_accessors]', async () => {
     const knows = workflow('k-workflow', async (_: undefined, ctx) => ({
       ...ctx.info,
       replaying: false,

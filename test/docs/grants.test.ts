@@ -1,12 +1,14 @@
-// The guide tells an owner of a database which rights the role of the processes needs. They are taken
-// from the page, so that neither can change without the other.
+// The guide lists the rights that the role of the processes needs. They are taken from the page, so
+// that neither can change without the other.
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 
-import { activity, channel, open, workflow } from '../../src/index.ts'
+import { activity, channel, connect, open, workflow } from '../../src/index.ts'
+import { outbox, topic } from '../../src/outbox/index.ts'
 import { doctor, migrationSql, postgres, transaction } from '../../src/postgres/index.ts'
 import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresUrl, testSchema, type TestSchema } from '../support/postgres.ts'
@@ -28,7 +30,7 @@ const all = workflow('all', { retention: '2s' }, async (n: number, ctx) => {
   return `${await ctx.receive(go)} ${left + right}`
 })
 
-test('a role with the rights that the guide names can do all that there is to do', async () => {
+test('a role with the privileges that the guide names can use everything', async () => {
   await using database = await testSchema()
   await database.query(migrationSql({ schema: database.schema }))
   await using role = await roleWith(database, grantsOfThePage())
@@ -45,6 +47,46 @@ test('a role with the rights that the guide names can do all that there is to do
   expect(results).toEqual(['got 6', 'got 8', 'got 10'])
   expect(found.filter(({ level }) => level === 'error')).toEqual([])
   expect(log.lines.filter(({ data }) => /permission/.test(String(data['err'])))).toEqual([])
+})
+
+test('the same privileges are enough for an outbox', async () => {
+  await using database = await testSchema()
+  await database.query(migrationSql({ schema: database.schema, outbox: ['outbox'] }))
+  await using role = await roleWith(database, grantsOfThePage())
+  const log = memoryLog()
+  await using client = connect(postgres({ url: role.url, schema: database.schema }), { log })
+  const events = outbox(client)
+  const single = topic<string>('single')
+  const transactional = topic<string>('transactional')
+  const delivered: string[] = []
+  events.handle(single, async ({ payload }, ctx) => {
+    delivered.push(payload)
+    if (payload === 'bad') ctx.reject('bad')
+  })
+  events.handleTransactional(transactional, async ({ payload }, { tx }) => {
+    await tx.query('select 1')
+    delivered.push(payload)
+  })
+  await events.start()
+  const tx = new Client({ connectionString: role.url })
+  await tx.connect()
+
+  await tx.query('begin')
+  const inside = events.in(tx)
+  await inside.enqueue(single, 'good', { dedupeKey: 'once' })
+  await inside.enqueue(single, 'bad')
+  await inside.enqueue(single, 'later', { delay: 10 })
+  await inside.enqueue(transactional, 'written')
+  await tx.query('commit')
+  await expect.poll(() => delivered.length, { timeout: 15_000 }).toBe(4)
+  await events.drain({ timeout: '15s' })
+  const letters = await events.deadLetters.replay()
+  await events.deadLetters.resolve(letters.map(({ id }) => id))
+  const removed = await events.deadLetters.cleanup()
+  await tx.end()
+
+  expect(removed).toBe(1)
+  expect(log.lines.filter(({ data }) => /permission/.test(JSON.stringify(data)))).toEqual([])
 })
 
 /** The statements that the page shows, for the schema `holdfast` and the role `shop`. */

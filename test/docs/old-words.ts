@@ -10,6 +10,8 @@ export interface OldWord {
 }
 
 const ENGINE = /^(?:src\/engine|test\/engine)\/|^docs\/internals\/architecture/
+/** Where `nobody` is not a made-up id: the code that is shipped. */
+const INTERNALS = /^src\/(?!testing\/)(?!.*\.test\.ts$)|^docs\/(?:internals|reference)\//
 const PAGES = /^(?:docs\/(?:guide|reference|internals)|README)/
 
 export const OLD_WORDS: readonly OldWord[] = [
@@ -60,4 +62,33 @@ export const OLD_WORDS: readonly OldWord[] = [
     now: 'see the glossary',
   },
   { old: /\b(?:is|are) told\b|\bwhat nobody\b/gi, now: 'a plain sentence', within: PAGES },
+  { old: /\bwhoever\b/gi, now: 'a runtime that, whichever runtime' },
+  {
+    old: /\b(?:is|are|was|were|be|been|being) told\b(?! apart\b)|\bunless told otherwise\b/gi,
+    now: 'learns, gets a hint, gets an answer, by default',
+  },
+  { old: /\b(?:hears?|heard)\b/gi, now: 'receives, arrives' },
+  {
+    old: /\b(?:somebody|everybody)\b/gi,
+    now: 'the runtime, process or caller that is meant',
+  },
+  {
+    old: /\bcall(?:s|ed|ing)? (?:\w+ )?off\b|\bthe past is repeated\b|\bridden out\b|\bnever was\b/gi,
+    now: 'cancelled, on replay, retried, never existed',
+  },
+  {
+    old: /\b(?:test|describe)\b.*(?:\bone who\b|\bwhom\b|'who (?!runs)|\bthose who\b|\bnobody\b|\ball the same\b)/g,
+    now: 'the runtime, process or caller that is meant; still, anyway',
+    within: /^(?!src\/(?:\w+\/)?outbox\/).*\.test\.ts$|^src\/testing\//,
+  },
+  { old: /\bnobody\b/gi, now: 'no runtime, no process, no caller', within: INTERNALS },
+  {
+    old: /\bst(?:ands?|ood) still\b|\blook(?:s|ed|ing)? after\b|\bby and by\b|\bharms? nobody\b/gi,
+    now: 'is blocked, renews, as they are called, does not affect',
+  },
+  { old: /\bfor ever\b/g, now: 'forever' },
+  {
+    old: /\b[tT]ellers?\b|\b(?:PlainNews|AskForNews|LeaseThreadNews|Parcel|isTold)\b/g,
+    now: 'HintOrigin, DirectAnnouncement, ReadPendingWork, HintBatch, isNotified',
+  },
 ]

@@ -24,7 +24,7 @@ const LIMIT_MS = 60_000
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-programs-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What stands between a fence that says `ts` and nothing else, and its end. */
+/** The text between a fence that says `ts` and nothing else, and its end. */
 const PROGRAMS = readdirSync(GUIDE)
   .filter((page) => page.endsWith('.md'))
   .flatMap((page) => {
@@ -34,7 +34,10 @@ const PROGRAMS = readdirSync(GUIDE)
       code: code!,
     }))
   })
-  .filter(({ code }) => /^await using \w+ = await open\('memory:'/m.test(code))
+  .filter(
+    ({ code }) =>
+      /^await using \w+ = await open\('memory:'/m.test(code) || code.includes(`from 'node:test'`),
+  )
 
 test('the guide has programs', () => {
   expect(PROGRAMS.length).toBeGreaterThan(5)
@@ -45,6 +48,7 @@ test.each(PROGRAMS)('$name runs to its end', { timeout: LIMIT_MS }, async ({ cod
   mkdirSync(join(own, 'node_modules'))
   // As it was built.
   symlinkSync(ROOT, join(own, 'node_modules/holdfast'))
+  symlinkSync(join(ROOT, 'node_modules/@opentelemetry'), join(own, 'node_modules/@opentelemetry'))
   writeFileSync(join(own, 'main.mts'), code)
   const args = ['--import', import.meta.resolve('tsx'), 'main.mts']
 

@@ -1,5 +1,5 @@
-// What the driving process does for instances that need somebody outside: it sends to them, asks
-// them, pauses them, ends them. The same is done for the same start, in trouble and in peace.
+// What the driving process does for instances that need someone outside: it sends to them, asks
+// them, pauses them, ends them. It does the same for the same start, with and without faults.
 
 import { setTimeout as passTime } from 'node:timers/promises'
 import { type Client, ConflictError, StoreError } from '../../src/index.ts'
@@ -39,7 +39,8 @@ const DUTIES: Partial<Record<Start['workflow'], Duty>> = {
       note({ what: 'sending', id, channel: parcels.name, value })
       await insist(send)
       note({ what: 'sent', id, channel: parcels.name, value })
-      // As one who does not know whether it arrived. The last one may have ended the instance.
+      // As a sender that does not know whether it arrived. The last one may have ended the
+      // instance.
       if (i % 3 === 0 && i < n - 1) await insist(send)
     }
     return []
@@ -88,7 +89,7 @@ const DUTIES: Partial<Record<Start['workflow'], Duty>> = {
   },
 }
 
-// Longer than any round takes to end: who has a backlog answers late.
+// Longer than any round takes to end: a process with a backlog answers late.
 const ANSWER_MS = 600_000
 const INSIST_MS = 180_000
 

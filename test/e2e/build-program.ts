@@ -40,6 +40,9 @@ function build(): Built {
       stalls: join(import.meta.dirname, 'programs/stalls.ts'),
       poison: join(import.meta.dirname, 'programs/poison.ts'),
       hands: join(import.meta.dirname, 'programs/hands.ts'),
+      schedules: join(import.meta.dirname, 'programs/schedules.ts'),
+      limits: join(import.meta.dirname, 'programs/limits.ts'),
+      traced: join(import.meta.dirname, 'programs/traced.ts'),
       'thread-main': join(ROOT, 'src/sqlite/thread/thread-main.ts'),
       'lease-thread-main': join(ROOT, 'src/postgres/lease/lease-thread-main.ts'),
     },
@@ -47,7 +50,7 @@ function build(): Built {
     bundle: true,
     packages: 'external',
     platform: 'node',
-    // As the compiler does it: the oldest Node does not know `using`.
+    // As the compiler does it: the oldest supported Node has no `using`.
     target: 'es2023',
     format: 'esm',
     sourcemap: 'inline',

@@ -39,7 +39,7 @@ export async function checkScene(scene: Scene, lines: readonly Line[]): Promise<
   ]
 }
 
-/** Whatever has not ended, and why it does not move: nobody owns it, wakes it, or wrote to it. */
+/** What has not ended, and why it does not move: no runtime owns it, wakes it, or wrote to it. */
 async function findUnfinished(scene: Scene, lives: readonly RecordedInstance[]): Promise<string[]> {
   const rows = await scene.query(
     `select iid, owner, wake_at, held,
@@ -57,7 +57,9 @@ async function findUnfinished(scene: Scene, lives: readonly RecordedInstance[]):
   })
 }
 
-/** Mail of instances that have ended, and keys of ones that are gone: nobody will ever look at them. */
+/**
+ * Mail of instances that have ended, and keys of ones that are gone: no code will ever read them.
+ */
 async function findUselessRows(scene: Scene): Promise<string[]> {
   const mail = await scene.query(
     `select distinct id from instances

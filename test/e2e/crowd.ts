@@ -8,7 +8,7 @@ import type { Scene } from './scene.ts'
 
 const MAX_PAUSE_MS = 400
 
-/** All that is to be started in a round, and those who are attended to. */
+/** All that is to be started in a round, and the instances that need attention. */
 export class Crowd {
   readonly given: Start[] = []
   readonly acknowledged = new Set<string>()
@@ -44,13 +44,13 @@ export class Crowd {
     return starts
   }
 
-  /** Somebody was told that it is started. */
+  /** A caller was answered that it is started. */
   acknowledge(id: string): void {
     this.acknowledged.add(id)
     this.#attendTo(this.given.find((start) => start.id === id)!)
   }
 
-  /** Attends to all that are there, whether anybody was told or not. */
+  /** Attends to all instances that exist, whether a caller was answered or not. */
   async attendToStarted(): Promise<void> {
     const { client } = this.#attendance
     await Promise.all(

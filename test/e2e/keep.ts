@@ -6,8 +6,8 @@ import { readInstances } from './recorded-instance.ts'
 import type { Scene } from './scene.ts'
 
 /**
- * Keeps what is known about a round: the ledger, every instance with its history, and what the
- * processes said. The operating system has a say in each round, so playing it again may not be enough.
+ * Keeps the evidence of a round: the ledger, every instance with its history, and the output of the
+ * processes. The operating system affects each round, so playing it again may not be enough.
  */
 export async function keepScene(scene: Scene, seed: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), `holdfast-round-${seed}-`))

@@ -18,9 +18,9 @@ export type Line =
       readonly attempt: number
       readonly value?: unknown
     }
-  /** Somebody outside was told that the instance has ended. */
+  /** A caller outside has learned that the instance has ended. */
   | { readonly what: 'ended'; readonly id: string }
-  /** Somebody outside is about to send a message, and was told that it is stored. */
+  /** A caller outside is about to send a message, and was answered that it is stored. */
   | {
       readonly what: 'sending' | 'sent'
       readonly id: string
@@ -40,7 +40,7 @@ export function readLedger(path: string): Line[] {
   return text.filter((line) => line !== '').map((line) => JSON.parse(line) as Line)
 }
 
-/** The place of the command that a key stands for: execution and command. */
+/** The command that a key belongs to: execution and command. */
 export function placeOf(key: string): string {
   const [, execution, command] = key.split('-')
   return `${execution}.${command}`

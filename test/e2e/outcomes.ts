@@ -6,7 +6,7 @@ import { note } from './ledger.ts'
 import { type Start, workflowsOn } from './programs/workflows.ts'
 import type { Scene } from './scene.ts'
 
-/** How long things may take to end that nobody disturbs any more. */
+/** How long things may take to end that are no longer disturbed. */
 export const FINISH_MS = 40_000
 
 /** Waits for all that was acknowledged to end, and says where it ended otherwise than expected. */
@@ -41,7 +41,7 @@ async function outcomeOf(client: Client, id: string, finishMs: number): Promise<
   return `${info.status}: ${result}`
 }
 
-/** The outcomes of the same workflows in one process that nobody disturbs. */
+/** The outcomes of the same workflows in one undisturbed process. */
 export async function undisturbed(
   starts: readonly Start[],
   finishMs = FINISH_MS,

@@ -59,7 +59,7 @@ describe.each(STORES)('on %s', (store, kind) => {
 
   // With PostgreSQL each death takes a lease; what is blamed is decided by the same code.
   test.concurrent.each(store === 'sqlite' ? poisons : poisons.slice(0, 2))(
-    'what kills its process is suspended and named, and nothing else is: %s',
+    'an instance that kills its process is suspended and named, and no other is: %s',
     { timeout: LIMIT_MS },
     async (poison, report, death) => {
       await using scene = openScene(kind())

@@ -35,7 +35,7 @@ const SETTLEMENTS = ['completed', 'failed', 'fired', 'received', 'dropped'] as c
 export type Command = Extract<Event, { readonly type: (typeof COMMANDS)[number] }>
 type Settlement = Extract<Event, { readonly type: (typeof SETTLEMENTS)[number] }>
 
-/** A command of some execution, and what became of it. */
+/** A command of some execution, and its outcome. */
 export interface RecordedCommand {
   /** Execution and command. */
   readonly place: string

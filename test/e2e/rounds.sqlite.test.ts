@@ -6,7 +6,7 @@ const [, kind] = STORES.find(([name]) => name === 'sqlite')!
 
 // `npm run soak` plays as many as you like.
 test.each([1])(
-  'on sqlite, whatever is killed or frozen, all ends as if nothing had happened (%i)',
+  'on sqlite, processes that are killed or frozen change no outcome (%i)',
   { timeout: 120_000 },
   async () => {
     const seed = Math.floor(Math.random() * 1_000_000)

@@ -44,7 +44,7 @@ export interface RoundSize {
   readonly lifeMs?: number
   /** How often a server is stopped, when one is given. */
   readonly restarts?: number
-  /** How long all may take to end once nobody is harmed any more. */
+  /** How long all may take to end once the faults are over. */
   readonly finishMs?: number
 }
 
@@ -58,7 +58,7 @@ export const SHORT: RoundSize = {
   startsByClient: 24,
 }
 
-/** A round for those who have time. */
+/** A longer round. */
 export const LONG: RoundSize = {
   processes: 4,
   troubleMs: 60_000,
@@ -66,7 +66,7 @@ export const LONG: RoundSize = {
   startsByClient: 300,
 }
 
-/** A round in which also the server is stopped, with so many instances of a client. */
+/** A round in which also the server is stopped, with this many instances of a client. */
 export function roundWithRestarts(instances: number): RoundSize {
   const troubleMs = Math.max(8_000, instances * 75)
   return {
@@ -119,10 +119,10 @@ export async function playRound(
   const { finishMs } = size
   const expected = undisturbed(crowd.given, finishMs)
   const findings = await compareOutcomes(scene, client, crowd.acknowledged, expected, finishMs)
-  // A server may finish what it was told to by a process that has been killed since.
+  // A server may finish what a process sent that has been killed since.
   await crowd.attendToStarted()
   findings.push(...(await crowd.attended()))
-  // What was started without anybody being told must end as well.
+  // What was started without an answer to its caller must end as well.
   await untilEmpty(scene, finishMs)
   for (const worker of last) {
     const code = await worker.stop()
@@ -206,7 +206,8 @@ async function restart(
   }
 }
 
-// A frozen process is told of its death; one that waited for a frozen one's lock says that too.
+// A frozen process learns of its death; one that waited for the lock of a frozen process logs that,
+// too.
 function isExpected(line: string): boolean {
   return /declared dead|holds the lock on the file|^\s/.test(line) || FAILS_BY_DESIGN.test(line)
 }
@@ -215,8 +216,8 @@ function isExpected(line: string): boolean {
 const FAILS_BY_DESIGN =
   /activity failed; giving up .*"activity":"refuse"|workflow failed .*"workflow":"fails"/
 
-// Who cannot reach its server says so, and a process that is started meanwhile ends. Nobody sets
-// anything aside for that, or gives up a loop.
+// A process that cannot reach its server logs that, and a process that is started meanwhile ends.
+// That suspends no instance, and ends no loop.
 function isOfServer(line: string): boolean {
-  return !/suspended|worker died|could not be followed up|handling a notification failed/.test(line)
+  return !/suspended|worker died|handling a hint failed|handling a notification failed/.test(line)
 }

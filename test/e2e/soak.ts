@@ -1,8 +1,8 @@
-// Plays rounds of kill -9 and SIGSTOP, one after the other, on a PostgreSQL of its own and on SQLite
-// files: `npm run soak -- [--rounds 50] [--store sqlite|postgres] [--seed 1] [--long]`. Ends with 1 at
-// the first round that finds something; its seed plays much the same round again. In a long round
-// more processes are harmed for a minute. `--restarts 2000` plays on PostgreSQL alone, with four
-// processes and so many instances, and stops and starts the server as well.
+// Plays rounds of kill -9 and SIGSTOP, one after the other, on a PostgreSQL of its own and on
+// SQLite files: `npm run soak -- [--rounds 50] [--store sqlite|postgres] [--seed 1] [--long]`. Ends
+// with 1 at the first round that finds something; its seed plays much the same round again. In a
+// long round more processes are harmed for a minute. `--restarts 2000` plays on PostgreSQL alone,
+// with four processes and this many instances, and stops and starts the server as well.
 
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../support/postgres-server.ts'
@@ -37,8 +37,8 @@ try {
       const seed = firstSeed + round
       const harmed = restarts === undefined ? undefined : server
       const { findings, ...counts } = await playRound(kind, seed, size, harmed)
-      const told = Object.entries(counts).map(([what, count]) => `${count} ${what}`)
-      say(`${kind.kind}, seed ${seed}: ${told.join(', ')}, ${findings.length} findings`)
+      const totals = Object.entries(counts).map(([what, count]) => `${count} ${what}`)
+      say(`${kind.kind}, seed ${seed}: ${totals.join(', ')}, ${findings.length} findings`)
       for (const finding of findings) say(`  ${finding}`)
       if (findings.length > 0) process.exitCode = 1
     }

@@ -16,14 +16,14 @@ const LIMIT_MS = 60_000
 const LEASE_MS = 2_000
 const LONG_MS = 60_000
 const STALLS = { leaseMs: LEASE_MS, watchdogMs: LONG_MS }
-// Nobody has to wait for the lease of a process that gives itself up.
+// Other runtimes need not wait for the lease of a process that gives itself up.
 const HANGS = { leaseMs: LONG_MS, watchdogMs: 1_000, kill: true }
 // The same, but the process is left alone.
 const BLOCKS = { leaseMs: LONG_MS, watchdogMs: 1_000 }
 // Ticks often.
 const TAKES_OVER = STALLS
 
-/** A process whose loop stands still at times. */
+/** A process whose event loop is blocked at times. */
 class StallingProcess implements AsyncDisposable {
   /** What it said on stdout. */
   readonly lines: string[] = []
@@ -75,7 +75,7 @@ vi.setConfig({ maxConcurrency: 2 })
 
 describe.concurrent.each(STORES)('on %s', (_, kind) => {
   test(
-    'a loop that stands still for three leases loses nothing',
+    'a loop that is blocked for three leases loses nothing',
     async () => {
       await using scene = openScene(kind())
       await using other = new StallingProcess(scene, { ...TAKES_OVER, starts: [] })
@@ -94,7 +94,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'a blocked loop is reported and its work taken over, and its process goes on',
+    'a blocked loop is reported and its work taken over, and its process continues',
     async () => {
       await using scene = openScene(kind())
       const starts = ['neighbour', 'stalls'] as const
@@ -122,7 +122,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'what blocks loops again and again is suspended, while all processes go on',
+    'an instance that blocks event loops repeatedly is suspended, while all processes continue',
     async () => {
       await using scene = openScene(kind())
       const times = { ...BLOCKS, leaseMs: LEASE_MS }
@@ -166,9 +166,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
         status: 'suspended',
         error: { name: 'Error', message: expect.stringMatching(report) },
       })
-      expect(hung.errors).toMatch(
-        /holdfast warn: .*\n.*holdfast error: .*; this process is ended\n$/,
-      )
+      expect(hung.errors).toMatch(/holdfast warn: .*\n.*holdfast error: .*; ending this process\n$/)
       expect(hung.errors.split('\n')).toHaveLength(3)
       expect(hung.did.filter((what) => what !== 'loop')).toEqual(['first'])
       expect(other.did).toEqual(['second'])
@@ -177,7 +175,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'with kill, what loops in its first turn is suspended, and may be started again without harm',
+    'with kill, an instance that loops in its first turn is suspended, and may be started again',
     async () => {
       await using scene = openScene(kind())
       await using hung = new StallingProcess(scene, { ...HANGS, starts: ['loopsAtOnce'] })
@@ -200,7 +198,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'with kill, a task that loops ends its process, and no other one takes it up',
+    'with kill, a task that loops ends its process, and no other process claims it',
     async () => {
       await using scene = openScene(kind())
       await using owner = new StallingProcess(scene, { ...STALLS, starts: ['runsFarLoop'] })
@@ -223,7 +221,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'with kill, a loop of code that nobody knows ends the process, and others take over all it had',
+    'with kill, a loop blocked by unknown code ends the process, and others take over its work',
     async () => {
       await using scene = openScene(kind())
       const starts = ['neighbour'] as const
@@ -233,7 +231,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
       expect(await hung.ended).toEqual(KILLED)
       await endOf(scene, 'neighbour')
 
-      expect(hung.errors).toMatch(/the event loop is blocked for \d s/)
+      expect(hung.errors).toMatch(/the event loop has been blocked for \d s/)
       expect(other.did).toContain('second')
     },
     LIMIT_MS,

@@ -9,7 +9,7 @@ import { storeOf } from './store-place.ts'
 import { STORES } from './stores.ts'
 
 describe.concurrent.each(STORES)('on %s', (_, kind) => {
-  test('every start that was acknowledged ends, though its process was killed in the midst of starting', async () => {
+  test('every acknowledged start ends, though its process was killed during the starts', async () => {
     await using scene = openScene(kind())
     const starts = Array.from({ length: 1_000 }, (_unused, i) => {
       return { workflow: 'steps', id: `steps-${i}`, input: { seed: i, n: 1 } } as const
@@ -29,7 +29,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
     expect(await Promise.all(results)).toEqual(
       killed.started.map((id) => [Number(id.slice('steps-'.length)) % 9973]),
     )
-    // Also what nobody was told of.
+    // Also what no caller was answered about.
     await untilEmpty(scene)
     expect(await checkScene(scene, readLedger(scene.ledger))).toEqual([])
   }, 60_000)

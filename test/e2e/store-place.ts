@@ -2,7 +2,7 @@ import { postgres } from '../../src/postgres/store.ts'
 import { sqlite } from '../../src/sqlite/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 
-/** Where a store is, as it can be told to another process. */
+/** Where a store is, in a form that can be passed to another process. */
 export type StorePlace =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }

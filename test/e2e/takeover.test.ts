@@ -16,19 +16,19 @@ const LIMIT_MS = 60_000
 
 // They mostly wait for leases to end, so they wait together.
 describe.concurrent.each(STORES)('on %s', (_, kind) => {
-  test.each<[string, (owner: WorkerProcess, scene: Scene) => unknown, number?]>([
+  test.each<[string, (owner: WorkerProcess, scene: Scene) => unknown]>([
     ['was killed with kill -9', (owner) => owner.kill()],
     ['was frozen with SIGSTOP', freezeAtRest],
-    ['ended without closing', (owner) => owner.ended, 1_000],
+    ['ended without closing', (owner) => owner.exit()],
   ])(
     'another process takes over within lease and tick from one that %s',
     { timeout: LIMIT_MS },
-    async (_what, harm, exitAfterMs) => {
+    async (_what, harm) => {
       await using scene = openScene(kind())
       const next = scene.workers.start()
       await next.ready
       const hang = { workflow: 'hang', id: 'hang', input: -1 } as const
-      const owner = scene.workers.start({ starts: [hang], ...(exitAfterMs && { exitAfterMs }) })
+      const owner = scene.workers.start({ starts: [hang] })
       await until(() => begins(scene).length > 0)
 
       await harm(owner, scene)
@@ -42,7 +42,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 
   test(
-    'a process that thaws after it was taken over disturbs nothing and works on',
+    'a process that continues after a takeover disturbs nothing and keeps working',
     async () => {
       await using scene = openScene(kind())
       const hang = { workflow: 'hang', id: 'hang', input: -1 } as const
@@ -96,7 +96,7 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 
   test.each<[string, (owner: WorkerProcess) => unknown, number]>([
-    // It hands over at once: nobody waits for its lease.
+    // It hands over at once: no runtime waits for its lease.
     ['closed', (owner) => owner.stop(), 60_000],
     ['was killed', (owner) => owner.kill(), LEASE_MS],
   ])(
@@ -145,7 +145,10 @@ describe.concurrent.each(STORES)('on %s', (_, kind) => {
   )
 })
 
-/** Freezes a process, but not in the midst of a write: nobody else could write to an SQLite file. */
+/**
+ * Freezes a process, but not in the middle of a write: no other process could write to an SQLite
+ * file.
+ */
 async function freezeAtRest(worker: WorkerProcess, scene: Scene): Promise<void> {
   for (worker.freeze(); scene.isLocked(); worker.freeze()) {
     worker.thaw()

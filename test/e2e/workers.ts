@@ -19,7 +19,7 @@ export class WorkerProcess {
   readonly ended: Promise<number | null>
   /** Ids of the starts that were acknowledged. */
   readonly started: string[] = []
-  /** Told of each of them. */
+  /** Called with each of them. */
   onStarted: ((id: string) => void) | undefined
   /** What it logged, warnings and errors. */
   log = ''
@@ -43,12 +43,18 @@ export class WorkerProcess {
     })
   }
 
-  /** Resolves when so many of its starts were acknowledged; also when it ended before. */
+  /** Resolves when this many of its starts were acknowledged; also when it ended before. */
   acknowledged(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#lines.on('line', () => this.started.length >= count && resolve())
       void this.ended.then(() => resolve())
     })
+  }
+
+  /** Has it call `process.exit`, without closing anything; resolves when it is gone. */
+  async exit(): Promise<void> {
+    this.#child.kill('SIGUSR2')
+    await this.ended
   }
 
   /** `kill -9`; resolves when it is gone. */
@@ -57,7 +63,7 @@ export class WorkerProcess {
     await this.ended
   }
 
-  /** Stops it where it stands. */
+  /** Stops it where it is. */
   freeze(): void {
     this.#child.kill('SIGSTOP')
   }
@@ -103,7 +109,7 @@ export class Workers {
     return started
   }
 
-  /** Ids that some worker was told are started. */
+  /** Ids whose start was confirmed to some worker. */
   get acknowledged(): readonly string[] {
     return this.all.flatMap(({ started }) => started)
   }

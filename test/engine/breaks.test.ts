@@ -5,8 +5,8 @@ import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
 const word = channel<string>('word')
 const box = channel<{ v: string }>('box')
 
-describeOnStores('what was found by trying to break it', (kind) => {
-  test('children, starts and sends get what was given, not what became of it', async () => {
+describeOnStores('edge cases found by trying to break it', (kind) => {
+  test('children, starts and sends get the value at the call, not later changes of it', async () => {
     await using space = await openSpace(kind)
     const tells = workflow('tells', async (given: { v: string }) => given.v)
     const takes = workflow('takes', async (_: undefined, ctx) => (await ctx.receive(box)).v)
@@ -40,16 +40,16 @@ describeOnStores('what was found by trying to break it', (kind) => {
     }
   })
 
-  test('a time-out beyond any calendar is one that never comes', async () => {
+  test('a time-out beyond the latest possible date never expires', async () => {
     await using space = await openSpace(kind)
     const patient = workflow('patient', async (_: undefined, ctx) =>
-      ctx.scope((own) => own.receive(word, { timeout: Number.MAX_SAFE_INTEGER }), {
-        timeout: Number.MAX_SAFE_INTEGER,
+      ctx.scope((own) => own.receive(word, { timeout: 8.64e15 }), {
+        timeout: 8.64e15,
       }),
     )
     const first = await space.open(patient)
     await first.start(patient, undefined, { id: 'p' })
-    const later = await first.start(patient, undefined, { delay: '99999999999d' })
+    const later = await first.start(patient, undefined, { delay: '100000000d' })
     expect((await later.info())?.status).toBe('scheduled')
     await first.close()
 
@@ -59,7 +59,7 @@ describeOnStores('what was found by trying to break it', (kind) => {
     expect(await second.get('p').result()).toBe('at last')
   })
 
-  test('an end that closes a child whose start is under way comes at once', async () => {
+  test('ending a parent does not wait for the start of a child under way', async () => {
     await using space = await openSpace(kind)
     const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(word))
     const leaves = workflow('leaves', async (_: undefined, ctx) => {
@@ -118,7 +118,7 @@ describeOnStores('what was found by trying to break it', (kind) => {
     await expect(instance.result()).rejects.toThrow('cancelled: enough')
   })
 
-  test('a parent in a crowded runtime starts its children before it makes room', async () => {
+  test('a parent in a full runtime starts its children before it is released', async () => {
     await using space = await openSpace(kind)
     const leaf = workflow('leaf', async (n: number) => n + 1)
     const parent = workflow('parent', async (n: number, ctx) => ctx.run(leaf, n))
@@ -127,7 +127,7 @@ describeOnStores('what was found by trying to break it', (kind) => {
     expect(await runtime.run(parent, 1)).toBe(2)
   })
 
-  test('many who restart one id at once leave one instance', async () => {
+  test('many concurrent restarts of one id leave one instance', async () => {
     await using space = await openSpace(kind)
     const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(word))
     const runtime = await space.open(waits)

@@ -63,7 +63,7 @@ describeOnStores('cancellation', (kind) => {
     await expect(instance.result()).rejects.toThrow(CancelledError)
   })
 
-  test('clean-up runs to its end, also over a restart', async () => {
+  test('clean-up runs to its end, even over a restart', async () => {
     await using space = await openSpace(kind)
     const done: string[] = []
     const undo = activity('undo', (what: string) => void done.push(what))
@@ -110,7 +110,7 @@ describeOnStores('cancellation', (kind) => {
     expect((await instance.info())?.progress).toEqual(Array(3).fill('CancelledError'))
   })
 
-  test('code that ignores its cancellation for ever is ended all the same', async () => {
+  test('code that ignores its cancellation forever is still ended', async () => {
     await using space = await openSpace(kind)
     const deaf = workflow('deaf', async (_: undefined, ctx) => {
       for (;;) await ctx.receive(word).catch(() => {})
@@ -123,7 +123,7 @@ describeOnStores('cancellation', (kind) => {
     await expect(instance.result()).rejects.toThrow('cancelled: enough')
   })
 
-  test('clean-up that takes too long is cut off', async () => {
+  test('clean-up that takes too long is ended', async () => {
     await using space = await openSpace(kind)
     const slow = workflow('slow', { cleanup: 50 }, async (_: undefined, ctx) => {
       try {
@@ -164,7 +164,7 @@ describeOnStores('cancellation', (kind) => {
     await expect(runtime.run(throws)).rejects.toThrow('from a listener')
   })
 
-  test('one that has ended is not cancelled any more', async () => {
+  test('an instance that has ended cannot be cancelled', async () => {
     await using space = await openSpace(kind)
     const quick = workflow('quick', async () => 1)
     const runtime = await space.open(quick)

@@ -25,7 +25,7 @@ const takes = (count: number, name = `takes-${count}`) =>
   })
 
 describeOnStores('channels', (kind) => {
-  test('messages come in the order they were sent, also before anybody waits', async () => {
+  test('messages come in the order they were sent, even before a receive', async () => {
     await using space = await openSpace(kind)
     const three = takes(3)
     const runtime = await space.open(three)
@@ -53,7 +53,7 @@ describeOnStores('channels', (kind) => {
     expect((await instance.result()).toSorted()).toEqual(['early', 'with'])
   })
 
-  test('a message nobody waits for is kept over turns, restarts and executions', async () => {
+  test('a message that is not received is kept over turns, restarts and executions', async () => {
     await using space = await openSpace(kind)
     const patient = workflow('patient', async (round: number, ctx) => {
       if (round === 0) await ctx.receive(other)
@@ -89,7 +89,7 @@ describeOnStores('channels', (kind) => {
     expect(await instance.result()).toEqual(['w1', 'o', 'w2'])
   })
 
-  test('a receive that was called off, or waited too long, takes no message', async () => {
+  test('a receive that was cancelled, or timed out, takes no message', async () => {
     await using space = await openSpace(kind)
     const picky = workflow('picky', async (_: undefined, ctx) => {
       const never = ctx.receive(word)
@@ -117,7 +117,7 @@ describeOnStores('channels', (kind) => {
     ])
   })
 
-  test('a full channel pushes back on the sender, and loses nothing', async () => {
+  test('a full channel rejects the send, and loses nothing', async () => {
     await using space = await openSpace(kind)
     const slow = workflow('slow', async (_: undefined, ctx) => {
       await ctx.receive(word)
@@ -142,7 +142,7 @@ describeOnStores('channels', (kind) => {
     expect(await instance.result()).toEqual([1, 2, 4])
   })
 
-  test('what is sent again under one key arrives once, also when it was received', async () => {
+  test('a message sent again under one key arrives once, even when it was received', async () => {
     await using space = await openSpace(kind)
     const two = takes(2)
     const runtime = await space.open(two)
@@ -156,7 +156,7 @@ describeOnStores('channels', (kind) => {
     expect(await instance.result()).toEqual(['a', 'b'])
   })
 
-  test('who sends to one that has ended is told', async () => {
+  test('a send to an instance that has ended is rejected', async () => {
     await using space = await openSpace(kind)
     const none = takes(0)
     const runtime = await space.open(none)
@@ -168,7 +168,7 @@ describeOnStores('channels', (kind) => {
     )
   })
 
-  test('workflows send to each other, once, whether they wait for it or not', async () => {
+  test('messages between workflows arrive once, awaited or not', async () => {
     await using space = await openSpace(kind)
     const three = takes(3, 'receiver')
     const sender = workflow('sender', async (to: string, ctx) => {
@@ -217,7 +217,7 @@ describeOnStores('requests', (kind) => {
     return 'done'
   })
 
-  test('the sender gets the answer, or the error it was refused with', async () => {
+  test('the sender gets the reply, or the error it was rejected with', async () => {
     await using space = await openSpace(kind)
     const runtime = await space.open(answers, { lease: '1s' })
     const instance = await runtime.start(answers, 3)
@@ -242,7 +242,7 @@ describeOnStores('requests', (kind) => {
     expect((await instance.info())?.status).toBe('running')
   })
 
-  test('one that is not answered in time, or never, is an error to the sender', async () => {
+  test('a request that is not answered in time, or never, rejects for the sender', async () => {
     await using space = await openSpace(kind)
     const deaf = workflow('deaf', async (_: undefined, ctx) => {
       await ctx.receive(word)

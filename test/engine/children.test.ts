@@ -37,7 +37,7 @@ describeOnStores('children', (kind) => {
     expect(await runtime.run(sums, 10)).toEqual({ ids: 10, sum: 100 })
   })
 
-  test('a failure crosses as itself, another error as a WorkflowError', async () => {
+  test('a failure of a child arrives as itself, another error as a WorkflowError', async () => {
     await using space = await openSpace(kind)
     const catches = workflow('catches', async (how: 'failure' | 'error', ctx) => {
       const error = await ctx.run(breaks, how).catch((caught: unknown) => caught)
@@ -89,7 +89,7 @@ describeOnStores('children', (kind) => {
     expect(await runtime.run(twice, true)).toBe('end')
   })
 
-  test('a parent and its child go on after a restart, and each child is started once', async () => {
+  test('a parent and its child continue after a restart, and each child is started once', async () => {
     await using space = await openSpace(kind)
     const parent = workflow('parent', async (_: undefined, ctx) => {
       const child = ctx.run(waits)
@@ -161,7 +161,7 @@ describeOnStores('children', (kind) => {
     },
   )
 
-  test('onParentClose abandon: the child goes on by itself', async () => {
+  test('onParentClose abandon: the child continues by itself', async () => {
     await using space = await openSpace(kind)
     const leaves = workflow('leaves', async (_: undefined, ctx) => {
       void ctx.run(waits, undefined, { id: 'left', onParentClose: 'abandon' })
@@ -176,7 +176,7 @@ describeOnStores('children', (kind) => {
     expect(await runtime.get(waits, 'left').result()).toBe('still here')
   })
 
-  test('onParentClose abandon: the child starts also when the parent ends in the same turn', async () => {
+  test('onParentClose abandon: the child starts even when the parent ends in the same turn', async () => {
     await using space = await openSpace(kind)
     const parent = workflow('parent', async (how: string, ctx) => {
       if (how === 'again') return 'done'
@@ -200,7 +200,7 @@ describeOnStores('children', (kind) => {
     expect(space.log.lines.filter(({ data }) => 'calls' in data)).toEqual([])
   })
 
-  test('a child that is left, and whose id is taken, does not keep its parent from ending', async () => {
+  test('an unawaited child whose id is taken does not keep its parent from ending', async () => {
     await using space = await openSpace(kind)
     const parent = workflow('parent', async (_: undefined, ctx) => {
       void ctx.run(waits, undefined, { id: 'taken', onParentClose: 'abandon' })
@@ -212,7 +212,7 @@ describeOnStores('children', (kind) => {
     expect(await runtime.run(parent, undefined, { timeout: '8s' })).toBe('done')
   })
 
-  test('a cancellation reaches down the tree, and what cleans up is waited for', async () => {
+  test('a cancellation reaches all descendants, and waits for their clean-up', async () => {
     await using space = await openSpace(kind)
     const cleaned: string[] = []
     const clean = activity('clean', (who: string) => void cleaned.push(who))
@@ -275,7 +275,7 @@ describeOnStores('children', (kind) => {
     await eventually(async () => (await runtime.get('slow').info())?.status === 'cancelled')
   })
 
-  test('ctx.start begins an instance that goes its own way', async () => {
+  test('ctx.start starts an independent instance', async () => {
     await using space = await openSpace(kind)
     const starts = workflow('starts', async (_: undefined, ctx) => {
       const remote = await ctx.start(waits, undefined, { id: 'own', labels: { by: 'starts' } })
@@ -291,7 +291,7 @@ describeOnStores('children', (kind) => {
     expect(info?.parentId).toBeUndefined()
   })
 
-  test('info shows the parent, and code knows it', async () => {
+  test('info shows the parent, and code can read it', async () => {
     await using space = await openSpace(kind)
     const knows = workflow('knows', async (_: undefined, ctx) => ctx.info.parentId)
     const asks = workflow('asks', async (_: undefined, ctx) =>

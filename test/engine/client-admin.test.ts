@@ -50,7 +50,7 @@ describeOnStores('terminating', (kind) => {
     await expect(handle.send(go, 'x')).rejects.toThrow('send: instance "x" has ended (terminated)')
   })
 
-  test('a client ends what another process runs; nothing of it is recorded any more', async () => {
+  test('a client terminates an instance of another process; nothing more of it is recorded', async () => {
     await using space = await openSpace(kind)
     const finish = deferred()
     const slow = workflow('slow', async (_, ctx) => {
@@ -68,7 +68,7 @@ describeOnStores('terminating', (kind) => {
     expect(await typesOf(handle)).toEqual(['started', 'step', 'ended'])
   })
 
-  test('what is scheduled or suspended can be terminated, what is not there cannot', async () => {
+  test('scheduled and suspended instances can be terminated, unknown ones cannot', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const scheduled = await client.start(waits, undefined, { delay: '1d' })
@@ -87,7 +87,7 @@ describeOnStores('terminating', (kind) => {
 })
 
 describeOnStores('suspending', (kind) => {
-  test('an instance rests until it is resumed; what is sent meanwhile is not lost', async () => {
+  test('a suspended instance does nothing until it is resumed; messages meanwhile are not lost', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(waits)
     const handle = await holdfast.start(waits)
@@ -108,17 +108,17 @@ describeOnStores('suspending', (kind) => {
     expect(await handle.result()).toBe('on')
   })
 
-  test('suspending again renews the reason', async () => {
+  test('suspending again keeps the reason', async () => {
     await using space = await openSpace(kind)
     const handle = await space.connect().start(waits)
 
     await handle.suspend('first')
     await handle.suspend('second')
 
-    expect((await handle.info())?.error?.message).toBe('suspended: second')
+    expect((await handle.info())?.error?.message).toBe('suspended: first')
   })
 
-  test('what has ended stays as it is, what is not there is an error', async () => {
+  test('an ended instance stays as it is, an unknown one is an error', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(quick)
     const handle = await holdfast.start(quick)
@@ -161,7 +161,7 @@ describeOnStores('looking at an instance', (kind) => {
     expect(ofChild).toMatchObject({ parentId: 'p', workflow: 'child' })
   })
 
-  test('an instance whose code is nowhere says so where it is missed', async () => {
+  test('info says that no runtime has the code of an instance', async () => {
     await using space = await openSpace(kind)
     await space.connect().start(waits, undefined, { id: 'x' })
     const holdfast = await space.open(quick)
@@ -169,7 +169,7 @@ describeOnStores('looking at an instance', (kind) => {
     const info = await holdfast.get('x').info()
 
     expect(info?.waitingFor).toEqual([
-      'a runtime that registers workflow "waits" (no live runtime does, this one neither)',
+      'a runtime that registers workflow "waits" (no live runtime does, including this one)',
     ])
   })
 

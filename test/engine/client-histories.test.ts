@@ -65,7 +65,29 @@ describeOnStores('history', (kind) => {
     expect(events.at(-1)).toMatchObject({ type: 'ended', data: { status: 'completed' } })
   })
 
-  test('each execution has its own; one that is not there is an error', async () => {
+  test('a long history is read in pages, from any event on', async () => {
+    const long = workflow('long', async (n: number, ctx) => {
+      for (let i = 0; i < n; i++) await ctx.step(`step ${i}`, async () => i)
+    })
+    await using space = await openSpace(kind)
+    const holdfast = await space.open(long)
+    await holdfast.run(long, 1_300, { id: 'long' })
+    const handle = space.connect().get('long')
+
+    const events = await eventsOf(handle)
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1))
+    expect(events.length).toBe(2_602)
+    for (const after of [1, 99, 100, 201, 2_601, 2_602, 9_999]) {
+      const rest: unknown[] = []
+      for await (const event of handle.history({ after })) rest.push(event)
+      expect(rest).toEqual(events.slice(after))
+    }
+    await expect(async () => {
+      for await (const _ of handle.history({ after: -1 })) void _
+    }).rejects.toThrow('history: after must be')
+  })
+
+  test('each execution has its own history; an unknown one is an error', async () => {
     await using space = await openSpace(kind)
     const counts = workflow('counts', async (n: number, ctx): Promise<number> => {
       if (n < 3) return ctx.continueAsNew(n + 1)
@@ -92,7 +114,7 @@ describeOnStores('history', (kind) => {
 })
 
 describeOnStores('forks', (kind) => {
-  test('a fork has the past up to its event, and does again what came after', async () => {
+  test('a fork has the history up to its event, and runs again what came after', async () => {
     await using space = await openSpace(kind)
     const { order, calls } = shop()
     const holdfast = await space.open(order)
@@ -128,7 +150,7 @@ describeOnStores('forks', (kind) => {
     }
   })
 
-  test('a fork keeps the state of its event until it goes on', async () => {
+  test('a fork keeps the state at its event until it continues', async () => {
     await using space = await openSpace(kind)
     const { order } = shop()
     const holdfast = await space.open(order)
@@ -163,7 +185,7 @@ describeOnStores('forks', (kind) => {
     expect(await forked.result()).toBe('on')
   })
 
-  test('a fork needs an event that is there, and an id that is not', async () => {
+  test('a fork needs an existing event, and a free id', async () => {
     await using space = await openSpace(kind)
     const quick = workflow('quick', async () => 'done')
     const holdfast = await space.open(quick)
@@ -185,7 +207,7 @@ describeOnStores('forks', (kind) => {
 })
 
 describeOnStores('exports', (kind) => {
-  test('an export goes on in another store where it left off', async () => {
+  test('an export continues in another store where it left off', async () => {
     await using here = await openSpace(kind)
     await using there = await openSpace(kind)
     const log: string[] = []
@@ -214,7 +236,7 @@ describeOnStores('exports', (kind) => {
     expect((await moved.info())?.labels).toEqual({ from: 'here' })
   })
 
-  test('what is redacted does not leave', async () => {
+  test('redacted values are not exported', async () => {
     await using space = await openSpace(kind)
     const { order } = shop()
     const holdfast = await space.open(order)
@@ -227,7 +249,7 @@ describeOnStores('exports', (kind) => {
     expect(exported.events).toHaveLength((await typesOf(handle)).length)
   })
 
-  test('an import takes no id that is taken, not even by early messages', async () => {
+  test('an import refuses a taken id, even one with early messages', async () => {
     await using space = await openSpace(kind)
     const { order } = shop()
     const holdfast = await space.open(order)

@@ -13,7 +13,7 @@ const sends = workflow('sends', async (to: string, ctx) => {
   return 'sent'
 })
 
-const hears = workflow('hears', async (_: undefined, ctx) => {
+const receives = workflow('receives', async (_: undefined, ctx) => {
   const all: string[] = []
   while (all.at(-1) !== 'last') all.push(await ctx.receive(notes))
   return all
@@ -29,7 +29,7 @@ function openLosing() {
     store,
     client,
     other,
-    runtime: () => open(inner, { register: [waits, hears] }),
+    runtime: () => open(inner, { register: [waits, receives] }),
     losingRuntime: () => open(losing, { register: [sends] }),
     async [Symbol.asyncDispose]() {
       await client.close()
@@ -38,7 +38,7 @@ function openLosing() {
   }
 }
 
-test('a message whose fate is unknown is sent again only under a key', async () => {
+test('a message whose outcome is unknown is sent again only under a key', async () => {
   await using space = openLosing()
   const { client, store } = space
   await client.get('x').info()
@@ -51,10 +51,10 @@ test('a message whose fate is unknown is sent again only under a key', async () 
   await client.get('x').send(notes, 'last')
 
   await using runtime = await space.runtime()
-  expect(await runtime.run(hears, undefined, { id: 'x' })).toEqual(['without', 'with', 'last'])
+  expect(await runtime.run(receives, undefined, { id: 'x' })).toEqual(['without', 'with', 'last'])
 })
 
-test('a message that was the last one taken is not called refused', async () => {
+test('the last message that fits is not reported as refused after a lost answer', async () => {
   await using space = openLosing()
   const { client, store } = space
   await using runtime = await space.runtime()
@@ -75,7 +75,7 @@ test('a message that was the last one taken is not called refused', async () => 
   )
 })
 
-test('a workflow whose message was the last one taken goes on', async () => {
+test('a workflow whose message was the last that fits continues after a lost answer', async () => {
   await using space = openLosing()
   const { store } = space
   await using runtime = await space.runtime()
@@ -107,7 +107,7 @@ test.each([
   ],
   ['terminate', 'terminate', { status: 'terminated' }],
   ['suspend', 'suspend', { status: 'suspended' }],
-] as const)('an answer to %s that is lost is asked for again', async (verb, method, becomes) => {
+] as const)('a lost answer to %s is requested again', async (verb, method, becomes) => {
   await using space = openLosing()
   const { client, store } = space
   const handle = await client.start(waits)

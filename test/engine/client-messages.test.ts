@@ -38,7 +38,7 @@ const collect = workflow('collect', async (count: number, ctx) => {
 const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(numbers))
 const quick = workflow('quick', async () => 'done')
 
-/** Adds up what it is asked to add; ends at 0, without an answer. */
+/** Adds up what it is sent; ends at 0, without an answer. */
 const adder = workflow('adder', async (limit: number, ctx) => {
   let sum = 0
   while (true) {
@@ -131,7 +131,7 @@ describeOnStores('messages', (kind) => {
     await expect(late).rejects.toThrow('send: instance "x" has ended (completed)')
   })
 
-  test('what is no channel, no message or no option is refused', async () => {
+  test('invalid channels, messages and options are refused', async () => {
     await using space = await openSpace(kind)
     const handle = space.connect().get('x')
 
@@ -180,7 +180,7 @@ describeOnStores('requests', (kind) => {
     expect(refused).toMatchObject({ details: { most: 10 } })
   })
 
-  test('a request sent again under its key gets the same answer, also after the end', async () => {
+  test('a request sent again under its key gets the same answer, even after the end', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(adder)
     const handle = await holdfast.start(adder, 100)
@@ -195,7 +195,7 @@ describeOnStores('requests', (kind) => {
     expect(await handle.result()).toBe(14)
   })
 
-  test('an id that is used anew does not answer from its former life', async () => {
+  test('an id that is used again does not answer with an old reply', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(adder)
     const first = await holdfast.start(adder, 100, { id: 'x' })
@@ -223,7 +223,7 @@ describeOnStores('requests', (kind) => {
     await expect(late).rejects.toThrow('request: instance "x" has ended (completed)')
   })
 
-  test('a request waits no longer than it is told to', async () => {
+  test('a request waits no longer than its timeout', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const stop = new AbortController()

@@ -118,7 +118,7 @@ describeOnStores('starts', (kind) => {
     expect(await holdfast.get('x').info()).toBeUndefined()
   })
 
-  test('a start that finds its instance ended returns it, whatever it was to send', async () => {
+  test('a start that finds its instance ended returns it, whatever messages it came with', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(quick)
     await holdfast.run(quick, 1, { id: 'x' })
@@ -147,7 +147,7 @@ describeOnStores('starts', (kind) => {
     )
   })
 
-  test('onConflict "restart" ends what runs, and begins anew with nothing of it', async () => {
+  test('onConflict "restart" ends the running instance, and starts a new one without its state', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open([keeper, one])
     const first = await holdfast.start(keeper, 'old', { id: 'x', send: message(upper, 'unread') })
@@ -235,7 +235,7 @@ describeOnStores('starts', (kind) => {
     await expect(holdfast.start(quick, 1, options as object)).rejects.toThrow(problem)
   })
 
-  test('the latest version that is registered is started, unless another is asked for', async () => {
+  test('the latest registered version is started, unless another is requested', async () => {
     await using space = await openSpace(kind)
     const old = versioned('1.0.0')
     const middle = versioned('1.10.0')

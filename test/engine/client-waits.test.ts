@@ -22,7 +22,7 @@ const go = channel<number>('go')
 const ask = request<string, string>('ask')
 const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
 
-/** Everything that can be waited for, each for ever. */
+/** Everything that can be waited for, each forever. */
 function waitForAll(client: Client, id: string): Promise<unknown>[] {
   const watched = client.get(id).watch()[Symbol.asyncIterator]()
   return [
@@ -32,20 +32,20 @@ function waitForAll(client: Client, id: string): Promise<unknown>[] {
   ]
 }
 
-/** A client of its own, and an instance that nobody runs. */
+/** A client of its own, and an instance that no runtime runs. */
 async function closable(store: Store): Promise<{ client: Client; instance: Instance<number> }> {
   const client = connect(store, { log: silentLog })
   return { client, instance: await client.start(waits) }
 }
 
-/** How a promise ends, and whether that is known by now. */
+/** How a promise ends, and whether it has by now. */
 function outcomeOf(promise: Promise<unknown>): { error: unknown } {
   const outcome: { error: unknown } = { error: undefined }
   promise.catch((error: unknown) => (outcome.error = error))
   return outcome
 }
 
-/** Rejections that nobody listened to while a test ran. */
+/** Unhandled rejections while a test ran. */
 function unhandled(): unknown[] {
   const reasons: unknown[] = []
   const others = process.listeners('unhandledRejection')
@@ -59,7 +59,7 @@ function unhandled(): unknown[] {
 }
 
 describeOnStores('closing a client', (kind) => {
-  test('rejects what it waits for at once, whatever the store still does', async () => {
+  test('rejects its waits at once, whatever the store still does', async () => {
     await using space = await openSpace(kind)
     const { client, instance } = await closable(space.store)
     const outcomes = waitForAll(client, instance.id).map(outcomeOf)
@@ -76,7 +76,7 @@ describeOnStores('closing a client', (kind) => {
     await closed
   })
 
-  test('ends no process whose waits nobody listens to yet', async () => {
+  test('ends no process whose waits have no handler yet', async () => {
     await using space = await openSpace(kind)
     const { client, instance } = await closable(space.store)
     const reasons = unhandled()
@@ -118,7 +118,7 @@ describeOnStores('closing a client', (kind) => {
   })
 })
 
-describe('waiting where hints are heard', () => {
+describe('waiting where hints arrive', () => {
   const WAITING = 200
 
   /** What waiting costs the store in ten seconds: how many statements, and how many looks in them. */
@@ -157,7 +157,7 @@ describe('waiting where hints are heard', () => {
     return spent
   }
 
-  test('a watch looks no more often than a wait for the result, and all of them together', async () => {
+  test('watches and waits for results share their polling', async () => {
     const results = await costOf((instance) => instance.result())
     const watches = await costOf(async (instance) => {
       for await (const _ of instance.watch());

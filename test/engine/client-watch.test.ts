@@ -78,7 +78,7 @@ describeOnStores('watching', (kind) => {
     expect(await watched.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('suspending and resuming are changes; what is not there is an error', async () => {
+  test('suspending and resuming are changes; an unknown instance is an error', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const handle = await client.start(shows)

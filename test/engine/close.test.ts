@@ -4,7 +4,7 @@ import { deferred } from '../support/engine.ts'
 import { tempFile } from '../support/sqlite.ts'
 import { memoryLog } from '../support/workers.ts'
 
-test('closing lets what runs finish, and gives back what only waits for a slot', async () => {
+test('closing lets running activities finish, and releases those that wait for a slot', async () => {
   using file = tempFile()
   const begun: string[] = []
   const gate = deferred()
@@ -31,7 +31,7 @@ test('closing lets what runs finish, and gives back what only waits for a slot',
   expect(begun).toEqual(['first', 'second'])
 })
 
-test('an activity that comes back after the close, late and for an instance that has ended, loses nothing', async () => {
+test('an activity that ends after the close, for an instance that has ended, causes no error', async () => {
   const gate = deferred()
   const begun = deferred()
   const over = deferred()
@@ -43,7 +43,7 @@ test('an activity that comes back after the close, late and for an instance that
   })
   const job = workflow('job', async (_: undefined, ctx) => {
     await ctx.run(slow, undefined).catch(() => {})
-    // Or the runtime would let go of it.
+    // Otherwise the runtime would release it.
     await ctx.step('wait', () => gate.promise)
   })
   const log = memoryLog()

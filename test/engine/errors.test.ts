@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { expect, test } from 'vitest'
 
 import {
@@ -48,7 +48,7 @@ describeOnStores('errors', (kind) => {
     await expect(space.connect().get(pay, handle.id).result()).rejects.toBeInstanceOf(CardDeclined)
   })
 
-  test('an activity may throw any amount of text: it is shortened, and the workflow goes on', async () => {
+  test('an activity may throw any amount of text: it is shortened, and the workflow continues', async () => {
     await using space = await openSpace(kind)
     const loud = activity('loud', { retry: { maxAttempts: 1 } }, async () => {
       throw new Error('m'.repeat(5_000_000), { cause: { body: 'c'.repeat(5_000_000) } })
@@ -134,7 +134,7 @@ describeOnStores('errors', (kind) => {
     },
   )
 
-  test('an error of a step that nobody catches fails the workflow', async () => {
+  test('an uncaught error of a step fails the workflow', async () => {
     await using space = await openSpace(kind)
     const fails = workflow('fails', async (_, ctx) =>
       ctx.step('bad', () => Promise.reject(new TypeError('bad')), { retry: { maxAttempts: 1 } }),
@@ -165,7 +165,7 @@ describeOnStores('errors', (kind) => {
     expect(new Set(attempts.map(([, key]) => key)).size).toBe(1)
   })
 
-  test('an activity is tried three times unless told otherwise', async () => {
+  test('an activity is tried three times by default', async () => {
     await using space = await openSpace(kind)
     let tries = 0
     const fails = workflow('fails', async (_, ctx) =>
@@ -290,7 +290,7 @@ describeOnStores('errors', (kind) => {
     )
   })
 
-  test('a workflow that throws before its first wait fails, also when it is not async', async () => {
+  test('a workflow that throws before its first wait fails, even when it is not async', async () => {
     await using space = await openSpace(kind)
     const throws = workflow('throws', (): Promise<void> => {
       throw new Error('at once')

@@ -26,7 +26,7 @@ describeOnStores('continue-as-new', (kind) => {
     expect(await instance.readState(sum)).toBe(21)
   })
 
-  test('what was given besides is called off, except sends and starts', async () => {
+  test('other open commands are cancelled, except sends and starts', async () => {
     await using space = await openSpace(kind)
     const quick = workflow('quick', async (n: number) => n)
     const moves = workflow('moves', async (round: number, ctx): Promise<string> => {
@@ -87,7 +87,7 @@ const versions = (...all: readonly string[]): Workflow<number, string>[] =>
   )
 
 describeOnStores('versions', (kind) => {
-  test('a start takes the latest, or exactly the one asked for', async () => {
+  test('a start takes the latest, or exactly the requested version', async () => {
     await using space = await openSpace(kind)
     const [old, latest] = versions('1.9.0', '1.10.0')
     const runtime = await space.open([latest!, old!])
@@ -115,7 +115,7 @@ describeOnStores('versions', (kind) => {
     expect(await moved.result()).toBe('2.0.0 2.0.0')
   })
 
-  test('a version that nobody registers waits, visibly, for a runtime that does', async () => {
+  test('a version that no runtime registers waits, visibly, for one that does', async () => {
     await using space = await openSpace(kind)
     const [old, latest] = versions('1.0.0', '2.0.0')
     const first = await space.open(old!)
@@ -179,8 +179,8 @@ describeOnStores('versions', (kind) => {
   })
 })
 
-describeOnStores('what is deterministic', (kind) => {
-  test('now, random and uuid are the same when the past is repeated', async () => {
+describeOnStores('deterministic values', (kind) => {
+  test('now, random and uuid are the same on replay', async () => {
     await using space = await openSpace(kind)
     const seen: unknown[][] = []
     const draws = workflow('draws', async (_: undefined, ctx) => {

@@ -10,7 +10,7 @@ const TWICE = { maxAttempts: 2, delay: 20, jitter: false }
 const ONCE = { maxAttempts: 1 }
 
 /** What lines say, without those of the machinery; of an error its message. */
-function told({ lines }: { readonly lines: readonly LogLine[] }): unknown[] {
+function logged({ lines }: { readonly lines: readonly LogLine[] }): unknown[] {
   return lines
     .filter(({ data }) => data['instanceId'] !== undefined)
     .map(({ level, message, data }) => {
@@ -25,7 +25,7 @@ const refuse = (): never => {
 const fails = activity('fails', { retry: TWICE }, refuse)
 
 test.each([[{ code: 5 }], ['text'], [null], [undefined]])(
-  'what is thrown and is no error is logged as one: %j',
+  'a thrown value that is not an error is logged as one: %j',
   async (thrown) => {
     await using space = await openSpace('memory')
     const throws = (): never => {
@@ -57,7 +57,7 @@ test.each([[{ code: 5 }], ['text'], [null], [undefined]])(
 )
 
 describeOnStores('failures', (kind) => {
-  test('are logged: each retry, who gives up, and the workflow that fails', async () => {
+  test('are logged: each retry, each activity that gives up, and the workflow that fails', async () => {
     await using space = await openSpace(kind)
     const run = workflow('run', async (_: undefined, ctx) => ctx.run(fails))
     const runtime = await space.open(run)
@@ -67,7 +67,7 @@ describeOnStores('failures', (kind) => {
     const keys = { instanceId: 'a', workflow: 'run', execution: 1 }
     const attempt = { ...keys, activity: 'fails', maxAttempts: 2 }
     const next = expect.any(Date) as Date
-    expect(told(space.log)).toEqual([
+    expect(logged(space.log)).toEqual([
       ['info', 'activity failed; retrying', { ...attempt, attempt: 1, nextAttemptAt: next }, 'no'],
       ['warn', 'activity failed; giving up', { ...attempt, attempt: 2 }, 'no'],
       ['error', 'workflow failed', keys, 'activity "fails" failed after 2 attempts: no'],
@@ -110,7 +110,7 @@ describeOnStores('failures', (kind) => {
     const hasNone =
       'a transaction needs a database in a file; one in memory can be used by its own thread only'
     const refused = kind === 'memory' ? `transaction "moves" cannot run: ${hasNone}` : 'no'
-    expect(told(space.log)).toEqual([
+    expect(logged(space.log)).toEqual([
       gaveUp('in place', once, 'no'),
       gaveUp('moves', once, refused),
       gaveUp('waits', once, 'activity "waits" took longer than 20 ms'),
@@ -134,10 +134,10 @@ describeOnStores('failures', (kind) => {
       { level: 'info', data: { instanceId: 'a', attempt: 1, activity: 'fails', tag: 'far' } },
       { level: 'warn', data: { instanceId: 'a', attempt: 2, activity: 'fails', tag: 'far' } },
     ])
-    expect(told(space.log)).toEqual([])
+    expect(logged(space.log)).toEqual([])
   })
 
-  test('are not logged again when the past is repeated, nor for a parent that handles them', async () => {
+  test('are not logged again on replay, nor for a parent that handles them', async () => {
     await using space = await openSpace(kind)
     const go = channel<string>('go')
     const child = workflow('child', async (_: undefined, ctx) => ctx.run(fails))
@@ -148,7 +148,7 @@ describeOnStores('failures', (kind) => {
     const first = await space.open([run, child])
     const started = await first.start(run, undefined, { id: 'a' })
     await eventually(async () => (await started.info())!.waitingFor[0]?.includes('go'))
-    const before = told(space.log)
+    const before = logged(space.log)
     await first.close()
 
     const second = await space.open([run, child])
@@ -160,10 +160,10 @@ describeOnStores('failures', (kind) => {
       ['warn', 'activity failed; giving up', { instanceId: 'c' }, 'no'],
       ['error', 'workflow failed', { instanceId: 'c' }, expect.any(String)],
     ])
-    expect(told(space.log)).toEqual(before)
+    expect(logged(space.log)).toEqual(before)
   })
 
-  test('say who was cancelled, terminated or suspended, once', async () => {
+  test('say which instance was cancelled, terminated or suspended, once', async () => {
     await using space = await openSpace(kind)
     const go = channel<string>('go')
     const child = workflow('child', async (_: undefined, ctx) => ctx.receive(go))

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import { activity, connect, open, type Store, workflow } from '../../src/index.ts'
@@ -38,7 +38,7 @@ function faultyStore(
 
 const lost = (): StoreError => new StoreError('connection_lost', 'test', 'the answer is gone')
 
-describe('a store that fails', () => {
+describe.concurrent('a store that fails', () => {
   test('answers that are lost change no result, and nothing recorded runs again', async () => {
     const dice = new Dice(7)
     let faults = 0
@@ -107,7 +107,7 @@ describe('a store that fails', () => {
     expect(info.error).toEqual({ name: 'StoreError', message: 'commit: too large' })
   })
 
-  test('an instance that cannot even be suspended is not tried without end', async () => {
+  test('an instance that cannot be suspended is not retried forever', async () => {
     let refused = 0
     const store = faultyStore((method, args, call) => {
       const text = method === 'commit' ? JSON.stringify((args[0] as CommitBatch).turns) : ''
@@ -128,7 +128,7 @@ describe('a store that fails', () => {
     expect(refused).toBe(2)
   })
 
-  test('who waits for a result does not hear of a connection that was lost for a moment', async () => {
+  test('a connection that was lost for a moment does not reject a waiting result()', async () => {
     let failures = 0
     const store = faultyStore(async (method, _, call) => {
       if (method === 'look' && failures++ < 2) throw lost()
@@ -160,7 +160,7 @@ describe('a store that fails', () => {
     expect(new Set(items).size).toBe(1)
   })
 
-  test('what was claimed by a runtime that died while it read is not taken on', async () => {
+  test('a claim of a runtime that was declared dead while it read is discarded', async () => {
     const ran: string[] = []
     let reading!: () => void
     const read = new Promise<void>((resolve) => (reading = resolve))

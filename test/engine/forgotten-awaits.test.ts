@@ -11,7 +11,7 @@ const child = workflow('child', async (n: number) => n)
 const go = channel<string>('go')
 const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
 
-/** Code that forgets, what it forgot, and what stands in the line where it did. */
+/** Code that forgets an await, what it forgot, and the text of that line. */
 const FORGETFUL: Record<string, [(ctx: WorkflowContext) => Promise<unknown>, string, string]> = {
   'an activity': [async (ctx) => void ctx.run(mail, 11), 'activity "mail"', 'ctx.run(mail, 11)'],
   'a step': [async (ctx) => void ctx.step('s', () => 12), 'step "s"', "ctx.step('s', () => 12)"],
@@ -40,7 +40,7 @@ const FORGETFUL: Record<string, [(ctx: WorkflowContext) => Promise<unknown>, str
     'activity "mail"',
     'inner.run(mail, 18)',
   ],
-  'a function that nobody awaits': [
+  'a function that is not awaited': [
     async (ctx) => {
       const helper = async (): Promise<unknown> => ctx.run(mail, 20)
       void helper()
@@ -48,7 +48,7 @@ const FORGETFUL: Record<string, [(ctx: WorkflowContext) => Promise<unknown>, str
     'activity "mail"',
     'ctx.run(mail, 20)',
   ],
-  'what nobody awaits of Promise.allSettled': [
+  'Promise.allSettled that is not awaited': [
     async (ctx) => void Promise.allSettled([ctx.step('s', () => 21)]),
     'step "s"',
     "ctx.step('s', () => 21)",
@@ -58,7 +58,7 @@ const FORGETFUL: Record<string, [(ctx: WorkflowContext) => Promise<unknown>, str
     'child workflow "child"',
     'ctx.run(child, 22)',
   ],
-  'what nobody awaits, in the turn that resumes': [
+  'a call that is not awaited, in the turn that resumes': [
     async (ctx) => {
       await ctx.sleep(1)
       ctx.run(mail, 23).then(String)
@@ -82,7 +82,7 @@ const DELIBERATE: Record<string, (ctx: WorkflowContext) => Promise<unknown>> = {
   'the loser of ctx.race': async (ctx) => ctx.race({ a: ctx.sleep('1h'), b: ctx.run(mail, 1) }),
   'what is left when ctx.race is decided at once': async (ctx) =>
     ctx.race({ a: async (inner) => inner.run(mail, 1), b: async () => 'b' }),
-  'what a function still does when the code goes on': async (ctx) => {
+  'what a function still does when the code continues': async (ctx) => {
     const helper = async (): Promise<unknown> => ctx.run(waits, undefined)
     void helper()
     await ctx.step('one', () => 1)
@@ -159,7 +159,7 @@ describeOnStores('a forgotten await', (kind: StoreKind) => {
     )
   })
 
-  test('is not taken for what is left behind on purpose', async () => {
+  test('is not confused with calls that are left behind on purpose', async () => {
     await using space = await openSpace(kind)
     const runtime = await space.open(register)
 
@@ -219,7 +219,7 @@ test.each([
   expect(end).toMatch(how === 'fails' ? failed : /^completes$/)
 })
 
-test('code that fails, or is cancelled, has forgotten nothing', async () => {
+test('code that fails, or is cancelled, causes no warning', async () => {
   await using space = await openSpace('memory')
   const fails = workflow('fails', async (_: undefined, ctx) => {
     const later = ctx.run(mail, 1)

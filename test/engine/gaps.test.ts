@@ -42,7 +42,7 @@ test('a child of a later execution answers that execution, over a restart [gap_0
   expect(await second.get(parent, 'p').result()).toBe('3 go')
 })
 
-test('a child whose id is taken fails, and its parent is told [gap_06]', async () => {
+test('a child whose id is taken fails, and its parent learns that [gap_06]', async () => {
   await using space = await openSpace('memory')
   const child = workflow('child', async (n: number) => n)
   const parent = workflow('parent', (_: undefined, ctx) =>
@@ -102,7 +102,7 @@ test('a cancellation that arrives while an execution continues as new is not los
     await ctx.sleep(1)
     return n < 5 ? ctx.continueAsNew(n + 1) : 'not cancelled'
   })
-  // A database in memory lasts as long as somebody uses it.
+  // A database in memory lasts as long as it is open.
   await using client = connect(store)
   // The tick, which comes three times in a lease, finds the cancellation.
   await using runtime = await open(store, { register: [loop], lease: '3s' })

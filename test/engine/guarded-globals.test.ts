@@ -26,8 +26,8 @@ function suspended(instance: Instance): Promise<InstanceInfo> {
   })
 }
 
-describeOnStores('a global that cannot be repeated', (kind) => {
-  test('suspends the instance; nothing of that turn happens, and a corrected deploy goes on', async () => {
+describeOnStores('a global that cannot be replayed', (kind) => {
+  test('suspends the instance; nothing of that turn happens, and a corrected deploy continues', async () => {
     await using space = await openSpace(kind)
     const ran: string[] = []
     const did = (what: string): number => ran.push(what)
@@ -88,7 +88,7 @@ test.each(Object.keys(calls))('%s says what to use, and has no effect', async (n
   expect(fired).not.toHaveBeenCalled()
 })
 
-test('activities, steps and everybody else use them as ever', async () => {
+test('activities, steps and all other code can use them', async () => {
   const allowed = activity('allowed', async () => {
     await new Promise((resolve) => setTimeout(resolve, 1))
     return Date.now() > 0 && Math.random() < 1
@@ -122,7 +122,7 @@ test('the stack of the report begins with its message', async () => {
   )
 })
 
-test('codecs, schemas and limit keys use them as ever', async () => {
+test('codecs, schemas and limit keys can use them', async () => {
   const used = new Set<string>()
   const use = (who: string): void => {
     if (Date.now() > 0 && Math.random() < 1) used.add(who)

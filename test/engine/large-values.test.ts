@@ -1,5 +1,5 @@
-// Hundreds of megabytes: calls and reads are bounded by bytes, not only by count, so that what is large
-// holds up nobody and what is too large fails alone.
+// Hundreds of megabytes: calls and reads are bounded by bytes, not only by count, so that a large
+// value delays no other and one that is too large fails alone.
 
 import { expect, test } from 'vitest'
 import { channel, workflow } from '../../src/index.ts'
@@ -56,7 +56,7 @@ describeOnStores(
         ])
         const runtime = await space.open([count, either])
 
-        // What nobody waits for is not read.
+        // What no code waits for is not read.
         expect(await runtime.run(either, undefined, { id: 'crowded' })).toBe('small')
         expect(await runtime.run(count, READ, { id: 'reader' })).toBe(READ * MEGABYTE)
       },
@@ -66,11 +66,12 @@ describeOnStores(
 )
 
 test.runIf(MEGABYTES > 256)(
-  'what PostgreSQL cannot take is refused alone, with its size',
+  'a value that is too large for PostgreSQL is refused alone, with its size',
   options,
   async () => {
     await using space = await openSpace('postgres')
-    const client = space.connect()
+    // Their own limit is far lower; without it, the store refuses them.
+    const client = space.connect({ limits: { inputBytes: 2 ** 30, messageBytes: 2 ** 30 } })
     const tooLarge = 'x'.repeat(2 ** 28)
 
     const [first, start, last, send] = await Promise.allSettled([

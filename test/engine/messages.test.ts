@@ -1,4 +1,4 @@
-// Whole sentences, as somebody reads them who meets them for the first time.
+// Whole error messages, as a user reads them for the first time.
 
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
@@ -33,7 +33,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-test('a server that is not there is named, with the user, and without the password', async () => {
+test('a server that cannot be reached is named, with the user, and without the password', async () => {
   const port = await closedPort()
   const url = `postgres://kim:secret@127.0.0.1:${port}/shop`
 
@@ -51,7 +51,7 @@ test('a server that is not there is named, with the user, and without the passwo
   ])
 })
 
-test('a user whom the server does not know is to be created', async () => {
+test('a user that does not exist on the server is to be created', async () => {
   const url = new URL(postgresUrl())
   url.username = 'ghost'
   const client = connect(url.href, { log: silentLog })
@@ -79,7 +79,7 @@ test.each(['kim:secret@127.0.0.1:port/shop', 'kim:sec#ret@127.0.0.1/shop'])(
   },
 )
 
-test('rights that a role lacks are named as grants, which help', async () => {
+test('privileges that a role lacks are named as grants that fix it', async () => {
   await using database = await testSchema('rights')
   const { schema } = database
   const role = `app_${schema.replaceAll(/\W/g, '_')}`
@@ -94,7 +94,7 @@ test('rights that a role lacks are named as grants, which help', async () => {
     const grants = [
       `grant usage on schema ${name} to ${quoted(role)}`,
       `grant select, insert, update, delete on all tables in schema ${name} to ${quoted(role)}`,
-      `grant usage, update on all sequences in schema ${name} to ${quoted(role)}`,
+      `grant usage, select, update on all sequences in schema ${name} to ${quoted(role)}`,
     ]
     expect(words).toBe(
       `open: permission denied for schema ${schema}; the owner of the schema has to grant role ${quoted(role)} the missing privileges: ${grants.join('; ')}`,
@@ -184,7 +184,7 @@ test('the ctx of a workflow that is used inside a step is named, at once or afte
   )
 })
 
-test('a change that does not fit the past names the line, and the ways out', async () => {
+test('a nondeterminism error names the line, and the ways out', async () => {
   await using space = await openSpace('memory')
   const [a, b] = [activity('a', async (n: number) => n), activity('b', async (n: number) => n)]
   const before = workflow('change', async (_: undefined, ctx) => {
@@ -211,7 +211,7 @@ test('a change that does not fit the past names the line, and the ways out', asy
   )
 })
 
-test('new code that throws in its past is reported with its error, and where it threw', async () => {
+test('code that throws during replay is reported with its error and line', async () => {
   await using space = await openSpace('memory')
   const lines: { err?: Error }[] = []
   const keep = (data: object): number => lines.push(data)
@@ -248,7 +248,7 @@ test('new code that throws in its past is reported with its error, and where it 
     `the code once called state.set "seen" to 1, but now threw ${wrong}`,
   )
   expect(await wait('undurable', (ctx) => (ctx.state.set(seen, 1), new Promise(() => {})))).toMatch(
-    /^command 2 was a timer, but the code now asks for nothing, and waits for something that is not durable/,
+    /^command 2 was a timer, but the code now issues no command, and waits for something that is not durable/,
   )
   const reported = lines.flatMap(({ err }) => (err === undefined ? [] : [err]))
   expect(reported[0]!.cause).toBeInstanceOf(TypeError)

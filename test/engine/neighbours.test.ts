@@ -6,7 +6,7 @@ import { sqlite } from '../../src/sqlite/sqlite.ts'
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const echo = activity('echo', async (n: number) => n)
 
-test('a log line that cannot be written keeps nobody from going on', async () => {
+test('a log line that cannot be written stops no instance', async () => {
   const chatty = workflow('chatty', async (n: number, ctx) => {
     const data = Object.defineProperty({}, 'x', {
       enumerable: true,
@@ -81,7 +81,7 @@ test('a result that cannot be stored is not tried again', async () => {
   expect(runs).toBe(1)
 })
 
-test('thousands of activities that are no longer wanted are left behind without harm', async () => {
+test('thousands of activities that are no longer needed are dropped without harm', async () => {
   const slow = activity('slow', async (n: number, ctx) => {
     if (n === 0) throw new Error('no')
     await pass(5, undefined, { signal: ctx.signal }).catch(() => {})

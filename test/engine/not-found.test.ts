@@ -30,7 +30,7 @@ const VERBS: readonly (readonly [verb: string, call: (instance: Instance) => unk
   ['watch', (instance) => instance.watch()[Symbol.asyncIterator]().next()],
 ]
 
-describeOnStores('an id that there is no instance of', (kind) => {
+describeOnStores('an id without an instance', (kind) => {
   test('is an error of its own for every verb that needs one', async () => {
     await using space = await openSpace(kind)
     const runtime = await space.open(hello)
@@ -46,7 +46,7 @@ describeOnStores('an id that there is no instance of', (kind) => {
     expect(await client.get('nobody').info()).toBeUndefined()
   })
 
-  test('is one for code in a workflow only where it asks for it by a client', async () => {
+  test('is an error inside a workflow only through a client', async () => {
     await using space = await openSpace(kind)
     const looks = workflow('looks', async (_: undefined, ctx) => {
       const read = await ctx.get('nobody').readState(total)
@@ -64,7 +64,7 @@ describeOnStores('an id that there is no instance of', (kind) => {
   })
 })
 
-describeOnStores('what cannot be done', (kind) => {
+describeOnStores('operations that are impossible', (kind) => {
   test('is said: an instance that has ended is not resumed', async () => {
     await using space = await openSpace(kind)
     const runtime = await space.open(hello)
@@ -77,7 +77,7 @@ describeOnStores('what cannot be done', (kind) => {
       ),
     )
     const waits = await space.connect().start(workflow<string, string>('nowhere'), 'x')
-    // It goes on already: nothing is left to be done.
+    // It runs again already: nothing is left to do.
     await waits.resume()
   })
 

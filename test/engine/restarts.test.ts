@@ -1,12 +1,12 @@
-/* oxlint-disable vitest/no-conditional-expect -- what holds depends on who was faster */
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable vitest/no-conditional-expect -- the outcome depends on which side was faster */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import { activity, open, workflow } from '../../src/index.ts'
 import { deferred, describeOnStores, eventually, openSpace, STORES } from '../support/engine.ts'
 
 describeOnStores('restarts', (kind) => {
-  test('another runtime goes on at once where a closed one stopped', async () => {
+  test('another runtime continues at once where a closed one stopped', async () => {
     await using space = await openSpace(kind)
     const ran: string[] = []
     const note = activity('note', async (name: string) => void ran.push(name))
@@ -212,7 +212,7 @@ describeOnStores('restarts', (kind) => {
     ).toEqual(['begun b', 'one b', 'gone b'])
   })
 
-  test('a workflow knows whether its past is being repeated', async () => {
+  test('a workflow can read whether it is being replayed', async () => {
     await using space = await openSpace(kind)
     const seen: boolean[] = []
     const run = workflow('run', async (_, ctx) => {
@@ -233,7 +233,7 @@ describeOnStores('restarts', (kind) => {
     expect(seen).toEqual([false, false, false, false])
   })
 
-  test('a workflow that nobody here registered is started, and waits, with a warning', async () => {
+  test('a workflow that is not registered here is started, and waits, with a warning', async () => {
     await using space = await openSpace(kind)
     const known = workflow('known', async () => 1)
     const unknown = workflow('unknown', async (n: number) => n)
@@ -275,7 +275,7 @@ describeOnStores('restarts', (kind) => {
     expect(sent).toEqual(['kim'])
   })
 
-  test('a log that throws harms nobody', async () => {
+  test('a log that throws affects no workflow', async () => {
     await using space = await openSpace(kind)
     const refuse = (): never => {
       throw new Error('disk full')
@@ -309,7 +309,7 @@ describe('open', () => {
     )
   })
 
-  test('without register it says what to give, and what to use instead', async () => {
+  test('without register the error says what to pass, and what to use instead', async () => {
     // @ts-expect-error it is needed
     await expect(open('memory:', {})).rejects.toThrow(
       'open: register is missing: list the workflows and activities to run here, or use connect()',

@@ -129,7 +129,7 @@ describeOnStores('results', (kind) => {
       level: 'warn',
       message:
         'start: an instance with this id already exists, with a different input; returning the existing one',
-      data: { instanceId: 'one', workflow: 'hello' },
+      data: { instanceId: 'one', workflow: 'hello', execution: 1 },
     })
   })
 
@@ -148,7 +148,7 @@ describeOnStores('results', (kind) => {
     )
   })
 
-  test('an instance that nobody started has no info and no result', async () => {
+  test('an instance that was never started has no info and no result', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(hello)
 
@@ -193,7 +193,7 @@ describeOnStores('results', (kind) => {
     expect(end.error).toBeUndefined()
   })
 
-  test('waiting for a result ends after its time, and the instance goes on', async () => {
+  test('waiting for a result ends after its time, and the instance continues', async () => {
     await using space = await openSpace(kind)
     const release = deferred<string>()
     const slow = workflow('slow', async (_, ctx) => ctx.step('wait', () => release.promise))
@@ -262,7 +262,7 @@ describeOnStores('results', (kind) => {
     expect(most).toBe(4)
   })
 
-  test('more instances than there is room for all get their turn', async () => {
+  test('more instances than fit in memory all get their turn', async () => {
     await using space = await openSpace(kind)
     const holdfast = await space.open(double, { concurrency: { instances: 3 } })
 
@@ -281,7 +281,7 @@ describeOnStores('results', (kind) => {
     expect(await client.run(hello, 'Kim', { id: 'from-client', timeout: '10s' })).toBe('hello Kim')
   })
 
-  test('what was started before any runtime was there is run when one comes', async () => {
+  test('instances that were started before any runtime are run when one opens', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const handles = await Promise.all([1, 2, 3].map((n) => client.start(double, n)))

@@ -19,7 +19,7 @@ test('instances that only sleep take up no room: more than fit at once can sleep
 })
 
 test.concurrent(
-  'who waits for one that sleeps hears of its end when it ends, not at the next look',
+  'a caller that waits for a sleeping instance learns of its end when it ends, not at the next poll',
   async () => {
     await using runtime = await open('memory:', { register: nap })
     const dueAt = Date.now() + 5_500
@@ -32,7 +32,7 @@ test.concurrent(
 )
 
 test.concurrent(
-  'what is due later is not forgotten when what was due first has ended meanwhile',
+  'a later timer is not lost when the earlier instance has ended meanwhile',
   async () => {
     await using runtime = await open('memory:', { register: nap })
     const first = await runtime.start(nap, 0, { delay: 600 })

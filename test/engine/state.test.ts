@@ -7,7 +7,7 @@ const count = stateKey<number>('count')
 const when = stateKey<Map<string, Date>>('when')
 
 describeOnStores('state', (kind) => {
-  test('it is read from outside while it runs and after its end', async () => {
+  test('it can be read from outside while the instance runs and after its end', async () => {
     await using space = await openSpace(kind)
     const keeps = workflow('keeps', async (_: undefined, ctx) => {
       ctx.state.set(count, 1)
@@ -94,12 +94,12 @@ describeOnStores('state', (kind) => {
     const long = workflow('long', async (_: undefined, ctx) => {
       ctx.state.set(stateKey<string>('text'), 'x'.repeat(50))
     })
-    const limits = { stateKeys: 3, valueLength: 40 }
+    const limits = { stateKeys: 3, stateValueBytes: 40 }
     const runtime = await space.open([fills, long], { limits })
 
     expect(await runtime.run(fills, 3)).toBe(3)
     await expect(runtime.run(fills, 4)).rejects.toThrow('the instance already has 3 keys')
-    await expect(runtime.run(long)).rejects.toThrow('must have at most 40 characters')
+    await expect(runtime.run(long)).rejects.toThrow('over the limit of 40; split it')
   })
 })
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 
 import { tempFile } from '../support/sqlite.ts'
 
-// Rejections that nobody handles end a process, so each of these programs is one.
+// Unhandled rejections end a process, so each of these programs is one.
 
 const ENTRY = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
 
@@ -33,7 +33,7 @@ function run(main: string, then: string): { code: number | null; out: string; er
   return { code: status, out: stdout, err: stderr }
 }
 
-describe('rejections that nobody handles', () => {
+describe('unhandled rejections', () => {
   test('one of workflow code does not end the process, and is reported with the end', () => {
     const { code, out, err } = run(
       `async (_, ctx) => {
@@ -66,7 +66,7 @@ describe('rejections that nobody handles', () => {
     expect({ code, out }).toEqual({ code: 0, out: 'late []\n' })
   })
 
-  test('one of anything else ends the process as ever', () => {
+  test('one of other code ends the process as usual', () => {
     const { code, err } = run(
       `async (_, ctx) => ctx.sleep(1)`,
       `await holdfast.run(main)
@@ -78,7 +78,7 @@ describe('rejections that nobody handles', () => {
     expect(err).toContain('Error: mine')
   })
 
-  test('one of an activity ends the process as ever', () => {
+  test('one of an activity ends the process as usual', () => {
     const { code, err } = run(
       `async (_, ctx) => ctx.step('one', () => { void Promise.reject(new Error('mine')) })`,
       `await holdfast.run(main)

@@ -32,7 +32,7 @@ describeOnStores('structure', (kind) => {
     })
   })
 
-  test('all: when one fails the others are called off, and finish their clean-up first', async () => {
+  test('all: when one fails the others are cancelled, and finish their clean-up first', async () => {
     await using space = await openSpace(kind)
     const order: string[] = []
     const fails = workflow('fails', async (_: undefined, ctx) => {
@@ -57,7 +57,7 @@ describeOnStores('structure', (kind) => {
     expect(order).toEqual(['CancelledError', 'cleaned'])
   })
 
-  test('race: the first one wins, by name, and the others are called off', async () => {
+  test('race: the first one wins, by name, and the others are cancelled', async () => {
     await using space = await openSpace(kind)
     const aborted = deferred()
     const long = activity('long', async (_: undefined, ctx) => {
@@ -116,7 +116,7 @@ describeOnStores('structure', (kind) => {
     expect(begun).toEqual([0, 1, 2])
   })
 
-  test('scope: late work throws a TimeoutError, what it left behind is called off', async () => {
+  test('scope: late work throws a TimeoutError, and its open commands are cancelled', async () => {
     await using space = await openSpace(kind)
     const late = workflow('late', async (_: undefined, ctx) => {
       const inTime = await ctx.scope((own) => own.run(echo, 1), { timeout: '1d' })
@@ -138,7 +138,7 @@ describeOnStores('structure', (kind) => {
     expect(await instance.result()).toEqual([1, 10, 'left', 'mine'])
   })
 
-  test('saga: what was done is undone, the last first, also when it is cancelled', async () => {
+  test('saga: completed steps are undone, the last first, even when it is cancelled', async () => {
     await using space = await openSpace(kind)
     const done: string[] = []
     const act = activity('act', (what: string) => void done.push(what))
@@ -183,7 +183,7 @@ describeOnStores('structure', (kind) => {
     expect(done).toEqual(['undo one'])
   })
 
-  test('what is left at return is called off', async () => {
+  test('commands that are open at return are cancelled', async () => {
     await using space = await openSpace(kind)
     const aborted = deferred()
     const long = activity('long', async (_: undefined, ctx) => {

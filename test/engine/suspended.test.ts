@@ -1,13 +1,13 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 // Not the global ones, which are refused inside a workflow: these get past that.
 import { setImmediate, setTimeout } from 'node:timers'
 import { expect, test } from 'vitest'
 
 import { activity, channel, NondeterminismError, TimeoutError, workflow } from '../../src/index.ts'
-import { deferred, describeOnStores, eventually, openSpace } from '../support/engine.ts'
+import { deferred, describeOnStoresAtOnce, eventually, openSpace } from '../support/engine.ts'
 import { memoryLog } from '../support/workers.ts'
 
-describeOnStores('suspended instances', (kind) => {
+describeOnStoresAtOnce('suspended instances', (kind) => {
   test('code that changed suspends the instance with a report, and resumes after a fix', async () => {
     await using space = await openSpace(kind)
     let mayPass = false
@@ -50,7 +50,7 @@ describeOnStores('suspended instances', (kind) => {
     const told = await eventually(() =>
       space.log.lines.find(({ message }) => message?.startsWith('result: ')),
     )
-    expect(told.data).toEqual({ instanceId: 'o-1' })
+    expect(told.data).toEqual({ instanceId: 'o-1', workflow: 'order', execution: 1 })
     const reported = space.log.lines.filter(({ level }) => level === 'error')
     expect(reported).toMatchObject([
       { message: 'instance suspended; resume it once the cause is fixed' },
@@ -65,7 +65,7 @@ describeOnStores('suspended instances', (kind) => {
     expect(await third.get('o-1').result({ timeout: '8s' })).toBe('shipped x')
   })
 
-  test('an activity that gave up in the turn that suspends is not run again after resume', async () => {
+  test('an activity that failed in the turn that suspends is not run again after resume', async () => {
     await using space = await openSpace(kind)
     const runs = { charge: 0, slow: 0 }
     let isFixed = false
@@ -110,7 +110,7 @@ describeOnStores('suspended instances', (kind) => {
     ).toEqual(['charge', 'slow'])
   })
 
-  test('resuming what is not suspended does nothing', async () => {
+  test('resuming an instance that is not suspended does nothing', async () => {
     await using space = await openSpace(kind)
     const release = deferred()
     const run = workflow('run', async (_, ctx) =>
@@ -153,7 +153,12 @@ describeOnStores('suspended instances', (kind) => {
       {
         level: 'warn',
         message: 'result: the instance is suspended; waiting for it to be resumed',
-        data: { instanceId: 'w', reason: 'suspended: wait for the audit' },
+        data: {
+          instanceId: 'w',
+          workflow: 'waits',
+          execution: 1,
+          reason: 'suspended: wait for the audit',
+        },
       },
     ])
   })

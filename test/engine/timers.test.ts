@@ -80,7 +80,7 @@ describeOnStores('timers', (kind) => {
     expect(await holdfast.run(nap, undefined, { timeout: '3s' })).toMatch(/^ctx\.sleep: /)
   })
 
-  test('a sleep until something that is no date is refused', async () => {
+  test('a sleep until an invalid date is refused', async () => {
     await using space = await openSpace(kind)
     const nap = workflow('nap', async (_, ctx) => {
       await ctx.sleepUntil(new Date('tomorrow'))
@@ -90,7 +90,7 @@ describeOnStores('timers', (kind) => {
     await expect(holdfast.run(nap)).rejects.toThrow('ctx.sleepUntil: needs a valid Date')
   })
 
-  test('the losing side of a race does not keep the workflow', async () => {
+  test('the losing side of a race does not keep the workflow open', async () => {
     await using space = await openSpace(kind)
     const race = workflow('race', async (_, ctx) =>
       Promise.race([

@@ -1,4 +1,4 @@
-// More messages than are read at once: those that are not read yet are there all the same, and have
+// More messages than are read at once: those that are not read yet still exist, and have
 // come before whatever time brings.
 
 import { expect, test } from 'vitest'
@@ -181,7 +181,7 @@ describeOnStores(
       expect(count).toBeGreaterThanOrEqual(MESSAGES)
     })
 
-    test('are received by who takes over from one that could not read them', async () => {
+    test('are received by the runtime that takes over from one that could not read them', async () => {
       await using space = await openSpace(kind)
       await sendLarge(space, 'x')
       const reading = deferred()
@@ -211,7 +211,7 @@ describeOnStores(
 describeOnStores(
   'an instance that waits for a message that is not read yet',
   (kind) => {
-    test('is not given away by a runtime that closes while a step of it runs', async () => {
+    test('is not released by a runtime that closes while a step of it runs', async () => {
       await using space = await openSpace(kind)
       await sendLarge(space, 'x')
       const begun = deferred()

@@ -1,4 +1,4 @@
-// Instances before their first turn: messages that wait for a start, and starts that are put off.
+// Instances before their first turn: messages that wait for a start, and delayed starts.
 
 import { expect, test } from 'vitest'
 
@@ -13,7 +13,7 @@ import { memoryLog } from '../support/workers.ts'
 const notes = channel<string>('notes')
 const question = request<string, string>('question')
 
-test('who sends to an id that was never started is told when as many wait as may', async () => {
+test('a send to an id that was never started is rejected when the limit is reached', async () => {
   await using space = await openSpace('memory')
   const sends = workflow('sends', async (id: string, ctx) => ctx.get(id).send(notes, 'one more'))
   const runtime = await space.open(sends)
@@ -76,7 +76,7 @@ describeRace('messages for an id that is never started', (open) => {
   })
 })
 
-describeOnStores('a start that is put off', (kind) => {
+describeOnStores('a delayed start', (kind) => {
   test('keeps its time when it is suspended and resumed', async () => {
     await using space = await openSpace(kind)
     let ran = 0

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest'
 
 import { activity, channel, workflow } from '../../src/index.ts'
-import { describeOnStores, eventually, openSpace, STORES_IN_BOTH_MODES } from '../support/engine.ts'
+import {
+  describeOnStoresAtOnce,
+  eventually,
+  openSpace,
+  STORES_IN_BOTH_MODES,
+} from '../support/engine.ts'
 import { eventsOf } from '../support/histories.ts'
 
 const go = channel<string>('go')
-/** The workflow as clients know it: by its name. */
+/** The workflow as clients refer to it: by its name. */
 const order = workflow<string, string>('order')
 const version = (number: string) =>
   order.implement(async (input, ctx) => `${input} by ${ctx.info.version}`, { version: number })
@@ -16,8 +21,8 @@ const code = (number: string) =>
   })
 const QUICK = { lease: 1_500 } as const
 
-describeOnStores('a start that names no version', (kind) => {
-  test('has none until a runtime takes it up, and then the latest of that runtime', async () => {
+describeOnStoresAtOnce('a start that names no version', (kind) => {
+  test('has none until a runtime claims it, and then the latest of that runtime', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const started = await client.start(order, 'a')
@@ -31,7 +36,7 @@ describeOnStores('a start that names no version', (kind) => {
       'a runtime that registers workflow "order" (no live runtime does)',
     )
     expect(await started.result({ timeout: '10s' })).toBe('a by 2.0.0')
-    // A definition is no wish for its version; that is named at the start.
+    // A definition does not request its version; the start names one.
     expect(await old.result({ timeout: '10s' })).toBe('b by 2.0.0')
     const pinned = client.run(order, 'c', { version: '1.0.0', timeout: '10s' })
     expect(await pinned).toBe('c by 1.0.0')
@@ -46,12 +51,12 @@ describeOnStores('a start that names no version', (kind) => {
     expect(await forked.result({ timeout: '10s' })).toBe('a by 2.0.0')
   })
 
-  test('is due later, or restarted, and has its version when it is taken up', async () => {
+  test('gets its version when it is claimed, even when it is delayed or restarted', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const older = await space.open(code('1.0.0'), QUICK)
     // This runtime has the code, and could decide now.
-    const later = await older.start(waits, 'x', { id: 'later', delay: 1_500 })
+    const later = await older.start(waits, 'x', { id: 'later', delay: 4_000 })
     const before = await later.info()
     await client.start(waits, 'x', { id: 'again' })
     await older.close()
@@ -64,7 +69,7 @@ describeOnStores('a start that names no version', (kind) => {
     expect(await again.result({ timeout: '10s' })).toBe('gone 2.0.0')
   })
 
-  test('goes on with the version it began with, whoever takes it over', async () => {
+  test('continues with the version it began with, whichever runtime takes it over', async () => {
     await using space = await openSpace(kind)
     const client = space.connect()
     const first = await space.open(code('1.0.0'), QUICK)
@@ -95,10 +100,10 @@ describeOnStores('a start that names no version', (kind) => {
   })
 })
 
-describeOnStores(
+describeOnStoresAtOnce(
   'while an older and a newer runtime are alive, a start that names no version',
   (kind) => {
-    test('runs the newer version, whoever hears of it first', async () => {
+    test('runs the newer version, whichever runtime claims it first', async () => {
       await using space = await openSpace(kind)
       const client = space.connect()
       const older = await space.open(version('1.0.0'), QUICK)

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { expect, test } from 'vitest'
 
 import { activity, type Codec, workflow } from '../../src/index.ts'
@@ -48,9 +48,10 @@ describeOnStores('values', (kind) => {
     ['ten megabytes', 'x'.repeat(10 << 20)],
     ['ten megabytes to escape', '\0"\\'.repeat((10 << 20) / 24)],
     ['much nesting', JSON.parse('['.repeat(900) + ']'.repeat(900)) as unknown],
-  ])('%s as input and result harms nobody', { timeout: 60_000 }, async (_, value) => {
+  ])('%s as input and result affects nothing else', { timeout: 60_000 }, async (_, value) => {
     await using space = await openSpace(kind)
-    const holdfast = await space.open(through)
+    const limits = { inputBytes: 32 << 20, resultBytes: 32 << 20 }
+    const holdfast = await space.open(through, { limits })
 
     const results = await Promise.all([
       ...Array.from({ length: 20 }, (__, n) => holdfast.run(through, n)),

@@ -26,7 +26,7 @@ async function waits(instance: Instance): Promise<string> {
 }
 
 describeOnStores('info', (kind) => {
-  test('tells of an activity who runs it, since when, what failed, and when it is tried again', async () => {
+  test('names for an activity its runtime, since when, what failed, and when it is retried', async () => {
     await using space = await openSpace(kind)
     const begun = deferred()
     const fail = deferred()
@@ -53,7 +53,7 @@ describeOnStores('info', (kind) => {
     await runtime.close()
   })
 
-  test('tells of a task the same, and exactly what nobody serves', async () => {
+  test('names the same for a task, and exactly what no runtime serves', async () => {
     await using space = await openSpace(kind)
     const runtime = await space.open(asks, QUICK)
     const tagged = await runtime.start(asks, 'gpu', { id: 't' })
@@ -88,7 +88,7 @@ describeOnStores('info', (kind) => {
     )
   })
 
-  test('tells of an activity without a slot that it waits for one', async () => {
+  test('says of an activity without a slot that it waits for one', async () => {
     await using space = await openSpace(kind)
     const done = deferred()
     const busy = activity('busy', async () => done.promise)
@@ -107,7 +107,7 @@ describeOnStores('info', (kind) => {
     await started.result()
   })
 
-  test('shows an instance that nobody has taken up as scheduled, and has the output at its end', async () => {
+  test('shows an instance that no runtime has claimed as scheduled, and has the output at its end', async () => {
     await using space = await openSpace(kind)
     const hello = workflow('hello', async (name: string) => ({ hello: name }))
     const started = await space.connect().start(hello, 'Kim', { id: 'h' })

@@ -11,7 +11,7 @@ import { names, stoppedLoops, voyages } from './voyages.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 describe('the calendar of a process', () => {
-  test('it is off as far as it is told, and right again at the end', () => {
+  test('it is off by the requested amount, and right again at the end', () => {
     const nowMs = Date.now()
     {
       using clock = skewClock({ ahead: '1h' })
@@ -26,15 +26,15 @@ describe('the calendar of a process', () => {
     expect(Math.abs(Date.now() - nowMs)).toBeLessThan(3_500_000)
   })
 
-  test('what cannot be meant is refused', () => {
-    expect(() => skewClock({})).toThrow('skewClock: give ahead or behind, one of them')
-    expect(() => skewClock({ ahead: 1, behind: 1 })).toThrow('one of them')
+  test('invalid arguments are refused', () => {
+    expect(() => skewClock({})).toThrow('skewClock: give either ahead or behind')
+    expect(() => skewClock({ ahead: 1, behind: 1 })).toThrow('either ahead or behind')
     expect(() => skewClock({ ahaed: 1 } as object)).toThrow('did you mean "ahead"?')
   })
 })
 
 describe('the clock of the database', () => {
-  test('set back by ten minutes, it freezes no timer, no lease and no takeover', async () => {
+  test('set back by ten minutes, it stops no timer, no lease and no takeover', async () => {
     const naps = workflow('naps', async (ms: number, ctx) => {
       const begunMs = ctx.now().getTime()
       await ctx.sleep(ms)
@@ -67,7 +67,7 @@ describe('the clock of the database', () => {
     expect(await short.result({ timeout: '20s' })).toBeLessThan(20_000)
     expect(await long.result({ timeout: '30s' })).toBeLessThan(30_000)
 
-    // Set right again, it goes on as well, and by no more than what has passed.
+    // Once set right again, it continues as well, and by no more than what has passed.
     await database.query(
       `create or replace function wall_ms() returns bigint language sql volatile as
       'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint'`,
@@ -119,7 +119,7 @@ describe('workflows in a process whose calendar is wrong', () => {
     expect(row!.off).toBeLessThan(60_000)
   })
 
-  test('one that jumps back and forth while they run', async () => {
+  test('a calendar that jumps back and forth while they run', async () => {
     const made = voyages()
     await using database = await testSchema('clock')
     const { url, schema } = database

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test, vi } from 'vitest'
 
 import { connect, open, type OpenOptions, type Runtime, workflow } from '../../src/index.ts'
@@ -9,6 +9,7 @@ import {
   faultyPostgres,
   type FaultyPostgresOptions,
 } from '../../src/testing/index.ts'
+import { randomFrom } from '../e2e/random.ts'
 import { eventually } from '../support/engine.ts'
 import { testSchema, type TestSchema } from '../support/postgres.ts'
 import { memoryLog, type MemoryLog } from '../support/workers.ts'
@@ -18,7 +19,7 @@ import { go, names, stoppedLoops, type Voyages, voyages } from './voyages.ts'
 // Workflows on a store in which things go wrong: all end once, nothing recorded is done again, and no
 // runtime gives up.
 
-// They mostly wait for what is tried again later, each on a schema of its own.
+// They mostly wait for what is retried later, each on a schema of its own.
 vi.setConfig({ testTimeout: 90_000, maxConcurrency: 4 })
 
 interface Scene extends Voyages, AsyncDisposable {
@@ -30,7 +31,7 @@ interface Scene extends Voyages, AsyncDisposable {
   another(options?: Partial<OpenOptions>): Promise<{ store: FaultyPostgres; holdfast: Runtime }>
 }
 
-// What is not heard of is found by the tick, which comes three times in a lease.
+// The tick, which comes three times in a lease, finds what hints did not announce.
 const LEASE = '9s'
 
 async function openScene(
@@ -60,16 +61,16 @@ async function openScene(
 }
 
 /**
- * About every so many statements: batches are few, and chance might pick none. Not by a fixed beat: a
- * loop of as many statements would be struck at the same place for ever.
+ * About one in this many statements: batches are few, and chance might pick none. In no order that repeats:
+ * a loop of as many statements would be hit at the same place again and again.
  */
 function oneIn(count: number): Pick<Fault, 'share' | 'random'> {
-  const gaps = [count - 1, count + 2, count, count + 1]
-  let strikes = 0
-  let left = gaps[0]!
+  const numbers = randomFrom(count)
+  const gap = (): number => count - 2 + Math.floor(numbers() * 5)
+  let left = gap()
   const random = (): number => {
     if (--left > 0) return 1
-    left = gaps[++strikes % gaps.length]!
+    left = gap()
     return 0
   }
   return { share: 1 / count, random }
@@ -208,7 +209,7 @@ test.concurrent('statements that take their time', async () => {
 describe.concurrent('hints', () => {
   const SOON = { lease: '3s' } as const
 
-  test('without any, a client elsewhere gets its work done', async () => {
+  test('without any, the work of a client elsewhere is still done', async () => {
     await using scene = await openScene(SOON, { notify: 'off' })
     const { holdfast } = scene
     const { url, schema } = scene.database
@@ -222,7 +223,7 @@ describe.concurrent('hints', () => {
     await scene.check(client, ids)
   })
 
-  test('that are lost in silence cost time, and nothing else', async () => {
+  test('that are lost silently cost time, and nothing else', async () => {
     await using scene = await openScene(SOON)
     const { store, holdfast } = scene
     const { url, schema } = scene.database
@@ -239,7 +240,7 @@ describe.concurrent('hints', () => {
     await scene.check(client, ids)
   })
 
-  test('a connection that listens and is ended again and again is opened again', async () => {
+  test('a listen connection that is terminated repeatedly is reopened', async () => {
     await using scene = await openScene()
     const { store, holdfast } = scene
     const ids = names(5)
@@ -257,7 +258,7 @@ describe.concurrent('hints', () => {
     await scene.check(holdfast, ids)
   })
 
-  test('a listening loop that throws is started again, and hears again', async () => {
+  test('a listening loop that throws is started again, and listens again', async () => {
     await using scene = await openScene()
     const { store, holdfast } = scene
     const { url, schema } = scene.database
@@ -283,7 +284,7 @@ describe.concurrent('hints', () => {
     ['fails, again and again', { sqlState: '57014', times: 5 }],
     ['loses its answer', { sqlState: '08006', when: 'after', times: 5 }],
     ['throws', { error: () => new TypeError('cannot read properties of undefined'), times: 5 }],
-  ])('the look that finds what was not told %s', async (_, how) => {
+  ])('the poll that finds what was not announced %s', async (_, how) => {
     await using scene = await openScene(SOON)
     const { store, holdfast } = scene
     const { url, schema } = scene.database
@@ -292,7 +293,7 @@ describe.concurrent('hints', () => {
     await listening(scene)
     const ids = names(3)
 
-    // Nothing is told, so that all depends on it.
+    // No hint is sent, so that all depends on it.
     using fault = store.inject({ of: 'tick', ...how })
     await scene.sail(client, ids)
     await fault.untilStruck()
@@ -320,7 +321,7 @@ test.concurrent(
     await scene.check(other.holdfast, [id])
     silent[Symbol.dispose]()
 
-    // It finds out, and goes on under another number.
+    // It notices, and continues under another number.
     await eventually(() => log.at('error').some((line) => line.includes('declared dead')))
     expect(stoppedLoops(holdfast)).toEqual([])
     await scene.sail(holdfast, [next])
@@ -328,11 +329,11 @@ test.concurrent(
   },
 )
 
-describe('what cannot be meant', () => {
+describe('invalid arguments', () => {
   const store = faultyPostgres({ url: 'postgres://localhost/none' })
   test.each<[Fault, string]>([
     [{ of: 'comit_batch', delay: 1 }, 'did you mean "commit_batch"?'],
-    [{ of: 'tick' }, 'fault: say what happens: delay, sqlState or error'],
+    [{ of: 'tick' }, 'fault: needs delay, sqlState or error'],
     [{ sqlState: '4001' }, `sqlState must be five digits or capital letters, such as '40001', got`],
     [{ sqlState: '40001', share: 2 }, 'share must be a number, from 0 to 1, got 2'],
     [{ delay: 1, nht: 1 } as Fault, 'unknown option "nht", did you mean "nth"?'],
@@ -341,7 +342,7 @@ describe('what cannot be meant', () => {
     expect(() => store.inject(fault)).toThrow(words)
   })
 
-  test('connections of one’s own are refused', () => {
+  test('a pool of the caller is refused', () => {
     const options = { pool: {} } as FaultyPostgresOptions
 
     expect(() => faultyPostgres(options)).toThrow('faultyPostgres: pool cannot be given here')

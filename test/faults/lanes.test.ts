@@ -12,10 +12,10 @@ import { ends, names, stoppedLoops, voyages } from './voyages.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const LEASE_MS = 3_000
+const LEASE_MS = 5_000
 const CUT_MS = LEASE_MS + 1_500
 
-/** Cuts each connection on which this is sent, before it arrives; answers how many. */
+/** Cuts each connection on which this is sent, before it arrives; returns how many. */
 async function cutLane(proxy: PostgresProxy, text: string): Promise<number> {
   const over = passTime(CUT_MS, 'over')
   for (let cuts = 0; ; cuts++) {
@@ -25,7 +25,7 @@ async function cutLane(proxy: PostgresProxy, text: string): Promise<number> {
 }
 
 test.concurrent.each([
-  // What is decided waits; the lease holds, and nobody takes over.
+  // What is decided waits; the lease holds, and no other runtime takes over.
   { lane: 'commit_batch', takesOver: false },
   // The other one takes over, and what is decided here is refused from then on.
   { lane: 'renew_lease', takesOver: true },

@@ -38,7 +38,7 @@ function key(name: string, labels: object): string {
   return JSON.stringify([name, labels])
 }
 
-test('calls, items and times are told by procedure', async () => {
+test('calls, items and times are reported by procedure', async () => {
   const metrics = table()
   const { register, sail } = voyages()
   const book = transaction('book', async (n: number, { tx }) => {
@@ -73,7 +73,7 @@ test('calls, items and times are told by procedure', async () => {
   expect(metrics.of('holdfast_db_calls', { procedure: 'open' })).toBe(1)
 })
 
-test('errors are told by procedure and kind, and each attempt is a call', async () => {
+test('errors are reported by procedure and kind, and each attempt is a call', async () => {
   const metrics = table()
   const { register, sail } = voyages()
   await using database = await testSchema('metrics')
@@ -100,7 +100,7 @@ describe('a sink that fails', () => {
   test.each<[string, Metrics]>([
     ['throws', { count: fails, record: fails }],
     ['rejects', REJECTING],
-  ])('it %s: the store goes on', async (_, metrics) => {
+  ])('it %s: the store continues', async (_, metrics) => {
     await using database = await testSchema('metrics')
     const { register, sail, check } = voyages()
     const { url, schema } = database
@@ -113,7 +113,7 @@ describe('a sink that fails', () => {
     expect(stoppedLoops(holdfast)).toEqual([])
   })
 
-  test('one that is none is refused', () => {
+  test('an invalid sink is refused', () => {
     expect(() => postgres({ metrics: { count: () => {} } as unknown as Metrics })).toThrow(
       'postgres: metrics must be a metrics sink, but it has no method record()',
     )
@@ -136,7 +136,9 @@ test('without a sink nothing is measured', async () => {
   await Promise.all([plain.close(), measured.close()])
 })
 
-/** How often the time is taken by what measures calls, and by nobody else in this process. */
+/**
+ * How often the time is read by the code that measures calls, and by no other code of this process.
+ */
 function measurements(): { readonly count: number; restore(): void } {
   const original = performance.now.bind(performance)
   let count = 0

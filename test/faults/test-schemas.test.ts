@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
 
 let made = 0
 
-/** A name as it would have been made up so long ago. */
+/** A name as it would have been made up this long ago. */
 function madeAgo(ms: number, prefix = 'test'): string {
   const random = `${process.pid}${++made}`.padStart(8, '0').slice(-8)
   return `${prefix}_hft_${(Date.now() - ms).toString(36)}_${random}`
@@ -53,7 +53,7 @@ test('a schema is there for a test, and gone after it', async () => {
   expect(await existing(database, names)).toEqual([])
 })
 
-test('what was left behind long ago is swept up, and nothing else', async () => {
+test('schemas that were left behind long ago are removed, and nothing else', async () => {
   await using database = await ownSchema()
   const old = [madeAgo(2 * HOUR_MS), madeAgo(3 * HOUR_MS, `we "ird'`)]
   const stay = [
@@ -77,7 +77,7 @@ test('what was left behind long ago is swept up, and nothing else', async () => 
   expect(await existing(database, [...old, ...stay])).toEqual(stay)
 })
 
-test('many may sweep at once', async () => {
+test('several processes may remove them at once', async () => {
   await using database = await ownSchema()
   const old = Array.from({ length: 8 }, () => madeAgo(2 * HOUR_MS))
   await create(database, old)
@@ -87,7 +87,7 @@ test('many may sweep at once', async () => {
   expect(await existing(database, old)).toEqual([])
 })
 
-test('a schema that somebody is using is left alone, however old', async () => {
+test('a schema that is in use is left alone, however old', async () => {
   await using database = await ownSchema()
   const old = madeAgo(2 * HOUR_MS)
   await create(database, [old])
@@ -107,7 +107,7 @@ test('nothing is dropped but schemas of tests', async () => {
   await using database = await ownSchema()
   const client = await database.connect()
 
-  await expect(dropSchema(client, 'public')).rejects.toThrow('"public" is no schema of a test')
+  await expect(dropSchema(client, 'public')).rejects.toThrow('"public" is not the schema of a test')
   await expect(sweepTestSchemas({} as { url: string })).rejects.toThrow(
     'sweepTestSchemas: url is missing',
   )

@@ -79,8 +79,8 @@ export function voyages(): Voyages {
 }
 
 /**
- * Sends what a voyage waits for. When the answer is lost, and the voyage ends before it is sent again,
- * the sender is told that it has ended; its result says whether it got the message.
+ * Sends what a voyage waits for. If the answer is lost, and the voyage ends before it is sent
+ * again, the sender learns that it has ended; its result says whether it got the message.
  */
 async function sendOnce(instance: Instance): Promise<void> {
   try {
@@ -92,7 +92,7 @@ async function sendOnce(instance: Instance): Promise<void> {
 
 let named = 0
 
-/** Names for so many voyages, which no others in this file have. */
+/** Names for this many voyages, which no others in this file have. */
 export function names(count: number): string[] {
   return Array.from({ length: count }, () => `v${++named}`)
 }
@@ -105,7 +105,7 @@ export function stoppedLoops(runtime: Runtime): readonly string[] {
     .map(({ name }) => name)
 }
 
-/** A call that a store could not answer is made again, as a caller would who was told so. */
+/** A call that a store could not answer is made again, as a caller would do after the error. */
 export async function persist<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

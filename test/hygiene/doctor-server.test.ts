@@ -12,7 +12,7 @@ import { about, findings, only } from './findings.ts'
 
 const SCHEMA = 'holdfast'
 
-describe('a server with careless settings', () => {
+describe('a server with unsafe settings', () => {
   const place = ownServer([
     'fsync=off',
     'full_page_writes=off',
@@ -77,7 +77,7 @@ describe('a server with careless settings', () => {
     expect(many.detail).toMatch(/^1\d of 17 connections of the server are in use/)
   })
 
-  test('those of other roles count, also for a role that may not see what they do', async () => {
+  test('connections of other roles count, even for a role that may not see their queries', async () => {
     await using admin = await place.admin()
     await admin.query('create role lowly login')
     await admin.query(`grant usage on schema ${SCHEMA} to lowly`)
@@ -95,7 +95,7 @@ describe('a server with careless settings', () => {
     expect(many.level).toMatch(/^(warning|error)$/)
   })
 
-  test('a prepared transaction that nobody ends is named', async () => {
+  test('a prepared transaction that is never ended is named', async () => {
     await using admin = await place.admin()
     await admin.query('begin')
     await admin.query(`create table ${SCHEMA}.forgotten ()`)
@@ -108,7 +108,7 @@ describe('a server with careless settings', () => {
     expect(found.fix).toContain(`rollback prepared 'half-way'`)
   })
 
-  test('replication slots that nobody reads are named, with what they keep', async () => {
+  test('replication slots that are not read are named, with what they keep', async () => {
     await using admin = await place.admin()
     await admin.query(`select pg_create_physical_replication_slot('old_standby', true)`)
     await admin.query(`select pg_create_logical_replication_slot('old_reader', 'pgoutput')`)
@@ -125,7 +125,7 @@ describe('a server with careless settings', () => {
     )
   })
 
-  test('a queue of notifications that fills up is told', async () => {
+  test('a queue of notifications that fills up is reported', async () => {
     await using listener = await place.admin()
     await using admin = await place.admin()
     await listener.query('listen anything')
@@ -156,7 +156,7 @@ describe('a standby', () => {
     return url.href
   }
 
-  test('it can be looked at as well, and says that nothing can be written there', async () => {
+  test('it can be checked as well, and is reported as read-only', async () => {
     const found = await doctor({ url: standbyUrl(), schema: SCHEMA })
 
     expect(about(found, 'settings')).toEqual([
@@ -176,7 +176,7 @@ describe('a standby', () => {
     ['by its session', '', /^a standby \(standby, session \d+ of holdfast\) has queries that/],
     ['by its slot', 'follower', /^a standby \(replication slot follower\) has queries that/],
   ])(
-    'its old snapshots are named on the primary, when it asks for what they need %s',
+    'its old snapshots are named on the primary, when it asks to keep what they need %s',
     { timeout: 60_000 },
     async (_, slot, detail) => {
       await using reader = await connected(standbyUrl())
@@ -224,7 +224,9 @@ interface Place {
   admin(): Promise<Client & AsyncDisposable>
 }
 
-/** A server for the tests of a group, with a schema that nobody opened: it would be refused. */
+/**
+ * A server for the tests of a group, with a schema that no store has opened: it would be refused.
+ */
 function ownServer(settings: readonly string[]): Place {
   let server: PostgresServer
   beforeAll(async () => {

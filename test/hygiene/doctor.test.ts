@@ -21,7 +21,7 @@ import { about, findings, only } from './findings.ts'
 // tests may be named, too.
 
 describe('a schema in order', () => {
-  test('everything is looked at, and nothing is wrong', async () => {
+  test('everything is checked, and nothing is wrong', async () => {
     await using opened = await openStore()
     await opened.runtime()
 
@@ -52,7 +52,7 @@ describe('a schema in order', () => {
     expect(levels[0]).toBe('error')
   })
 
-  test('the function of the schema tells the same as the API, but for what a process knows', async () => {
+  test('the function of the schema reports the same as the API, except for what only a process can test', async () => {
     await using opened = await openStore()
     await opened.database.query('drop index runs_due')
 
@@ -71,7 +71,7 @@ describe('a schema in order', () => {
   })
 })
 
-describe('what holds vacuum back', () => {
+describe('transactions that hold vacuum back', () => {
   test('an idle transaction with a snapshot is named, with its last statement and the cure', async () => {
     await using opened = await openStore()
     const client = await opened.database.connect()
@@ -126,7 +126,7 @@ describe('what holds vacuum back', () => {
     expect(about(found, 'vacuum', `session ${pid} `)).toEqual([])
   })
 
-  test('what has not been open for long is not named', async () => {
+  test('recent transactions are not named', async () => {
     await using opened = await openStore()
     const client = await opened.database.connect()
     await client.query('begin isolation level repeatable read')
@@ -175,7 +175,9 @@ describe('tables and indexes', () => {
       [quoted(database.schema)],
     )
     // With nothing left, all that is looked for is missing.
-    for (const table of await tablesOf(database)) await database.query(`drop table ${table}`)
+    for (const table of await tablesOf(database)) {
+      await database.query(`drop table ${table} cascade`)
+    }
 
     const missing = about(await database.query('select * from doctor_indexes()'), 'indexes').map(
       ({ detail }) => /the index (\w+) is missing/.exec(detail)?.[1],
@@ -184,7 +186,7 @@ describe('tables and indexes', () => {
     expect(missing).toEqual(indexes.map(({ name }) => name))
   })
 
-  test('dead rows that autovacuum has not come for are counted, and why it does not come', async () => {
+  test('dead rows that autovacuum has not removed are counted, with the reason', async () => {
     await using opened = await openStore()
     const { database } = opened
     await database.query('alter table state set (autovacuum_enabled = off)')
@@ -192,7 +194,8 @@ describe('tables and indexes', () => {
     await writer.query(`insert into state (iid, key, value)
       select i, 'k', 'v' from generate_series(1, 20000) as i`)
     await writer.query('delete from state')
-    // What a connection has counted is known to others when it ends, or some ten seconds later.
+    // The counters of a connection become visible to others when it ends, or some ten seconds
+    // later.
     await writer.end()
 
     let found = await findings(database)
@@ -211,7 +214,7 @@ describe('tables and indexes', () => {
 })
 
 describe('the schema beside this version', () => {
-  test('a schema that is not there is an error, and the server is looked at all the same', async () => {
+  test('a missing schema is an error, and the server is still checked', async () => {
     await using database = await testSchema()
 
     const found = await findings(database)
@@ -238,7 +241,7 @@ describe('the schema beside this version', () => {
   test.each([
     ['that works with this one', FILES.migrations.at(-1)!.name.slice(11, 15), 'note'],
     ['that does not', undefined, 'error'],
-  ])('a schema of a newer version %s is told', async (_, worksWith, level) => {
+  ])('a schema of a newer version %s is reported', async (_, worksWith, level) => {
     await using opened = await openStore()
     const { database } = opened
     const next = { name: 'migrations/9999_next', checksum: 'a', sql: 'select 1' }
@@ -259,7 +262,7 @@ describe('processes', () => {
   test.each([
     ['ahead of', 5_000],
     ['behind', -5_000],
-  ])('a clock that is %s the server is told', async (words, skewMs) => {
+  ])('a clock that is %s the server is reported', async (words, skewMs) => {
     await using database = await testSchema()
     const clock = { ...systemClock(), date: () => new Date(Date.now() + skewMs) }
 
@@ -300,7 +303,7 @@ describe('processes', () => {
     expect(only(found, 'hints', 'sessions of this database listen').detail).toMatch(/^[1-9]/)
   })
 
-  test('one that nobody took over from is named', async () => {
+  test('a dead runtime without a takeover is named', async () => {
     await using opened = await openStore()
     await opened.runtime(1_000)
     await opened.setClock(Date.now() + 120_000)
@@ -324,7 +327,7 @@ describe('processes', () => {
     })
   })
 
-  test('a listenUrl that leads nowhere is told, beside all else', async () => {
+  test('a listenUrl that leads nowhere is reported, with everything else', async () => {
     await using opened = await openStore()
     const { url, schema } = opened.database
 
@@ -338,7 +341,7 @@ describe('processes', () => {
     expect(only(found, 'indexes')).toMatchObject({ level: 'ok' })
   })
 
-  test('so is a pool that has no connection left to try it', async () => {
+  test('so is a pool without a free connection to test it', async () => {
     await using opened = await openStore()
     const { url, schema } = opened.database
     const pool = new Pool({ connectionString: url, max: 2 })
@@ -355,7 +358,7 @@ describe('processes', () => {
     expect(only(found, 'indexes')).toMatchObject({ level: 'ok' })
   })
 
-  test('notifications that are switched off are told', async () => {
+  test('notifications that are switched off are reported', async () => {
     await using opened = await openStore()
 
     const found = await findings(opened.database)
@@ -379,7 +382,7 @@ describe('instances', () => {
     })
   })
 
-  test('those that are due and that nobody has the code of are told by workflow', async () => {
+  test('due instances whose code no runtime has are reported by workflow', async () => {
     await using opened = await openStore()
     const { store } = opened
     const runtime = await opened.runtime()
@@ -395,7 +398,7 @@ describe('instances', () => {
     expect(found.detail).toMatch(/^1 instances of workflow orphan, version 2.0.0, are due/)
   })
 
-  test('messages for ids that were never started are told, once they have waited for an hour', async () => {
+  test('messages for ids that were never started are reported, once they have waited for an hour', async () => {
     await using opened = await openStore()
     const iid = await opened.store.reserve(1)
     await opened.store.post([message('nobody', '1', { iid })])
@@ -411,7 +414,7 @@ describe('instances', () => {
     })
   })
 
-  test('tasks that nobody has the code of are told by activity', async () => {
+  test('tasks whose code no runtime has are reported by activity', async () => {
     await using opened = await openStore()
     const runtime = await opened.runtime()
     const asking = effects({ tasks: [newTask(1, { activity: 'resize' })] })
@@ -454,7 +457,7 @@ class DeafClient extends Client {
   }
 }
 
-/** What findings are about, but for migrations, of which a process tells more. */
+/** What findings are about, apart from migrations, of which a process can say more. */
 function kinds(list: readonly { readonly what: string }[]): string[] {
   const all = list.map(({ what }) => what)
   return all.filter((what) => what !== 'migrations').toSorted()

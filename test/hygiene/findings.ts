@@ -18,6 +18,6 @@ export function about(found: readonly Finding[], what: string, words = ''): read
 export function only(found: readonly Finding[], what: string, words = ''): Finding {
   const [first, ...more] = about(found, what, words)
   if (first !== undefined && more.length === 0) return first
-  const told = found.map((finding) => `${finding.level} ${finding.what}: ${finding.detail}`)
-  throw new Error(`not one finding about ${what} with "${words}", but\n${told.join('\n')}`)
+  const lines = found.map((finding) => `${finding.level} ${finding.what}: ${finding.detail}`)
+  throw new Error(`not one finding about ${what} with "${words}", but\n${lines.join('\n')}`)
 }

@@ -9,7 +9,7 @@ export interface Sample {
   readonly p99Ms: number
   readonly dead: number
   readonly bytes: number
-  /** Whether somebody held back vacuum meanwhile. */
+  /** Whether something held back vacuum meanwhile. */
   readonly held: boolean
 }
 
@@ -25,16 +25,16 @@ export interface Verdict {
 export interface Tolerance {
   /** Workflows a second: at least this share. */
   readonly speed: number
-  /** Latency: at most so many times. */
+  /** Latency: at most this many times. */
   readonly latency: number
-  /** Size of all tables: at most so many times. */
+  /** Size of all tables: at most this many times. */
   readonly size: number
 }
 
 const FLAT: Tolerance = { speed: 0.75, latency: 2, size: 1.5 }
 // While vacuum is held back, tables can only grow.
 const GENTLE: Tolerance = { speed: 0.5, latency: 4, size: Infinity }
-// What has grown is used again, not given back.
+// Space that was allocated is used again, not returned.
 const RECOVERED: Tolerance = { speed: 0.75, latency: 2, size: Infinity }
 
 /**

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const ROOT = join(import.meta.dirname, '../..')
 
 test.concurrent(
-  'the hygiene run still runs: nothing fails, and what ended is removed',
+  'the hygiene run still runs: nothing fails, and ended instances are removed',
   { timeout: 120_000 },
   async () => {
     const short = '--minutes 0.15 --every 3 --retention 1 --at-once 10 --hold-xmin'
@@ -20,7 +20,7 @@ test.concurrent(
   },
 )
 
-test.concurrent('a number that is none is refused', async () => {
+test.concurrent('an invalid number is refused', async () => {
   const { stderr } = await hygiene('--minutes', 'ten')
 
   expect(stderr).toContain('hygiene: must be a number above 0, got "ten"')

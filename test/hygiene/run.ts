@@ -2,11 +2,11 @@
 //
 // Runs workflows at full speed on a PostgreSQL of its own, with a retention of a minute, and prints
 // every half-minute how fast they are, how large the tables, how many dead rows they hold, and the
-// load of the machine, which tells whether something else ran there:
+// load of the machine, which shows whether something else ran there:
 //
 //   npm run hygiene -- [--minutes 10] [--hold-xmin] [--every 30] [--retention 60] [--at-once 100]
 //
-// With --hold-xmin somebody keeps a snapshot open for the middle third of the run. Ends with 1 when
+// With --hold-xmin a session keeps a snapshot open for the middle third of the run. Exits with 1 if
 // the run did not stay as it began, within the factors of judge.ts.
 
 import { loadavg } from 'node:os'
@@ -115,7 +115,7 @@ function say({ what, value, limit, met }: Verdict): void {
   console.log(`${what}: ${value.toFixed(2)}   (${bound} ${limit}: ${met ? 'met' : 'MISSED'})`)
 }
 
-/** Somebody with an old snapshot. */
+/** A session with an old snapshot. */
 async function holding(url: string): Promise<Client> {
   const client = await connected(url)
   await client.query('begin isolation level repeatable read')

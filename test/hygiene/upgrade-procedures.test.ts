@@ -59,7 +59,7 @@ test('processes of 0.1.0 find every procedure that they call, and the answers th
   }
 })
 
-test('a function of somebody else stays, whatever its name', async () => {
+test('a function of another application stays, whatever its name', async () => {
   await using database = await testSchema()
   const client = await database.connect()
   await migrate(client, database.schema)

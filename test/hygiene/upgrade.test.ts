@@ -46,7 +46,7 @@ const job = workflow('job', async (n: number, ctx) => {
   return (await ctx.run(add, one)) + got
 })
 
-test('a process goes on while a newer version migrates, and an older one starts beside it', async () => {
+test('a process continues while a newer version migrates, and an older one starts beside it', async () => {
   await using database = await testSchema()
   await using old = await runtimeOf(database)
   const before = await Promise.all(range(20).map((n) => old.start(job, n, { id: `before-${n}` })))
@@ -62,7 +62,7 @@ test('a process goes on while a newer version migrates, and an older one starts 
   expect(await newerProcedures(database)).toEqual(CHANGED.toSorted())
 })
 
-test('a process that goes on beside a newer schema lets go of its work when it closes', async () => {
+test('a process that continues beside a newer schema releases its work when it closes', async () => {
   await using database = await testSchema()
   const old = await runtimeOf(database)
   const waiting = await old.start(job, 1, { id: 'handed-on' })

@@ -38,7 +38,7 @@ test.each(workflowLoads(async () => postgresUrl()))(
   },
 )
 
-test('what grows is named', () => {
+test('a load that grows is named', () => {
   const first = { heapBytes: 0, handles: 5, listeners: 5, ticks: 20 }
   const last = { heapBytes: 0, handles: 9, listeners: 10, ticks: 90 }
 

@@ -1,4 +1,4 @@
-// What queues do all day, without an end. Without a thread, so that what the file's side keeps stands
+// What queues do all day, without an end. Without a thread, so that what the file's side keeps is
 // in the same heap.
 
 import { mkdtempSync, rmSync } from 'node:fs'

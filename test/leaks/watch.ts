@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 
 /** Something that can be done any number of times, and leaves nothing behind. */
 export interface Load extends AsyncDisposable {
-  /** Does it so many times. */
+  /** Does it this many times. */
   run(times: number): Promise<void>
   /** What it can count beside what the process shows. */
   counts?(): Counts

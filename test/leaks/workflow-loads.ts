@@ -112,7 +112,7 @@ async function converse(client: Client, n: number): Promise<void> {
   await Promise.all([watching, instance.result()])
 }
 
-/** Waits in vain, for a moment. */
+/** Waits for a message that does not come, for a moment. */
 async function giveUp(client: Client): Promise<void> {
   const instance = await client.start(receives)
   await instance.result({ timeout: 1 }).catch(() => {})

@@ -17,7 +17,8 @@ const MOST = 1 + 4 + 1 + 1
 test('a runtime has seven connections at most, however much it does', async () => {
   await using database = await testSchema('budget')
   const { schema } = database
-  // Shown by the server for each connection, so that they can be told from those of other tests.
+  // The server shows it for each connection, so that they can be distinguished from those of other
+  // tests.
   const url = new URL(database.url)
   url.searchParams.set('application_name', schema)
   const store = postgres({ url: url.href, schema })

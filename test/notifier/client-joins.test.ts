@@ -20,14 +20,14 @@ test('clients that come one by one announce each wait once', async () => {
   }
   const first = join()
   const { id } = await first.start(waits)
-  const hears = await database.connect()
-  const heard: string[] = []
-  hears.on('notification', ({ payload = '' }) => {
+  const listener = await database.connect()
+  const received: string[] = []
+  listener.on('notification', ({ payload = '' }) => {
     const { kind } = JSON.parse(payload) as { kind: string }
-    if (kind === 'waiting') heard.push(payload)
+    if (kind === 'waiting') received.push(payload)
   })
-  const { rows } = await hears.query(`select hint_channel('all')`)
-  await hears.query(`listen "${(rows[0] as { hint_channel: string }).hint_channel}"`)
+  const { rows } = await listener.query(`select hint_channel('all')`)
+  await listener.query(`listen "${(rows[0] as { hint_channel: string }).hint_channel}"`)
 
   for (let i = 1; i <= CLIENTS; i++) {
     const client = join()
@@ -35,10 +35,10 @@ test('clients that come one by one announce each wait once', async () => {
       .get(id)
       .result()
       .catch(() => {})
-    await eventually(() => new Set(heard.map(senderOf)).size === i)
+    await eventually(() => new Set(received.map(senderOf)).size === i)
   }
 
-  expect(heard).toHaveLength(CLIENTS)
+  expect(received).toHaveLength(CLIENTS)
   await Promise.all(clients.map((client) => client.close()))
 })
 

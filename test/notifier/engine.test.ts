@@ -21,9 +21,9 @@ import { tempFile } from '../support/sqlite.ts'
 import { memoryLog } from '../support/workers.ts'
 import { mail, reader } from './reader.ts'
 
-// Runtimes and clients that stand for processes of their own: each has its own connections. They
-// tick every ten seconds, so that whatever happens well before that was hinted at. Without hints they
-// tick every 0.7 seconds, and everything happens all the same.
+// Runtimes and clients that represent processes of their own: each has its own connections. They
+// tick every ten seconds, so what happens well before that was caused by a hint. Without hints they
+// tick every 0.7 seconds, and everything still happens.
 
 const SOON_MS = 4_000
 const LEASE = '30s'
@@ -67,8 +67,8 @@ async function openPlace(kind: Kind): Promise<Place> {
 interface Scene extends AsyncDisposable {
   open(register: OpenOptions['register'], options?: Partial<OpenOptions>): Promise<Runtime>
   connect(): Client
-  /** Waits until hints are heard by so many. */
-  heard(count: number): Promise<void>
+  /** Waits until this many listeners receive hints. */
+  listening(count: number): Promise<void>
 }
 
 function openScene(store: () => Store, lease: Duration = LEASE): Scene {
@@ -86,7 +86,7 @@ function openScene(store: () => Store, lease: Duration = LEASE): Scene {
       opened.push(() => client.close())
       return client
     },
-    async heard(count) {
+    async listening(count) {
       await eventually(
         () => log.at('debug').filter((line) => line === 'receiving notifications').length >= count,
       )
@@ -146,22 +146,25 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test.sequential('what a client starts is taken up by one of those who can run it', async () => {
-    const ran: string[] = []
-    const here = (name: string) => workflow('where', async () => void ran.push(name))
-    await using scene = openHere()
-    await scene.open(here('a'))
-    await scene.open(here('b'))
-    await scene.open(echo)
-    const client = scene.connect()
+  test.sequential(
+    'a start by a client is claimed by one of the runtimes that can run it',
+    async () => {
+      const ran: string[] = []
+      const here = (name: string) => workflow('where', async () => void ran.push(name))
+      await using scene = openHere()
+      await scene.open(here('a'))
+      await scene.open(here('b'))
+      await scene.open(echo)
+      const client = scene.connect()
 
-    const ms = await timed(() => client.run(here('nowhere')))
+      const ms = await timed(() => client.run(here('nowhere')))
 
-    expect(ms).toBeLessThan(soonMs)
-    expect(ran).toHaveLength(1)
-  })
+      expect(ms).toBeLessThan(soonMs)
+      expect(ran).toHaveLength(1)
+    },
+  )
 
-  test.sequential('what a runtime cannot run itself is taken up by one that can', async () => {
+  test.sequential('an instance that a runtime cannot run is claimed by one that can', async () => {
     await using scene = openHere()
     const [a] = [await scene.open(reader), await scene.open(echo)]
 
@@ -170,7 +173,7 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test.sequential('what is to start in a moment starts then, not with the next tick', async () => {
+  test.sequential('a delayed start starts at its time, not with the next tick', async () => {
     await using scene = openHere()
     await scene.open(echo)
     const client = scene.connect()
@@ -182,34 +185,32 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
   })
 
   // Those that wait for a tick may start together.
-  test
-    .runIf(hinted)
-    .sequential('several that start in a moment start each at its time', async () => {
-      await using scene = openHere()
-      await scene.open(echo)
-      const client = scene.connect()
-      const begunMs = performance.now()
+  test.runIf(hinted).sequential('several delayed starts each start at their time', async () => {
+    await using scene = openHere()
+    await scene.open(echo)
+    const client = scene.connect()
+    const begunMs = performance.now()
 
-      const tookMs = await Promise.all(
-        [900, 300, 600].map(async (delay) => {
-          await client.run(echo, 'hello', { delay })
-          return performance.now() - begunMs
-        }),
-      )
+    const tookMs = await Promise.all(
+      [900, 300, 600].map(async (delay) => {
+        await client.run(echo, 'hello', { delay })
+        return performance.now() - begunMs
+      }),
+    )
 
-      const [last, first, second] = tookMs as [number, number, number]
-      expect(first).toBeLessThan(second)
-      expect(second).toBeLessThan(last)
-      expect(last).toBeLessThan(900 + soonMs)
-    })
+    const [last, first, second] = tookMs as [number, number, number]
+    expect(first).toBeLessThan(second)
+    expect(second).toBeLessThan(last)
+    expect(last).toBeLessThan(900 + soonMs)
+  })
 
-  test.sequential('who waits for a result is told of the end', async () => {
+  test.sequential('a caller that waits for a result learns of the end', async () => {
     await using scene = openHere()
     const runtime = await scene.open(reader)
     const instance = await runtime.start(reader)
     const client = scene.connect()
     const result = client.get(instance.id).result()
-    if (kind === 'postgres') await scene.heard(2)
+    if (kind === 'postgres') await scene.listening(2)
 
     const ms = await timed(async () => {
       await instance.send(mail, 'hello')
@@ -231,14 +232,14 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     const instance = await runtime.start(answering)
     const client = scene.connect()
     expect(await client.get(instance.id).request(question, 1)).toBe(2)
-    if (kind === 'postgres') await scene.heard(2)
+    if (kind === 'postgres') await scene.listening(2)
 
     const ms = await timed(() => client.get(instance.id).request(question, 4))
 
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test.sequential('a child of another runtime starts and is heard from', async () => {
+  test.sequential('a child of another runtime starts, and its result arrives', async () => {
     const parent = workflow('parent', async (_: undefined, ctx) => ctx.run(echo, 'child'))
     await using scene = openHere()
     const [a] = [await scene.open(parent), await scene.open(echo)]
@@ -260,7 +261,7 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
   })
 
   test.sequential(
-    'a task is tried again at its time, though who tried it first has left',
+    'a task is retried at its time, even though its first runtime has left',
     async () => {
       const tried: string[] = []
       const retry = { delay: 1_000, jitter: false }
@@ -287,7 +288,7 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     },
   )
 
-  test.sequential('a task that nobody waits for any more is stopped', async () => {
+  test.sequential('a task that is no longer needed is stopped', async () => {
     const begun = deferred()
     const stopped = deferred()
     const endless = activity('endless', { tag: 'gpu' }, async (_: undefined, ctx) => {
@@ -309,7 +310,7 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  // On SQLite nothing tells the owner; it finds out when it commits.
+  // On SQLite the owner gets no hint; it finds out when it commits.
   const verbs = kind !== 'file' ? (['suspend', 'terminate'] as const) : []
   test.sequential.each(verbs)('an instance that is to %s stops', async (verb) => {
     const begun = deferred()
@@ -351,7 +352,7 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test.sequential('what a runtime gives back when it closes goes on in another one', async () => {
+  test.sequential('instances that a closing runtime releases continue in another one', async () => {
     const ran: string[] = []
     const here = (name: string) =>
       workflow('twice', async (_: undefined, ctx) => {
@@ -375,53 +376,56 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(1_000 + soonMs)
   })
 
-  test.sequential('what one has no room for goes to another that is told of it', async () => {
-    const running: string[] = []
-    const over = deferred()
-    const here = (name: string) =>
-      workflow('room', async (_: undefined, ctx) =>
-        ctx.step('long', async () => {
-          running.push(name)
-          await over.promise
-        }),
-      )
-    await using scene = openHere()
-    const options = { concurrency: { instances: 1 } }
-    await scene.open(here('a'), options)
-    await scene.open(here('b'), options)
-    const client = scene.connect()
+  test.sequential(
+    'work that does not fit in one runtime goes to another that gets the hint',
+    async () => {
+      const running: string[] = []
+      const over = deferred()
+      const here = (name: string) =>
+        workflow('room', async (_: undefined, ctx) =>
+          ctx.step('long', async () => {
+            running.push(name)
+            await over.promise
+          }),
+        )
+      await using scene = openHere()
+      const options = { concurrency: { instances: 1 } }
+      await scene.open(here('a'), options)
+      await scene.open(here('b'), options)
+      const client = scene.connect()
 
-    const ms = await timed(async () => {
-      await client.start(here('nowhere'))
-      await eventually(() => running.length === 1)
-      // Whoever is chosen, one of the two that follow meets a runtime without room.
-      await client.start(here('nowhere'))
-      await eventually(() => running.length === 2)
-    })
-    over.resolve()
+      const ms = await timed(async () => {
+        await client.start(here('nowhere'))
+        await eventually(() => running.length === 1)
+        // Whichever runtime is chosen, one of the two that follow meets a runtime without room.
+        await client.start(here('nowhere'))
+        await eventually(() => running.length === 2)
+      })
+      over.resolve()
 
-    expect(running.toSorted()).toEqual(['a', 'b'])
-    expect(ms).toBeLessThan(2 * soonMs)
-  })
+      expect(running.toSorted()).toEqual(['a', 'b'])
+      expect(ms).toBeLessThan(2 * soonMs)
+    },
+  )
 })
 
-test.each(['client', 'runtime'] as const)('a %s that waits is told by name', async (who) => {
+test.each(['client', 'runtime'] as const)('a %s that waits is notified by name', async (who) => {
   await using database = await testSchema('notifier')
   const { url, schema } = database
   await using scene = openScene(() => postgres({ url, schema }))
   const runtime = await scene.open(reader)
   const [waitedFor, other] = [await runtime.start(reader), await runtime.start(reader)]
   const connection = await database.connect()
-  const heard: { channel: string; hint: Record<string, unknown> }[] = []
+  const received: { channel: string; hint: Record<string, unknown> }[] = []
   connection.on('notification', ({ channel: from, payload }) => {
-    heard.push({ channel: from, hint: JSON.parse(payload!) as Record<string, unknown> })
+    received.push({ channel: from, hint: JSON.parse(payload!) as Record<string, unknown> })
   })
   const listen = async (to: unknown): Promise<void> => {
     const [row] = await database.query<{ name: string }>('select hint_channel($1) as name', [to])
     await connection.query(`listen "${row!.name}"`)
   }
   const of = (kind: string): Record<string, unknown>[] =>
-    heard.flatMap(({ hint }) => (hint['kind'] === kind ? [hint] : []))
+    received.flatMap(({ hint }) => (hint['kind'] === kind ? [hint] : []))
   await listen('all')
 
   const waiter = who === 'client' ? scene.connect() : await scene.open(echo)
@@ -438,7 +442,7 @@ test.each(['client', 'runtime'] as const)('a %s that waits is told by name', asy
   expect(of('changed')).toHaveLength(1)
 })
 
-test('after a cut, what was missed is found, and hints are heard again', async () => {
+test('after a cut, missed work is found, and hints arrive again', async () => {
   await using database = await testSchema('notifier')
   const { url, schema } = database
   await using scene = openScene(() => postgres({ url, schema }))

@@ -1,4 +1,4 @@
-// A server that only hands on notifications, for tests of those who send and hear them.
+// A server that only passes on notifications, for tests of senders and listeners.
 
 import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
 import {
@@ -6,7 +6,7 @@ import {
   type OpenListenConnection,
 } from '../../src/postgres/notifier/listen-connection.ts'
 import { Notifier, type Server } from '../../src/postgres/notifier/notifier.ts'
-import type { Hint, HintReceiver, Listening } from '../../src/store/hints.ts'
+import type { Hint, HintReceiver, HintSubscription } from '../../src/store/hints.ts'
 import { memoryLog, type MemoryLog } from '../support/workers.ts'
 
 /** What can be done to it, and what was done through it. */
@@ -14,9 +14,9 @@ export interface FakeServer extends Server {
   readonly openConnection: OpenListenConnection
   /** Every LISTEN, UNLISTEN and look, in order. */
   readonly journal: string[]
-  /** How often somebody tried to connect. */
+  /** How many connections were attempted. */
   connects: number
-  /** While true, nobody can connect. */
+  /** While true, no connection can be opened. */
   down: boolean
   /** While true, notifications are accepted and go nowhere. */
   swallows: boolean
@@ -25,8 +25,8 @@ export interface FakeServer extends Server {
   /** While true, LISTEN is not answered. */
   silent: boolean
   /** How many letters were sent. */
-  letters: number
-  /** Leads those that listen now astray: their connections stay, and hear nothing more. */
+  notifications: number
+  /** Cuts off the present listeners: their connections stay open, and receive nothing more. */
   strand(): void
   /** Ends all connections that listen. */
   cut(): void
@@ -44,7 +44,7 @@ export function fakeServer(): FakeServer {
     swallows: false,
     full: false,
     silent: false,
-    letters: 0,
+    notifications: 0,
     strand: () => listenConnections.clear(),
     async openConnection(host) {
       server.connects++
@@ -65,18 +65,18 @@ export function fakeServer(): FakeServer {
       }
     },
     channelOf: async (to) => `test ${to}`,
-    async send(letters) {
+    async send(notifications) {
       if (server.down) throw new Error('connection refused')
       if (server.full) throw new Error('too many notifications in the NOTIFY queue')
-      server.letters += letters.length
-      for (const { to, payload } of letters) server.notify(to, payload)
+      server.notifications += notifications.length
+      for (const { to, payload } of notifications) server.notify(to, payload)
     },
     notify(to, payload) {
       const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
       if (server.swallows) return
       for (const { host, channels } of listenConnections) {
         const channel = `test ${to}`
-        if (channels.has(channel)) host.heard(channel, text)
+        if (channels.has(channel)) host.received(channel, text)
       }
     },
     cut() {
@@ -88,7 +88,7 @@ export function fakeServer(): FakeServer {
   return server
 }
 
-/** Somebody who listens through a notifier on a virtual clock. */
+/** A listener of a notifier on a virtual clock. */
 export interface Stage extends AsyncDisposable {
   readonly clock: VirtualClock
   readonly log: MemoryLog
@@ -98,16 +98,16 @@ export interface Stage extends AsyncDisposable {
   listen(runtime: number, through?: Server): Audience
 }
 
-/** A listener and what it heard. */
+/** A listener and what it received. */
 export interface Audience {
-  readonly listening: Listening & { readonly id: string }
-  readonly heard: Hint[]
+  readonly listening: HintSubscription & { readonly id: string }
+  readonly received: Hint[]
   /** The times at which it was asked to look. */
-  readonly looks: number[]
+  readonly polls: number[]
   runtime: number
-  /** Whether its looks find something. */
+  /** Whether its polls find something. */
   finds: boolean
-  /** Thrown at it when it hears. */
+  /** Whether it throws when it receives a hint. */
   fails: boolean
 }
 
@@ -124,8 +124,8 @@ export function stage(): Stage {
     notifier,
     listen(runtime, through = server) {
       const audience = {
-        heard: [] as Hint[],
-        looks: [] as number[],
+        received: [] as Hint[],
+        polls: [] as number[],
         runtime,
         finds: false,
         fails: false,
@@ -134,12 +134,12 @@ export function stage(): Stage {
         clock,
         log,
         interest: () => ({ runtime: audience.runtime, workflows: [], tasks: null, ownedTasks: [] }),
-        hear(hint) {
+        receive(hint) {
           if (audience.fails) throw new Error('it fails')
-          audience.heard.push(hint)
+          audience.received.push(hint)
         },
-        async look() {
-          audience.looks.push(clock.now())
+        async poll() {
+          audience.polls.push(clock.now())
           server.journal.push('look')
           return audience.finds
         },

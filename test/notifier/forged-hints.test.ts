@@ -9,9 +9,9 @@ import { connectTo, engineOn } from '../support/race.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 import { storeWithHints } from './listeners.ts'
 
-// Whoever may connect to a database can notify there, whatever else it may do.
+// Any role that may connect to a database can notify there, whatever its other rights.
 
-/** A role that may connect and nothing else; sends hints to everybody. */
+/** A role that may connect and nothing else; sends hints to every listener. */
 async function forger(database: TestSchema): Promise<(hint: object) => Promise<void>> {
   const [row] = await database.query<{ name: string }>(`select hint_channel('all') as name`)
   const role = `forger_${randomUUID().slice(0, 8)}`
@@ -91,7 +91,7 @@ describe('a forged hint costs a look and nothing else', () => {
     expect(other.counts.ownedTasks).toBe(where === 'local' ? 0 : 1)
   })
 
-  test('and many of them not many looks', async () => {
+  test('and many of them cost few looks', async () => {
     await using database = await testSchema('forged')
     const go = channel<string>('go')
     const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
@@ -128,7 +128,7 @@ describe('a forged hint costs a look and nothing else', () => {
       (sum, [name, count]) => sum + count - before.runtime[name as keyof Counts],
       0,
     )
-    // One look may take two or three calls: a claim in vain asks what comes next.
+    // One look may take two or three calls: a claim without a result asks what is due next.
     const mostLooks = MAX_CREDIT + tookMs / CREDIT_MS
     expect(asked).toBeLessThan(3 * mostLooks)
     expect(ofClient.look - before.client.look).toBeLessThan(10 + (2 * tookMs) / 100)

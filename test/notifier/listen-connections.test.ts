@@ -6,35 +6,35 @@ import { channel, connect, workflow } from '../../src/index.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { notifierFor, SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
-import type { Hint, Listening } from '../../src/store/hints.ts'
+import type { Hint, HintSubscription } from '../../src/store/hints.ts'
 import { eventually } from '../support/engine.ts'
 import { testSchema } from '../support/postgres.ts'
 import { memoryLog } from '../support/workers.ts'
 import { listenOn, storeWithHints } from './listeners.ts'
 import { CLIENT, LISTENING, RECALL, sceneIn, scenesInOneSchema } from './scene.ts'
 
-// The connection that hears: where it comes from, and what becomes of it.
+// The listen connection: where it comes from, and what happens to it.
 
 const openScene = scenesInOneSchema()
 const go = channel('go')
 const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
 
-test('a connection that is cut is replaced, and what was missed is looked for', async () => {
+test('a connection that is cut is replaced, and missed work is looked for', async () => {
   await using scene = openScene()
   const [a, store] = [await scene.runtime(), await scene.store()]
-  const looksBefore = a.looks
+  const looksBefore = a.polls
 
   const cut = await scene.database.query(`select pg_terminate_backend(pid) ${LISTENING}`)
   expect(cut).toHaveLength(1)
-  await eventually(() => a.looks > looksBefore && a.listening.hears)
-  store.hints!.tell({ kind: 'recalled', iids: [1] }, CLIENT)
+  await eventually(() => a.polls > looksBefore && a.listening.isListening)
+  store.hints!.announce({ kind: 'recalled', iids: [1] }, CLIENT)
 
   expect(await a.until(1)).toEqual([{ kind: 'recalled', iids: [1] }])
   expect(a.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
   expect(a.log.at('warn')).toEqual(['notification connection lost; reconnecting'])
 })
 
-test('runtimes and clients of one postgres() share one connection that listens', async () => {
+test('runtimes and clients of one postgres() share one listen connection', async () => {
   await using database = await testSchema()
   const notifier = new SharedNotifier({ url: database.url })
   const settings = { source: { url: database.url }, schema: database.schema }
@@ -45,7 +45,7 @@ test('runtimes and clients of one postgres() share one connection that listens',
 
   expect(await listening()).toHaveLength(1)
   await a.listening.close()
-  // The store of whoever was first may be closed before the last one is.
+  // The store of the first listener may be closed before the last one is.
   await stores[0]!.close()
   await database.query(RECALL)
   expect(await b.until(1)).toEqual([{ kind: 'recalled', iids: [1] }])
@@ -54,7 +54,7 @@ test('runtimes and clients of one postgres() share one connection that listens',
   await stores[1]!.close()
 })
 
-test('all that were given one pool share one connection that listens, for each schema', async () => {
+test('all stores of one pool share one listen connection, for each schema', async () => {
   await using database = await testSchema()
   const pool = new Pool({ connectionString: database.url, max: 3 })
   const log = memoryLog()
@@ -102,17 +102,17 @@ test('however many listen through a pool of the user, its last connection is not
     return postgresWorkflowStore(settings, new SharedNotifier(settings.source))
   })
   const log = memoryLog()
-  const listen = (store: (typeof stores)[number]): Listening =>
+  const listen = (store: (typeof stores)[number]): HintSubscription =>
     store.hints!.listen({
       clock: systemClock(),
       log,
       interest: () => ({ runtime: 0, workflows: [], tasks: null, ownedTasks: [] }),
-      hear() {},
-      look: async () => false,
+      receive() {},
+      poll: async () => false,
     })
   for (const store of stores) await store.open()
   const [first, second] = [listen(stores[0]!), listen(stores[1]!)]
-  await eventually(() => first.hears && second.hears)
+  await eventually(() => first.isListening && second.isListening)
 
   const third = listen(stores[2]!)
   await eventually(() => third.health().lastError !== undefined)
@@ -120,7 +120,7 @@ test('however many listen through a pool of the user, its last connection is not
   expect(third.health().lastError).toContain('2 of them listen already')
   expect(await stores[2]!.now()).toBeGreaterThan(0)
   await first.close()
-  await eventually(() => third.hears)
+  await eventually(() => third.isListening)
   await Promise.all([second, third].map((listening) => listening.close()))
   await Promise.all(stores.map((store) => store.close()))
   await pool.end()
@@ -136,9 +136,9 @@ test('a hint that comes while a listener looks is received', async () => {
     clock: systemClock(),
     log: memoryLog(),
     interest: () => ({ runtime: 7, workflows: [], tasks: null, ownedTasks: [] }),
-    hear: (hint) => void hints.push(hint),
+    receive: (hint) => void hints.push(hint),
     // Found nothing, and then something was done before it came to wait.
-    async look() {
+    async poll() {
       await database.query(RECALL)
       return false
     },
@@ -149,7 +149,7 @@ test('a hint that comes while a listener looks is received', async () => {
   expect(hints).toEqual([{ kind: 'recalled', iids: [1] }])
 })
 
-describe('two schemas in one database never hear each other', () => {
+describe('two schemas in one database never share hints', () => {
   const long = 'x'.repeat(50)
   test.each([
     [`we "ird' \\`, 'WE "ird'],
@@ -162,10 +162,10 @@ describe('two schemas in one database never hear each other', () => {
     const [a, b] = [await here.runtime(), await there.runtime()]
     const store = await here.store()
 
-    store.hints!.tell({ kind: 'recalled', iids: [1] }, CLIENT)
+    store.hints!.announce({ kind: 'recalled', iids: [1] }, CLIENT)
     await a.until(1)
     const elsewhere = await there.store()
-    elsewhere.hints!.tell({ kind: 'recalled', iids: [2] }, CLIENT)
+    elsewhere.hints!.announce({ kind: 'recalled', iids: [2] }, CLIENT)
 
     expect(await b.until(1)).toEqual([{ kind: 'recalled', iids: [2] }])
     expect(a.hints).toEqual([{ kind: 'recalled', iids: [1] }])
@@ -173,7 +173,7 @@ describe('two schemas in one database never hear each other', () => {
 })
 
 describe('behind a pooler that loses notifications', () => {
-  test('the store is asked instead, and that is said', async () => {
+  test('the store is polled instead, and that is logged', async () => {
     await using scene = openScene()
     const { url, schema } = scene.database
     const pool = deafPool(url)
@@ -185,8 +185,8 @@ describe('behind a pooler that loses notifications', () => {
       clock: hurriedClock(),
       log,
       interest: () => ({ runtime: 7, workflows: [], tasks: null, ownedTasks: [] }),
-      hear() {},
-      async look() {
+      receive() {},
+      async poll() {
         looks++
         return false
       },
@@ -201,7 +201,7 @@ describe('behind a pooler that loses notifications', () => {
     await pool.end()
   })
 
-  test('an address that leads past it helps', async () => {
+  test('a listenUrl that bypasses it helps', async () => {
     await using scene = openScene()
     const { url, schema } = scene.database
     const pool = deafPool(url)
@@ -216,7 +216,7 @@ describe('behind a pooler that loses notifications', () => {
   })
 })
 
-/** Time passes fifty times as fast, for those who wait for what does not come. */
+/** Time passes fifty times as fast, for tests that wait for something that does not happen. */
 function hurriedClock(): Clock {
   const clock = systemClock()
   return {
@@ -226,7 +226,7 @@ function hurriedClock(): Clock {
   }
 }
 
-/** Connections that take LISTEN and never hear anything. */
+/** Connections that accept LISTEN and never receive anything. */
 function deafPool(url: string): Pool {
   const pool = new Pool({ connectionString: url, max: 3 })
   pool.on('connect', (client) => {

@@ -13,7 +13,7 @@ import type { CommandRunner } from '../../src/engine/runtime/schedule/command-ru
 import { LiveInstances } from '../../src/engine/runtime/schedule/live-instances.ts'
 import { readPayload } from '../../src/postgres/notifier/payload.ts'
 import type { Hint, HintReceiver } from '../../src/store/hints.ts'
-import { SharedLoopHeartbeat } from '../../src/store/lease.ts'
+import { SharedLoopHeartbeat } from '../../src/watchdog/shared-loop-heartbeat.ts'
 import type { TickAnswer } from '../../src/store/runtimes.ts'
 import { partOf, testCore } from '../support/runtime-core.ts'
 
@@ -33,6 +33,7 @@ const NOTHING: Extract<TickAnswer, { state: 'ok' }> = {
   nextDue: null,
   wanted: [],
   nextTask: null,
+  nextSchedule: null,
   helped: [],
   stranded: [],
   undelivered: { late: 0, early: 0 },
@@ -55,11 +56,11 @@ function scene() {
         return { ...state.answer, clock: core.time.now() }
       },
       hints: {
-        tell() {},
+        announce() {},
         listen(given: HintReceiver) {
           listener = given
           return {
-            hears: true,
+            isListening: true,
             health: () => ({ state: 'listening', interruptions: 0 }),
             refresh() {},
             async close() {},
@@ -94,10 +95,13 @@ function scene() {
   }
   const ownership = partOf<Ownership>({ dropLostOfSome: async () => {} })
   const scheduler = partOf<CommandRunner>({ unknownActivities: [] })
-  const ticker = new Ticker(core, registration, finder, ownership, scheduler, activities)
-  finder.hints.open(new HintListener(core, registration, finder, ticker, ownership, activities))
+  const schedules = { lookAt: (at: number) => core.alarms.set({ ring: () => go('schedules') }, at) }
+  const ticker = new Ticker(core, registration, finder, ownership, scheduler, activities, schedules)
+  finder.hints.open(
+    new HintListener(core, registration, finder, ticker, ownership, activities, schedules),
+  )
   /** A notification arrives. */
-  const receive = (payload: string): void => listener.hear(readPayload(payload).hint as Hint)
+  const receive = (payload: string): void => listener.receive(readPayload(payload).hint as Hint)
   return { clock, time, went, state, ticker, receive }
 }
 
@@ -107,7 +111,7 @@ function dueAt(moment: number): string {
 }
 
 describe('a notification', () => {
-  test('of work that is there now is followed up at once', async () => {
+  test('of work that is due now is followed up at once', async () => {
     const { clock, went, receive } = scene()
 
     receive('{"kind":"work","iids":[5,6],"at":0}')
@@ -134,7 +138,7 @@ describe('a notification', () => {
     expect(went).toEqual([['claim', NOW]])
   })
 
-  test('of a moment to come is followed up then, not before, and without a grace', async () => {
+  test('of a future moment is followed up then, not before, and without a grace period', async () => {
     const { clock, went, receive } = scene()
 
     receive(dueAt(NOW + 500))
@@ -170,7 +174,7 @@ describe('a notification', () => {
     },
   )
 
-  test.each(['0', '-5', 'null', '"soon"'])('of the moment %s is of now', async (moment) => {
+  test.each(['0', '-5', 'null', '"soon"'])('of the moment %s means now', async (moment) => {
     const { clock, went, receive } = scene()
 
     receive(`{"kind":"work","iids":[5],"at":${moment}}`)
@@ -181,7 +185,7 @@ describe('a notification', () => {
 })
 
 describe('several moments', () => {
-  test('the earliest comes first, whichever was told of first', async () => {
+  test('the earliest comes first, whichever was announced first', async () => {
     const { clock, went, receive } = scene()
 
     for (const ms of [900, 300, 600]) receive(dueAt(NOW + ms))
@@ -213,7 +217,7 @@ describe('several moments', () => {
 })
 
 describe('the answer to a tick', () => {
-  test('sets an alarm for what comes next, without a grace', async () => {
+  test('sets an alarm for what is due next, without a grace period', async () => {
     const { clock, went, state, ticker } = scene()
     state.answer = { ...NOTHING, nextDue: NOW + 700 }
 
@@ -228,7 +232,7 @@ describe('the answer to a tick', () => {
     ])
   })
 
-  test('has what is due claimed at once, also what fell due on the way', async () => {
+  test('claims due work at once, even if it fell due on the way', async () => {
     const { clock, went, state, ticker } = scene()
     state.answer = { ...NOTHING, claimable: true, nextDue: NOW - 1 }
 
@@ -241,7 +245,7 @@ describe('the answer to a tick', () => {
     ])
   })
 
-  test('sets an alarm for tasks that are to be tried again', async () => {
+  test('sets an alarm for tasks that are to be retried', async () => {
     const { clock, went, state, ticker } = scene()
     state.answer = { ...NOTHING, nextTask: NOW + 700 }
 
@@ -251,7 +255,7 @@ describe('the answer to a tick', () => {
     expect(went.at(-1)).toEqual(['tasks', NOW + 700])
   })
 
-  test('that holds nothing sets no alarm', async () => {
+  test('without due work sets no alarm', async () => {
     const { clock, went, ticker } = scene()
 
     await ticker.ask()
@@ -269,7 +273,7 @@ describe('the answer to a tick', () => {
     expect(clock.pending).toBe(1)
   })
 
-  test('that stays out is no answer: the tick is tried again, long before its time', async () => {
+  test('that does not come is retried, long before the next tick is due', async () => {
     const { clock, went, state, ticker } = scene()
     state.fails = true
     const ticks = ticker.work()

@@ -9,7 +9,7 @@ import { forbidVacuum, scansOf } from '../support/postgres-scans.ts'
 
 const INSTANCES = 50_000
 
-test('telling reads the runs that are named, whatever the tables were when it was planned', async () => {
+test('announcing reads the runs that are named, whatever the tables were when it was planned', async () => {
   await using database = await testSchema()
   const { url, schema } = database
   const pool = new Pool({ connectionString: url, max: 1 })
@@ -21,20 +21,20 @@ test('telling reads the runs that are named, whatever the tables were when it wa
     info: '',
     workflows: [{ name: 'order', version: '1' }],
   })
-  const tell = (): Promise<unknown> =>
+  const announce = (): Promise<unknown> =>
     pool.query(
       `select ${quoted(schema)}.tell_hints(
         0, false, array(select generate_series(1, 100)), array(select generate_series(101, 200)),
         'ship', '{1}', '{f}', '', '', 0)`,
     )
-  for (let call = 0; call < 6; call++) await tell()
+  for (let call = 0; call < 6; call++) await announce()
   await database.query(
     `insert into runs (iid, workflow, epoch, wake_at, owner)
     select i, 1, 1, case when i % 2 = 0 then 5 end, case when i % 2 = 1 then 7 end
     from generate_series(1, ${INSTANCES}) as i`,
   )
 
-  const { runs } = await scansOf(pool, schema, ['runs'], tell)
+  const { runs } = await scansOf(pool, schema, ['runs'], announce)
 
   expect(runs!.seq).toBe(0)
   expect(runs!.fetched).toBeLessThanOrEqual(200)

@@ -28,14 +28,14 @@ async function roundTripsMs(store: Store, place: object): Promise<number> {
   return Number(stdout)
 }
 
-test('two processes on one file hear of each other', async () => {
+test('two processes on one file notify each other', async () => {
   using file = tempFile()
   const place = { path: file.path, durability: 'os' } as const
 
   expect(await roundTripsMs(sqlite(place), place)).toBeLessThan(SOON_MS)
 })
 
-test('two processes on one server hear of each other', async () => {
+test('two processes on one server notify each other', async () => {
   await using database = await testSchema('processes')
   const { url, schema } = database
   const place = { url, schema }

@@ -1,4 +1,4 @@
-// Processes that listen on a real server: each store stands for one.
+// Processes that listen on a real server: each store represents one.
 
 import { afterAll, beforeAll } from 'vitest'
 
@@ -10,16 +10,16 @@ import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { eventually } from '../support/engine.ts'
 import { testSchema, type TestSchema } from '../support/postgres.ts'
 import { start } from '../support/postgres-store.ts'
-import { type Heard, listenOn, storeWithHints } from './listeners.ts'
+import { type TestListener, listenOn, storeWithHints } from './listeners.ts'
 
-/** Who tells, when it is no runtime. */
+/** The origin of a hint that no runtime sends. */
 export const CLIENT = { runtime: 0, hasRoom: false }
 
 const ORDER: WorkflowName = { name: 'order', version: '1' }
 /** Another workflow than all instances here are of. */
 export const OTHER: WorkflowName = { name: 'other', version: '1' }
 
-/** Tells everybody that instance 1 was recalled, as another process would. */
+/** Announces to every listener that instance 1 was recalled, as another process would. */
 export const RECALL = `select pg_notify(hint_channel('all'), '{"kind":"recalled","iids":[1]}')`
 
 /** The connections of this schema that listen. */
@@ -31,13 +31,13 @@ export interface Scene extends AsyncDisposable {
   readonly database: TestSchema
   store(): Promise<WorkflowStore>
   /** A process with a runtime that listens. */
-  runtime(workflows?: readonly WorkflowName[]): Promise<Heard & Registered>
+  runtime(workflows?: readonly WorkflowName[]): Promise<TestListener & Registered>
 }
 
-/** Sets a scene in a schema. What others left there concerns nobody who is alive. */
+/** Sets a scene in a schema. What other tests left there concerns no live runtime. */
 export function sceneIn(database: TestSchema): Scene {
   const stores: WorkflowStore[] = []
-  const heard: Heard[] = []
+  const listeners: TestListener[] = []
   const store = async (): Promise<WorkflowStore> => {
     const opened = await storeWithHints({ url: database.url }, database.schema)
     stores.push(opened)
@@ -50,11 +50,11 @@ export function sceneIn(database: TestSchema): Scene {
       const own = await store()
       const registered = await own.register({ leaseMs: 60_000, info: '', workflows })
       const listener = await listenOn(own, registered.runtime)
-      heard.push(listener)
+      listeners.push(listener)
       return Object.assign(listener, registered)
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(heard.map(({ listening }) => listening.close()))
+      await Promise.all(listeners.map(({ listening }) => listening.close()))
       if (stores.length > 0) await database.query('update runtimes set state = 3')
       await Promise.all(stores.map((opened) => opened.close()))
     },
@@ -71,7 +71,7 @@ export function scenesInOneSchema(): () => Scene {
   return () => sceneIn(database)
 }
 
-/** Instances of the workflow `order` that nobody owns. */
+/** Instances of the workflow `order` that have no owner. */
 export async function unowned(
   store: WorkflowStore,
   registered: Registered,
@@ -92,10 +92,15 @@ export async function owned(store: WorkflowStore, owner: Registered): Promise<nu
   return iid
 }
 
-/** Waits until all that this store told was heard: what it tells last was heard by all. */
-export async function allHeard(store: WorkflowStore, ...by: readonly Heard[]): Promise<void> {
+/**
+ * Waits until all hints of this store so far have arrived: the last one has reached every listener.
+ */
+export async function allReceived(
+  store: WorkflowStore,
+  ...by: readonly TestListener[]
+): Promise<void> {
   await (store.hints as PostgresHints).drain()
-  store.hints!.tell({ kind: 'recalled', iids: [LAST] }, CLIENT)
+  store.hints!.announce({ kind: 'recalled', iids: [LAST] }, CLIENT)
   await eventually(() => by.every(({ hints }) => hints.some(isLast)))
   for (const { hints } of by) hints.splice(hints.findIndex(isLast))
 }

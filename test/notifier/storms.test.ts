@@ -7,8 +7,8 @@ import { postgres } from '../../src/postgres/index.ts'
 import { eventually } from '../support/engine.ts'
 import { testSchema, type TestSchema } from '../support/postgres.ts'
 
-// What runtimes tell each other must come to an end. Each stands for a process: they share nothing but
-// the server. What is counted are ticks, which are the dearest thing to be told into.
+// Hints between runtimes must come to an end. Each runtime represents a process: they share nothing
+// but the server. What is counted are ticks, the most expensive thing that a hint can cause.
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -18,7 +18,7 @@ const TICK_MS = 10_000
 test('runtimes that are all full do not keep each other awake', async () => {
   await using database = await testSchema('storms')
   let done = 0
-  // Long enough that what they tell each other would be told again.
+  // Long enough that the hints they cause would cause others.
   const busy = workflow('busy', async (_: undefined, ctx) =>
     ctx.step('work', async () => {
       await sleep(100)
@@ -34,7 +34,7 @@ test('runtimes that are all full do not keep each other awake', async () => {
   expect(ticks).toBeLessThanOrEqual(ofTime + RUNTIMES)
 })
 
-test('terminations of what has neither children nor tasks wake nobody', async () => {
+test('terminating instances without children and tasks wakes no runtime', async () => {
   await using database = await testSchema('storms')
   const go = channel('go')
   const waits = workflow('waits', async (_: undefined, ctx) => ctx.receive(go))
@@ -44,13 +44,13 @@ test('terminations of what has neither children nor tasks wake nobody', async ()
 
   const { ticks, ofTime } = await crowd.during(async () => {
     for (const instance of instances) await instance.terminate()
-    // Everybody has heard all that was told before this.
+    // All hints so far have arrived by then.
     const ended = await Promise.all(
       crowd.runtimes.map(async (runtime) => {
         const last = await runtime.start(waits)
-        const heard = crowd.runtimes.map((other) => other.get(last.id).result().catch(String))
+        const results = crowd.runtimes.map((other) => other.get(last.id).result().catch(String))
         await last.terminate()
-        return Promise.all(heard)
+        return Promise.all(results)
       }),
     )
     expect(ended.flat()).toHaveLength(RUNTIMES * RUNTIMES)

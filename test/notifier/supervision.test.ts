@@ -4,7 +4,7 @@ import { stage } from './fake-server.ts'
 
 // What the notifier does when something in it fails, and what it says about itself.
 
-describe('what fails in the loop', () => {
+describe('failures in the notifier loop', () => {
   test('a fault of a listener ends nothing: the loop begins anew, and all look', async () => {
     await using scene = stage()
     const { clock, server, log } = scene
@@ -18,15 +18,15 @@ describe('what fails in the loop', () => {
     server.notify('all', { kind: 'recalled', iids: [1] })
 
     expect(faults()).toBe(1)
-    for (const { looks, heard, listening } of [seven, eight]) {
-      expect(looks).toHaveLength(2)
-      expect(heard).toContainEqual({ kind: 'recalled', iids: [1] })
+    for (const { polls, received, listening } of [seven, eight]) {
+      expect(polls).toHaveLength(2)
+      expect(received).toContainEqual({ kind: 'recalled', iids: [1] })
       expect(listening.health()).toEqual({ state: 'listening', interruptions: 1 })
     }
     expect(log.at('error').concat(log.at('warn')).join()).toContain('lost')
   })
 
-  test('a look that fails leaves the others their looks, and hints are heard', async () => {
+  test('a poll that fails leaves the others their polls, and hints arrive', async () => {
     await using scene = stage()
     const { clock, log } = scene
     const seven = scene.listen(7)
@@ -35,8 +35,8 @@ describe('what fails in the loop', () => {
 
     await clock.advance(0)
 
-    expect(eight.looks).toHaveLength(1)
-    expect(seven.listening.hears).toBe(true)
+    expect(eight.polls).toHaveLength(1)
+    expect(seven.listening.isListening).toBe(true)
     expect(log.at('debug')).toContain('polling the store failed')
   })
 
@@ -57,7 +57,7 @@ describe('what fails in the loop', () => {
   })
 })
 
-describe('what is logged', () => {
+describe('log lines of the notifier', () => {
   test('the beginning and each gap, with the error and their number', async () => {
     await using scene = stage()
     const { clock, server, log } = scene

@@ -28,32 +28,69 @@ const QUIET = { log: silentLog }
 
 const echo = workflow('echo', async (text: string) => text)
 
+const oneAtATime = workflow('one-at-a-time', { limit: { concurrency: 1 } }, async (_, ctx) =>
+  ctx.receive(mail),
+)
+
+/** Notes the names of calls that look for work. */
+function noting(inner: WorkflowStore, calls: string[]): Partial<WorkflowStore> {
+  const noted =
+    <Args extends unknown[], T>(name: string, call: (...args: Args) => T) =>
+    (...args: Args): T => {
+      calls.push(name)
+      return call(...args)
+    }
+  const { schedules } = inner
+  return {
+    tick: noted('tick', (request) => inner.tick(request)),
+    claim: noted('claim', (request) => inner.claim(request)),
+    claimTasks: noted('claimTasks', (request) => inner.claimTasks(request)),
+    load: noted('load', (wanted) => inner.load(wanted)),
+    schedules: {
+      ...schedules,
+      due: noted('schedules.due', (limit, names) => schedules.due(limit, names)),
+    },
+  }
+}
+
+/** What is called during three ticks, once it is quiet. */
+async function callsBetweenTicks(calls: readonly string[]): Promise<ReadonlySet<string>> {
+  const ticks = (): number => calls.filter((name) => name === 'tick').length
+  // The first ones belong to its beginning.
+  const quiet = ticks() + 3
+  await eventually(() => ticks() >= quiet)
+  const begun = calls.length
+  await eventually(() => ticks() >= quiet + 3)
+  return new Set(calls.slice(begun))
+}
+
 /** A runtime on a store whose calls are watched, with hints. */
 async function openWatched(
   database: TestSchema,
   watch: (inner: WorkflowStore) => Partial<WorkflowStore>,
   options: Parameters<typeof engineOn>[2] = {},
+  register: Parameters<typeof engineOn>[1] = [echo, reader],
 ): Promise<Runtime> {
   const inner = await storeWithHints({ url: database.url }, database.schema)
   const watched = withMethods(inner, { hints: inner.hints, ...watch(inner) })
-  const runtime = await engineOn(watched, [echo, reader], options)
+  const runtime = await engineOn(watched, register, options)
   await eventually(() => runtime.health().hints.state === 'listening')
   return runtime
 }
 
-/** The hints of a store, with somebody who is told of each that was heard. */
-function hearingOf({ hints }: WorkflowStore, told: (hint: Hint) => void): HintStore {
+/** The hints of a store, with a callback for each that arrives. */
+function observedHints({ hints }: WorkflowStore, received: (hint: Hint) => void): HintStore {
   return {
-    tell: (news, teller) => hints!.tell(news, teller),
+    announce: (announcement, origin) => hints!.announce(announcement, origin),
     listen: (listener) =>
       hints!.listen({
         clock: listener.clock,
         log: listener.log,
         interest: () => listener.interest(),
-        look: () => listener.look(),
-        hear(hint) {
-          listener.hear(hint)
-          told(hint)
+        poll: () => listener.poll(),
+        receive(hint) {
+          listener.receive(hint)
+          received(hint)
         },
       }),
   }
@@ -68,36 +105,34 @@ async function wakeInVain(database: TestSchema): Promise<void> {
 }
 
 describe('a runtime that waits', () => {
-  test('asks for nothing between two ticks [test_dispatcher_uses_long_polling]', async () => {
+  test('sends no statement between two ticks [test_dispatcher_uses_long_polling]', async () => {
     await using database = await testSchema('waiting')
     const calls: string[] = []
-    const noted =
-      <Args extends unknown[], T>(name: string, call: (...args: Args) => T) =>
-      (...args: Args): T => {
-        calls.push(name)
-        return call(...args)
-      }
-    const ticks = (): number => calls.filter((name) => name === 'tick').length
-    await using _ = await openWatched(
-      database,
-      (inner) => ({
-        tick: noted('tick', (request) => inner.tick(request)),
-        claim: noted('claim', (request) => inner.claim(request)),
-        claimTasks: noted('claimTasks', (request) => inner.claimTasks(request)),
-        load: noted('load', (wanted) => inner.load(wanted)),
-      }),
-      { lease: '3s' },
-    )
-    // The first ones belong to its beginning.
-    await eventually(() => ticks() >= 3)
-    const begun = calls.length
+    await using _ = await openWatched(database, (inner) => noting(inner, calls), { lease: '3s' })
 
-    await eventually(() => ticks() >= 6)
-
-    expect(new Set(calls.slice(begun))).toEqual(new Set(['tick']))
+    expect(await callsBetweenTicks(calls)).toEqual(new Set(['tick']))
   })
 
-  test('claims what it is told of, and ticks no more often for it', async () => {
+  test('sends none either while schedules are due later, and starts wait for a limit', async () => {
+    await using database = await testSchema('waiting')
+    const calls: string[] = []
+    await using runtime = await openWatched(
+      database,
+      (inner) => noting(inner, calls),
+      { lease: '3s' },
+      [echo, reader, oneAtATime],
+    )
+    for (let n = 0; n < 20; n++) {
+      await runtime.schedule(`yearly-${n}`, { cron: '0 0 29 2 *' }, echo, 'hello')
+      await runtime.start(oneAtATime)
+    }
+    await eventually(async () => (await runtime.admin.count({ status: 'running' })) === 1)
+
+    expect(await callsBetweenTicks(calls)).toEqual(new Set(['tick']))
+    expect(await runtime.admin.count({ status: 'scheduled' })).toBe(19)
+  })
+
+  test('claims what a hint names, and ticks no more often for it', async () => {
     await using database = await testSchema('waiting')
     let [ticks, claims] = [0, 0]
     await using _ = await openWatched(database, (inner) => ({
@@ -123,23 +158,23 @@ describe('a runtime that waits', () => {
     expect(ticks - ticksBefore).toBeLessThanOrEqual(ofTime + 1)
   })
 
-  test('finds what was started between its look and its wait', async () => {
+  test('finds instances started between its look and its wait', async () => {
     await using database = await testSchema('waiting')
     const { url, schema } = database
     await using client = connect(postgres({ url, schema }), QUIET)
     let looks = 0
-    const heard = deferred()
+    const arrived = deferred()
     const started = deferred<Instance<string>>()
     await using _ = await openWatched(database, (inner) => ({
-      hints: hearingOf(inner, ({ kind }) => {
-        if (kind === 'work' && looks === 1) heard.resolve()
+      hints: observedHints(inner, ({ kind }) => {
+        if (kind === 'work' && looks === 1) arrived.resolve()
       }),
       async claim(request) {
         const answer = await inner.claim(request)
-        // It has found nothing, and does not know so yet.
+        // It has found nothing, and has not got that answer yet.
         if (++looks === 1) {
           const instance = await client.start(echo, 'hello')
-          await heard.promise
+          await arrived.promise
           started.resolve(instance)
         }
         return answer
@@ -156,7 +191,7 @@ describe('a runtime that waits', () => {
     expect(looks).toBeGreaterThan(1)
   })
 
-  test('has all of a burst, though one wake-up may stand for many [test_long_poll_returns_early_on_work]', async () => {
+  test('claims all of a burst, though one wake-up may cover many hints [test_long_poll_returns_early_on_work]', async () => {
     await using database = await testSchema('waiting')
     const { url, schema } = database
     await using runtime = await open(postgres({ url, schema }), { register: echo, ...QUIET })
@@ -171,7 +206,7 @@ describe('a runtime that waits', () => {
     expect(performance.now() - begunMs).toBeLessThan(2 * SOON_MS)
   })
 
-  test('lets one of two have an instance, and the other one goes on waiting', async () => {
+  test('claims an instance in one of two runtimes, and the other one keeps waiting', async () => {
     await using database = await testSchema('waiting')
     const claims: number[][] = [[], []]
     const openCounted = (own: number[]): Promise<Runtime> =>
@@ -186,12 +221,15 @@ describe('a runtime that waits', () => {
     await using second = await openCounted(claims[1]!)
     const { url, schema } = database
     await using client = connect(postgres({ url, schema }), QUIET)
+    // The first claims belong to their beginning.
+    await Promise.all([first.idle(), second.idle()])
+    for (const own of claims) own.length = 0
 
     expect(await client.run(echo, 'hello')).toBe('hello')
 
     const brought = claims.flat()
     expect(brought.reduce((sum, count) => sum + count, 0)).toBe(1)
-    // Who was not told did not even ask.
+    // A process that got no hint did not even ask.
     expect(claims.filter((own) => own.length === 0)).toHaveLength(1)
     for (const runtime of [first, second]) {
       expect(runtime.health().hints.state).toBe('listening')
@@ -203,7 +241,7 @@ describe('a runtime that waits', () => {
     async (state) => {
       await using database = await testSchema('waiting')
       const { url, schema } = database
-      // Nobody listens at the second address.
+      // No server listens at the second address.
       const listenUrl = state === 'listening' ? url : 'postgres://nobody@127.0.0.1:1/none'
       const store = postgres({ url, schema, listenUrl })
       const runtime = await open(store, { register: echo, ...QUIET })
@@ -216,7 +254,7 @@ describe('a runtime that waits', () => {
     },
   )
 
-  test('looks again and again while nobody can listen, and waits for no tick', async () => {
+  test('polls again and again while it cannot listen, and waits for no tick', async () => {
     await using database = await testSchema('waiting')
     const { url, schema } = database
     const listenUrl = 'postgres://nobody@127.0.0.1:1/none'
@@ -236,7 +274,7 @@ describe('a runtime that waits', () => {
 })
 
 describe('a client that waits', () => {
-  test('waits as long as it was told when nothing comes, and not longer [test_long_poll_waits_for_timeout]', async () => {
+  test('waits as long as requested when nothing arrives, and not longer [test_long_poll_waits_for_timeout]', async () => {
     await using database = await testSchema('waiting')
     const { url, schema } = database
     await using runtime = await open(postgres({ url, schema }), { register: reader, ...QUIET })
@@ -256,7 +294,7 @@ describe('a client that waits', () => {
     expect(tookMs).toBeLessThan(300 + SOON_MS)
   })
 
-  test('learns of it while its own connection is cut and made again', async () => {
+  test('learns of the end while its own connection is cut and reopened', async () => {
     await using database = await testSchema('waiting')
     const { url, schema } = database
     await using runtime = await open(postgres({ url, schema }), { register: reader, ...QUIET })

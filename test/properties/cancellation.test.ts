@@ -75,7 +75,7 @@ test('a cancellation is not lost when the next execution begins', async () => {
   expect(cancelled).toBeGreaterThan(ofMany(0))
 })
 
-test('what was dropped gets no result and is not dropped again', async () => {
+test('a dropped command gets no result and is not dropped again', async () => {
   let dropped = 0
 
   const runs = await forLives(({ executions }) => {

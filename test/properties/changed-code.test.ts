@@ -28,7 +28,7 @@ async function replayError(player: Player): Promise<unknown> {
   return player.turn(input).catch((thrown: unknown) => thrown)
 }
 
-test('a command that was recorded otherwise is found, at its place', async () => {
+test('a command that was recorded differently is detected, at its position', async () => {
   const found = new Set<string>()
   let count = 0
 
@@ -51,7 +51,7 @@ test('a command that was recorded otherwise is found, at its place', async () =>
   expect(found.size).toBeGreaterThan(ofMany(7))
 })
 
-test('a command that is missing from history or too many in it is found', async () => {
+test('a command that is missing from history, or extra in it, is detected', async () => {
   let [missing, doubled] = [0, 0]
 
   const runs = await forLives(async ({ executions }, program, dice) => {
@@ -74,7 +74,7 @@ test('a command that is missing from history or too many in it is found', async 
   expect(missing / runs).toBeGreaterThan(ofMany(0.2))
 })
 
-test('a change of state that was recorded otherwise is found', async () => {
+test('a state change that was recorded differently is detected', async () => {
   let found = 0
 
   await forLives(async ({ executions }, program, dice) => {
@@ -92,7 +92,7 @@ test('a change of state that was recorded otherwise is found', async () => {
   expect(found).toBeGreaterThan(ofMany(0))
 })
 
-test('a command that history calls off is found when the code still waits for it', async () => {
+test('a command that history cancels is detected when the code still waits for it', async () => {
   let found = 0
 
   const runs = await forLives(async ({ executions }, program, dice) => {
@@ -100,7 +100,7 @@ test('a command that history calls off is found when the code still waits for it
     const lived = turns.slice(0, 1 + dice.below(turns.length))
     const past = pastOf(lived)
     const events = past.flatMap((turn) => turn.events)
-    // A child that outlives the code is let go of when it runs.
+    // A child that outlives the code is dropped once it runs.
     const hasEnded = lived.at(-1)!.decision.outcome.endsWith('with work left')
     const isLeft = (of: number): boolean =>
       hasEnded && events.some((event) => event.type === 'child' && event.command === of)

@@ -37,7 +37,7 @@ const QUESTION = request<unknown, unknown>('question')
 const TOTAL = stateKey<unknown>('total')
 const kid = workflow('kid', async (input: unknown) => input)
 
-/** Who watches a program. */
+/** Observes a program. */
 export interface Scene {
   readonly seen: string[]
   /** Messages and questions that the code was handed, in that order. */
@@ -50,10 +50,10 @@ export interface Scene {
   expectCommands(reachable: boolean): void
 }
 
-/** Where in the code a part stands. */
+/** The position of a part in the code. */
 interface Place {
   readonly ctx: WorkflowContext
-  /** Whether it lies within `ctx.uncancellable`. */
+  /** Whether it is inside `ctx.uncancellable`. */
   readonly shielded: boolean
 }
 
@@ -94,7 +94,7 @@ class Interpreter {
     this.#scene.seen.push(`${op} threw ${describeError(error)}`)
   }
 
-  /** Gives a command. What comes of it is written down also when nobody waits for it. */
+  /** Issues a command. Its outcome is recorded even if the program does not wait for it. */
   #give(part: CommandPart, place: Place, input: unknown): DurablePromise<unknown> {
     this.#scene.expectCommands(!place.shielded)
     const promise = this.#command(part, place, plain(input))
@@ -259,7 +259,7 @@ class Interpreter {
 
   async #structure(part: ContextPart, place: Place, input: unknown): Promise<unknown> {
     const { ctx, shielded } = place
-    // Code may also use the context around it: it belongs to the innermost scope all the same.
+    // Code may also use the context around it: it still belongs to the innermost scope.
     const own = (inner: WorkflowContext): WorkflowContext =>
       'own' in part && part.own ? inner : ctx
     const within = (one: Part) => (inner: WorkflowContext) =>
@@ -340,13 +340,13 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null))
 }
 
-/** Whoever looks late at a promise, or never, has to say that it is not forgotten. */
+/** Code that awaits a promise late, or never, has to say that it is not forgotten. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise
 }
 
-/** An error as far as the code can tell errors apart. */
+/** An error, reduced to what code can distinguish. */
 export function describeError(error: unknown): string {
   const { name, message: text, cause } = error as Error
   const own = error instanceof Refused ? ` by ${error.details.by}` : ''

@@ -53,7 +53,7 @@ test('the code is handed the messages that history says it received, each once',
   })
 })
 
-test('of the receives that are still wanted the first gets the first message', async () => {
+test('of the receives that are still open the first gets the first message', async () => {
   let [received, givenUp] = [0, 0]
 
   const runs = await forLives(({ executions, posted }) => {
@@ -86,7 +86,7 @@ test('of the receives that are still wanted the first gets the first message', a
   expect(givenUp / runs).toBeGreaterThan(ofMany(0.2))
 })
 
-test('a question is answered once at most, and where it came from', async () => {
+test('a request is answered at most once, at its sender', async () => {
   let answered = 0
 
   const runs = await forLives(({ executions }) => {

@@ -29,7 +29,7 @@ export interface Input {
 
 /** What a turn led to, as far as it is decided: in which order messages are parked is not. */
 export interface Decision extends Pick<TurnOutput, 'taken' | 'dropped' | 'effects'> {
-  /** As they stand in history. */
+  /** As history has them. */
   readonly text: string
   /** All that is open afterwards. */
   readonly open: readonly string[]
@@ -83,7 +83,7 @@ export class Player {
   async turn({ at, inbox, arrivals }: Input): Promise<Decision & { events: readonly Event[] }> {
     const { instance } = this
     instance.inbox.receive(inbox)
-    instance.inbox.arrive(arrivals)
+    instance.inbox.arrive(...arrivals)
     const { events, issued, taken, dropped, effects } = await takeTurn(instance, at, () => () => {
       return callCode(instance, host, (ctx) =>
         interpret(this.#program, ctx, {
@@ -113,7 +113,7 @@ export class Player {
     }
   }
 
-  /** What became of it, in words. */
+  /** Its outcome, in words. */
   get outcome(): string {
     const { run } = this.instance
     if (run.outcome === undefined) return 'running'

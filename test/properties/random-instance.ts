@@ -88,7 +88,7 @@ function firstTurn({ instance }: Player, { inbox }: Birth, at: number): Turn {
   return { at, inbox: [], arrivals: [], events, decision, inboxAfter: inbox }
 }
 
-/** Everybody else: those who answer commands, send messages, and cancel. */
+/** The outside: what answers commands, sends messages, and cancels. */
 class World {
   readonly posted: InboxRow[] = []
   readonly #dice: Dice
@@ -105,7 +105,7 @@ class World {
     return [...this.#inbox.values()]
   }
 
-  /** A turn is recorded: what it took is gone, what nobody waits for is parked. */
+  /** A turn is recorded: what it took is gone, what no code waits for is parked. */
   record({ taken, effects }: Pick<TurnOutput, 'taken' | 'effects'>): void {
     for (const id of taken) this.#inbox.delete(id)
     for (const id of effects?.parked ?? []) {
@@ -188,7 +188,7 @@ class World {
         { instanceId: 'kid', workflow: name, originalName: 'TypeError' },
         { cause },
       ),
-      new CancelledError('by somebody else'),
+      new CancelledError('by another process'),
     ])
     return { kind: 'failed', payload: values.encodeError(error) }
   }

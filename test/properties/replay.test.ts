@@ -92,7 +92,7 @@ test('a program that a client started decides the same as one started here', asy
   }, 1 / 3)
 })
 
-test('after a replay everything that is open is taken up again, and nothing else', async () => {
+test('after a replay all open commands are carried out again, and nothing else', async () => {
   let found = 0
 
   const runs = await forLives(async (registration, program, dice) => {
@@ -113,7 +113,7 @@ test('after a replay everything that is open is taken up again, and nothing else
   expect(found / runs).toBeGreaterThan(ofMany(1))
 })
 
-test('code with a change takes histories from before the change as they are', async () => {
+test('patched code replays histories from before the patch', async () => {
   let asked = 0
 
   const runs = await forPrograms(async (program, dice) => {

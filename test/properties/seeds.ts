@@ -10,7 +10,7 @@ const SEED = process.env['HOLDFAST_PROPERTY_SEED']
 /** Whether one program is looked at that failed. */
 export const one = SEED !== undefined
 
-/** How often something is to be found among many programs; of one, nothing is known. */
+/** How often something must occur among many programs; a single one proves nothing. */
 export function ofMany(often: number): number {
   return one ? -1 : often
 }

@@ -4,14 +4,17 @@ import { describe, expect, test } from 'vitest'
 import type { Queue } from '../../src/queue/index.ts'
 import { queueInTime } from './support.ts'
 
-describe('what is said to a queue', () => {
+describe('arguments of a queue', () => {
   test.each([
     [
       (queue: Queue<unknown>) => queue.push(1, { prioritty: 1 } as never),
       'did you mean "priority"?',
     ],
     [(queue) => queue.push(1, { priority: 1.5 }), 'priority must be a whole number'],
-    [(queue) => queue.push(1, { delay: 'soon' as never }), 'delay must be milliseconds or text'],
+    [
+      (queue) => queue.push(1, { delay: 'soon' as never }),
+      'delay must be a number of milliseconds or a string',
+    ],
     [(queue) => queue.push(1, { key: '' }), 'key must be a non-empty string, got ""'],
     [
       (queue) => queue.push(1, { key: 'k'.repeat(1_025) }),
@@ -91,7 +94,7 @@ describe('what is said to a queue', () => {
   })
 
   test.each([
-    ['nack() is told', (queue: Queue<string>) => nackFirst(queue, 'r'.repeat(1_000_000)), /^r+…/],
+    ['nack() is given', (queue: Queue<string>) => nackFirst(queue, 'r'.repeat(1_000_000)), /^r+…/],
     [
       'a handler throws',
       async (queue: Queue<string>) => {

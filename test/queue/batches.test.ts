@@ -21,7 +21,7 @@ async function countingBatches() {
 
 const numbers = Array.from({ length: 300 }, (_, i) => i)
 
-test('what is asked for at once is one batch, also when a batch went before', async () => {
+test('concurrent calls are one batch, even while another is under way', async () => {
   await using under = await countingBatches()
   const { queue, batchesOf } = under
 
@@ -29,7 +29,7 @@ test('what is asked for at once is one batch, also when a batch went before', as
   expect(await batchesOf(() => Promise.all(numbers.map((n) => queue.push(n))))).toBe(1)
 })
 
-test('what is too much for one batch goes in two and stays in order', async () => {
+test('calls that exceed one batch are split in two and stay in order', async () => {
   await using under = await countingBatches()
   const { queue, batchesOf } = under
   const many = Array.from({ length: 600 }, (_, i) => i)
@@ -48,7 +48,7 @@ test('what is too much for one batch goes in two and stays in order', async () =
   expect(queue.counts).toMatchObject({ total: 1, ready: 1 })
 })
 
-test('one who takes many gets them at once', async () => {
+test('a call that takes many messages gets them at once', async () => {
   await using under = await countingBatches()
   const { queue, batchesOf } = under
   await queue.pushMany(numbers)

@@ -27,7 +27,7 @@ test('a push to a full queue waits for room', async () => {
   expect(await fourth).toBe(3)
 })
 
-test('nobody overtakes who waits for room, though there is room for him', async () => {
+test('no push overtakes one that waits for room, even if it would fit', async () => {
   await using under = await queueInTime<string>({ capacity: 3 })
   const { queue } = under
   await queue.pushMany(['x', 'y'])
@@ -40,7 +40,7 @@ test('nobody overtakes who waits for room, though there is room for him', async 
   expect([await many, await one]).toEqual([[2, 3], 4])
 })
 
-test('nor does who comes while he is being told to wait', async () => {
+test('nor does one that comes while the first is being queued', async () => {
   await using under = await queueInTime<string>({ capacity: 3 })
   const { queue, trouble } = under
   await queue.pushMany(['x', 'y'])
@@ -57,7 +57,7 @@ test('nor does who comes while he is being told to wait', async () => {
   expect([await many, await one]).toEqual([[2, 3], 4])
 })
 
-test('what expires, and what becomes a dead letter, makes room', async () => {
+test('messages that expire or become dead letters make room', async () => {
   await using under = await queueInTime<string>({ capacity: 2, maxAttempts: 1 })
   const { queue } = under
   await queue.push('brief', { ttl: '1m' })
@@ -88,7 +88,7 @@ test('with `refuse` it fails at once, and nothing is stored', async () => {
   expect(await takeAll(queue)).toEqual(['a', 'b'])
 })
 
-test('more at once than there is room for at all is refused', async () => {
+test('a push larger than the capacity is refused', async () => {
   await using under = await queueInTime<string>({ capacity: 2 })
 
   await expect(under.queue.pushMany(['a', 'b', 'c'])).rejects.toThrow(
@@ -96,7 +96,7 @@ test('more at once than there is room for at all is refused', async () => {
   )
 })
 
-test('who waits for room when the queue is closed is told so', async () => {
+test('a push that waits for room when the queue is closed is rejected', async () => {
   const { queue } = await queueInTime<string>({ capacity: 1 })
   await queue.push('a')
   const second = queue.push('b').catch((error: unknown) => error)

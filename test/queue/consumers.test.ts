@@ -23,7 +23,7 @@ describe('consume', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('what was taken ahead and not looked at is given back, as if never delivered', async () => {
+  test('prefetched messages that were not read are returned, as if never delivered', async () => {
     await using under = await queueInTime<number>()
     const { queue } = under
     await queue.pushMany([1, 2, 3, 4])
@@ -42,7 +42,7 @@ describe('consume', () => {
     ])
   })
 
-  test('a process that ends counts no attempt for what it had only fetched ahead', async () => {
+  test('a process that ends counts no attempt for messages that it had only prefetched', async () => {
     const under = await queueInTime<number>()
     const { queue, database } = under
     await queue.pushMany([1, 2, 3, 4])
@@ -63,7 +63,7 @@ describe('consume', () => {
     ])
   })
 
-  test('at most so many deliveries are out at a time', async () => {
+  test('no more deliveries are in flight than prefetch allows', async () => {
     await using under = await queueInTime<number>()
     const { queue } = under
     await queue.pushMany([1, 2, 3])
@@ -81,7 +81,7 @@ describe('consume', () => {
     expect([first.value.data, second.value.data, third]).toEqual([1, 2, 3])
   })
 
-  test('a delivery that nobody settled makes room when its lease has ended', async () => {
+  test('a delivery that was never settled makes room when its lease has ended', async () => {
     await using under = await queueInTime<number>({ lease: '30s' })
     const { queue } = under
     await queue.pushMany([1, 2])
@@ -121,7 +121,7 @@ describe('consume', () => {
 })
 
 describe('a loop', () => {
-  test('passes over what was taken ahead when its lease has ended', async () => {
+  test('skips prefetched messages whose lease has ended', async () => {
     await using under = await queueInTime<number>({ lease: '30s' })
     const { queue } = under
     await queue.pushMany([1, 2, 3])
@@ -138,7 +138,7 @@ describe('a loop', () => {
     await next.value.ack()
   })
 
-  test('goes on when the file was busy for a while', async () => {
+  test('continues when the file was busy for a while', async () => {
     const warned: unknown[] = []
     const log: Logger = { ...silentLog, warn: (data) => warned.push(data) }
     await using under = await queueInTime<string>({ log })
@@ -176,7 +176,7 @@ describe('a loop', () => {
 })
 
 describe('handle', () => {
-  test('acknowledges what was handled, so many at a time', async () => {
+  test('acknowledges handled messages, up to its concurrency at a time', async () => {
     await using under = await queueInTime<number>()
     const { queue } = under
     const [began, ended] = [[] as number[], [] as number[]]
@@ -204,7 +204,7 @@ describe('handle', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('what a handler says of a message itself is what counts', async () => {
+  test('a handler may ack or nack a message itself', async () => {
     await using under = await queueInTime<string>()
     const { queue } = under
     queue.handle((delivery) =>
@@ -218,7 +218,7 @@ describe('handle', () => {
     expect(await queue.get(1)).toMatchObject({ data: 'nack' })
   })
 
-  test('disposing it waits for what runs, and takes nothing more', async () => {
+  test('disposing it waits for running handlers, and takes no more messages', async () => {
     await using under = await queueInTime<number>()
     const { queue } = under
     const running = gate()
@@ -238,7 +238,7 @@ describe('handle', () => {
     expect(await takeAll(queue)).toEqual([2])
   })
 
-  test('closing the queue lets what runs be acknowledged', async () => {
+  test('closing the queue lets running handlers acknowledge', async () => {
     const under = await queueInTime<number>()
     const { queue } = under
     const running = gate()
@@ -256,7 +256,7 @@ describe('handle', () => {
 })
 
 describe('drain', () => {
-  test('waits until all is acknowledged or dead', async () => {
+  test('waits until every message is acknowledged or a dead letter', async () => {
     await using under = await queueInTime<string>({ maxAttempts: 1 })
     const { queue } = under
     await queue.pushMany(['good', 'bad'])
@@ -273,7 +273,7 @@ describe('drain', () => {
     expect(queue.counts).toMatchObject({ total: 1, dead: 1 })
   })
 
-  test('gives up after its time, saying what is left', async () => {
+  test('rejects after its timeout, with how many are left', async () => {
     await using under = await queueInTime<string>()
     await under.queue.pushMany(['a', 'b'])
 
@@ -300,7 +300,7 @@ describe('drain', () => {
 })
 
 describe('close', () => {
-  test('waits for what was asked for, and refuses what is asked after', async () => {
+  test('waits for earlier calls, and refuses later ones', async () => {
     const under = await queueInTime<string>()
     const { queue } = under
     const pushed = queue.push('a')
@@ -316,7 +316,7 @@ describe('close', () => {
     await queue.close()
   })
 
-  test('ends the wait of whoever waits', async () => {
+  test('ends every open wait', async () => {
     const under = await queueInTime<string>()
     const waiting = under.queue.take({ timeout: '1m' })
     const draining = under.queue.push('a', { delay: '1m' }).then(() => under.queue.drain())
@@ -330,7 +330,7 @@ describe('close', () => {
     await Promise.all(ends)
   })
 
-  test('gives back what is in flight, as if it had not been taken', async () => {
+  test('returns messages in flight, as if they had not been taken', async () => {
     const under = await queueInTime<string>()
     await under.queue.push('a')
     await under.queue.take()

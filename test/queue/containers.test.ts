@@ -45,7 +45,7 @@ async function holdInContainer(context: TestContext, path: string) {
 }
 
 test(
-  'a process in another container keeps what it has, until it is killed',
+  'a process in another container keeps its messages, until it is killed',
   { timeout: 180_000 },
   async (context) => {
     await using file = queueFile()
@@ -54,7 +54,7 @@ test(
     const holder = await holdInContainer(context, file.path)
     expect(holder.said).toBe('has work')
 
-    // Whoever opens the queue looks at all its users.
+    // A process that opens the queue checks all its users.
     const other = await file.open<string>()
     expect(await other.take()).toBeUndefined()
     expect(other.counts).toMatchObject({ inFlight: 1 })
@@ -71,7 +71,7 @@ test(
   },
 )
 
-test('nothing is left beside the file when everybody has closed it', async () => {
+test('nothing is left beside the file when every process has closed it', async () => {
   await using file = queueFile()
   const [one, other] = [await file.open<string>(), await file.open<string>({ name: 'other' })]
   const beside = (): number =>
@@ -85,7 +85,7 @@ test('nothing is left beside the file when everybody has closed it', async () =>
   expect(beside()).toBe(0)
 })
 
-test('a user whose thread has ended holds its lock again with the next thing that it does', async () => {
+test('a user whose thread has ended takes its lock again with its next operation', async () => {
   using file = tempFile()
   let worker: Worker | undefined
   const thread = new SqliteThread(

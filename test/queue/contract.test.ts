@@ -88,7 +88,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(await takeAll(queue)).toEqual(['last'])
   })
 
-  test('delivers again what was nacked [nack_requeues_event_for_reprocessing]', async () => {
+  test('delivers nacked messages again [nack_requeues_event_for_reprocessing]', async () => {
     await using file = queueFile()
     const queue = await file.open<string>(mode)
     const id = await queue.push('retry me')
@@ -105,7 +105,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('delivers what was nacked before what comes later [nack_requeues_event_before_ready_events]', async () => {
+  test('delivers nacked messages before later ones [nack_requeues_event_before_ready_events]', async () => {
     await using file = queueFile()
     const queue = await file.open<string>(mode)
     await queue.pushMany(['first', 'second'])
@@ -115,7 +115,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(await takeAll(queue)).toEqual(['first', 'second'])
   })
 
-  test('refuses to nack what is not there [nack_unknown_id_returns_error]', async () => {
+  test('refuses to nack an unknown message [nack_unknown_id_returns_error]', async () => {
     await using file = queueFile()
     const queue = await file.open<string>(mode)
     const id = await queue.push('first')
@@ -144,7 +144,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(await queue.take()).toBeUndefined()
   })
 
-  test('takes no offence at what is acknowledged or removed twice, or unknown [ack_many_is_idempotent_for_unknown_ids]', async () => {
+  test('ignores ids that are acknowledged or removed twice, or unknown [ack_many_is_idempotent_for_unknown_ids]', async () => {
     await using file = queueFile()
     let queue = await file.open<string>(mode)
     const id = await queue.push('first')
@@ -159,7 +159,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('delivers what it finds in the order it was pushed [lazy_recovered_events_keep_fifo_order] [recovered_events_keep_fifo_order]', async () => {
+  test('delivers recovered messages in the order they were pushed [lazy_recovered_events_keep_fifo_order] [recovered_events_keep_fifo_order]', async () => {
     await using file = queueFile()
     let queue = await file.open<string>(mode)
     await queue.push('first')
@@ -172,7 +172,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(await queue.take()).toBeUndefined()
   })
 
-  test('passes over what is in flight, and delivers nothing twice [lazy_poll_skips_in_flight_events_without_duplicating]', async () => {
+  test('skips messages in flight, and delivers nothing twice [lazy_poll_skips_in_flight_events_without_duplicating]', async () => {
     await using file = queueFile()
     const queue = await file.open<string>(mode)
     await queue.pushMany(['first', 'second'])
@@ -187,7 +187,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(await takeAll(queue)).toEqual(['second'])
   })
 
-  test('goes back for what was nacked, and on from there [lazy_nack_makes_event_available_before_later_ready_events] [lazy_scan_cursor_advances_and_rewinds_on_nack]', async () => {
+  test('goes back for nacked messages, and continues from there [lazy_nack_makes_event_available_before_later_ready_events] [lazy_scan_cursor_advances_and_rewinds_on_nack]', async () => {
     await using file = queueFile()
     const queue = await file.open<string>(mode)
     await queue.pushMany(['first', 'second', 'third'])
@@ -203,7 +203,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(await takeAll(queue)).toEqual(['second', 'third'])
   })
 
-  test('removes what is in flight and what is ready [lazy_ack_many_removes_in_flight_and_ready_events]', async () => {
+  test('removes messages in flight and ready ones [lazy_ack_many_removes_in_flight_and_ready_events]', async () => {
     await using file = queueFile()
     const queue = await file.open<string>(mode)
     const [first, , third] = await queue.pushMany(['first', 'second', 'third'])
@@ -215,7 +215,7 @@ describe.each(MODES)('a queue opened in %s mode', (_, mode) => {
     expect(queue.counts).toEqual({ total: 1, ready: 0, inFlight: 1, delayed: 0, dead: 0 })
   })
 
-  test('wakes who waits with a push [lazy_push_wakes_blocking_poll]', async () => {
+  test('wakes a waiting take with a push [lazy_push_wakes_blocking_poll]', async () => {
     await using file = queueFile()
     const queue = await file.open<string>(mode)
     const waiting = queue.take({ timeout: '20s' })

@@ -1,4 +1,4 @@
-// Who may read the files of a queue.
+// Which users may read the files of a queue.
 
 import { chmodSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What is in the file, who else has it open, and what can be wrong with it.
+// What is in the file, which others have it open, and what can be wrong with it.
 
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { settingsFor, tempFile } from '../support/sqlite.ts'
 import { queueFile, queueFileSettings, queueInTime, takeAll } from './support.ts'
 
 describe('ids', () => {
-  test('are never used again, also when everything is acknowledged and the queue reopened', async () => {
+  test('are never used again, even when everything is acknowledged and the queue reopened', async () => {
     await using file = queueFile()
     let queue = await file.open<string>()
     expect(await queue.pushMany(['a', 'b'])).toEqual([0, 1])
@@ -168,7 +168,7 @@ function copyAsIs(from: string, to: string): void {
 }
 
 describe('a damaged file', () => {
-  test('whose last write was torn has everything before it', async () => {
+  test('with a torn last write has everything before it', async () => {
     await using file = queueFile()
     await using torn = queueFile()
     const queue = await file.open<string>()
@@ -200,7 +200,7 @@ describe('a damaged file', () => {
   })
 })
 
-test('a full disk fails what does not fit, and nothing else', async () => {
+test('a full disk rejects pushes that do not fit, and nothing else', async () => {
   using file = tempFile()
   const database = new Database(queueFileSettings(file.path))
   await using under = await queueInTime<string>({ database, lazy: true })
@@ -222,7 +222,7 @@ test('a full disk fails what does not fit, and nothing else', async () => {
   expect(queue.counts).toMatchObject({ total: 1, ready: 1 })
 })
 
-test('a batch that fails, fails all who are in it, and the next one is well', async () => {
+test('a failing batch rejects all its calls, and the next one works', async () => {
   using file = tempFile()
   const database = new Database({ ...queueFileSettings(file.path), busyMs: 1 })
   await using under = await queueInTime<string>({ database, lazy: true })

@@ -1,4 +1,4 @@
-// What a handler has while it runs, what is heard of it when it fails, and how it ends.
+// What a handler gets while it runs, what is reported when it fails, and how it ends.
 
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { type Logger, silentLog } from '../../src/base/log.ts'
 import type { Delivery } from '../../src/queue/index.ts'
 import { gate, queueInTime, stillTime } from './support.ts'
 
-/** A log that keeps what it is warned of. */
+/** A log that keeps its warnings. */
 function warnings() {
   const lines: { readonly data: object; readonly message: string | undefined }[] = []
   const log: Logger = { ...silentLog, warn: (data, message) => lines.push({ data, message }) }
@@ -41,7 +41,7 @@ describe('the lease of a message that is being handled', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('is tried for again soon when the file is busy', async () => {
+  test('is renewed again soon when the file is busy', async () => {
     using _ = stillTime()
     await using under = await queueInTime<string>({ lease: '30s' })
     const { queue, trouble } = under
@@ -71,7 +71,7 @@ describe('the lease of a message that is being handled', () => {
 })
 
 describe('a handler that throws', () => {
-  test('is heard of every time, and the message keeps why', async () => {
+  test('is logged every time, and the message keeps the reason', async () => {
     const { lines, log } = warnings()
     await using under = await queueInTime<string>({ log })
     const { queue } = under
@@ -236,7 +236,7 @@ describe('the end', () => {
   })
 })
 
-test('a handler whose lease ended unseen is logged, and the message is delivered again', async () => {
+test('a lease that ended unnoticed is logged, and the message is delivered again', async () => {
   const { lines, log } = warnings()
   await using under = await queueInTime<string>({ log })
   const { queue, store } = under

@@ -13,7 +13,7 @@ import { queueFile, queueFileSettings, queueInTime } from './support.ts'
 const ROUNDS = Number(process.env['HOLDFAST_ROUNDS'] ?? 3)
 const PROCESSES = 2
 
-/** Runs a process until it has said so many lines, and kills it; answers what it said. */
+/** Runs a process until it has said this many lines, and kills it; answers what it said. */
 async function runAndKill(program: string, args: readonly string[], lines: number) {
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -84,7 +84,7 @@ test(
       expect(Number(number)).toBeGreaterThan(places.get(`${process}/${pusher}`) ?? -1)
       places.set(`${process}/${pusher}`, Number(number))
     }
-    // Nobody is left who could have anything in flight.
+    // No process is left that could have anything in flight.
     expect(queue.counts).toMatchObject({ total: left.length, inFlight: left.length })
   },
 )

@@ -1,4 +1,4 @@
-// What a sink of measurements is told.
+// What a metrics sink receives.
 
 import { describe, expect, test } from 'vitest'
 import { type Logger, silentLog } from '../../src/base/log.ts'
@@ -6,7 +6,7 @@ import type { Metrics } from '../../src/queue/index.ts'
 import { endedProcess } from './store-support.ts'
 import { queueInTime, stillTime } from './support.ts'
 
-/** A sink that keeps what it is told. */
+/** A sink that keeps what it receives. */
 function sink() {
   const counted: Record<string, number> = {}
   const recorded: Record<string, number[]> = {}
@@ -26,7 +26,7 @@ function sink() {
 }
 
 describe('a sink of measurements', () => {
-  test('is told how many messages were pushed, delivered, acknowledged and nacked', async () => {
+  test('counts how many messages were pushed, delivered, acknowledged and nacked', async () => {
     const { metrics, counted, labels } = sink()
     await using under = await queueInTime<number>({ metrics, name: 'mail' })
     const { queue } = under
@@ -47,7 +47,28 @@ describe('a sink of measurements', () => {
     expect(new Set(labels.map((of) => JSON.stringify(of)))).toEqual(new Set(['{"queue":"mail"}']))
   })
 
-  test('is told how long messages waited, were out, and were committed', async () => {
+  test('knows how many messages are there, by state', async () => {
+    const depth: Record<string, number> = {}
+    const metrics: Metrics = {
+      ...sink().metrics,
+      gauge: (name, value, { queue: of, state }) => void (depth[`${name} ${of} ${state}`] = value),
+    }
+    await using under = await queueInTime<number>({ metrics, name: 'mail' })
+    const { queue } = under
+
+    await queue.pushMany([1, 2, 3])
+    await queue.push(4, { delay: '1h' })
+    await queue.take()
+
+    expect(depth).toEqual({
+      'holdfast_queue_depth mail ready': 2,
+      'holdfast_queue_depth mail inFlight': 1,
+      'holdfast_queue_depth mail delayed': 1,
+      'holdfast_queue_depth mail dead': 0,
+    })
+  })
+
+  test('measures how long messages waited, were in flight, and took to commit', async () => {
     using _ = stillTime()
     const { metrics, recorded } = sink()
     await using under = await queueInTime<string>({ metrics })
@@ -69,7 +90,7 @@ describe('a sink of measurements', () => {
     expect(recorded['holdfast_queue_commit_ms']).toEqual([5, 0, 0])
   })
 
-  test('is told once of a push that had to wait for room', async () => {
+  test('counts a push that had to wait for room once', async () => {
     const { metrics, counted, recorded } = sink()
     await using under = await queueInTime<string>({ metrics, capacity: 1 })
     const { queue } = under
@@ -84,7 +105,7 @@ describe('a sink of measurements', () => {
     expect(recorded['holdfast_queue_push_ms']).toEqual([0, 100])
   })
 
-  test('is told what time has brought', async () => {
+  test('counts expired messages', async () => {
     const { metrics, counted } = sink()
     await using under = await queueInTime<string>({ metrics, maxAttempts: 2, lease: '30s' })
     const { queue } = under
@@ -101,7 +122,7 @@ describe('a sink of measurements', () => {
     expect(counted).toMatchObject({ holdfast_queue_lapsed: 2, holdfast_queue_dead: 1 })
   })
 
-  test('is told of what ended processes had, whoever finds out, and how', async () => {
+  test('counts messages of ended processes, whichever process notices', async () => {
     const ended = await queueInTime<string>({ maxAttempts: 1 })
     const { database } = ended
     await ended.queue.pushMany(['a', 'b'])
@@ -121,7 +142,7 @@ describe('a sink of measurements', () => {
     expect(found.counted).toEqual({ holdfast_queue_lapsed: 1 })
   })
 
-  test('is told of unreadable messages and of batches that failed', async () => {
+  test('counts unreadable messages and batches that failed', async () => {
     const { metrics, counted, labels } = sink()
     const codec = {
       version: 0,
@@ -150,7 +171,7 @@ describe('a sink of measurements', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('broken'))],
-  ])('that %s harms nobody, and is logged once', async (_, broken) => {
+  ])('that %s does not affect the queue, and is logged once', async (_, broken) => {
     const logged: unknown[] = []
     const log: Logger = { ...silentLog, error: (data) => logged.push(data) }
     const metrics = Object.assign(sink().metrics, { count: broken, record: broken })

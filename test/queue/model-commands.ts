@@ -3,7 +3,7 @@
 import * as fc from 'fast-check'
 import type { ModelRules } from './model.ts'
 
-/** A push, before its data is known. */
+/** A push, before its data is chosen. */
 export interface PushCommand {
   readonly count: number
   readonly key?: string
@@ -80,7 +80,7 @@ export const scripts = fc.array(command, { minLength: 1, maxLength: 40, size: 'm
 
 const plain = { capacity: Infinity, whenFull: 'wait' } as const
 
-// Who of several users gets the room that comes is left open, so that only one waits for it.
+// Which of several users gets the free space is not specified, so only one waits for it.
 const kinds: fc.Arbitrary<Omit<ModelRules, 'maxAttempts'>> = fc.constantFrom(
   { ...plain, users: 1 },
   { ...plain, users: 2 },

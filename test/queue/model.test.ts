@@ -12,7 +12,7 @@ import { queueFileSettings, stillTime } from './support.ts'
 const RUNS = Number(process.env['HOLDFAST_PROPERTY_RUNS'] ?? 400)
 
 test(
-  'whatever is done to a queue, it is as a list would be',
+  'a queue behaves like a list under any sequence of operations',
   { timeout: 60_000 + RUNS * 200 },
   async () => {
     using _ = stillTime()

@@ -16,7 +16,7 @@ export interface ModelMessage {
   attempt: number
   /** How often it was delivered in all. */
   receipt: number
-  /** Who has it. */
+  /** The user that has it. */
   user: number
   reason: string | undefined
 }
@@ -175,7 +175,7 @@ export class QueueModel {
     }
   }
 
-  /** Lets in who waits for room, as far as there is some. */
+  /** Lets waiting pushes in, as far as there is space. */
   admit(): void {
     for (;;) {
       const [first] = this.#waiting

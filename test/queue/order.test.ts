@@ -1,4 +1,4 @@
-// Who comes first: priorities, and keys that are delivered one after the other.
+// The order of delivery: priorities, and keys that are delivered one after the other.
 
 import { describe, expect, test } from 'vitest'
 import { queueInTime, takeAll } from './support.ts'
@@ -17,7 +17,7 @@ describe('priorities', () => {
 })
 
 describe('keys', () => {
-  test('one message of a key is out at a time, and other keys go on', async () => {
+  test('one message of a key is in flight at a time, and other keys continue', async () => {
     await using under = await queueInTime<string>()
     const { queue } = under
     await queue.pushMany(['a1', 'a2', 'a3'], { key: 'a' })
@@ -34,7 +34,7 @@ describe('keys', () => {
     expect(await takeAll(queue)).toEqual(['a2', 'b1'])
   })
 
-  test('a priority does not bring a message before its elders', async () => {
+  test('a priority does not let a message overtake earlier ones of its key', async () => {
     await using under = await queueInTime<string>()
     const { queue } = under
     await queue.push('a1', { key: 'a' })
@@ -78,7 +78,7 @@ describe('keys', () => {
     },
   )
 
-  test('one that waited for its time behind another still does when it is its turn', async () => {
+  test('a delayed message behind another still waits for its time when it is next', async () => {
     await using under = await queueInTime<string>()
     const { queue } = under
     await queue.push('a1', { key: 'a' })
@@ -91,7 +91,7 @@ describe('keys', () => {
     expect(await takeAll(queue)).toEqual(['a2'])
   })
 
-  test('a dead letter that comes back waits for the one that is out, and is next', async () => {
+  test('a retried dead letter waits for the message in flight, and is next', async () => {
     await using under = await queueInTime<string>({ maxAttempts: 1 })
     const { queue } = under
     await queue.pushMany(['a1', 'a2', 'a3'], { key: 'a' })
@@ -108,7 +108,7 @@ describe('keys', () => {
     expect(await takeAll(queue)).toEqual(['a3'])
   })
 
-  test('removing one that waits behind another lets nobody through', async () => {
+  test('removing a message that waits behind another lets no message through', async () => {
     await using under = await queueInTime<string>()
     const { queue } = under
     await queue.pushMany(['a1', 'a2', 'a3'], { key: 'a' })

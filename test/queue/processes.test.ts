@@ -47,7 +47,7 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
 }
 
 test(
-  'who waits for room, waits until another process has made it',
+  'a push that waits for room waits until another process has made it',
   { timeout: 90_000 },
   async () => {
     await using file = queueFile()
@@ -72,7 +72,7 @@ test(
 )
 
 test(
-  'a handler that could not look at its queue goes on, and says so',
+  'a handler that could not read its queue continues, and says so',
   { timeout: 90_000 },
   async () => {
     await using file = queueFile()
@@ -84,7 +84,7 @@ test(
     const other = openDriver(file.path, undefined)
     untilFree('test', 10_000, () => other.exec('begin immediate'))
 
-    // Whoever looks now finds a process that has ended, and cannot strike it off.
+    // A process that looks now finds one that has ended, and cannot remove it from the table.
     killed.child.kill('SIGKILL')
     await handler.says('warned: reading the state of the queue failed')
     other.exec('rollback')

@@ -6,7 +6,7 @@ import { dataOf, endedProcess, groupOf, openUser, queueDatabase } from './store-
 const MINUTE = 60_000
 
 describe('when a process ends', () => {
-  test('what it had in flight for the first time comes again at once, in order', async () => {
+  test('messages that were in flight for the first time come again at once, in order', async () => {
     const database = queueDatabase()
     const user = await openUser({ database })
     await user.apply({ pushes: [groupOf(['a', 'b', 'c'])] })
@@ -55,7 +55,7 @@ describe('when a process ends', () => {
       await (await openUser({ database })).store.close()
     }
 
-    // Whoever notices has no limit himself.
+    // The process that notices has no limit itself.
     const last = await openUser({ database })
 
     expect(await last.counts()).toMatchObject({ ready: 0, delayed: 0, inFlight: 0, dead: 1 })
@@ -65,7 +65,7 @@ describe('when a process ends', () => {
     })
   })
 
-  test('what was only fetched ahead comes again without an attempt, the first time', async () => {
+  test('messages that were only prefetched come again without an attempt, the first time', async () => {
     const database = queueDatabase()
     const user = await openUser({ database, maxAttempts: 2 })
     await user.apply({ pushes: [groupOf(['given', 'ahead'])] })
@@ -83,14 +83,14 @@ describe('when a process ends', () => {
 
     expect(again.map(({ data, attempt, reason }) => [data, attempt, reason])).toEqual([
       ['given', 2, 'its process ended in attempt 1'],
-      ['ahead', 1, 'its process ended when it had been fetched ahead'],
+      ['ahead', 1, 'its process ended after the message was prefetched'],
     ])
     // The second time both count.
     expect(await last.counts()).toMatchObject({ ready: 1, delayed: 0, dead: 1 })
     expect(await last.take()).toMatchObject([{ data: 'ahead', attempt: 2 }])
   })
 
-  test('what was fetched ahead counts where there is only one attempt', async () => {
+  test('a prefetched message counts an attempt where only one is allowed', async () => {
     const database = queueDatabase()
     const user = await openUser({ database, maxAttempts: 1 })
     await user.push('work')
@@ -102,7 +102,7 @@ describe('when a process ends', () => {
     expect(await next.counts()).toMatchObject({ ready: 0, dead: 1 })
   })
 
-  test('what was fetched ahead is settled, given back and lapses as anything else', async () => {
+  test('prefetched messages are settled, returned and expire like others', async () => {
     const database = queueDatabase()
     const user = await openUser({ database })
     await user.apply({ pushes: [groupOf(['acked', 'nacked', 'lapsed', 'given back'])] })
@@ -135,7 +135,7 @@ describe('when a process ends', () => {
   })
 })
 
-test('what a user has in flight when it is closed counts as not taken', async () => {
+test('messages that a user has in flight when it closes count as not taken', async () => {
   const database = queueDatabase()
   const user = await openUser({ database, maxAttempts: 1 })
   await user.push('a')
@@ -150,7 +150,7 @@ test('what a user has in flight when it is closed counts as not taken', async ()
   expect(fresh!.receipt).not.toBe(old!.receipt)
 })
 
-test('the limit of attempts is that of the user who had the message, not of the one who sweeps', async () => {
+test('the limit of attempts is that of the user that had the message, not of the one that sweeps', async () => {
   const database = queueDatabase()
   const worker = await openUser({ database, maxAttempts: 1 })
   await worker.push('a')
@@ -162,7 +162,7 @@ test('the limit of attempts is that of the user who had the message, not of the 
   expect(await monitor.store.find(0)).toMatchObject({ reason: 'its lease ended in attempt 1' })
 })
 
-test('what a user without a limit had is no dead letter for one who has a limit', async () => {
+test('a message of a user without a limit is not a dead letter for one with a limit', async () => {
   const database = queueDatabase()
   const worker = await openUser({ database })
   await worker.push('a')
@@ -173,7 +173,7 @@ test('what a user without a limit had is no dead letter for one who has a limit'
   expect(await strict.counts()).toMatchObject({ ready: 1, dead: 0 })
 })
 
-test('why the latest attempt came to nothing is kept, until it is retried', async () => {
+test('the reason of the latest failure is kept, until the message is retried', async () => {
   const user = await openUser({ maxAttempts: 3 })
   await user.push('a')
   const reasonNow = async () => (await user.store.find(0))?.reason

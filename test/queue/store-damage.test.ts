@@ -48,7 +48,7 @@ describe.each([
     'its data does not match its checksum',
   ],
 ])('a record is damaged: %s', (_, sql, how) => {
-  test('it says so wherever it is read, and the others are well', async () => {
+  test('it is reported wherever it is read, and the others are readable', async () => {
     const user = await openUser()
     const pushed = [LONG_BYTES, LONG_TEXT, new Uint8Array(5).fill(7), 'short', 'other']
     await user.apply({ pushes: [groupOf(pushed)] })
@@ -74,7 +74,7 @@ function plain(data: string | Uint8Array): string | Uint8Array {
   return typeof data === 'string' ? data : new Uint8Array(data)
 }
 
-test('an empty text and no bytes at all are well', async () => {
+test('an empty string and empty bytes are valid', async () => {
   const user = await openUser()
   await user.apply({ pushes: [groupOf(['', new Uint8Array(0)])] })
 
@@ -87,7 +87,7 @@ test('an empty text and no bytes at all are well', async () => {
 })
 
 // Whether there is memory behind nothing once made a difference, so files may hold either.
-test.each([0, 41])('what is empty is well, whatever its checksum says (%d)', async (checksum) => {
+test.each([0, 41])('empty data is valid, whatever its checksum says (%d)', async (checksum) => {
   const user = await openUser()
   await user.apply({ pushes: [groupOf(['', new Uint8Array(0)])] })
   user.database.sql('update messages set checksum = ?').run(checksum)
@@ -96,7 +96,7 @@ test.each([0, 41])('what is empty is well, whatever its checksum says (%d)', asy
 })
 
 describe('rows that were removed by hand', () => {
-  test('are not counted any more once somebody looked for them', async () => {
+  test('are no longer counted once they were looked for', async () => {
     const user = await openUser()
     await user.apply({ pushes: [groupOf(['a', 'b', 'c', 'd'])] })
     await user.take(1)

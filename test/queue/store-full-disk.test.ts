@@ -44,7 +44,7 @@ function fill(folder: string, piece: number): void {
   }
 }
 
-test('on a disk that others have filled, messages are taken and acknowledged in the room that there is', async (context) => {
+test('on a disk that others have filled, messages are taken and acknowledged in the remaining space', async (context) => {
   using disk = smallDisk(3)
   if (disk === undefined) return context.skip('no right to mount a disk')
   const path = join(disk.folder, 'queue.db')
@@ -116,7 +116,7 @@ async function pushUntilRefused(queue: Queue<string>) {
   }
 }
 
-/** Takes and acknowledges everything; answers how many there were. */
+/** Takes and acknowledges everything; returns how many there were. */
 async function ackAll(queue: Queue<string>, max: number): Promise<number> {
   for (let acked = 0; ;) {
     const deliveries = await queue.takeMany(max)
@@ -149,7 +149,7 @@ const asStoreError = (cause: Error): StoreError =>
 test.each([
   ['node:sqlite', { errcode: 13 }, { errcode: 10 }],
   ['better-sqlite3', { code: 'SQLITE_FULL' }, { code: 'SQLITE_IOERR_WRITE' }],
-])('a full disk is told from other trouble with %s', (_, full, other) => {
+])('a full disk is distinguished from other errors with %s', (_, full, other) => {
   expect([thrown(full), asStoreError(thrown(full))].map(isDiskFull)).toEqual([true, true])
   expect([thrown(other), asStoreError(thrown(other)), undefined].map(isDiskFull)).toEqual([
     false,

@@ -11,7 +11,7 @@ import { queueFileSettings } from './support.ts'
 const MB = 1024 * 1024
 
 describe('large messages', () => {
-  test('are taken up to 8 MB at a time; the rest is as if nobody had tried', async () => {
+  test('are taken up to 8 MB at a time; the rest is untouched', async () => {
     const user = await openUser()
     for (let i = 0; i < 5; i++) await user.push(new Uint8Array(3 * MB).fill(i))
 
@@ -88,7 +88,7 @@ describe('a batch of pushes that finds no room for one of them', () => {
   })
 })
 
-test('the WAL stays short under large messages, also when the path is a link', async () => {
+test('the WAL stays short under large messages, even when the path is a link', async () => {
   using file = tempFile()
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)

@@ -44,7 +44,7 @@ test('groups of all kinds in one batch are stored as each of them alone', async 
   expect(rest.every(({ attempt, receipt }) => attempt === 1 && receipt === 1)).toBe(true)
 })
 
-test('many that are acknowledged together leave, and none of the others', async () => {
+test('messages that are acknowledged together are removed, and no others', async () => {
   const user = await openUser()
   await user.apply({ pushes: [groupOf(texts)] })
   const taken = await user.take(MANY - 10)

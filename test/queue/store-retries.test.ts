@@ -35,7 +35,7 @@ async function withDeadLetters(count: number): Promise<User> {
 
 describe('within a key', () => {
   test.each([[[2, 1, 0]], [[1, 0, 2]], [[0, 2, 1]]])(
-    'what comes back as %j is delivered in its order',
+    'messages that come back as %j are delivered in their order',
     async (ids) => {
       const together = await withDeadLetters(3)
       await retry(together, ...ids)
@@ -47,7 +47,7 @@ describe('within a key', () => {
     },
   )
 
-  test('an older one that comes back goes before a later one that is put back', async () => {
+  test('an older message that comes back goes before a later one that is returned', async () => {
     const user = await withDeadLetters(2)
     await retry(user, 1)
     const [later] = await user.take(1)
@@ -60,7 +60,7 @@ describe('within a key', () => {
     expect(await handleAll(user)).toEqual(['k0', 'k1'])
   })
 
-  test('a later one that has to step back keeps its delay', async () => {
+  test('a later message that has to wait keeps its delay', async () => {
     const user = await withDeadLetters(2)
     await retry(user, 1)
     await user.apply({ maxAttempts: 9, changes: [] })
@@ -105,7 +105,7 @@ describe('a dead letter that comes back', () => {
     expect(await handleAll(user)).toEqual(['a'])
   })
 
-  test('lives as long as it would have, or as long again if that is over', async () => {
+  test('keeps its time to live, or gets a new one if that is over', async () => {
     const user = await openUser()
     await user.push('a', { ttlMs: 10 * MINUTE })
     await user.change('dead_letter', { id: 0, receipt: 0 })

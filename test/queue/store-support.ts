@@ -16,7 +16,7 @@ export function queueDatabase(): Database {
   return new Database(queueFileSettings(':memory:'))
 }
 
-/** A group of messages, with nothing special unless told otherwise. */
+/** A group of messages, with defaults for everything. */
 export function groupOf(
   data: readonly (string | Uint8Array)[],
   given: Partial<PushGroup> = {},

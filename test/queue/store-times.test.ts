@@ -8,7 +8,7 @@ const MINUTE = 60_000
 const FAR = 8.64e15
 
 describe.each([Number.MAX_SAFE_INTEGER, 1e300])('a duration of %d ms', (ms) => {
-  test('ends at the last moment there is, and does no harm to others', async () => {
+  test('ends at the last possible moment, and does not affect others', async () => {
     const user = await openUser()
     await user.push('delayed', { delayMs: ms })
     await user.push('brief', { ttlMs: ms })
@@ -33,8 +33,8 @@ describe.each([Number.MAX_SAFE_INTEGER, 1e300])('a duration of %d ms', (ms) => {
   })
 })
 
-describe('what has expired', () => {
-  test('is not delivered, also when there is more of it than one batch sees to', async () => {
+describe('an expired message', () => {
+  test('is not delivered, even when there are more than one batch removes', async () => {
     const user = await openUser()
     await user.apply({
       pushes: [
@@ -53,7 +53,7 @@ describe('what has expired', () => {
     expect(await user.counts()).toEqual({ ready: 0, delayed: 0, inFlight: 1, dead: 0 })
   })
 
-  test('is not delivered to one who never heard of it', async () => {
+  test('is not delivered to a user that has not seen it', async () => {
     const database = queueDatabase()
     const here = await openUser({ database })
     const there = await openUser({ database })
@@ -66,7 +66,7 @@ describe('what has expired', () => {
   })
 })
 
-test('what others delayed can be taken when its time has come, by one who never heard of it', async () => {
+test('messages that others delayed can be taken at their time, by a user that has not seen them', async () => {
   const database = queueDatabase()
   const here = await openUser({ database })
   const there = await openUser({ database })

@@ -1,11 +1,11 @@
-// Who uses a queue, and how one that has ended is told from one that is there.
+// The users of a queue, and how one that has ended is distinguished from one that is there.
 
 import { describe, expect, test } from 'vitest'
 import { ownProcess } from '../../src/sqlite/file/process-place.ts'
 import { dataOf, openUser, queueDatabase } from './store-support.ts'
 
 const HOUR = 3_600_000
-/** Only Linux tells enough of processes. */
+/** Only Linux says enough about processes. */
 const onLinux = { skip: process.platform !== 'linux' }
 
 /** This process, had it another boot or another namespace. */
@@ -89,7 +89,7 @@ describe('a user in another container', () => {
   })
 })
 
-test('only who uses the same queue counts as another user', async () => {
+test('only a process that uses the same queue counts as another user', async () => {
   const database = queueDatabase()
   const mail = await openUser({ database, name: 'mail' })
   await openUser({ database, name: 'jobs' })

@@ -44,7 +44,9 @@ export function queueFile() {
   }
 }
 
-/** While it lasts the machine's own time stands still, so that only the test moves that of a store. */
+/**
+ * While it lasts the machine's own time does not move, so that only the test moves that of a store.
+ */
 export function stillTime(what: 'Date' | 'performance' = 'Date'): Disposable {
   vi.useFakeTimers({ toFake: [what] })
   return { [Symbol.dispose]: () => void vi.useRealTimers() }
@@ -80,9 +82,9 @@ export function inlineThread(database: Database): Thread {
 
 /** What a test may make of the way to the store. */
 export interface Trouble {
-  /** Answers come so much later, by the clock of the queue. */
+  /** Answers come this much later, by the clock of the queue. */
   latencyMs: number
-  /** So many of the next calls find the file busy. */
+  /** This many of the next calls find the file busy. */
   busyCalls: number
   /** Is called when a batch is committed. */
   afterApply: () => void

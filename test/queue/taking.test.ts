@@ -1,4 +1,4 @@
-// Many who want messages at once, and how old what they are told may be.
+// Many concurrent takers, and how old the state they see may be.
 
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { MemoryQueue } from '../../src/queue/index.ts'
 import { queueInTime } from './support.ts'
 
 describe('taking', () => {
-  test('gives everybody a message as long as there are enough, however many ask at once', async () => {
+  test('gives every concurrent call a message as long as there are enough', async () => {
     await using under = await queueInTime<number>()
     const { queue } = under
     const items = Array.from({ length: 3_000 }, (_, i) => i)
@@ -50,7 +50,7 @@ describe('taking', () => {
     expect(pages.map((page) => page.length)).toEqual([1_000, 500])
   })
 
-  test('counts who waits, however much they want', async () => {
+  test('counts waiting calls, however much they want', async () => {
     await using under = await queueInTime<number>()
     const { queue } = under
     const huge = Number.MAX_SAFE_INTEGER
@@ -61,7 +61,7 @@ describe('taking', () => {
     expect(await queue.take()).toMatchObject({ data: 1 })
   })
 
-  test('what failed for others does not end a wait that had nothing to do with it', async () => {
+  test('a failure of other calls does not end an unrelated wait', async () => {
     await using under = await queueInTime<string>()
     const { queue, trouble } = under
     await queue.push('later', { delay: '5s' })
@@ -79,7 +79,7 @@ describe('taking', () => {
 })
 
 describe('counts', () => {
-  test('tell what others did within a second, also others who came later', async () => {
+  test('show changes of other users within a second, even of later ones', async () => {
     await using here = await queueInTime<string>()
     await using there = await queueInTime<string>({ database: here.database })
     await there.queue.push('from there')
@@ -91,7 +91,7 @@ describe('counts', () => {
 })
 
 describe('a store that does not answer', () => {
-  test('is asked again, by timers that keep the process alive while somebody waits', async () => {
+  test('is asked again, by timers that keep the process alive while a call waits', async () => {
     await using under = await queueInTime<string>()
     const { queue, trouble } = under
     const waiting = queue.take({ timeout: '10m' })
@@ -108,7 +108,7 @@ describe('a store that does not answer', () => {
     expect(under.timers()).toBe(0)
   })
 
-  test('does not make an end of what may not be over', async () => {
+  test('does not end drain() while messages may be left', async () => {
     await using here = await queueInTime<string>()
     await using there = await queueInTime<string>({ database: here.database })
     await there.queue.push('from there')

@@ -36,7 +36,7 @@ describe('a lease', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('that ended does not keep the work from being acknowledged, if nobody else has it', async () => {
+  test('that ended does not prevent an ack, if no other user has the message', async () => {
     await using under = await queueInTime<string>({ lease: '30s' })
     await under.queue.push('work')
     const delivery = (await under.queue.take())!
@@ -60,7 +60,7 @@ describe('a lease', () => {
     expect(under.queue.counts.ready).toBe(1)
   })
 
-  test('that ends wakes who waits', async () => {
+  test('that ends wakes waiting calls', async () => {
     await using under = await queueInTime<string>({ lease: '30s' })
     await under.queue.push('work')
     await under.queue.take()
@@ -86,7 +86,7 @@ describe('a lease', () => {
 })
 
 describe('dead letters', () => {
-  test('are made of what failed too often, with the reason of the last time', async () => {
+  test('are messages that failed too often, with the last reason', async () => {
     await using under = await queueInTime<string>({ maxAttempts: 2 })
     const { queue } = under
     await queue.pushMany(['bad', 'good'])
@@ -133,7 +133,7 @@ describe('dead letters', () => {
 })
 
 describe('back-off', () => {
-  test('makes what was nacked wait longer with each attempt', async () => {
+  test('makes nacked messages wait longer with each attempt', async () => {
     await using under = await queueInTime<string>({ backoff: { initial: '1m', max: '3m' } })
     const { queue } = under
     await queue.push('flaky')
@@ -150,7 +150,7 @@ describe('back-off', () => {
     expect(waited).toEqual([60_000, 120_000, 180_000, 180_000])
   })
 
-  test('gives way to a delay', async () => {
+  test('is overridden by a delay', async () => {
     await using under = await queueInTime<string>({ backoff: { initial: '1s' } })
     await under.queue.push('later')
 
@@ -206,7 +206,7 @@ describe('a message with a time to live', () => {
     expect(await takeAll(queue)).toEqual(['lasting'])
   })
 
-  test('that somebody has may still be acknowledged, and does not come back', async () => {
+  test('that is in flight may still be acknowledged, and does not come back', async () => {
     await using under = await queueInTime<string>({ lease: '10m' })
     const { queue } = under
     await queue.pushMany(['acked', 'nacked', 'lost'], { ttl: '1m' })
@@ -240,7 +240,7 @@ describe('a message with a time to live', () => {
 })
 
 describe('a dedupe key', () => {
-  test('lets one message in within its window, also when that is acknowledged', async () => {
+  test('lets one message in within its window, even when that is acknowledged', async () => {
     await using under = await queueInTime<string>({ dedupeWindow: '5m' })
     const { queue } = under
 
@@ -272,7 +272,7 @@ describe('a dedupe key', () => {
 })
 
 describe('waiting', () => {
-  test('for a message that never comes gives nothing', async () => {
+  test('for a message that never comes returns nothing', async () => {
     await using under = await queueInTime<string>()
 
     const [one, many] = [
@@ -310,7 +310,7 @@ describe('waiting', () => {
 })
 
 describe('a handler', () => {
-  test('waits longer and longer before it is given a message again that it failed', async () => {
+  test('gets a failed message again after longer and longer delays', async () => {
     await using under = await queueInTime<string>({ maxAttempts: 3 })
     const { queue } = under
     const attempts: number[] = []
@@ -330,7 +330,7 @@ describe('a handler', () => {
     expect(await queue.dead.list()).toMatchObject([{ reason: 'Error: attempt 3 failed' }])
   })
 
-  test('is not given again what it says is hopeless', async () => {
+  test('does not get a message again after an error that is not retryable', async () => {
     const Hopeless = failure('Hopeless', { retryable: false })
     await using under = await queueInTime<string>()
     under.queue.handle(async () => {
@@ -357,7 +357,7 @@ describe('a handler', () => {
     expect(under.queue.isEmpty).toBe(true)
   })
 
-  test('is told when its lease is lost all the same', async () => {
+  test('learns when its lease is lost anyway', async () => {
     await using under = await queueInTime<string>({ lease: '30s' })
     const lost: unknown[] = []
     under.queue.handle(

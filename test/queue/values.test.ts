@@ -66,7 +66,7 @@ function temperature(version: number): QueueCodec<{ fahrenheit: number }> {
 }
 
 describe('a codec', () => {
-  test('is told the version that a record was written with', async () => {
+  test('gets the version that a record was written with', async () => {
     await using old = await queueInTime({ codec: temperature(1) })
     await old.queue.push({ fahrenheit: 100 })
     await using fresh = await queueInTime({ codec: temperature(2), database: old.database })
@@ -76,7 +76,7 @@ describe('a codec', () => {
     expect(await takeAll(fresh.queue)).toEqual([{ fahrenheit: 212 }, { fahrenheit: 100 }])
   })
 
-  test('is not given what a later version wrote: that becomes a dead letter', async () => {
+  test('does not get data of a later version: that becomes a dead letter', async () => {
     await using fresh = await queueInTime({ codec: temperature(2) })
     await fresh.queue.push({ fahrenheit: 100 })
     await using old = await queueInTime({ codec: temperature(1), database: fresh.database })
@@ -90,7 +90,7 @@ describe('a codec', () => {
     expect(await takeAll(fresh.queue)).toEqual([{ fahrenheit: 100 }])
   })
 
-  test('what a later version wrote is left alone when the queue is opened', async () => {
+  test('data of a later version is left alone when the queue is opened', async () => {
     const logged: unknown[] = []
     const log: Logger = { ...silentLog, error: (data) => logged.push(data) }
     await using fresh = await queueInTime({ codec: temperature(2) })
@@ -103,7 +103,7 @@ describe('a codec', () => {
     expect(await takeAll(fresh.queue)).toEqual([{ fahrenheit: 100 }])
   })
 
-  test('is not given bytes that were pushed without one, which stay as they are', async () => {
+  test('does not get bytes that were pushed without one, which stay as they are', async () => {
     await using before = await queueInTime<Uint8Array>()
     await before.queue.push(new Uint8Array([1, 2]))
     await using coded = await queueInTime({ codec: temperature(1), database: before.database })
@@ -138,7 +138,7 @@ describe('a codec', () => {
   test.each([
     ['a NUL', 'a\0b'],
     ['a lone surrogate', 'a\ud800b'],
-  ])('that gives text with %s fails the push, since it would not come back', async (_, text) => {
+  ])('that returns text with %s fails the push, since it would not come back', async (_, text) => {
     const codec: QueueCodec<string> = { version: 1, encode: () => text, decode: String }
     await using under = await queueInTime({ codec })
 
@@ -174,7 +174,7 @@ describe('a codec', () => {
     await expect(queueInTime({ codec })).rejects.toThrow(complaint)
   })
 
-  test('that gives neither text nor bytes fails the push', async () => {
+  test('that returns neither text nor bytes fails the push', async () => {
     const codec = { ...temperature(1), encode: () => 5 as never }
     await using under = await queueInTime({ codec })
 
@@ -227,7 +227,7 @@ describe.each([
     await expect(under.queue.get(1)).rejects.toMatchObject({ code: 'unreadable', id: 1 })
   })
 
-  test('does not keep who waits from the next message', async () => {
+  test('does not keep a waiting call from the next message', async () => {
     await using under = await withDamage()
     const { queue } = under
     await queue.remove([0, 2])

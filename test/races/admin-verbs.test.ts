@@ -27,8 +27,8 @@ type Verb = (typeof VERBS)[number]
 
 describeRace('[O6] a verb while a commit of the owner is on its way', (openStore) => {
   /**
-   * The result of the first step is on its way to the store when somebody else speaks; if that
-   * commit is taken, the owner begins the second step.
+   * The result of the first step is on its way to the store when another process suspends,
+   * terminates or restarts; if that commit is accepted, the owner begins the second step.
    */
   async function verbMeanwhile(verb: Verb, fence: 'epoch' | 'key alone') {
     await using under = await openStore()
@@ -62,7 +62,7 @@ describeRace('[O6] a verb while a commit of the owner is on its way', (openStore
     return { ran, events, inTheEnd: calls }
   }
 
-  test('[O6] suspend: what was under way is refused, and resume repeats nothing completed', async () => {
+  test('[O6] suspend: commits under way are refused, and resume repeats nothing completed', async () => {
     expect(await verbMeanwhile('suspend', 'epoch')).toEqual({
       ran: [1],
       events: ['started', 'activity'],
@@ -70,32 +70,32 @@ describeRace('[O6] a verb while a commit of the owner is on its way', (openStore
     })
   })
 
-  test('[O6] suspend, by the key alone: the owner carries on with what is suspended', async () => {
+  test('[O6] suspend, by the key alone: the owner continues with a suspended instance', async () => {
     expect(await verbMeanwhile('suspend', 'key alone')).toMatchObject({
       ran: [1, 2],
       events: ['started', 'activity', 'completed', 'activity'],
     })
   })
 
-  test('[O6] terminate: what was under way is refused, and the end is the last event', async () => {
+  test('[O6] terminate: commits under way are refused, and the end is the last event', async () => {
     expect(await verbMeanwhile('terminate', 'epoch')).toMatchObject({
       ran: [1],
       events: ['started', 'activity', 'ended'],
     })
   })
 
-  test('[O6] terminate, by the key alone: the owner goes on with what has ended', async () => {
+  test('[O6] terminate, by the key alone: the owner continues with an ended instance', async () => {
     expect(await verbMeanwhile('terminate', 'key alone')).toMatchObject({
       ran: [1, 2],
       events: ['started', 'activity', 'completed', 'activity'],
     })
   })
 
-  test('[O6] remove: what was under way is refused, and nothing is left', async () => {
+  test('[O6] remove: commits under way are refused, and nothing is left', async () => {
     expect(await verbMeanwhile('remove', 'epoch')).toMatchObject({ ran: [1], events: [] })
   })
 
-  test('[O6] remove, by the key alone: the owner goes on, and writes for one who is gone', async () => {
+  test('[O6] remove, by the key alone: the owner continues, and writes for an instance that is gone', async () => {
     expect(await verbMeanwhile('remove', 'key alone')).toMatchObject({
       ran: [1, 2],
       events: ['completed', 'activity'],
@@ -130,11 +130,11 @@ describeRace('[O6] suspend by the process that owns, during a commit', (openStor
     return calls
   }
 
-  test('[O6] what was finished is handed over, and not run again', async () => {
+  test('[O6] finished results are handed over, and their activities not run again', async () => {
     expect(await ownVerb('handed over')).toEqual([1, 2])
   })
 
-  test('[O6] thrown away with the copy, it is run again', async () => {
+  test('[O6] dropped with the cached instance, the activity runs again', async () => {
     expect(await ownVerb('thrown away')).toEqual([1, 1, 2])
   })
 })
@@ -187,7 +187,7 @@ describe('[O6] a verb while a commit is in its transaction, on PostgreSQL', () =
 
   test('[O6] terminate without the lock of the owner collides with the turn', async () => {
     await using scene = await midCommit()
-    await lockNobody(scene.under)
+    await lockNoRow(scene.under)
 
     const answer = terminate(scene.under.store, scene.id).catch((error: unknown) => error)
     await lockIsWaitedFor(scene.under, 'transactionid')
@@ -210,7 +210,7 @@ describe('[O6] a verb while a commit is in its transaction, on PostgreSQL', () =
 
   test('[O6] suspend without the lock of the owner answers, and a turn follows', async () => {
     await using scene = await midCommit()
-    await lockNobody(scene.under)
+    await lockNoRow(scene.under)
 
     const answer = await scene.under.store.suspend([scene.id], '"why"')
     const then = await scene.events()
@@ -241,7 +241,7 @@ async function midCommit() {
     commit: () => committing.query('commit'),
     events: async () => (await under.store.history(iid, 1)).map(({ events }) => events),
     async [Symbol.asyncDispose]() {
-      // First, so that nobody waits for its transaction any more.
+      // First, so that nothing waits for its transaction any more.
       await committing[Symbol.asyncDispose]()
       await under[Symbol.asyncDispose]()
     },
@@ -249,7 +249,7 @@ async function midCommit() {
 }
 
 /** Verbs go ahead whatever the owner is doing. */
-async function lockNobody(under: OpenedStore): Promise<void> {
+async function lockNoRow(under: OpenedStore): Promise<void> {
   await under.sql(
     `create or replace function lock_owners(p_iids bigint[]) returns void
     language plpgsql volatile set search_path from current
@@ -257,7 +257,7 @@ async function lockNobody(under: OpenedStore): Promise<void> {
   )
 }
 
-/** How somebody from outside says it. What runs cannot be removed: it is terminated first. */
+/** How another process does it. A running instance cannot be removed: it is terminated first. */
 const SPEAK: Record<Verb, (client: Client, store: WorkflowStore) => Promise<unknown>> = {
   suspend: (client) => client.get('hot').suspend(),
   terminate: (client) => client.get('hot').terminate(),

@@ -18,8 +18,8 @@ import { openHandle } from '../transactions/sqlite-handle.ts'
 // M6 of `docs/internals/races.md`: a sender that looks before the end and commits after it.
 //
 // SQLite cannot have it: a sender looks and writes in one transaction, and there is one writer at a
-// time, so the end is wholly before it (the sender is told) or wholly after it (the end takes the
-// message with it). The last test shows it.
+// time, so the end is wholly before it (the sender gets `ended`) or wholly after it (the end takes
+// the message with it). The last test shows it.
 
 const notes = channel<string>('notes')
 const go = channel<string>('go')
@@ -36,7 +36,7 @@ describe('[M6] a message that commits after the end, on PostgreSQL', () => {
     })
   })
 
-  test('[M6] where nobody sweeps, it stays for ever', async () => {
+  test('[M6] without a sweep, it stays forever', async () => {
     expect(await lateMessage('does not sweep')).toMatchObject({
       result: 'on',
       left: { mail: 1, keys: 1 },

@@ -49,13 +49,13 @@ describeRace('[O7] a child that continues as new', (openStore) => {
     expect(await childContinues('in its row')).toBe('of execution 3')
   })
 
-  test('[O7] where an execution has no link of its own, the parent waits for ever', async () => {
+  test('[O7] where an execution has no link of its own, the parent waits forever', async () => {
     expect(await childContinues('in its first event')).toBe('running')
   })
 })
 
 describeRace('[O7] a parent that no longer waits for its child', (openStore) => {
-  /** It gave up in the same execution, and sleeps, owned by nobody, when the child ends. */
+  /** It gave up in the same execution, and sleeps without an owner when the child ends. */
   async function gaveUp(unwanted: 'dropped' | 'left as it is') {
     await using under = await openStore()
     const gate = deferred()
@@ -94,7 +94,7 @@ describeRace('[O7] a parent that no longer waits for its child', (openStore) => 
     expect(await gaveUp('dropped')).toEqual({ claims: 1, mail: 0, status: 'running' })
   })
 
-  test('[O7] taken only where somebody waits, it makes the parent claimed again and again', async () => {
+  test('[O7] taken only where code waits, it makes the parent claimed again and again', async () => {
     const { claims, mail } = await gaveUp('left as it is')
 
     expect(claims).toBeGreaterThan(2)
@@ -132,38 +132,41 @@ describeRace('[O7] a child whose id is taken', (openStore) => {
     return { settled: settled!.status, taken: taken!.workflow }
   }
 
-  test('[O7] the parent is told, and the other one is left alone', async () => {
+  test('[O7] the parent gets an answer, and the other one is left alone', async () => {
     expect(await takenId('answered')).toEqual({ settled: 'taken: taken', taken: 'stranger' })
   })
 
-  test('[O7] where nobody answers, the parent waits for ever', async () => {
+  test('[O7] without an answer, the parent waits forever', async () => {
     expect(await takenId('swallowed')).toEqual({ settled: 'running', taken: 'stranger' })
   })
 })
 
 describeRace('[O7] a child whose start arrives after its parent was terminated', (openStore) => {
-  /** The start is on its way; whoever terminates the parent cannot see the child. */
-  async function orphan(policy: 'cancel' | 'terminate' | 'abandon', told: 'told' | 'not told') {
+  /** The start is on its way; the process that terminates the parent cannot see the child. */
+  async function orphan(
+    policy: 'cancel' | 'terminate' | 'abandon',
+    closes: 'closed' | 'not closed',
+  ) {
     await using under = await openStore()
     const child = workflow('child', async (_: string, ctx) => ctx.receive(go))
     const parent = workflow('parent', async (_: string, ctx) =>
       ctx.run(child, 'x', { id: 'child', onParentClose: policy }),
     )
     const ticking = countingStore(await under.another())
-    const inner = told === 'told' ? ticking.store : tellingNoOrphans(ticking.store, under)
+    const inner = closes === 'closed' ? ticking.store : closingNoOrphans(ticking.store, under)
     const holding = holdingStore(inner, ({ starts }) => starts.some((start) => start.parent))
     await using runtime = await engineOn(holding.store, [parent, child], FREQUENT_TICKS)
     await runtime.start(parent, 'x', { id: 'parent' })
     await holding.onItsWay
 
-    // Somebody in another process, whose call nobody hears here.
+    // A process whose call no runtime here learns of.
     await connectTo(await under.another())
       .get('parent')
       .terminate()
     holding.letGo()
     const infoOfChild = () => runtime.get('child').info()
     await eventually(infoOfChild)
-    const isClosed = policy !== 'abandon' && told === 'told'
+    const isClosed = policy !== 'abandon' && closes === 'closed'
     if (isClosed) await eventually(async () => (await infoOfChild())!.status !== 'running')
     else await ticking.furtherTicks(2)
 
@@ -174,26 +177,29 @@ describeRace('[O7] a child whose start arrives after its parent was terminated',
   }
 
   test('[O7] it is cancelled by the policy of its link', async () => {
-    expect(await orphan('cancel', 'told')).toEqual({ parent: 'terminated', child: 'cancelled' })
+    expect(await orphan('cancel', 'closed')).toEqual({ parent: 'terminated', child: 'cancelled' })
   })
 
   test('[O7] it is terminated by the policy of its link', async () => {
-    expect(await orphan('terminate', 'told')).toEqual({ parent: 'terminated', child: 'terminated' })
+    expect(await orphan('terminate', 'closed')).toEqual({
+      parent: 'terminated',
+      child: 'terminated',
+    })
   })
 
   test('[O7] it is left alone where its link says so', async () => {
-    expect(await orphan('abandon', 'told')).toEqual({ parent: 'terminated', child: 'running' })
+    expect(await orphan('abandon', 'closed')).toEqual({ parent: 'terminated', child: 'running' })
   })
 
-  test('[O7] where only children that are there are told, it runs for ever', async () => {
-    expect(await orphan('cancel', 'not told')).toEqual({ parent: 'terminated', child: 'running' })
+  test('[O7] where only children that exist are closed, it runs forever', async () => {
+    expect(await orphan('cancel', 'not closed')).toEqual({ parent: 'terminated', child: 'running' })
   })
 })
 
 // On SQLite one of the two is over before the other begins.
 describe('[O7] the start of a child and the end of its parent under way at once, on PostgreSQL', () => {
   for (const first of ['child', 'parent'] as const) {
-    test(`[O7] the ${first} being first, the child is told`, async () => {
+    test(`[O7] the ${first} being first, the child is closed`, async () => {
       expect(await atOnce(first, 'ask')).toEqual(['cancel: "parent closed"'])
     })
 
@@ -203,7 +209,7 @@ describe('[O7] the start of a child and the end of its parent under way at once,
   }
 })
 
-/** What the child is told, when both have committed, the `first` one before the other. */
+/** What the child receives once both have committed, the `first` one before the other. */
 async function atOnce(first: 'child' | 'parent', starts: 'ask' | 'do not ask') {
   await using under = await openPostgres({ prefix: 'race' })
   const scene = new Scene(under)
@@ -233,7 +239,7 @@ async function atOnce(first: 'child' | 'parent', starts: 'ask' | 'do not ask') {
       : under.store.start([item])
   const [answer] = await second().catch(({ code }: StoreError) => [code])
   await side.query('commit')
-  // Whoever finds the other under way does nothing, and is sent again.
+  // The one that finds the other under way does nothing, and is sent again.
   expect(answer === 'locked').toBe(starts === 'ask')
   if (starts === 'ask') await second()
   return await scene.waitingFor(child!)
@@ -247,7 +253,7 @@ async function ownerOf(under: OpenedStore, iid: Iid): Promise<number | null | un
   return row?.owner
 }
 
-/** As the first draft had it: who the parent is stands in the first event of the first execution. */
+/** As the first draft had it: the parent is named in the first event of the first execution. */
 function losingLinks(inner: WorkflowStore, under: OpenedStore): WorkflowStore {
   return withMethods(inner, {
     async commit(batch) {
@@ -286,8 +292,8 @@ function swallowingRefusals(inner: WorkflowStore) {
   return { store, happened: happened.promise }
 }
 
-/** Who ends tells the children that it sees, and a start does not ask after its parent. */
-function tellingNoOrphans(inner: WorkflowStore, under: OpenedStore): WorkflowStore {
+/** An end closes the children that it sees, and a start does not check its parent. */
+function closingNoOrphans(inner: WorkflowStore, under: OpenedStore): WorkflowStore {
   return withMethods(inner, {
     async commit(batch) {
       const answer = await inner.commit(batch)

@@ -30,7 +30,7 @@ const flow = workflow('flow', async (timeout: number, ctx) => {
 
 // Longer than any test.
 const PATIENT = 60_000
-// Of one who waits for what is stranded.
+// For a caller that waits for what is stranded.
 const IMPATIENT = 300
 
 type Order = 'message first' | 'start first'
@@ -167,7 +167,7 @@ function note(iid: number): Post {
   }
 }
 
-/** The start of `flow` by somebody who owns nothing, as the procedure takes it. */
+/** The start of `flow` by a sender that owns nothing, as the procedure takes it. */
 async function startOf({ store }: OpenedStore, iid: number): Promise<string> {
   const definition = flow as unknown as WorkflowDefinition
   const { name, version } = definition
@@ -181,6 +181,8 @@ async function startOf({ store }: OpenedStore, iid: number): Promise<string> {
     parent: null,
     labels: '{}',
     messages: [],
+    priority: 0,
+    limitKey: undefined,
     delayMs: 0,
     iid,
   }

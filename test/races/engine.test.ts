@@ -45,7 +45,7 @@ describeRace('[F4] a commit whose answer was lost', (openStore) => {
     expect(isWhole(turns)).toBe(true)
   })
 
-  test('[F4] taken for a refusal, the instance stands still although it was recorded', async () => {
+  test('[F4] taken for a refusal, the instance does not move although it was recorded', async () => {
     const { result, calls, turns } = await lostAnswer(false)
 
     expect(result).toBeInstanceOf(TimeoutError)
@@ -54,7 +54,7 @@ describeRace('[F4] a commit whose answer was lost', (openStore) => {
 })
 
 describeRace('[F4] a start whose answer was lost for longer than the lease', (openStore) => {
-  /** A starts, hears nothing, and is frozen; B takes over and finishes; A comes back. */
+  /** A starts, gets no answer, and is frozen; B takes over and finishes; A comes back. */
   async function lostStart(refused: 'refused' | 'done') {
     await using under = await openStore()
     const ran: string[] = []
@@ -87,7 +87,7 @@ describeRace('[F4] a start whose answer was lost for longer than the lease', (op
     expect(await lostStart('refused')).toBe(1)
   })
 
-  test('[F4] told only that it is recorded, it runs again what was completed', async () => {
+  test('[F4] answered only that it is recorded, it runs again what was completed', async () => {
     expect(await lostStart('done')).toBe(2)
   })
 })
@@ -119,12 +119,12 @@ describeRace('[F5] a claim whose answer was lost', (openStore) => {
     expect(await lostClaim('answered')).toEqual({ status: 'completed', owned: 0 })
   })
 
-  test('[F5] where nobody asks, it is owned for ever by one who does not know', async () => {
+  test('[F5] without asking, it is owned forever by a runtime that has not got the answer', async () => {
     expect(await lostClaim('not answered')).toEqual({ status: 'running', owned: 1 })
   })
 })
 
-describeRace('[F5] a copy that was dropped while its row stayed', (openStore) => {
+describeRace('[F5] an instance that was dropped from memory while its row stayed', (openStore) => {
   async function droppedCopy(owned: Owned) {
     await using under = await openStore()
     const { three, calls } = threeSteps()
@@ -144,7 +144,7 @@ describeRace('[F5] a copy that was dropped while its row stayed', (openStore) =>
     })
   }
 
-  test('[F5] the runtime asks what it owns, and it is read again and goes on', async () => {
+  test('[F5] the runtime asks what it owns, and it is read again and continues', async () => {
     expect(await droppedCopy('answered')).toEqual({
       status: 'completed',
       calls: [1, 2, 3],
@@ -152,13 +152,13 @@ describeRace('[F5] a copy that was dropped while its row stayed', (openStore) =>
     })
   })
 
-  test('[F5] where nobody asks, it stands still', async () => {
+  test('[F5] without asking, it does not move', async () => {
     expect(await droppedCopy('not answered')).toEqual({ status: 'running', calls: [1], owned: 1 })
   })
 })
 
 describe('[F3] a failover that lost the newest turns under a running engine, on PostgreSQL', () => {
-  test('[F3] the copy is dropped, the lost step runs again, and the history is whole', async () => {
+  test('[F3] the cached instance is dropped, the lost step runs again, and the history has no gap', async () => {
     const { result, calls, turns } = await failover(true)
 
     expect(result).toBe('done')
@@ -206,7 +206,7 @@ describeRace('[C2] a fan-out whose second activity ends first', (openStore) => {
     return { recorded, status }
   }
 
-  test('[C2] both schedules stand in history, in the order of the code, and replay goes on', async () => {
+  test('[C2] both schedules are in history, in the order of the code, and replay continues', async () => {
     expect(await fanOut('eager')).toEqual({
       recorded: ['started', 'activity', 'activity', 'completed'],
       status: 'completed',
@@ -300,7 +300,7 @@ async function ownedRows(under: OpenedStore): Promise<number> {
   return (await under.sql('select iid from runs where owner is not null')).length
 }
 
-/** The ticks of a store are counted; if told so, it does not say what a runtime owns. */
+/** Counts the ticks of a store; if requested, they do not say what a runtime owns. */
 function countingTicks(inner: WorkflowStore, owned: Owned) {
   let ticks = 0
   const store = withMethods(inner, {
@@ -314,7 +314,7 @@ function countingTicks(inner: WorkflowStore, owned: Owned) {
   return { store, ticks: () => ticks }
 }
 
-/** As the first draft had it: a turn whose place is taken was somebody else's. */
+/** As the first draft had it: a turn whose place is taken was written by another owner. */
 function refusingResends(inner: WorkflowStore): WorkflowStore {
   return withMethods(inner, {
     async commit(batch) {
@@ -331,7 +331,7 @@ function refusingResends(inner: WorkflowStore): WorkflowStore {
   })
 }
 
-/** A start that is recorded is done, whoever has the instance now. */
+/** A start that is recorded is done, whichever runtime owns the instance now. */
 function startsAlwaysDone(inner: WorkflowStore): WorkflowStore {
   return withMethods(inner, {
     async commit(batch) {
@@ -343,7 +343,7 @@ function startsAlwaysDone(inner: WorkflowStore): WorkflowStore {
   })
 }
 
-/** Whatever the server is, it is taken for the one that was known. */
+/** Whichever server answers, it is taken for the one seen before. */
 function neverVerifying(inner: WorkflowStore): WorkflowStore {
   return withMethods(inner, {
     async commit(batch) {

@@ -123,7 +123,7 @@ describe('[O7] a child that ends while its parent continues, on PostgreSQL', () 
     expect(await endMeanwhile('dropped')).toMatchObject({ left: 0, result: 'own' })
   })
 
-  test('[O7] merely ignored, it stays and wakes the owner for ever', async () => {
+  test('[O7] merely ignored, it stays and wakes the owner forever', async () => {
     expect(await endMeanwhile('kept')).toEqual({ arrived: 1, left: 1, result: 'own' })
   })
 })

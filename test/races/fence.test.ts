@@ -42,7 +42,7 @@ const BY_KEY: StaleWrites = {
 }
 
 describeRace('[F1] the fence', (openStore) => {
-  /** Stale A stands at turn 5; the instance is deleted and started again; A appends. */
+  /** Stale A is at turn 5; the instance is deleted and started again; A appends. */
   async function deletedAndStartedAgain(writes: StaleWrites): Promise<number[]> {
     await using under = await openStore()
     const scene = new Scene(under)
@@ -66,7 +66,7 @@ describeRace('[F1] the fence', (openStore) => {
     expect(await deletedAndStartedAgain(JUDGED)).toEqual([1])
   })
 
-  test('[F1] by the key alone the next life has a hole for ever', async () => {
+  test('[F1] by the key alone the next life has a hole forever', async () => {
     const turns = await deletedAndStartedAgain(BY_KEY)
 
     expect(turns).toEqual([1, 6])
@@ -162,7 +162,7 @@ describeRace('[F2] the takeover', (openStore) => {
     await scene.takeOver(a, b)
 
     const seen = await by.load(under, b.store, iid, () => by.lateCommit(under, a, iid, message!.id))
-    // Whoever uses the message up computes what follows; B can only do so if it saw it.
+    // The owner that uses the message up computes what follows; B can only do so if it saw it.
     let consumedBy: 'A' | 'B' | 'nobody' = 'nobody'
     if (seen.mail > 0) {
       const turn = turnRow(seen.turns + 1, { events: 'what follows' })
@@ -185,7 +185,7 @@ describeRace('[F2] the takeover', (openStore) => {
     expect(await takeover(FENCED)).toMatchObject({ consumedBy: 'B', followedUp: true })
   })
 
-  test('[F2] with the key alone and a load in two statements the instance stands still for ever', async () => {
+  test('[F2] with the key alone and a load in two statements the instance never moves again', async () => {
     expect(await takeover(KEY_AND_TWO_STATEMENTS)).toMatchObject({
       consumedBy: 'nobody',
       followedUp: false,
@@ -196,11 +196,11 @@ describeRace('[F2] the takeover', (openStore) => {
 })
 
 describe('[F3] a server that lost the newest turns, on PostgreSQL', () => {
-  test('[F3] the owner is told, compares, and does not append beyond what is there', async () => {
+  test('[F3] the owner is asked to verify, compares, and does not append beyond what is there', async () => {
     expect(await lostTail('verify')).toEqual([1])
   })
 
-  test('[F3] without comparing, the history has a hole for ever', async () => {
+  test('[F3] without comparing, the history has a hole forever', async () => {
     const turns = await lostTail('nothing')
 
     expect(turns).toEqual([1, 4])

@@ -21,7 +21,7 @@ const notes = channel<string>('notes')
 
 describeRace('[M2] a lost hint to a hot owner', (openStore) => {
   /** An activity keeps the instance with its owner; a client that cannot reach the owner sends. */
-  async function lostHint(tells: 'mail' | 'no mail') {
+  async function lostHint(tickReports: 'mail' | 'no mail') {
     await using under = await openStore()
     const work = deferred()
     const busy = activity('busy', () => work.promise)
@@ -32,12 +32,12 @@ describeRace('[M2] a lost hint to a hot owner', (openStore) => {
       return note
     })
     const ticking = countingStore(await under.another())
-    const owning = tells === 'mail' ? ticking.store : silentAboutMail(ticking.store)
+    const owning = tickReports === 'mail' ? ticking.store : silentAboutMail(ticking.store)
     await using owner = await engineOn(owning, [flow, busy], FREQUENT_TICKS)
     await owner.start(flow, 'x', { id: 'hot' })
     const iid = await iidOf(under, 'hot')
     const before = await runRowOf(under, iid)
-    // Somebody who looks for work, and may not take what is owned.
+    // A runtime that looks for work, and may not take what is owned.
     const looking = countingStore(await under.another())
     await using other = await engineOn(looking.store, [flow, busy], FREQUENT_TICKS)
 
@@ -47,7 +47,7 @@ describeRace('[M2] a lost hint to a hot owner', (openStore) => {
     const enough = ticking.ticks() + 4
     const status = await eventually(async () => {
       const info = await other.get('hot').info()
-      const isOver = tells === 'no mail' && ticking.ticks() > enough
+      const isOver = tickReports === 'no mail' && ticking.ticks() > enough
       return (isOver || info!.status === 'completed') && info!.status
     })
     const after = await runRowOf(under, iid)
@@ -64,7 +64,7 @@ describeRace('[M2] a lost hint to a hot owner', (openStore) => {
     })
   })
 
-  test('[M2] where the tick does not tell of mail, nobody finds it', async () => {
+  test('[M2] if the tick does not report mail, no runtime finds it', async () => {
     expect(await lostHint('no mail')).toEqual({
       status: 'running',
       hasSameOwner: true,

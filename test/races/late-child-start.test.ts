@@ -14,9 +14,9 @@ import { withMethods } from '../support/wrapped-store.ts'
 
 const go = channel<string>('go')
 
-// Only who owns the parent may start a child for it: another owner may have called it off.
-describeRace('[O7] a child start of an owner who lost the parent', (openStore) => {
-  test('[O7] a child whose command was dropped meanwhile does not run for ever', async () => {
+// Only the owner of the parent may start a child for it: another owner may have cancelled it.
+describeRace('[O7] a child start of an owner that lost the parent', (openStore) => {
+  test('[O7] a child whose command was dropped meanwhile does not run forever', async () => {
     await using under = await openStore()
     const child = workflow('child', async (_: string, ctx) => ctx.receive(go))
     const parent = workflow('parent', async (_: string, ctx) => {

@@ -5,7 +5,7 @@ import { deferred } from '../support/engine.ts'
 import { describeRace, engineOn, iidOf } from '../support/race.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-describeRace('the answer of what is owned', (openStore) => {
+describeRace('the answer to the question what is owned', (openStore) => {
   test('does not revive an instance that was released before it is handled', async () => {
     await using under = await openStore()
     const begun = deferred()
@@ -32,7 +32,7 @@ describeRace('the answer of what is owned', (openStore) => {
         isToBeLost = false
         throw new StoreError('connection_lost', 'claim', 'the answer was lost')
       },
-      // Asked then: what was claimed is owned without anybody knowing.
+      // Asked at that moment: what was claimed is owned, and its owner has not got the answer.
       async owned(runtime) {
         const answer = await inner.owned(runtime)
         asked.resolve()
@@ -41,7 +41,7 @@ describeRace('the answer of what is owned', (openStore) => {
       },
       async commit(batch) {
         const answer = await inner.commit(batch)
-        // When whoever sent it has heard it.
+        // When its sender has got the answer.
         if (batch.turns.some(({ next }) => next.kind === 'release')) {
           setImmediate(() => released.resolve())
         }

@@ -12,7 +12,7 @@ import {
 } from '../support/race.ts'
 import { losingStore, withMethods } from '../support/wrapped-store.ts'
 
-// Something was carried out, who asked for it does not know, and meanwhile the world goes on.
+// Something was carried out, its caller did not get the answer, and meanwhile other things happen.
 
 const connectionLost = (what: string) => new StoreError('connection_lost', what, 'lost')
 
@@ -78,7 +78,7 @@ describeRace('an answer that is lost', (openStore) => {
         const answer = await inner.finishTasks(runtime, results)
         if (lost.release || results[0]?.end.kind !== 'release') return answer
         lost.release = true
-        // Whoever does not wait for this has claimed it again by then.
+        // A runtime that does not wait for this has claimed it again by then.
         await ticking.furtherTicks(2)
         throw connectionLost('finishTasks')
       },
@@ -102,7 +102,7 @@ describeRace('an answer that is lost', (openStore) => {
 })
 
 describeRace('an owner that was superseded', (openStore) => {
-  test('what failed there does not fail what the next one does', async () => {
+  test('a failure at the former owner does not fail the attempt of the next one', async () => {
     await using under = await openStore()
     const busy = activity('busy', async () => gate.promise)
     const gate = deferred()
@@ -116,7 +116,7 @@ describeRace('an owner that was superseded', (openStore) => {
     const runs = workflow('runs', async (_: undefined, ctx) => ctx.run(late))
     const inner = await under.another()
     const isDead = deferred()
-    // It learns by its own turn that it was declared dead: nothing else tells it before.
+    // Its own turn shows that it was marked as dead: nothing else does before.
     const store = withMethods(inner, {
       async commit(batch) {
         const answer = await inner.commit(batch)

@@ -51,7 +51,7 @@ describeRace('hints within the process', (openStore) => {
     )
     await using runtime = await engineOn(holding.store, flow)
     const instance = await runtime.start(flow, 'x', { id: 'resting' })
-    // After five seconds at rest.
+    // After five seconds without work.
     await holding.onItsWay
     await instance.send(go, 'on')
     await read.promise

@@ -11,7 +11,7 @@ describeRace('[M1] a message that meets a release', (openStore) => {
   /**
    * The sender has seen that the instance is owned; it is released; the message arrives.
    *
-   * A `flag` is set by senders who find the instance unowned, and claims look at nothing else.
+   * A sender that finds the instance unowned sets a `flag`, and claims look at nothing else.
    */
   async function sendDuringRelease(by: 'mail' | 'flag') {
     await using under = await openStore()
@@ -36,7 +36,7 @@ describeRace('[M1] a message that meets a release', (openStore) => {
     return { run, mail, claimed: claimed.length }
   }
 
-  test('[M1] an instance with mail is claimable, whoever looked at what before', async () => {
+  test('[M1] an instance with mail is claimable, whatever was read before', async () => {
     expect(await sendDuringRelease('mail')).toMatchObject({ mail: 1, claimed: 1 })
   })
 

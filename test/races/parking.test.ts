@@ -15,13 +15,13 @@ import {
 import type { OpenedStore } from '../support/store-under-test.ts'
 import { withMethods } from '../support/wrapped-store.ts'
 
-// M4 of `docs/internals/races.md`: where a message is while nobody waits for it.
+// M4 of `docs/internals/races.md`: where a message is while no code waits for it.
 
 const notes = channel<string>('notes')
 const go = channel<string>('go')
 
-describeRace('[M4] a message for one who sleeps', (openStore) => {
-  /** A workflow that never receives sleeps, owned by nobody; a message comes for it. */
+describeRace('[M4] a message for a sleeping instance', (openStore) => {
+  /** A workflow that never receives sleeps without an owner; a message arrives for it. */
   async function unwanted(parks: 'parked' | 'left as it is') {
     await using under = await openStore()
     const flow = workflow('flow', async (_: string, ctx) => ctx.sleep('1h'))
@@ -97,7 +97,7 @@ describeRace('[M4] a message that comes executions too early', (openStore) => {
   })
 })
 
-/** As the first draft had it: a row of the inbox is there until somebody takes it, as it came. */
+/** As the first draft had it: a row stays in the inbox as it came until it is taken. */
 function neverParking(inner: WorkflowStore): WorkflowStore {
   return withMethods(inner, {
     commit: (batch) =>
@@ -111,7 +111,9 @@ function neverParking(inner: WorkflowStore): WorkflowStore {
   })
 }
 
-/** What nobody took belongs to an execution, and continue-as-new does not carry it over. */
+/**
+ * A message that was not taken belongs to an execution, and continue-as-new does not carry it over.
+ */
 function losingMessages(inner: WorkflowStore, under: OpenedStore): WorkflowStore {
   return withMethods(inner, {
     async commit(batch) {

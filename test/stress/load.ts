@@ -3,13 +3,13 @@
 
 import type { Outcome } from './outcome.ts'
 
-// A store that refuses everything would be asked for ever.
+// A store that refuses everything would be asked forever.
 const MAX_FAILURES = 100
 
 /** Runs one instance and checks what it returns. Throws when something is wrong with it. */
 export type RunOne = (number: number) => Promise<void>
 
-/** Keeps so many instances going for so long, and waits for the last ones. */
+/** Keeps this many instances going for this long, and waits for the last ones. */
 export async function keepRunning(
   { concurrent, ms }: { readonly concurrent: number; readonly ms: number },
   run: RunOne,
@@ -22,7 +22,7 @@ export async function keepRunning(
   return outcomes.outcome()
 }
 
-/** Runs so many instances, all at once. */
+/** Runs this many instances, all at once. */
 export async function runAtOnce(count: number, run: RunOne): Promise<Outcome> {
   const outcomes = new Outcomes(run)
   await Promise.all(Array.from({ length: count }, () => outcomes.run()))

@@ -10,7 +10,7 @@ export interface Outcome {
   readonly tookMs: readonly number[]
   /** When each of them was completed, in milliseconds from the beginning. */
   readonly endedMs: readonly number[]
-  /** How many activities ran; `undefined` where nobody counts. */
+  /** How many activities ran; `undefined` if they are not counted. */
   readonly activities?: number
 }
 
@@ -19,11 +19,11 @@ export interface Criteria {
   /** How many of those that were started have to complete. */
   readonly completedShare?: number
   readonly leastPerSecond?: number
-  /** Exactly so many activities: none is lost, and none runs twice where nothing crashes. */
+  /** Exactly this many activities: none is lost, and none runs twice where nothing crashes. */
   readonly activities?: number
 }
 
-/** Which of the criteria were not met. All that was started has to complete unless told otherwise. */
+/** Which of the criteria were not met. By default, everything that was started has to complete. */
 export function judge(outcome: Outcome, criteria: Criteria = {}): string[] {
   const { started, tookMs, failures, activities } = outcome
   const { completedShare = 1, leastPerSecond = 0 } = criteria

@@ -1,5 +1,5 @@
-// A scenario puts one kind of load on a store and says what came of it. It knows no store: whatever
-// `open` takes will do.
+// A scenario puts one kind of load on a store and reports the outcome. It works with any store that
+// `open` takes.
 
 import { open, type OpenOptions, type Runtime, type Store } from '../../src/index.ts'
 import type { Outcome } from './outcome.ts'

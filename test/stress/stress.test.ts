@@ -46,7 +46,7 @@ test.concurrent('a name that is no scenario is refused with those there are', as
 })
 
 test.concurrent(
-  'a store that loses something makes it end with 1',
+  'a store that loses something makes it exit with 1',
   { timeout: 60_000 },
   async () => {
     await expect(stress('state', '--smoke', '--store', FORGETFUL)).rejects.toMatchObject({
@@ -66,7 +66,7 @@ describe('an outcome', () => {
     activities: 8,
   }
 
-  test('is good when all completed, fast enough, with the right number of activities', () => {
+  test('passes when all completed, fast enough, with the right number of activities', () => {
     expect(judge(OUTCOME, { leastPerSecond: 2, activities: 8 })).toEqual([])
   })
 

@@ -15,8 +15,13 @@ import {
 import { postgres } from '../../src/postgres/index.ts'
 import { SqliteThread } from '../../src/sqlite/thread/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
-import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
-import { dropReusedSchemas, reuseSchema } from './reused-schemas.ts'
+import { sqliteHistoryReader } from '../../src/sqlite/history-reader.ts'
+import {
+  OPEN_HISTORY_READER,
+  OPEN_WORKFLOW_STORE,
+  type StoreHandle,
+} from '../../src/store/store.ts'
+import { reuseSchema } from './reused-schemas.ts'
 import { reuseWorker } from './reused-threads.ts'
 import { settingsFor, tempFile } from './sqlite.ts'
 import { memoryLog, type MemoryLog } from './workers.ts'
@@ -24,14 +29,11 @@ import { memoryLog, type MemoryLog } from './workers.ts'
 /** The stores on which the engine is tried. */
 export const STORES = ['memory', 'file', 'postgres'] as const
 
-/** The same, and PostgreSQL where processes tell each other nothing. */
+/** The same, and PostgreSQL without hints. */
 export const STORES_IN_BOTH_MODES = [...STORES, 'postgres without hints'] as const
 
 /** One of them. */
 export type StoreKind = (typeof STORES_IN_BOTH_MODES)[number]
-
-// Of the file that is run, if it has a process of its own; if not, each suite does so.
-dropReusedSchemas()
 
 /** A place of its own for one test. Whatever was opened in it is closed at its end. */
 export interface Space extends AsyncDisposable {
@@ -51,7 +53,7 @@ export async function openSpace(kind: StoreKind): Promise<Space> {
     opened.push(() => client.close())
     return client
   }
-  // A database in memory lasts as long as somebody uses it.
+  // A database in memory lasts as long as it is open.
   keepClient(connect(store))
   return {
     store,
@@ -103,6 +105,7 @@ function sqliteIn(path: string): { store: Store; remove: () => Promise<void> } {
   const store: StoreHandle = {
     kind: 'sqlite',
     [OPEN_WORKFLOW_STORE]: () => new SqliteWorkflowStore(thread, async () => {}),
+    [OPEN_HISTORY_READER]: () => sqliteHistoryReader(settingsFor(path)),
   }
   return { store, remove: () => thread.close() }
 }
@@ -113,25 +116,37 @@ export function describeOnStores(
   suite: (kind: StoreKind) => void,
   stores: readonly StoreKind[] = STORES,
 ): void {
-  for (const kind of stores) {
-    describe(`${name}, on ${kind}`, () => {
-      dropReusedSchemas()
-      suite(kind)
-    })
-  }
+  describe.each(stores)(`${name}, on %s`, (kind) => {
+    suite(kind)
+  })
 }
+
+/** The same for tests that mostly wait, each with a place of its own: all at once. */
+export function describeOnStoresAtOnce(
+  name: string,
+  suite: (kind: StoreKind) => void,
+  stores: readonly StoreKind[] = STORES,
+): void {
+  describe.concurrent.each(stores)(`${name}, on %s`, (kind) => {
+    suite(kind)
+  })
+}
+
+// Longer than anything takes on a busy machine, and shorter than the limit of a test.
+const EVENTUALLY_MS = 45_000
 
 /** Asks again and again until the answer is not `undefined`, `false` or an empty list. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
 ): Promise<Exclude<T, undefined | false>> {
-  for (const until = performance.now() + 15_000; ;) {
+  for (const until = performance.now() + EVENTUALLY_MS; ;) {
     const answer = await ask()
     const empty = Array.isArray(answer) && answer.length === 0
     if (answer !== undefined && answer !== false && !empty) {
       return answer as Exclude<T, undefined | false>
     }
-    if (performance.now() > until) throw new Error('it did not happen within 15 s')
+    if (performance.now() > until)
+      throw new Error(`it did not happen within ${EVENTUALLY_MS / 1_000} s`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

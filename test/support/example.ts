@@ -16,7 +16,7 @@ export const LIMIT_MS = 90_000
 // Ended before its test is, a process that hangs still shows what it said.
 const PROCESS_MS = 25_000
 
-/** What became of a process, and what it said. */
+/** How a process ended, and its output. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null

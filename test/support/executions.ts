@@ -12,6 +12,8 @@ import { untilDone } from '../../src/engine/replay/turn.ts'
 import { type Begin, takeTurn as turnOf } from '../../src/engine/instance/turn.ts'
 import type { Arrival } from '../../src/engine/instance/arrival.ts'
 import { endOf, turnRow } from '../../src/engine/instance/turn-record.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { DEFAULT_LIMITS, LimitGuard } from '../../src/engine/core/limits.ts'
 import { valuesOf } from '../../src/engine/core/values.ts'
 import type { Event } from '../../src/store/history.ts'
 import type { InboxRow } from '../../src/store/inbox.ts'
@@ -28,7 +30,11 @@ export const logged = memoryLog()
 export const host: ContextHost = {
   values,
   log: logged,
-  limits: { stateKeys: 10, valueLength: 1_000 },
+  guard: new LimitGuard(
+    { ...DEFAULT_LIMITS, stateKeys: 10, stateValueBytes: 1_000, progressBytes: 1_000 },
+    silentLog,
+    () => 0,
+  ),
   registry: { activity: () => undefined, latest: () => undefined, learn: () => {} },
   serves: () => true,
 }
@@ -97,7 +103,7 @@ export function play(code: Code, instance = testInstance('i')): Player {
     instance,
     past,
     async turn(at, ...events) {
-      instance.inbox.arrive(events.map((event) => ({ event })))
+      instance.inbox.arrive(...events.map((event) => ({ event })))
       const result = await takeTurn(instance, at, beginWith(code))
       instance.committed(turnRow(instance, result.events), [])
       if (result.events.length > 0) past.push({ at: instance.at, events: result.events })
@@ -106,7 +112,7 @@ export function play(code: Code, instance = testInstance('i')): Player {
   }
 }
 
-/** The same instance in another process: it knows only what is recorded. */
+/** The same instance in another process: it has only what is recorded. */
 export function restart(code: Code, { instance, past }: Player): Player {
   const { id, execution, started, parent } = instance
   return play(code, testInstance(id, [...past], { execution, started, parent }))
@@ -129,7 +135,7 @@ export function statusOf(instance: LiveInstance): string {
   return instance.run.outcome?.kind === 'continued' ? 'continued' : 'running'
 }
 
-/** What those who wait for an instance get, as it crosses to them. */
+/** What callers that wait for an instance get, as it crosses to them. */
 export function errorOf(instance: LiveInstance): Error {
   return values.error(endOf(instance, values)!.output)
 }
@@ -157,7 +163,7 @@ export const mail = (name: string, value: unknown): Partial<InboxRow> => ({
   payload: values.encode(value, 'message'),
 })
 
-/** Commands as they stand in history. */
+/** Commands as history has them. */
 export const recorded = {
   activity: (command: number, name: string, input?: unknown) =>
     ({
@@ -178,7 +184,7 @@ export const recorded = {
       type: 'child',
       command,
       workflow: name,
-      // None is registered: whoever takes it up decides.
+      // None is registered: the runtime that claims it decides.
       version: '',
       id,
       input: values.encode(input, 'input'),
@@ -192,7 +198,7 @@ export const recorded = {
       type: 'start',
       command,
       workflow: name,
-      // None is registered: whoever takes it up decides.
+      // None is registered: the runtime that claims it decides.
       version: '',
       id,
       input: values.encode(input, 'input'),
@@ -205,7 +211,7 @@ export function childId(command: number, execution = 1): string {
   return `i/${execution}.${command}.${SEED.slice(0, 6)}`
 }
 
-/** Results of commands, as they stand in history. */
+/** Results of commands, as history has them. */
 export const completed = (command: number, value: unknown = null) =>
   ({ type: 'completed', command, value: values.encode(value, 'value') }) as const
 export const failed = (command: number, error: unknown) =>

@@ -1,18 +1,14 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-} from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import {
+  type OtherUser,
+  otherUser,
+  reachablePrograms,
+} from '../../src/cli/commands/running/other-user.ts'
 
 /** A real PostgreSQL of its own, in a folder that goes with it. */
 export interface PostgresServer {
@@ -24,11 +20,6 @@ export interface PostgresServer {
   start(): Promise<void>
   /** Stops the server and removes its data. */
   remove(): Promise<void>
-}
-
-interface User {
-  readonly uid: number
-  readonly gid: number
 }
 
 const READY = 'database system is ready to accept connections'
@@ -44,11 +35,10 @@ export async function startPostgres(
   dataUnder = tmpdir(),
   programs = chosenBinaries(),
 ): Promise<PostgresServer> {
-  // PostgreSQL refuses to run as root.
-  const user = process.getuid?.() === 0 ? otherUser() : undefined
+  const user = otherUser()
   const folders: Folders = { home: newFolder(tmpdir(), user), data: newFolder(dataUnder, user) }
   try {
-    const bin = programs ?? reachable(packagedBinaries(), folders.home, user)
+    const bin = programs ?? reachablePrograms(packagedBinaries(), folders.home, user)
     const options = ['--auth=trust', `--username=${USER}`, '--encoding=UTF8', '--locale=C']
     const pgdata = `--pgdata=${folders.data}`
     run(join(bin, 'initdb'), [...options, '--no-sync', pgdata], folders.home, user)
@@ -65,7 +55,7 @@ interface Folders {
   readonly data: string
 }
 
-function newFolder(under: string, user: User | undefined): string {
+function newFolder(under: string, user: OtherUser | undefined): string {
   const folder = mkdtempSync(join(under, 'holdfast-postgres-'))
   if (user !== undefined) chownSync(folder, user.uid, user.gid)
   return folder
@@ -94,7 +84,7 @@ export function fastFolder(): string {
 async function launch(
   bin: string,
   folders: Folders,
-  user: User | undefined,
+  user: OtherUser | undefined,
   settings: readonly string[],
 ): Promise<PostgresServer> {
   let child: ChildProcess | undefined
@@ -175,29 +165,12 @@ function platformName(): string {
   return platform === 'win32' ? `windows-${arch}` : `${platform}-${arch}`
 }
 
-/** The folder of the programs, copied first if the other user cannot get at them. */
-function reachable(native: string, folder: string, user: User | undefined): string {
-  const bin = join(native, 'bin')
-  const { status } = spawnSync(join(bin, 'postgres'), ['--version'], { cwd: folder, ...user })
-  if (status === 0 || user === undefined) return bin
-  const copy = join(folder, 'native')
-  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
-  chmodSync(copy, 0o755)
-  return join(copy, 'bin')
-}
-
-function otherUser(): User {
-  const users = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .map((line) => line.split(':'))
-  for (const name of ['postgres', 'nobody']) {
-    const found = users.find(([known]) => known === name)
-    if (found) return { uid: Number(found[2]), gid: Number(found[3]) }
-  }
-  throw new Error('root cannot run PostgreSQL, and there is no user "postgres" or "nobody"')
-}
-
-function run(program: string, args: readonly string[], cwd: string, user: User | undefined): void {
+function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  user: OtherUser | undefined,
+): void {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd,
     encoding: 'utf8',

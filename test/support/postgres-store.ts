@@ -5,6 +5,7 @@ import type { CommitBatch, StartItem, TurnItem, TurnRow, Verdict } from '../../s
 import type { Registered, TickRequest } from '../../src/store/runtimes.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { testSchema, type TestSchema } from './postgres.ts'
+import { type ReusedSchema, reuseSchema } from './reused-schemas.ts'
 
 /** A store in a schema of its own, with a clock that tests set. */
 export interface TestStore extends AsyncDisposable {
@@ -20,11 +21,26 @@ export interface TestStore extends AsyncDisposable {
 
 /** Opens a store for one test. */
 export async function openStore(): Promise<TestStore> {
+  return openStoreIn(await reuseSchema('procedures'))
+}
+
+/** In a schema that no other test has used: what it deleted would be read, and counted. */
+export async function openFreshStore(): Promise<TestStore> {
   const database = await testSchema()
+  const { url } = database
+  return openStoreIn({
+    url,
+    database,
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  })
+}
+
+async function openStoreIn(place: Omit<ReusedSchema, 'prefix'>): Promise<TestStore> {
+  const { database, url } = place
   const stores: WorkflowStore[] = []
   const another = (): WorkflowStore => {
     const store = postgresWorkflowStore({
-      source: { url: database.url },
+      source: { url },
       schema: database.schema,
     })
     stores.push(store)
@@ -55,7 +71,7 @@ export async function openStore(): Promise<TestStore> {
       store.register({ leaseMs, info: 'test', workflows: [{ name: 'order', version: '1' }] }),
     async [Symbol.asyncDispose]() {
       await Promise.all(stores.map((open) => open.close()))
-      await database[Symbol.asyncDispose]()
+      await place[Symbol.asyncDispose]()
     },
   }
 }
@@ -66,7 +82,7 @@ export function turn(number: number, more: Partial<TurnRow> = {}): TurnRow {
   return { execution: 1, turn: number, at: 1000, first: number, count: 1, events, ...more }
 }
 
-/** A start of the first workflow, owned unless told otherwise. */
+/** A start of the first workflow, owned by default. */
 export function start(
   { workflows }: Registered,
   iid: number,
@@ -90,7 +106,7 @@ export function start(
   }
 }
 
-/** What an owner writes, keeping the instance unless told otherwise. */
+/** What an owner writes; by default it keeps the instance. */
 export function item(iid: number, more: Partial<TurnItem> = {}): TurnItem {
   return { iid, epoch: 1, turn: null, taken: [], effects: null, next: { kind: 'keep' }, ...more }
 }
@@ -144,7 +160,7 @@ export async function midCommit(
   return client
 }
 
-/** What a runtime says that runs no tasks, unless told otherwise. */
+/** By default, a tick of a runtime that runs no tasks. */
 export function ticking(
   { runtime, workflows }: Registered,
   more: Partial<TickRequest> = {},

@@ -24,6 +24,8 @@ export interface TestSchema extends AsyncDisposable {
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>
   /** Another connection, with the same search path. It is ended with the schema. */
   connect(): Promise<Client>
+  /** Ends those. */
+  disconnect(): Promise<void>
 }
 
 /** Makes up the name of a schema; whatever is created under it is dropped at the end. */
@@ -45,9 +47,15 @@ export async function testSchema(prefix = 'test'): Promise<TestSchema> {
     client.query(`set search_path to ${quoted(schema)}`)
   await settle(own)
 
+  // A connection that a test left open would block what is done to the schema forever.
+  const disconnect = async (): Promise<void> => {
+    await Promise.all(clients.splice(1).map((client) => client.end()))
+  }
+
   return {
     url,
     schema,
+    disconnect,
     async connect() {
       const client = await open()
       await settle(client)
@@ -58,8 +66,7 @@ export async function testSchema(prefix = 'test'): Promise<TestSchema> {
       return rows as Row[]
     },
     async [Symbol.asyncDispose]() {
-      // Whatever a test left open would hold the drop up for ever.
-      await Promise.all(clients.slice(1).map((client) => client.end()))
+      await disconnect()
       await dropSchema(own, schema)
       await own.end()
     },

@@ -21,7 +21,7 @@ export class Dice {
     return Math.floor(this.next() * count)
   }
 
-  /** True once in so many times. */
+  /** True once in this many times. */
   oneIn(count: number): boolean {
     return this.below(count) === 0
   }
@@ -99,9 +99,9 @@ export type ContextPart =
   | { readonly op: 'ctx.scope'; readonly part: Part; readonly days: number; readonly own: boolean }
   | { readonly op: 'ctx.uncancellable'; readonly part: Part; readonly own: boolean }
   | { readonly op: 'ctx.saga'; readonly steps: readonly { act: Part; undo: Part }[] }
-  /** Begun, and called off after something else. */
+  /** Begun, and cancelled after something else. */
   | { readonly op: 'cancel'; readonly part: Part; readonly after: Part }
-  /** What only code that knows of a change does. */
+  /** What only code with the change does. */
   | { readonly op: 'patched'; readonly change: string; readonly part: Part }
 
 /** A part of a program. */

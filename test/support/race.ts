@@ -41,7 +41,7 @@ function handleOf(store: WorkflowStore): StoreHandle {
   return { kind: store.kind, [OPEN_WORKFLOW_STORE]: () => store }
 }
 
-/** A store whose ticks leave mail unparked that nobody reads. */
+/** A store whose ticks do not park unread mail. */
 export function unparkingTicks(inner: WorkflowStore, under: OpenedStore): WorkflowStore {
   return withMethods(inner, {
     async tick(request) {
@@ -52,7 +52,7 @@ export function unparkingTicks(inner: WorkflowStore, under: OpenedStore): Workfl
   })
 }
 
-/** Where an instance stands, by its own row. */
+/** The position of an instance, from its own row. */
 export interface RunRow {
   readonly owner: number | null
   readonly epoch: number
@@ -199,8 +199,8 @@ export async function connectionTo(under: OpenedStore): Promise<TestSchema> {
 }
 
 /**
- * Until somebody waits for such a lock on the tables of a store on PostgreSQL. Asked on a connection
- * without a transaction: inside one, the server goes on giving its first answer.
+ * Waits until a session waits for such a lock on the tables of a store on PostgreSQL. Uses a
+ * connection without a transaction: inside one, the server keeps returning its first answer.
  */
 export async function lockIsWaitedFor(
   under: OpenedStore,

@@ -1,16 +1,16 @@
-// Connections that are used by one store after the other: what a server keeps with one, plans of our
-// procedures above all, takes longer to make than most tests do.
+// Connections that one store after the other uses: what a server keeps with a connection, above all
+// the plans of our procedures, takes longer to build than most tests do.
 //
-//   - Only pools for a URL that `keepConnections` returned are kept; all others are as ever.
+//   - Only pools for a URL that `keepConnections` returned are kept; all others are unchanged.
 //   - A pool that a store has ended is kept if nothing uses it, and handed to the next store that
-//     asks for one with the same settings. One that is in use is ended as ever.
-//   - Whoever has ended a pool gets no connection from it any more, and hears nothing of it.
-//   - A process keeps few that nobody uses: the server has to do for many.
+//     asks for one with the same settings. One that is in use is ended as usual.
+//   - A store that has ended a pool gets no more connections or events from it.
+//   - A process keeps few unused pools: many processes share the server.
 
 import pg, { Pool as RealPool, type PoolConfig } from 'pg'
 import type { PgClient, PgPool } from '../../src/postgres/connect/driver.ts'
 
-const MAX_KEPT = 12
+const MAX_KEPT = 8
 
 const kept = new Map<string, RealPool[]>()
 let urls = 0
@@ -18,7 +18,7 @@ let urls = 0
 /** A URL to the same database, for stores whose connections outlive them; until `letGo`. */
 export function keepConnections(url: string): string {
   const marked = new URL(url)
-  // Tells URLs apart, and nothing else: our connections have names, and do not fall back on it.
+  // Distinguishes URLs, and nothing else: our connections have names, and do not use this one.
   marked.searchParams.set('fallback_application_name', `kept ${++urls}`)
   kept.set(marked.href, [])
   return marked.href
@@ -45,7 +45,8 @@ Object.assign(pg, {
 })
 
 function newPool(settings: PoolConfig): RealPool {
-  // What the server ends while nobody uses it leaves the pool, which is all there is to do about it.
+  // A connection that the server ends while it is unused leaves the pool; nothing else has to be
+  // done.
   return new RealPool(settings).on('error', () => {})
 }
 

@@ -2,63 +2,89 @@
 //
 //   - Only one that holds the tables and procedures it was made with is used again; what a test
 //     created or altered goes with the schema.
-//   - One that is used again has no rows, its sequences begin anew and its clock is the server's.
+//   - One that is used again has no rows, its sequences start over and its clock is the server's.
+//   - A process keeps few that are idle, each with a connection; `postgres-setup.ts` drops them when
+//     all tests have ended.
 
-import { afterAll } from 'vitest'
+import { appendFileSync } from 'node:fs'
+import { inject } from 'vitest'
 import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
+import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import { testSchema, type TestSchema } from './postgres.ts'
 import { keepConnections, letGo } from './reused-connections.ts'
 
-const idle = new Map<string, ReusedSchema[]>()
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The file with the names of schemas that are kept. Given by `postgres-setup.ts`. */
+    keptSchemas: string
+  }
+}
+
+const MAX_IDLE = 4
+
+/** The one that was used last is the last. */
+const idle: ReusedSchema[] = []
 
 /** A schema of one test, with all that a store makes in it. */
 export interface ReusedSchema extends AsyncDisposable {
+  /** Tells apart those that were made differently; it begins their names. */
+  readonly prefix: string
   readonly database: TestSchema
   /** For stores in it: they use the connections of those before them. */
   readonly url: string
 }
 
-/** One that another test has done with, if there is one; `prefix` begins its name. */
-export async function reuseSchema(prefix: string): Promise<ReusedSchema> {
-  return idle.get(prefix)?.pop() ?? newSchema(prefix)
+/**
+ * One that another test has done with, if there is one; `prefix` begins its name. `prepare` makes
+ * what a new one holds besides; it is the same for all of a prefix.
+ */
+export async function reuseSchema(
+  prefix: string,
+  prepare?: (store: WorkflowStore, database: TestSchema) => Promise<unknown>,
+): Promise<ReusedSchema> {
+  const at = idle.findLastIndex((schema) => schema.prefix === prefix)
+  return at === -1 ? newSchema(prefix, prepare) : idle.splice(at, 1)[0]!
 }
 
-/** Has those that are idle dropped at the end of the suite or file that this is called in. */
-export function dropReusedSchemas(): void {
-  afterAll(async () => {
-    const left = [...idle.values()].flat()
-    idle.clear()
-    for (const { database, url } of left) await drop(database, url)
-  })
-}
-
-async function newSchema(prefix: string): Promise<ReusedSchema> {
+async function newSchema(
+  prefix: string,
+  prepare: Parameters<typeof reuseSchema>[1],
+): Promise<ReusedSchema> {
   const database = await testSchema(prefix)
+  appendFileSync(inject('keptSchemas'), `${database.schema}\n`)
   const url = keepConnections(database.url)
   const store = postgresWorkflowStore({ source: { url }, schema: database.schema })
   await store.open()
+  await prepare?.(store, database)
   await store.close()
   const lookOfNew = await look(database)
   const cleaning = await cleaningOf(database)
   const schema: ReusedSchema = {
+    prefix,
     database,
     url,
     async [Symbol.asyncDispose]() {
-      if ((await look(database)) !== lookOfNew) return drop(database, url)
+      await database.disconnect()
+      // One without the tables cannot be looked at.
+      if ((await look(database).catch(String)) !== lookOfNew) return drop(schema)
       await database.query(cleaning)
-      idle.set(prefix, [...(idle.get(prefix) ?? []), schema])
+      idle.push(schema)
+      if (idle.length > MAX_IDLE) await drop(idle.shift()!)
     },
   }
   return schema
 }
 
-async function drop(database: TestSchema, url: string): Promise<void> {
+async function drop({ database, url }: ReusedSchema): Promise<void> {
   await letGo(url)
   await database[Symbol.asyncDispose]()
 }
 
-/** Changes with every table, index, sequence and procedure that is created, altered or dropped. */
+/** Of a clock that a test may set. */
+const CLOCK = `('now_ms', 'server_since')`
+
+/** Changes with every table, index, sequence and procedure, and with the migrations that were run. */
 async function look(database: TestSchema): Promise<string> {
   const [row] = await database.query<{ look: string }>(
     `select md5(string_agg(thing, ',' order by thing)) as look
@@ -66,8 +92,10 @@ async function look(database: TestSchema): Promise<string> {
       select concat('table ', oid, ' ', xmin) as thing
       from pg_class where relnamespace = (select to_regnamespace($1))
       union all
-      select concat('procedure ', oid, ' ', case when proname <> 'now_ms' then xmin end)
+      select concat('procedure ', oid, ' ', case when proname not in ${CLOCK} then xmin end)
       from pg_proc where pronamespace = (select to_regnamespace($1))
+      union all
+      select concat('migration ', m) from holdfast_migrations as m
     ) as things`,
     [quoted(database.schema)],
   )
@@ -83,7 +111,7 @@ async function cleaningOf(database: TestSchema): Promise<string> {
     from pg_sequences where schemaname = $1
     union all
     select pg_get_functiondef(oid)
-    from pg_proc where pronamespace = to_regnamespace($2) and proname = 'now_ms'`,
+    from pg_proc where pronamespace = to_regnamespace($2) and proname in ${CLOCK}`,
     [database.schema, quoted(database.schema)],
   )
   return rows.map(({ statement }) => statement).join(';\n')

@@ -43,7 +43,7 @@ const NOTHING_REGISTERED: Registry = {
   learn: () => {},
 }
 
-/** Stands for a service of which only some members are used. */
+/** A stand-in for a service of which only some members are used. */
 export function partOf<T>(members: Partial<T>): T {
   return members as T
 }

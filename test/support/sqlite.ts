@@ -66,7 +66,7 @@ export function turnRow(turn: number, events = `event ${turn}`): TurnRow {
   return { execution: 1, turn, at: 1_000 + turn, first: turn, count: 1, events }
 }
 
-/** The start of an instance that is owned by who starts it, unless told otherwise. */
+/** The start of an instance, by default owned by its sender. */
 export function startItem(iid: number, given: Partial<StartItem> = {}): StartItem {
   return {
     iid,
@@ -84,7 +84,7 @@ export function startItem(iid: number, given: Partial<StartItem> = {}): StartIte
   }
 }
 
-/** A second turn of an instance at epoch 1, which is kept, unless told otherwise. */
+/** A second turn of an instance at epoch 1, which is kept by default. */
 export function turnItem(iid: number, given: Partial<TurnItem> = {}): TurnItem {
   return {
     iid,
@@ -97,7 +97,7 @@ export function turnItem(iid: number, given: Partial<TurnItem> = {}): TurnItem {
   }
 }
 
-/** Effects of a turn: none, unless told otherwise. */
+/** Effects of a turn: none by default. */
 export function effectsOf(given: Partial<Effects>): Effects {
   return {
     parked: [],
@@ -112,7 +112,7 @@ export function effectsOf(given: Partial<Effects>): Effects {
   }
 }
 
-/** A message to an instance, unless told otherwise. */
+/** By default, a message to an instance. */
 export function postItem(id: string, given: Partial<Post> = {}): Post {
   return {
     id,

@@ -2,21 +2,26 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../../src/base/time/clock.ts'
+import { compression } from '../../src/base/codec/compression.ts'
+import { encryption } from '../../src/base/codec/encryption.ts'
+import { type Transform, TransformChain } from '../../src/base/codec/transform.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { SharedNotifier } from '../../src/postgres/notifier/shared-notifier.ts'
 import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { Database } from '../../src/sqlite/file/database.ts'
-import type { OperationName } from '../../src/sqlite/operations/table.ts'
+import type { OperationName } from '../../src/sqlite/thread/table.ts'
 import type { SqliteSettings } from '../../src/sqlite/connect/options.ts'
 import { SqliteThread } from '../../src/sqlite/thread/thread.ts'
 import { SqliteWorkflowStore } from '../../src/sqlite/workflow-store.ts'
-import type { HintReceiver, Listening } from '../../src/store/hints.ts'
+import { ItemWrapper } from '../../src/store/wrapped-items.ts'
+import { WrappedStore } from '../../src/store/wrapped-store.ts'
+import type { HintReceiver, HintSubscription } from '../../src/store/hints.ts'
 import type { Iid } from '../../src/store/instances.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 import type { RowCounts, StoreUnderTest } from '../../src/testing/contract/store-under-test.ts'
 import { anySql } from './any-sql.ts'
-import { dropReusedSchemas, reuseSchema } from './reused-schemas.ts'
+import { reuseSchema } from './reused-schemas.ts'
 import { reuseWorker } from './reused-threads.ts'
 import { settingsFor, tempFile } from './sqlite.ts'
 
@@ -32,9 +37,6 @@ export interface OpenedStore extends StoreUnderTest {
 }
 
 type Sql = OpenedStore['sql']
-
-// Of the file that is run: those who use this have a process each.
-dropReusedSchemas()
 
 /** A store in a file of its own, or in memory. */
 export async function openSqlite({
@@ -74,19 +76,26 @@ export async function openSqlite({
   }
 }
 
+interface PostgresOptions {
+  readonly prefix?: string
+  readonly hints?: boolean
+  readonly prepare?: Parameters<typeof reuseSchema>[1]
+}
+
 /**
- * A store in a schema that nobody else uses meanwhile; `prefix` begins its name. With `hints`,
- * somebody listens through each connection to it, as in a process of its own.
+ * A store in a schema that no other test uses meanwhile, which `reuseSchema` explains. With `hints`,
+ * each connection has a listener, as in a process of its own.
  */
 export async function openPostgres({
   prefix = 'contract',
   hints = false,
-} = {}): Promise<OpenedStore> {
-  const reused = await reuseSchema(prefix)
+  prepare,
+}: PostgresOptions = {}): Promise<OpenedStore> {
+  const reused = await reuseSchema(prefix, prepare)
   const { database, url } = reused
   const { schema } = database
   const stores: WorkflowStore[] = []
-  const listening: Listening[] = []
+  const listening: HintSubscription[] = []
   const another = async (): Promise<WorkflowStore> => {
     const notifier = hints ? new SharedNotifier({ url }) : undefined
     const store = postgresWorkflowStore({ source: { url }, schema }, notifier)
@@ -129,14 +138,14 @@ export async function openPostgres({
   }
 }
 
-/** Hears everything and does nothing about it. */
+/** Receives everything and does nothing about it. */
 function silentListener(): HintReceiver {
   return {
     clock: systemClock(),
     log: silentLog,
     interest: () => ({ runtime: 0, workflows: [], tasks: null, ownedTasks: [] }),
-    hear() {},
-    look: async () => false,
+    receive() {},
+    poll: async () => false,
   }
 }
 
@@ -243,4 +252,25 @@ function peepholeScript(): string {
     script = outputFiles[0]!.text
   }
   return script
+}
+
+/** The same store behind compression and encryption: whatever it promises still has to hold. */
+export function encrypted(opened: StoreUnderTest): StoreUnderTest {
+  const keys = [{ id: 'test', key: new Uint8Array(32).fill(7) }]
+  const transforms = [compression({ threshold: 20 }), encryption({ keys })].map(ofSmallTexts)
+  const items = new ItemWrapper(new TransformChain(transforms))
+  return {
+    ...opened,
+    store: new WrappedStore(opened.store, items),
+    another: async () => new WrappedStore(await opened.another(), items),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  }
+}
+
+/** The suite counts how many long texts are read at once, which is for the store to judge. */
+function ofSmallTexts(transform: Transform): Transform {
+  return {
+    ...transform,
+    encode: (bytes, about) => (bytes.length > 100_000 ? undefined : transform.encode(bytes, about)),
+  }
 }

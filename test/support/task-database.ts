@@ -45,7 +45,7 @@ export class TaskDatabase implements Disposable {
     return task
   }
 
-  /** What the task of a command is known by. */
+  /** The key of the task of a command. */
   key(command: number) {
     return { iid: 1, execution: 1, command }
   }

@@ -1,8 +1,9 @@
 import type { TaskLimit, TaskRequest } from '../../src/store/tasks.ts'
 
-// Who gets which task, worked out the long way: every task is looked at, one after the other.
+// Which runtime gets which task, computed the slow way: every task is examined, one after the
+// other.
 
-/** A task, with all that decides who gets it. */
+/** A task, with all that decides which runtime gets it. */
 export interface ModelTask {
   readonly command: number
   readonly activity: string
@@ -17,7 +18,7 @@ export interface ModelTask {
   beatUntil: number | null
 }
 
-/** All tasks, oldest first, and what is known beside them. */
+/** All tasks, oldest first, and the rest of the state. */
 export class TaskModel {
   now: number
   tasks: ModelTask[] = []

@@ -71,7 +71,7 @@ export function scripted(clock: Clock, steps: readonly Step[]): Script {
   }
 }
 
-/** A listener that writes down what it is told, in words. */
+/** A listener that writes down its calls, in words. */
 export function diary(name = ''): Listener<unknown> & { readonly entries: string[] } {
   const entries: string[] = []
   const write = (entry: string): void => void entries.push(name + entry)
@@ -95,8 +95,8 @@ export interface Workers extends AsyncDisposable {
   /** Wakes the workers that are given no `wakeOn` of their own. */
   readonly wake: Notify
   /**
-   * Starts a worker. Unless told otherwise `wake` wakes it, and it has no pacing and no backoff,
-   * as in the contract's tests.
+   * Starts a worker. By default `wake` wakes it, and it has no pacing and no backoff, as in the
+   * contract's tests.
    */
   start<P = void>(
     name: string,
@@ -148,7 +148,7 @@ export function openWorkers(): Workers {
     async [Symbol.asyncDispose]() {
       try {
         await clock.until(Promise.all(made.map((one) => one.stop())))
-        // A rejection that nobody handles is reported when all microtasks have run.
+        // An unhandled rejection is reported when all microtasks have run.
         await new Promise((resolve) => setImmediate(resolve))
       } finally {
         process.off('unhandledRejection', onRejection)
@@ -159,7 +159,7 @@ export function openWorkers(): Workers {
   }
 }
 
-/** A pass that ends when it is told to, and the contexts of its runs. */
+/** A pass that ends when the test says so, and the contexts of its runs. */
 export function heldPass(): {
   readonly pass: (ctx: PassContext) => Promise<Directive>
   readonly contexts: PassContext[]

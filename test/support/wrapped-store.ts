@@ -9,7 +9,7 @@ import type { WorkflowStore } from '../../src/store/workflow-store.ts'
 // lease is renewed by ticks alone.
 type Method = Exclude<
   keyof WorkflowStore,
-  'kind' | 'hints' | 'keepLease' | 'onPromotion' | 'within'
+  'kind' | 'hints' | 'schedules' | 'admin' | 'keepLease' | 'onPromotion' | 'within'
 >
 type Call = (...args: readonly never[]) => Promise<unknown>
 
@@ -55,10 +55,12 @@ const METHODS: readonly Method[] = [
 export function withMethods(inner: WorkflowStore, changed: Partial<WorkflowStore>): WorkflowStore {
   const bound = METHODS.map((name) => [name, (inner[name] as Call).bind(inner)] as const)
   const within = (tx: unknown): StoreInTransaction => inner.within(tx)
-  return { kind: inner.kind, within, ...Object.fromEntries(bound), ...changed } as WorkflowStore
+  const { kind, schedules, admin } = inner
+  const plain = { kind, schedules, admin, within }
+  return { ...plain, ...Object.fromEntries(bound), ...changed } as WorkflowStore
 }
 
-/** A store that does what it is asked, and whose answers can be lost on the way back. */
+/** A store that works, and whose answers can be lost on the way back. */
 export interface LosingStore extends WorkflowStore {
   /** Loses the next answer of a method. Resolves when that has happened. */
   loseNext(method: Method): Promise<void>
@@ -80,7 +82,7 @@ export function losingStore(inner: WorkflowStore): LosingStore {
       if (lost === undefined) return answer
       losses.delete(name)
       lost()
-      // What came after the call was made is the same for both: it does not know.
+      // What came after the call was made is the same for both: the call does not see it.
       await frozen
       throw new StoreError('connection_lost', name, 'the answer was lost')
     }
@@ -89,6 +91,8 @@ export function losingStore(inner: WorkflowStore): LosingStore {
   return {
     ...(Object.fromEntries(wrapped) as unknown as WorkflowStore),
     kind: inner.kind,
+    schedules: inner.schedules,
+    admin: inner.admin,
     within: (tx) => inner.within(tx),
     loseNext: (method) => new Promise((resolve) => losses.set(method, resolve)),
     freeze() {

@@ -13,11 +13,11 @@ import type { Heartbeats } from '../../src/engine/runtime/activities/heartbeats.
 import type { Performer } from '../../src/engine/runtime/activities/slots.ts'
 import type { RuntimeCore } from '../../src/engine/runtime/core/runtime-core.ts'
 import type { Registration } from '../../src/engine/runtime/discover/registration.ts'
-import { SharedLoopHeartbeat } from '../../src/store/lease.ts'
+import { SharedLoopHeartbeat } from '../../src/watchdog/shared-loop-heartbeat.ts'
 import type { TaskKey } from '../../src/store/tasks.ts'
 import { partOf, testCore } from '../support/runtime-core.ts'
 
-/** Heartbeats that nobody reads, unless told otherwise. */
+/** By default, heartbeats that are not read. */
 export function testBeats(given: Partial<Heartbeats> = {}): Heartbeats {
   return partOf<Heartbeats>({
     beat() {},
@@ -44,7 +44,7 @@ export function testServices(clock: Clock): CallServices {
 
 const RETRY = resolveRetry('test', { jitter: false })
 
-/** A call of code written in place, unless told otherwise. */
+/** By default, a call of code written in place. */
 export function called(given: Partial<ActivityCallSpec> = {}): ActivityCallSpec {
   return {
     name: 'work',
@@ -61,7 +61,7 @@ export function called(given: Partial<ActivityCallSpec> = {}): ActivityCallSpec 
   }
 }
 
-/** An attempt of nobody in particular. */
+/** An attempt of no particular runtime. */
 export class TestCall extends ActivityCall {
   wanted = true
   readonly instanceId = 'i'
@@ -69,6 +69,7 @@ export class TestCall extends ActivityCall {
   readonly idempotencyKey = 'key'
   readonly lastHeartbeat = undefined
   readonly token = 1
+  readonly origin = undefined
   readonly key: TaskKey
 
   constructor(

@@ -62,7 +62,7 @@ describe.concurrent('ctx.client in an activity', () => {
     expect(await runtime.get(hello, id).result()).toBe('hello Kim')
   })
 
-  test('works in a runtime that has none but activities', async () => {
+  test('works in a runtime with activities only', async () => {
     await using space = await openSpace('memory')
     const greets = activity<string, string>('greets')
     const asks = workflow('asks', async (name: string, ctx) => ctx.run(greets, name))

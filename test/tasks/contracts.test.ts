@@ -76,7 +76,7 @@ describeOnStores('the options of what implements a contract', (kind) => {
     const started = await asker.start(sends, 'kim', { id: 'i' })
     await asker.idle()
     await asker.close()
-    // It repeats a past in which the call had a tag that is not known here.
+    // It replays a history in which the call had a tag that this code does not name.
     const next = await space.open(sends)
     await next.idle()
     await space.open(tagged, { tags: ['gpu'] })

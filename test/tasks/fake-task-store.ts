@@ -1,5 +1,5 @@
-// A store of tasks that hands out what it is given and remembers what it was asked: for tests of
-// those who talk to one. What it answers can be changed call by call.
+// A store of tasks that hands out what it is given and records its calls: for tests of its callers.
+// Its answers can be changed call by call.
 
 import type {
   Beat,
@@ -50,7 +50,7 @@ export class FakeTaskStore implements TaskStore {
   waiting: ClaimedTask[] = []
   state: TaskAnswer['state'] = 'ok'
   nextDue: number | null = null
-  /** What it holds for a runtime that does not know of it. */
+  /** Tasks that a runtime owns without having got the answer. */
   lost: (TaskKey & { readonly attempt: number })[] = []
   readonly requests: TaskRequest[] = []
   readonly finished: { readonly runtime: number; readonly results: readonly TaskResult[] }[] = []
@@ -95,7 +95,7 @@ export class FakeTaskStore implements TaskStore {
     return ids.map(() => true)
   }
 
-  /** Each result that was told: its command, how it ended, and under which number. */
+  /** Each result that was recorded: its command, how it ended, and under which number. */
   get ends(): readonly (readonly [command: number, kind: string, runtime: number])[] {
     return this.finished.flatMap(({ runtime, results }) =>
       results.map(({ command, end }) => [command, end.kind, runtime] as const),

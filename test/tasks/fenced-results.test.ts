@@ -4,7 +4,8 @@ import { activity, type ActivityContext, open, workflow } from '../../src/index.
 import { deferred, describeOnStores, eventually, openSpace } from '../support/engine.ts'
 import { freezable, look, QUICK, tasksOf } from './support.ts'
 
-// What was finished is used, and not done again, whoever owns the instance or the task by then.
+// A finished result is used, and not computed again, whichever runtime owns the instance or the
+// task by then.
 describeOnStores('a result', (kind) => {
   test('of an owner that was superseded while its activity ran is used', async () => {
     await using space = await openSpace(kind)
@@ -22,7 +23,7 @@ describeOnStores('a result', (kind) => {
     await owner.start(waits, undefined, { id: 'i' })
     await begun.promise
 
-    // It knows nothing of the suspension when its activity ends.
+    // It has not learned of the suspension when its activity ends.
     cut.freeze()
     await space.connect().get('i').suspend('for a while')
     gate.resolve('done')
@@ -78,7 +79,7 @@ describeOnStores('a result', (kind) => {
 })
 
 describeOnStores('while an instance is suspended', (kind) => {
-  test('its tasks go on, and nothing that was completed runs again after that', async () => {
+  test('its tasks continue, and nothing that was completed runs again after that', async () => {
     await using space = await openSpace(kind)
     const ran: string[] = []
     const gates = { one: deferred(), two: deferred() }
@@ -142,7 +143,7 @@ describe('an instance that ends', () => {
     expect(await tasksOf(space, 'i')).toEqual([])
   })
 
-  test('that comes from elsewhere takes the task with it that its command has become', async () => {
+  test('that comes from another process drops the task that its command became', async () => {
     await using space = await openSpace('memory')
     const gate = deferred<string>()
     const toldToStop = deferred()

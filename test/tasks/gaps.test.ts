@@ -67,7 +67,7 @@ test('a database that fails for a moment stops no activity [gap_10]', async () =
   expect([begun, aborted, asked >= 5]).toEqual([[1], false, true])
 })
 
-test('a result whose way to the store failed is told again at once [gap_11]', async () => {
+test('a result that could not be stored is sent again at once [gap_11]', async () => {
   let failures = 3
   const store = failingStore((method) =>
     method === 'finishTasks' && failures-- > 0
@@ -107,7 +107,7 @@ test('an error of the store ends no instance [gap_12]', async () => {
   expect(failures).toBeLessThan(1)
 })
 
-test('time-outs are tried again, final failures are not, and there is a limit for all [gap_18]', async () => {
+test('time-outs are retried, final failures are not, and totalTimeout limits all attempts [gap_18]', async () => {
   await using space = await openSpace('memory')
   const Final = failure('FinalInGapTest', { retryable: false })
   const attempts: Record<string, number[]> = { late: [], final: [], endless: [] }
@@ -147,7 +147,7 @@ test('time-outs are tried again, final failures are not, and there is a limit fo
   expect(attempts['endless']!.length).toBeLessThan(20)
 })
 
-test('what is sent to nobody holds up nobody [gap_22]', async () => {
+test('messages to unknown ids delay nothing else [gap_22]', async () => {
   await using space = await openSpace('memory')
   const quick = workflow('quick', async (n: number) => n)
   const client = connect(space.store)
@@ -161,7 +161,7 @@ test('what is sent to nobody holds up nobody [gap_22]', async () => {
   await client.close()
 })
 
-test('a close waits for no time-out, and whoever comes next goes on at once [gap_23]', async () => {
+test('a close waits for no time-out, and the next runtime continues at once [gap_23]', async () => {
   await using space = await openSpace('memory')
   const begun = deferred()
   const cut = activity('cut', async (_: undefined, ctx) => {

@@ -13,7 +13,7 @@ describeOnStores('activities that wait for a slot', (kind) => {
     return ctx.map(items, (i, inner) => inner.run(slow, i))
   })
 
-  /** Notes who ran which, and how many at once. */
+  /** Records which process ran which, and how many at once. */
   function openDiary() {
     const ran: [place: string, n: number][] = []
     const busy = new Map<string, number>()
@@ -51,7 +51,7 @@ describeOnStores('activities that wait for a slot', (kind) => {
     expect(new Set(given.map((data) => data['where']))).toEqual(new Set(['local']))
   })
 
-  test('stay where they are when nobody else is there, and no task is made', async () => {
+  test('stay local when there is no other runtime, and no task is created', async () => {
     await using space = await openSpace(kind)
     const { ran, slowIn } = openDiary()
     const alone = await space.open([many, slowIn('full')], {

@@ -48,7 +48,7 @@ describeOnStores('heartbeats', (kind) => {
 })
 
 describe.concurrent('heartbeats that are', () => {
-  test('told more often than written keep the task from others', async () => {
+  test('sent more often than written keep the task from others', async () => {
     await using space = await openSpace('memory')
     const ran: number[] = []
     const lively = activity(
@@ -71,13 +71,13 @@ describe.concurrent('heartbeats that are', () => {
     expect(ran).toEqual([1])
   })
 
-  test('not written when their activity is called off do not bring it back', async () => {
+  test('not written when their activity is cancelled do not bring it back', async () => {
     await using space = await openSpace('memory')
     const begun: number[] = []
     const ready = deferred()
     const beating = activity('beating', async (_: undefined, ctx) => {
       begun.push(ctx.attempt)
-      // The first is written at once, and what is told now has to wait for the next time.
+      // The first is written at once, and a heartbeat now has to wait for the next write.
       ctx.heartbeat(1)
       ready.resolve()
       throw await stopped(ctx)
@@ -120,7 +120,7 @@ describe('heartbeats', () => {
     expect(found).toEqual([undefined, 20])
   })
 
-  test('hold up nobody who is done', async () => {
+  test('delay no activity that is done', async () => {
     await using space = await openSpace('memory')
     const tells = activity('tells', async (n: number, ctx) => ctx.heartbeat(n))
     const many = workflow('many', async (_: undefined, ctx) => {

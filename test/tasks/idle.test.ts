@@ -41,7 +41,7 @@ describe.concurrent('idle', () => {
     expect((await started.info())!.status).toBe('completed')
   })
 
-  test('does not wait for what waits for messages, or for a tag of others', async () => {
+  test('does not wait for instances that wait for messages, or for a tag of others', async () => {
     await using space = await openSpace('memory')
     const never = channel<string>('never')
     const other = activity('other', { tag: 'moon' }, async () => 1)

@@ -28,7 +28,7 @@ describeOnStores('a limit', (kind) => {
 })
 
 describe.concurrent('a limit', () => {
-  test('with keys lets each have its own, and one that is used up holds nobody else back', async () => {
+  test('with keys gives each its own, and one that is used up delays no other', async () => {
     await using space = await openSpace('memory')
     const now = new Map<string, number>()
     const most = new Map<string, number>()
@@ -60,13 +60,14 @@ describe.concurrent('a limit', () => {
   })
 })
 
-test('a key that is no text fails the workflow that asks, and says so', async () => {
+test('a key that is not a string fails the calling workflow with an error that says so', async () => {
   await using space = await openSpace('memory')
   const odd = activity('odd', { limit: { concurrency: 1, key: () => 7 as never } }, async () => 1)
   const asks = workflow('asks', async (_: undefined, ctx) => ctx.run(odd))
   const runtime = await space.open(asks)
 
   await expect(runtime.run(asks)).rejects.toThrow(
-    'activity "odd": limit.key must return text of at most 500 characters, got 7',
+    'activity "odd": limit.key must return text of at most 500 characters, without control ' +
+      'characters and lone surrogates, got 7',
   )
 })

@@ -17,7 +17,7 @@ describeOnStores('an activity that beats and waits for its next attempt', (kind)
     (['closes', 'dies'] as const).map((how) => [route, how] as const),
   )
 
-  test.concurrent.each(lives)('%s goes on after its process %s', async (route, how) => {
+  test.concurrent.each(lives)('%s continues after its process %s', async (route, how) => {
     await using space = await openSpace(kind)
     const ran: unknown[] = []
     const flaky = activity(

@@ -6,7 +6,7 @@ import { freezable } from './support.ts'
 /** How long it would take if each waited for a tick. */
 const TICK_MS = 10_000
 
-test('what two owners died with is run one at a time, each as soon as the last got further', async () => {
+test('instances that two owners died with run one at a time, each after the last made progress', async () => {
   await using space = await openSpace('memory')
   const ids = Array.from({ length: 6 }, (_, i) => `order ${i}`)
   let begun = 0

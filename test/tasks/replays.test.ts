@@ -57,7 +57,7 @@ describe.concurrent('a history with a task', () => {
   })
 })
 
-/** An instance that waits for a task nobody runs. */
+/** An instance that waits for a task that no runtime runs. */
 async function openWaiting() {
   const space = await openSpace('memory')
   const runtime = await space.open(calls({ tag: 'gpu' }), QUICK)
@@ -105,7 +105,7 @@ describe.concurrent('an open task', () => {
     expect(await started.result({ timeout: '8s' })).toBe(10)
   })
 
-  test('survives that its owner is another one, and runs once', async () => {
+  test('survives a takeover of its instance, and runs once', async () => {
     await using waiting = await openWaiting()
     const { space, runtime, runIt } = waiting
     await runtime.close({ drain: 0 })

@@ -33,7 +33,7 @@ describe.concurrent('tags', () => {
     const ended = await Promise.all(started.map((one) => one.info()))
     expect(TAGS.filter((_tag, i) => ended[i]!.status === 'completed')).toEqual(served)
 
-    // What is not run here waits for whoever runs it.
+    // What is not run here waits for a runtime that can run it.
     await space.open(whereIn('there'), { tags: 'any', ...QUICK })
     const places = await Promise.all(started.map((one) => one.result({ timeout: '8s' })))
 
@@ -56,7 +56,7 @@ describe.concurrent('tags', () => {
     expect(await runtime.run(both, undefined)).toEqual(['gpu', 'eu'])
   })
 
-  test('that nobody serves leave it waiting, which can be raced', async () => {
+  test('that no runtime serves leave it waiting, which can be raced', async () => {
     await using space = await openSpace('memory')
     const nobody = activity('nobody', { tag: 'moon' }, async () => 1)
     const guarded = workflow('guarded', async (_: undefined, ctx) => {
@@ -82,7 +82,7 @@ describe.concurrent('tags', () => {
   })
 })
 
-describe.concurrent('whoever takes an instance over', () => {
+describe.concurrent('whichever runtime takes an instance over', () => {
   test.each<[string, OpenOptions['tags'], string | undefined]>([
     ['does not serve the tag of an activity', [], 'gpu'],
     ['runs no activities', 'none', undefined],
@@ -118,7 +118,7 @@ describe.concurrent('whoever takes an instance over', () => {
 })
 
 describe.concurrent('a runtime', () => {
-  test('for workflows only and one for activities only do all there is together', async () => {
+  test('for workflows only and one for activities only do all the work together', async () => {
     await using space = await openSpace('memory')
     const double = activity<number, number>('double')
     const sums = workflow('sums', async (n: number, ctx) => {
@@ -135,7 +135,7 @@ describe.concurrent('a runtime', () => {
     expect(await thinker.run(sums, 20, { timeout: '10s' })).toBe(381)
   })
 
-  test('that is told of an activity by a workflow it runs is there for tasks of it', async () => {
+  test('that learns of an activity from a workflow it runs is there for tasks of it', async () => {
     await using space = await openSpace('memory')
     const square = activity('square', async (n: number) => n * n)
     const local = workflow('local', async (n: number, ctx) => ctx.run(square, n))
@@ -149,7 +149,7 @@ describe.concurrent('a runtime', () => {
     expect(await asks.run(remote, 4, { timeout: '8s' })).toBe(16)
   })
 
-  test('finds out that it has the code of a task which others left behind', async () => {
+  test('learns that it has the code of a task that others left behind', async () => {
     await using space = await openSpace('memory')
     const begun = deferred()
     const endless = activity('learned', { limit: { concurrency: 1 } }, () => {
@@ -162,7 +162,7 @@ describe.concurrent('a runtime', () => {
     await begun.promise
     await first.close({ drain: 0 })
 
-    // Nothing has told this one of the activity: it stands in the code of a workflow that sleeps.
+    // This runtime was not given the activity: only the code of a sleeping workflow names it.
     const quick = activity('learned', { limit: { concurrency: 1 } }, async () => 'done')
     const after = workflow('calls', async (_: undefined, ctx) => ctx.run(quick))
     const second = await space.open(after, QUICK)

@@ -120,7 +120,7 @@ describe.concurrent('a session', () => {
     expect(most).toBe(2)
   })
 
-  test('serves several activities at once, and what belongs to none', async () => {
+  test('runs several activities at once, and those of no session', async () => {
     await using space = await openSpace('memory')
     const together = deferred()
     let count = 0

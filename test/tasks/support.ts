@@ -47,7 +47,7 @@ export async function dataOf(instance: Instance, type: string): Promise<Record<s
     .map(({ data }) => data as Record<string, unknown>)
 }
 
-/** Resolves when the attempt is told to stop. */
+/** Resolves when the attempt is aborted. */
 export function stopped({ signal }: ActivityContext): Promise<unknown> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(signal.reason)
@@ -55,7 +55,7 @@ export function stopped({ signal }: ActivityContext): Promise<unknown> {
   })
 }
 
-/** A store that can be cut off: as for a process that is frozen, whose code runs on all the same. */
+/** A store that can be cut off: as for a process that is frozen, but whose code continues. */
 export interface Frozen {
   /** To be given to `open`. */
   readonly store: Store
@@ -63,7 +63,7 @@ export interface Frozen {
   freeze(): void
   /** Cuts it off and declares the runtime on it dead, as another one would after its lease. */
   die(): Promise<void>
-  /** All that waited goes on. */
+  /** Everything that waited continues. */
   thaw(): void
   /** How often the store has answered a call of this method. */
   answers(method: keyof WorkflowStore): number
@@ -96,7 +96,7 @@ export function freezable(space: Space): Frozen {
   const cutOff = (inner: WorkflowStore): WorkflowStore =>
     new Proxy(inner, {
       get(target, name) {
-        // A thread of its own would go on renewing the lease.
+        // A thread of its own would keep renewing the lease.
         if (name === 'keepLease') return undefined
         const value: unknown = Reflect.get(target, name, target)
         if (typeof value !== 'function' || name === 'within') return value

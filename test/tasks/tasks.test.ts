@@ -6,12 +6,12 @@ import {
   channel,
   workflow,
 } from '../../src/index.ts'
-import { deferred, describeOnStores, eventually, openSpace } from '../support/engine.ts'
+import { deferred, describeOnStoresAtOnce, eventually, openSpace } from '../support/engine.ts'
 
 // Its tick comes three times a second: whatever hint is lost, it is noticed soon.
 const QUICK = { lease: '1s' } as const
 
-describeOnStores('tasks', (kind) => {
+describeOnStoresAtOnce('tasks', (kind) => {
   const shout = activity('shout', { tag: 'loud' }, (text: string, ctx) => [
     text.toUpperCase(),
     ctx.info.tag,
@@ -87,7 +87,7 @@ describeOnStores('tasks', (kind) => {
     )
   })
 
-  test('a task is tried again like any activity, and its error is the same', async () => {
+  test('a task is retried like any activity, and its error is the same', async () => {
     await using space = await openSpace(kind)
     const attempts: number[] = []
     const fails = activity(
@@ -160,7 +160,7 @@ describeOnStores('tasks', (kind) => {
     expect(most).toBeGreaterThan(1)
   })
 
-  test('what a task told last is known to its next attempt, wherever that runs', async () => {
+  test('the next attempt of a task has its latest heartbeat, wherever that runs', async () => {
     await using space = await openSpace(kind)
     const told: unknown[] = []
     const beating = activity(
@@ -184,7 +184,7 @@ describeOnStores('tasks', (kind) => {
     ])
   })
 
-  test('an attempt that is silent for too long is stopped and tried again', async () => {
+  test('an attempt without heartbeats for too long is stopped and retried', async () => {
     await using space = await openSpace(kind)
     const silent = activity(
       'silent',
@@ -220,7 +220,7 @@ describeOnStores('tasks', (kind) => {
     ])
   })
 
-  test('a task that is called off is stopped where it runs', async () => {
+  test('a cancelled task is stopped where it runs', async () => {
     await using space = await openSpace(kind)
     const enough = channel<string>('enough')
     const running = deferred()
@@ -239,7 +239,7 @@ describeOnStores('tasks', (kind) => {
     const runtime = await space.open(calls, QUICK)
     await space.open(endless, { tags: { only: ['x'] }, ...QUICK })
 
-    const started = await runtime.start(calls, undefined, { id: 'called off' })
+    const started = await runtime.start(calls, undefined, { id: 'cancelled' })
     await running.promise
     await started.send(enough, 'now')
 

@@ -21,7 +21,7 @@ describe.concurrent('limits on time', () => {
       [
         'silence',
         { heartbeatTimeout: 70, retry: ONCE },
-        'activity "waits" gave no heartbeat for 70 ms',
+        'activity "waits" sent no heartbeat for 70 ms',
       ],
     ])('%s that takes too long is over, and failed', async (_name, options, message) => {
       await using space = await openSpace('memory')
@@ -45,7 +45,7 @@ describe.concurrent('limits on time', () => {
       expect(reasons).toMatchObject([{ message }])
     })
 
-    test('a time-out is tried again', async () => {
+    test('a time-out is retried', async () => {
       await using space = await openSpace('memory')
       const attempts: number[] = []
       const slow = activity(
@@ -66,7 +66,7 @@ describe.concurrent('limits on time', () => {
       expect(attempts).toEqual([1, 2, 3])
     })
 
-    test('in all: what runs is told to stop, nothing is tried again, and no task is left', async () => {
+    test('in all: what runs is aborted, nothing is retried, and no task is left', async () => {
       await using space = await openSpace('memory')
       const attempts: number[] = []
       const told = deferred<unknown>()

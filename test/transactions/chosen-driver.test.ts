@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-// The built package beside a better-sqlite3 that this line of Node can load: what a user has who
-// chooses it in place of node:sqlite.
+// The built package beside a better-sqlite3 that this line of Node can load: the setup of users
+// that choose it over node:sqlite.
 
 const ROOT = join(import.meta.dirname, '../..')
 const installed = process.env['HOLDFAST_TEST_BETTER_SQLITE3']
@@ -44,6 +44,7 @@ test.runIf(installed !== undefined)(
       cpSync(join(ROOT, part), join(own, part), { recursive: true })
     }
     symlinkSync(installed!, join(folder, 'node_modules/better-sqlite3'))
+    symlinkSync(join(ROOT, 'node_modules/croner'), join(folder, 'node_modules/croner'))
     writeFileSync(join(folder, 'main.mjs'), PROGRAM)
 
     const { stdout, stderr, status } = spawnSync(

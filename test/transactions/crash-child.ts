@@ -1,6 +1,6 @@
-// A process of its own that runs one workflow with one transaction, on the store that it is told of:
-// `crash-child.ts <postgres|sqlite> <url or path> <schema> <never|before|after>`. The last says when it
-// is killed: before the commit of the transaction, or after it and before anybody is told.
+// A child process that runs one workflow with one transaction, on the given store: `crash-child.ts
+// <postgres|sqlite> <url or path> <schema> <never|before|after>`. The last says when it is killed:
+// before the commit of the transaction, or after it and before any answer.
 
 import { open, workflow } from '../../src/index.ts'
 import { postgres, transaction as postgresTransaction } from '../../src/postgres/index.ts'

@@ -72,7 +72,7 @@ describe.concurrent.each([
     expect(await ground.entries()).toBe(1)
   }, 60_000)
 
-  test('after it leaves everything, and nobody runs it again', async () => {
+  test('after it leaves everything, and it does not run again', async () => {
     await using ground = await open()
 
     const killed = await runChild(ground, 'after')

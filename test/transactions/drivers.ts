@@ -180,7 +180,7 @@ export async function onSqlite(
 ): Promise<Place> {
   const file = tempFile()
   const store = sqlite({ path: file.path, durability: 'os', driver })
-  // The store makes the file: one with tables of somebody else would be refused.
+  // The store creates the file: one with tables of another program would be refused.
   const maker = connect(store)
   await maker.get('nobody').info()
   const handle = open(file.path)

@@ -19,7 +19,7 @@ export interface Inside {
 /** A place with a table for entries. */
 export interface EngineScene extends AsyncDisposable {
   readonly space: Space
-  /** A transaction of this store, tried again at once. */
+  /** A transaction of this store, retried at once. */
   readonly define: (name: string, run: Run, options?: object) => Activity<string, unknown>
   readonly prepare: Activity<undefined, unknown>
   readonly entries: Activity<undefined, unknown>
@@ -83,7 +83,7 @@ export const ENGINE_SCENES = [
   ['postgres', onPostgres],
 ] as const
 
-/** Goes on when `value` is there, at once where it need not be awaited. */
+/** Continues with `value`, at once if it need not be awaited. */
 export function afterwards<T>(value: unknown, next: () => T): T | Promise<T> {
   return value instanceof Promise ? value.then(next) : next()
 }

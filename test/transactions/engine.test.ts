@@ -29,7 +29,7 @@ describe.each(ENGINE_SCENES)('a transaction of a workflow, on %s', (_, open) => 
     expect(await runtime.run(book)).toEqual([3, 3, ['a 3', 'b 3']])
   })
 
-  test('leaves nothing when it has failed for good', async () => {
+  test('leaves nothing when its last attempt has failed', async () => {
     await using scene = await open()
     const { define, prepare, entries, space } = scene
     const add = define('add', (input, { write }) =>
@@ -47,7 +47,7 @@ describe.each(ENGINE_SCENES)('a transaction of a workflow, on %s', (_, open) => 
     expect(await runtime.run(book)).toEqual(['activity "add" failed after 3 attempts: no', []])
   })
 
-  test('that gives a heartbeat is committed once, also over a restart', async () => {
+  test('that gives a heartbeat is committed once, even over a restart', async () => {
     await using scene = await open()
     const { define, prepare, entries, space } = scene
     const add = define('add', (input, { attempt, heartbeat, write }) => {
@@ -180,7 +180,7 @@ test('on PostgreSQL, other instances are started in it and commit with it', asyn
   expect(await runtime.get('Kim-2').info()).toMatchObject({ workflow: 'greet' })
 })
 
-test('on PostgreSQL, the owner hears at once of one that another runtime ran', async () => {
+test('on PostgreSQL, the owner learns at once of one that another runtime ran', async () => {
   await using database = await testSchema('engine')
   const { url, schema } = database
   const away = postgresTransaction('pay', { tag: 'away' }, async () => 'paid')
@@ -196,7 +196,7 @@ test('on PostgreSQL, the owner hears at once of one that another runtime ran', a
     tags: { only: ['away'] },
     ...options,
   })
-  // Until both hear, they look.
+  // Until both receive hints, they poll.
   await eventually(() =>
     [owner, other].every((runtime) => runtime.health().hints.state === 'listening'),
   )
@@ -205,7 +205,7 @@ test('on PostgreSQL, the owner hears at once of one that another runtime ran', a
   expect(await owner.run(book, undefined, { timeout: '9s' })).toEqual(['paid', 'paid', 'paid'])
 })
 
-test('on PostgreSQL, one that stays open holds up only who starts the same id', async () => {
+test('on PostgreSQL, one that stays open blocks only starts of the same id', async () => {
   await using database = await testSchema('engine')
   const { url, schema } = database
   const greet = workflow('greet', async (name: string, ctx) => ctx.step('s', () => `hello ${name}`))
@@ -228,7 +228,7 @@ test('on PostgreSQL, one that stays open holds up only who starts the same id', 
 })
 
 // Code that holds the event loop, as it does on SQLite, cannot be out of time.
-test('on PostgreSQL, it is rolled back when it is out of time, also when it takes no notice', async () => {
+test('on PostgreSQL, it is rolled back when it times out, even when it ignores its signal', async () => {
   await using scene = await onPostgres()
   const { define, prepare, entries, space } = scene
   const options = { timeout: '200ms', retry: { backoff: 'none', maxAttempts: 50 } }

@@ -1,5 +1,5 @@
-// Transactions of users that hold ids for a while. Whoever starts or messages such an id waits for the
-// end of that transaction, by itself: everything else goes on at its usual speed.
+// Transactions of users that lock ids for a while. A call that starts or messages such an id waits
+// for the end of that transaction, by itself: everything else continues at its usual speed.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -113,7 +113,7 @@ async function isBlocked(work: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([work, later])) === still
 }
 
-describe('while a transaction holds ids', () => {
+describe('while a transaction has ids locked', () => {
   test('starts of them wait, by a runtime and by a client, and nothing else does', async () => {
     await using scene = await openScene()
     const { runtime, log } = scene
@@ -171,7 +171,7 @@ describe('while a transaction holds ids', () => {
     await client.close()
   })
 
-  test('ids that were rolled back are free for who waited', async () => {
+  test('ids that were rolled back are free for a waiting start', async () => {
     await using scene = await openScene()
     const { runtime, place } = scene
     const held = deferred()
@@ -263,7 +263,7 @@ describe('while a transaction holds ids', () => {
     await eventually(async () => (await runtime.get('later').info())?.status === 'cancelled')
   })
 
-  test('whoever waits for one can give up: by a time limit, a signal, or closing', async () => {
+  test('a caller that waits for one can give up: by a time limit, a signal, or closing', async () => {
     await using scene = await openScene()
     const { runtime } = scene
     const client = connect(scene.place.store)

@@ -16,9 +16,9 @@ import { DRIVERS, type Inside, type Place } from './drivers.ts'
 const notes = channel<string>('notes', { capacity: 2 })
 const greet = workflow('greet', async (name: string) => `hello ${name}`)
 const listen = workflow('listen', async (count: number, ctx) => {
-  const heard: string[] = []
-  while (heard.length < count) heard.push(await ctx.receive(notes))
-  return heard
+  const received: string[] = []
+  while (received.length < count) received.push(await ctx.receive(notes))
+  return received
 })
 
 interface Scene extends Place {
@@ -55,7 +55,7 @@ const ODD = `it's a "quoted" \\n $1 ::text\u0000\u0001 \u{1f600} \\`
 const HOSTILE = [`"; drop table entries; --`, `'; drop table entries; --`, `\\'; select $1, $2`]
 
 describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
-  test('what is started, sent and cancelled is there when it is committed', async () => {
+  test('starts, messages and cancellations take effect when it is committed', async () => {
     await using scene = await openScene(open)
     const { client } = scene
     await client.start(greet, 'nobody', { id: 'unwanted', delay: '1h' })
@@ -85,7 +85,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     expect(await scene.entries()).toBe(1)
   })
 
-  test('nothing is there when it is rolled back', async () => {
+  test('nothing takes effect when it is rolled back', async () => {
     await using scene = await openScene(open)
     const { client } = scene
     await client.start(listen, 1, { id: 'listener' })
@@ -107,7 +107,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     expect(await scene.look(mail)).toEqual([])
   })
 
-  test('outside of one it is refused, and nothing is there', async () => {
+  test('outside of a transaction it is refused, and nothing takes effect', async () => {
     await using scene = await openScene(open)
     const holdfast = scene.client.in(scene.outside)
 
@@ -119,7 +119,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     expect(await scene.look(ids)).toEqual([])
   })
 
-  test('a transaction of its own makes an id that is taken an answer or an error', async () => {
+  test('an id that is taken is returned or an error, as onConflict says', async () => {
     await using scene = await openScene(open)
     await scene.client.start(greet, 'Kim', { id: 'taken' })
 
@@ -151,7 +151,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     expect(await scene.client.get('new').info()).toBeDefined()
   })
 
-  test('an id that exists with another input, or in another workflow, is told of', async () => {
+  test('an id that exists with another input, or in another workflow, is reported', async () => {
     await using scene = await openScene(open)
     const log = memoryLog()
     const client = connect(scene.store, { log })
@@ -174,7 +174,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
         level: 'warn',
         message:
           'start: an instance with this id already exists, with a different input; returning the existing one',
-        data: { instanceId, workflow: 'greet' },
+        data: { instanceId, workflow: 'greet', execution: 1 },
       })),
     )
     expect(other).toEqual(
@@ -185,7 +185,7 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
     )
   })
 
-  test('a start that names no version has none until it is taken up', async () => {
+  test('a start that names no version has none until it is claimed', async () => {
     await using scene = await openScene(open)
     await scene.commit((holdfast) => holdfast.start(greet, 'Kim', { id: 'greeter' }))
     const latest = workflow('greet', { version: '2.0.0' }, async (name: string) => `hi ${name}`)
@@ -195,6 +195,27 @@ describe.each(DRIVERS)('in a transaction of %s', (_, open) => {
 
     expect(before!.version).toBe('')
     expect(await runtime.get(greet, 'greeter').result()).toBe('hi Kim')
+  })
+
+  test('starts of a workflow with a limit wait in line, each for its key', async () => {
+    await using scene = await openScene(open)
+    const limit = { concurrency: 1, key: ([key]: string) => key! }
+    const waits = workflow('waits', { limit }, async (_id: string, ctx) => ctx.receive(notes))
+    await using runtime = await openRuntime(scene.store, { register: waits })
+    const ids = ['a-1', 'a-2', 'b-1']
+
+    await scene.commit(async (holdfast) => {
+      for (const id of ids) await holdfast.start(waits, id, { id, priority: 1 })
+    })
+
+    await expect.poll(() => runtime.admin.count({ status: 'running' }), { timeout: 15_000 }).toBe(2)
+    await expect
+      .poll(async () => (await runtime.get('a-2').info())!.waitingFor, { timeout: 15_000 })
+      .toEqual([`its workflow's limit of 1 at a time for key "a"`])
+    for (const id of ids) {
+      await runtime.get(id).send(notes, id)
+      expect(await runtime.get(id).result()).toBe(id)
+    }
   })
 
   test('a channel that is full refuses, and a key is taken once', async () => {

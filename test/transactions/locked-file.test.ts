@@ -8,7 +8,7 @@ import { tempFile } from '../support/sqlite.ts'
 
 const greet = workflow('greet', async (name: string) => `hello ${name}`)
 
-test('while the file is locked, writes wait and reads go on', async () => {
+test('while the file is locked, writes wait and reads continue', async () => {
   using file = tempFile()
   await using runtime = await open(`file:${file.path}`, { register: greet })
   await runtime.run(greet, 'Kim', { id: 'first' })
@@ -20,7 +20,7 @@ test('while the file is locked, writes wait and reads go on', async () => {
     isStarted = true
     return greeting
   })
-  // Longer than a thread that stands still for the lock would let them be.
+  // Longer than a thread that blocks for the lock would let them be.
   for (const until = performance.now() + 200; performance.now() < until;) {
     const begun = performance.now()
     expect(await runtime.get('first').info()).toMatchObject({ status: 'completed' })

@@ -7,6 +7,7 @@ import { postgresWorkflowStore } from '../../src/postgres/workflow-store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import type { Transact } from '../../src/store/transactions.ts'
 import { deferred } from '../support/engine.ts'
+import { oldDriverPool } from '../support/old-driver.ts'
 import { postgresUrl } from '../support/postgres.ts'
 import { openPostgres } from '../support/store-under-test.ts'
 import { openScene, type Scene } from './scene.ts'
@@ -16,7 +17,7 @@ type Code = (tx: Queryable, table: string) => Promise<unknown>
 const killed: Code = async (tx) => tx.query('select pg_terminate_backend(pg_backend_pid())')
 const insert: Code = (tx, table) => tx.query(`insert into ${table} values ('a')`)
 
-/** What became of a transaction with this code. */
+/** The outcome of a transaction with this code. */
 async function attempt(scene: Scene, code: Code, store = scene.under.store): Promise<unknown> {
   const work: Transact['code'] = async (tx) => {
     await code(tx as Queryable, scene.table)
@@ -25,7 +26,7 @@ async function attempt(scene: Scene, code: Code, store = scene.under.store): Pro
   return store.transact(scene.work(work)).catch((error: unknown) => error)
 }
 
-describe('code that cannot be trusted to be all there is', () => {
+describe('code that misuses its transaction', () => {
   test.each<[string, RegExp, Code]>([
     [
       'commits',
@@ -62,20 +63,76 @@ describe('code that cannot be trusted to be all there is', () => {
     expect(await attempt(scene, async () => {})).toBe('done')
   })
 
-  test.each(['select 1; commit', 'select 1; rollback', 'select 1; commit; begin'])(
-    'one that hides its end (%s) is found out, and is not recorded',
+  test.each<[string, string, unknown[]?]>([
+    ['a wrong number of values', 'select $1::int, $2::int', [1]],
+    ['a feature that the server does not have', 'select count(*) from pg_class for update'],
+    ['a missing prepared statement', 'execute nothing_of_this_name'],
+    ['a code of its own', `do $$ begin raise exception 'x' using errcode = '57P01'; end $$`],
+    ['values that are no array', 'select 1', 'ab' as never],
+    [
+      'a value that the driver cannot send',
+      'select $1::text',
+      [
+        {
+          toJSON() {
+            throw new Error('no JSON')
+          },
+        },
+      ],
+    ],
+  ])('%s is an error of the code, not of the connection', async (_, text, values) => {
+    await using scene = await openScene(openPostgres)
+
+    const end = await attempt(scene, async (tx, table) => {
+      await insert(tx, table)
+      await tx.query(text, values)
+    })
+
+    expect(end).toBeInstanceOf(Error)
+    expect(end).not.toBeInstanceOf(StoreError)
+    expect(await scene.entries()).toEqual([])
+    expect(await attempt(scene, insert)).toBe('done')
+  })
+
+  const HIDDEN = ['select 1; commit', 'select 1; rollback', 'select 1; commit; begin']
+
+  test.each(HIDDEN)(
+    'code that hides a commit (%s) is refused: one statement at a time',
     async (text) => {
       await using scene = await openScene(openPostgres)
 
-      const end = await attempt(scene, (tx) => tx.query(text))
+      const end = await attempt(scene, async (tx, table) => {
+        await insert(tx, table)
+        await tx.query(text)
+      })
 
-      expect(end).toMatchObject({ name: 'StoreError', code: 'rejected' })
-      expect((end as Error).message).toContain('the code ended its transaction itself')
+      expect(end).toMatchObject({ message: expect.stringContaining('multiple commands') })
+      expect(await scene.entries()).toEqual([])
       expect(await scene.inbox()).toEqual([])
     },
   )
 
-  test('one that goes on after its end cannot write', async () => {
+  test.each(HIDDEN)(
+    'code that hides a commit (%s) from an old driver is detected, and not recorded',
+    async (text) => {
+      await using scene = await openScene(openPostgres)
+      const [row] = await scene.under.sql<{ schema: string }>('select current_schema() as schema')
+      const pool = oldDriverPool()
+      const store = postgresWorkflowStore({ source: { pool }, schema: row!.schema })
+
+      const end = await attempt(scene, (tx) => tx.query(text).catch(() => {}), store)
+      const open = await attempt(scene, (tx) => tx.query(text), store)
+      await store.close()
+      await pool.end()
+
+      expect(end).toMatchObject({ name: 'StoreError', code: 'rejected' })
+      expect((end as Error).message).toContain('the code ended its transaction itself')
+      expect(open).toMatchObject({ message: expect.stringContaining('takes one statement') })
+      expect(await scene.inbox()).toEqual([])
+    },
+  )
+
+  test('code that continues after its end cannot write', async () => {
     await using scene = await openScene(openPostgres)
     let kept!: Queryable
 
@@ -88,7 +145,7 @@ describe('code that cannot be trusted to be all there is', () => {
   })
 })
 
-test('a savepoint lets code go on after an error', async () => {
+test('a savepoint lets code continue after an error', async () => {
   await using scene = await openScene(openPostgres)
 
   const end = await attempt(scene, async (tx, table) => {
@@ -114,7 +171,7 @@ test('statements bring rows and counts as pg has them', async () => {
   expect(await scene.entries()).toEqual(['a', 'b'])
 })
 
-test('what a constraint finds at the commit is thrown as it is', async () => {
+test('a constraint error at the commit is thrown as it is', async () => {
   await using scene = await openScene(openPostgres)
   await scene.under.sql(
     `alter table ${scene.table} add constraint once unique (entry) deferrable initially deferred`,
@@ -186,7 +243,7 @@ test.each<[string, (tx: Queryable) => Promise<unknown>]>([
   )
 })
 
-test('transactions that take their time leave connections for everything else', async () => {
+test('slow transactions leave connections for everything else', async () => {
   await using scene = await openScene(openPostgres)
   const { store } = scene.under
   const end = deferred()

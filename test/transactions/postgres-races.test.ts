@@ -4,7 +4,7 @@ import { deferred } from '../support/engine.ts'
 import { openPostgres } from '../support/store-under-test.ts'
 import { openScene, type Scene } from './scene.ts'
 
-// Two who run the code of one command at the same time, step by step.
+// Two runtimes that run the code of one command at the same time, step by step.
 
 const unreached: Transact['code'] = () => {
   throw new Error('the code was run')
@@ -81,7 +81,7 @@ describe('a takeover', () => {
   )
 })
 
-test('nothing waits for the transaction but who runs the same code', async () => {
+test('nothing waits for the transaction but another run of the same code', async () => {
   await using scene = await openScene(openPostgres)
   const { store } = scene.under
   const old = await judged(scene)
@@ -103,7 +103,7 @@ test('nothing waits for the transaction but who runs the same code', async () =>
   expect(await scene.entries()).toEqual(['old'])
 })
 
-/** A transaction whose code has written its entry, and waits to be told how to end. */
+/** A transaction whose code has written its entry, and waits for the test to say how to end. */
 async function begun(scene: Scene) {
   const written = deferred()
   const end = deferred()
@@ -140,7 +140,7 @@ async function judged({ under, owner, iid, table }: Scene) {
   }
 }
 
-/** Until somebody waits to run the same code. */
+/** Waits until a session waits to run the same code. */
 async function waitsForFirst({ under }: Scene): Promise<void> {
   const sql = `select 1 from pg_locks l join pg_stat_activity a using (pid)
     where not l.granted and l.locktype = 'advisory' and a.query like '%' || current_schema() || '%'`

@@ -17,7 +17,7 @@ export interface Scene extends AsyncDisposable {
   readonly iid: number
   /** The name of the user's table. */
   readonly table: string
-  /** A transaction of command 1 by the owner, unless told otherwise. */
+  /** A transaction of command 1, by default by the owner. */
   work(code: Transact['code'], more?: Partial<Transact>): Transact
   /** The code that adds an entry and returns it. */
   adds(entry: string): Transact['code']

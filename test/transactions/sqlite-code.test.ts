@@ -8,7 +8,7 @@ import { openHandle } from './sqlite-handle.ts'
 
 type Code = (tx: Statements) => unknown
 
-/** What became of a transaction with this code. */
+/** The outcome of a transaction with this code. */
 async function attempt(scene: Scene, code: Code): Promise<unknown> {
   const work = scene.work((tx) => {
     const result = code(tx as Statements)
@@ -26,13 +26,13 @@ async function uniqueScene(): Promise<Scene> {
   return scene
 }
 
-describe('code that cannot be trusted to be all there is', () => {
+describe('code that misuses its transaction', () => {
   test.each<[string, RegExp, Code]>([
     ['is async', /^transaction: on SQLite its code must not be async/, async () => {}],
     [
       'is async and fails',
       /^transaction: on SQLite its code must not be async/,
-      () => Promise.reject(new Error('unheard')),
+      () => Promise.reject(new Error('ignored')),
     ],
     [
       'commits',
@@ -65,7 +65,7 @@ describe('code that cannot be trusted to be all there is', () => {
     expect(await attempt(scene, () => {})).toBe('done')
   })
 
-  test('one that goes on after a statement took everything back cannot write', async () => {
+  test('code that continues after a statement rolled everything back cannot write', async () => {
     await using scene = await uniqueScene()
     const errors: unknown[] = []
 
@@ -90,7 +90,7 @@ describe('code that cannot be trusted to be all there is', () => {
     expect(await attempt(scene, () => {})).toBe('done')
   })
 
-  test('one that lets such an error through is rejected with it', async () => {
+  test('code that does not catch such an error is rejected with it', async () => {
     await using scene = await uniqueScene()
 
     const end = await attempt(scene, (tx) => {
@@ -102,7 +102,7 @@ describe('code that cannot be trusted to be all there is', () => {
     expect(await scene.entries()).toEqual([])
   })
 
-  test('one that goes on after its end cannot write', async () => {
+  test('code that continues after its end cannot write', async () => {
     await using scene = await openScene(openSqlite)
     let kept!: Statements
 
@@ -115,7 +115,7 @@ describe('code that cannot be trusted to be all there is', () => {
   })
 })
 
-test('an ordinary error takes back its own statement only, and code may go on', async () => {
+test('an ordinary error rolls back its own statement only, and code may continue', async () => {
   await using scene = await uniqueScene()
 
   const end = await attempt(scene, (tx) => {
@@ -141,7 +141,7 @@ test('statements bring rows and counts', async () => {
   expect(await scene.entries()).toEqual(['a', 'b'])
 })
 
-test('what a constraint finds at the commit is thrown as it is', async () => {
+test('a constraint error at the commit is thrown as it is', async () => {
   await using scene = await openScene(openSqlite)
   await scene.under.sql(
     'create table child (entry text references parent deferrable initially deferred)',
@@ -158,7 +158,7 @@ test('what a constraint finds at the commit is thrown as it is', async () => {
   expect(await scene.inbox()).toEqual([])
 })
 
-test('a thousand different texts are not kept prepared for ever', async () => {
+test('a thousand different texts are not kept prepared forever', async () => {
   await using scene = await openScene(openSqlite)
 
   const end = await attempt(scene, (tx) => {
@@ -179,7 +179,7 @@ test('while another connection writes, it waits without holding up anything else
 
   let isOver = false
   const end = attempt(scene, () => {}).finally(() => (isOver = true))
-  // The event loop goes round as ever.
+  // The event loop is not blocked.
   for (let rounds = 0; rounds < 1_000; rounds++) await new Promise(setImmediate)
   const wasOver = isOver
   other.exec('commit')

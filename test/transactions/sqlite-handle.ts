@@ -11,7 +11,7 @@ export interface SqliteHandle {
   close(): unknown
 }
 
-/** Those that work here, by name. The first is what a store uses unless told otherwise. */
+/** Those that work here, by name. The first is the default of a store. */
 export const SQLITE_DRIVERS: readonly (readonly [
   name: DriverName,
   open: (path: string) => SqliteHandle,

@@ -25,7 +25,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
     ])
   })
 
-  test('what its code throws is thrown as it is, and nothing has happened', async () => {
+  test('an error of its code is thrown as it is, and nothing was written', async () => {
     await using scene = await openScene(open)
     const error = new Error('no')
     const code: Transact['code'] = async (tx) => {
@@ -61,7 +61,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
     expect(await scene.inbox()).toHaveLength(1)
   })
 
-  test('two of them are two: each command has its own', async () => {
+  test('each command has its own transaction', async () => {
     await using scene = await openScene(open)
     const { store } = scene.under
 
@@ -94,7 +94,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
     expect(await scene.under.store.transact(scene.work(unreached))).toBe('refused')
   })
 
-  test('nobody runs it for an instance that has ended', async () => {
+  test('it does not run for an instance that has ended', async () => {
     await using scene = await openScene(open)
     const end = { status: 'completed', output: '1' } as const
     const last = item(scene.iid, { turn: turn(2), next: { kind: 'end', end } })
@@ -103,7 +103,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
     expect(await scene.under.store.transact(scene.work(unreached))).toBe('refused')
   })
 
-  test('a result that was taken already is known to the code, which is asked last', async () => {
+  test('a result that was already taken is found before the code runs', async () => {
     await using scene = await openScene(open)
     const { store } = scene.under
     await store.transact(scene.work(scene.adds('a')))
@@ -142,7 +142,7 @@ describe.each(STORES)('a transaction on %s', (_, open) => {
       expect(await asTask(scene, scene.adds('a'), runtime, attempt)).toBe('done')
     })
 
-    test('only its holder runs it, and only at this attempt', async () => {
+    test('only its owner runs it, and only at this attempt', async () => {
       await using scene = await openScene(open)
       const { runtime, attempt } = await scene.makeTask()
 

@@ -93,7 +93,7 @@ describe("a handle of the store's own library", () => {
     expect(await client.get('a').info()).toMatchObject({ workflow: 'greet' })
   })
 
-  test('keeps its lock while it is looked at: other processes still wait for it', async () => {
+  test('keeps its lock while it is checked: other processes still wait for it', async () => {
     await using scene = await openScene()
     const { client, path } = scene
     using handle = disposable(openDatabase({ path }))
@@ -129,7 +129,7 @@ describe("a handle of the store's own library", () => {
     expect(handle.prepare('select count(*) as n from rows').all()).toMatchObject([{ n: 5 }])
   })
 
-  test('is had before the store is opened, with tables of its own', async () => {
+  test('can be opened before the store, with tables of its own', async () => {
     using file = tempFile()
     using handle = disposable(openDatabase({ path: file.path, durability: 'os' }))
     handle.exec('create table notes (text text)')
@@ -157,7 +157,10 @@ describe("a handle of the store's own library", () => {
   })
 
   test.each([
-    [{ path: ':memory:' }, 'openDatabase: a database in memory is seen by its own connection only'],
+    [
+      { path: ':memory:' },
+      'openDatabase: a database in memory can be used by its own connection only',
+    ],
     [{ path: join(tmpdir(), 'no-such-folder', 'a.db') }, 'no-such-folder'],
   ])('is not to be had for %j', (options, message) => {
     expect(() => openDatabase(options)).toThrow(message)
@@ -177,7 +180,7 @@ describe('two drivers for one file in one process', () => {
     symlinkSync(path, link)
     const refused = {
       code: 'misconfigured',
-      message: expect.stringContaining('Give the same driver to every sqlite() and openDatabase()'),
+      message: expect.stringContaining('Pass the same driver to every sqlite() and openDatabase()'),
     }
 
     for (const place of [path, link]) {

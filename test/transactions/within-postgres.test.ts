@@ -38,7 +38,27 @@ describe("the user's transaction", () => {
     expect(after).toEqual(before)
   })
 
-  test('waits for the disk, though it was told not to', async () => {
+  test('is used by several at the same time, though nothing was written before', async () => {
+    await using place = await openPlace()
+    await using client = connect(place.store)
+
+    const started = await place.transaction(({ tx }) =>
+      Promise.all(['a', 'b', 'c'].map((id) => client.in(tx).start(greet, 'Kim', { id }))),
+    )
+
+    expect(started.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+  })
+
+  test('must answer with rows', async () => {
+    await using place = await openPlace()
+    await using client = connect(place.store)
+
+    await expect(client.in({ query: async () => undefined }).start(greet, 'Kim')).rejects.toThrow(
+      /^in: query\(\) of the transaction returned undefined instead of rows/,
+    )
+  })
+
+  test('waits for the disk, even if it was set not to', async () => {
     await using place = await openPlace()
     await using client = connect(place.store)
 
@@ -52,7 +72,7 @@ describe("the user's transaction", () => {
   })
 
   test.each(['repeatable read', 'serializable'])(
-    'is refused as "%s", and can go on',
+    'is refused as "%s", and can continue',
     async (isolation) => {
       await using place = await openPlace()
       await using client = connect(place.store)
@@ -117,13 +137,13 @@ describe("the user's transaction", () => {
   })
 })
 
-test('while it is open, nothing waits for it but who starts the same id', async () => {
+test('while it is open, nothing waits for it but a start of the same id', async () => {
   await using place = await openPlace()
   await using runtime = await open(place.store, { register: [greet, listen] })
   const listener = await runtime.start(listen, undefined, { id: 'listener' })
   await runtime.start(greet, 'later', { id: 'later', delay: '1h' })
 
-  const heard = await place.transaction(async ({ tx }) => {
+  const received = await place.transaction(async ({ tx }) => {
     const holdfast = runtime.in(tx)
     await holdfast.start(greet, 'Kim', { id: 'greeter' })
     await holdfast.send('listener', notes, 'from inside')
@@ -137,7 +157,7 @@ test('while it is open, nothing waits for it but who starts the same id', async 
     return result
   })
 
-  expect(heard).toBe('from outside')
+  expect(received).toBe('from outside')
   expect(await runtime.get(greet, 'greeter').info()).toBeDefined()
 })
 

@@ -22,7 +22,7 @@ describe('a handle of SQLite', () => {
     expect(await client.get('a').info()).toMatchObject({ workflow: 'greet' })
   })
 
-  test('tells of what is there already, while the store waits for its end', async () => {
+  test('reports ids that already exist, while the store waits for its end', async () => {
     await using scene = await openScene()
     const { client, handle } = scene
     await client.start(greet, 'Kim', { id: 'there' })
@@ -96,7 +96,7 @@ describe('a handle of SQLite', () => {
     handle.exec('commit')
 
     await expect(holdfast.start(greet, 'Kim', { id: 'b' })).rejects.toThrow(
-      'in: the handle is not inside a transaction: it has ended, or was never begun',
+      'in: the handle is not inside a transaction: it has ended or was never begun',
     )
     expect(await client.get('b').info()).toBeUndefined()
   })

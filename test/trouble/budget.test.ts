@@ -8,10 +8,10 @@ import { type OwnServer, ownServer } from './own-server.ts'
 
 const LIMIT_MS = 60_000
 const INSTANCES = 100
-// As the guide says: one for commits, four for calls, four for transactions, one that hears, and one
-// for the lease.
+// As the guide says: one for commits, four for calls, four for transactions, one that listens, and
+// one for the lease.
 const MAX_OF_RUNTIME = 11
-// Four for calls, and one that hears.
+// Four for calls, and one that listens.
 const MAX_OF_CLIENT = 5
 
 let server: OwnServer

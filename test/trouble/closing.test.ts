@@ -19,7 +19,7 @@ const order = workflow('order', async (_: undefined, ctx) => ctx.run(endless))
 
 describe.concurrent('on a network that swallows everything', () => {
   test(
-    'a runtime with work in hand closes soon after it drained',
+    'a runtime with work under way closes soon after its drain time',
     { timeout: LIMIT_MS },
     async () => {
       await using database = await testSchema()
@@ -37,7 +37,7 @@ describe.concurrent('on a network that swallows everything', () => {
     },
   )
 
-  test('a client closes, and what was asked of it fails', { timeout: LIMIT_MS }, async () => {
+  test('a client closes, and its pending calls fail', { timeout: LIMIT_MS }, async () => {
     await using database = await testSchema()
     await using proxy = await postgresProxy(postgresUrl())
     const store = postgres({ url: proxy.url, schema: database.schema })

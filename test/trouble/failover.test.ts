@@ -3,7 +3,7 @@ import { playFailover } from './failover.ts'
 
 // `npm run failover` plays larger ones. One at a time: four servers at once starve each other.
 test.each(['synchronous', 'asynchronous'] as const)(
-  'work goes on at the %s standby of a primary that is killed, and nothing there is contradicted',
+  'work continues at the %s standby of a killed primary, consistent with what the standby has',
   { timeout: 180_000 },
   async (following) => {
     const seed = Math.floor(Math.random() * 1_000_000)

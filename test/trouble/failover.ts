@@ -2,8 +2,8 @@
 // a `kill -9` of the primary under load. The address leads to the standby first, then it is promoted.
 //
 //   Synchronous: nothing that was acknowledged is lost.
-//   Asynchronous: what the standby never got is lost, and here that is made sure of. Nothing hangs,
-//   nothing that stands in the new history is contradicted, and whatever the client sends again ends.
+//   Asynchronous: what the standby never got is lost, and this test makes sure that there is some.
+//   Nothing hangs, nothing contradicts the new history, and whatever the client sends again ends.
 
 import { setTimeout as passTime } from 'node:timers/promises'
 import { silentLog } from '../../src/base/log.ts'
@@ -39,7 +39,7 @@ export interface FailoverSize {
 
 /** One that fits into the tests. */
 export const SHORT: FailoverSize = { processes: 2, loadMs: 3_000, lagMs: 1_200, startEveryMs: 50 }
-/** One for those who have time. */
+/** A longer one. */
 export const LONG: FailoverSize = { processes: 4, loadMs: 20_000, lagMs: 3_000, startEveryMs: 25 }
 
 /** How it went. */
@@ -60,7 +60,7 @@ export interface FailoverReport {
 const REPEATABLE_JOBS = JOBS.filter((name) => name !== 'desk')
 // Said by a process that has noticed.
 const NOTICED = /database (failover detected|server restarted or replaced)/
-// The standby, not yet promoted, answers and refuses for so long.
+// The standby, not yet promoted, answers and refuses for this long.
 const STANDBY_MS = 1_000
 
 /** Plays one failover. */
@@ -126,7 +126,7 @@ async function failOver(scene: Scene, setting: Setting): Promise<FailoverReport>
   const { steps } = workflowsOn('/dev/null')
   await insist(() => client.run(steps, { seed: 1, n: 2 }, { id: 'again', timeout: 40_000 }))
   const againMs = performance.now() - promotedMs
-  // From then on, nobody goes by what the new server does not have.
+  // From then on, no process relies on what the new server does not have.
   await until(() => workers.every(({ log }) => NOTICED.test(log)))
   const noticed = readLedger(scene.ledger).length
   over.abort()
@@ -169,7 +169,7 @@ async function startInstances(
   for (let i = 0; !over.aborted; i++) {
     const [start] = crowd.give(String(i), 1, random)
     const started = startOne(client, crowd, start!)
-    // Told below, if anybody is still there.
+    // Awaited below; without this, an earlier error would leave its rejection unhandled.
     started.catch(() => {})
     starting.push(started)
     await passTime(everyMs)
@@ -187,7 +187,7 @@ async function startOne(
   crowd.acknowledge(id)
 }
 
-/** As a client does that does not know what was lost: all starts, and all messages to them. */
+/** As a client that does not know what was lost: all starts, and all messages to them. */
 async function sendAgain(
   scene: Scene,
   client: Client,
@@ -223,8 +223,8 @@ function messagesOf(outcome = ''): string {
 }
 
 /**
- * The lines of the ledger that the new history has to answer for: all since everybody noticed, and
- * the ends before that which it has recorded.
+ * The lines of the ledger that the new history has to account for: all since every process noticed,
+ * and the ends before that which it has recorded.
  */
 async function after(scene: Scene, lines: readonly Line[], noticed: number): Promise<Line[]> {
   const lives = await readInstances(scene)

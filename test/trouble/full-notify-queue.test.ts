@@ -1,5 +1,5 @@
-// The server's queue of notifications is full: somebody who listens sits in a transaction, and others
-// go on sending.
+// The server's notification queue is full: a listener sits in a transaction, and others keep
+// sending.
 
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
@@ -53,7 +53,7 @@ test("a full queue of notifications costs the hint, and not the user's commit", 
   const before = await tick()
   await holdQueue(holder)
   expect(await sendUntilRefused(user)).toBe('too many notifications in the NOTIFY queue')
-  // Hints are left out: so ticks, which find what was not told, come often.
+  // Hints are left out: so ticks, which find what was not announced, come often.
   expect([before, await tick()]).toEqual([false, true])
   await store.close()
 

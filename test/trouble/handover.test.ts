@@ -15,15 +15,15 @@ function message(letter: string, ...parts: readonly string[]): Buffer {
   return Buffer.concat([head, body])
 }
 
-// It lets everybody in and ends the connection at once: all in one piece, so that nobody who is told
-// of the first by a promise can do anything before the last is there.
+// It accepts every connection and ends it at once: in one piece, so that no code that awaits the
+// first promise can run before the last one is there.
 const WELCOME_AND_END = Buffer.concat([
   message('R', '\0\0\0\0'),
   message('Z', 'I'),
   message('E', 'SFATAL\0', 'C57P01\0', 'Mterminating connection\0', '\0'),
 ])
 
-/** A server that only knows how to begin. */
+/** A server that only implements the beginning of the protocol. */
 async function serverThat(begins: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -49,7 +49,10 @@ function cuttingServer() {
 
 const WELCOME = Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I')])
 
-/** A server that lets everybody in, and then never answers: as when a cable is pulled just then. */
+/**
+ * A server that accepts every connection, and then never answers: as when a cable is pulled just
+ * then.
+ */
 async function silentServer() {
   let asked!: () => void
   const wasAsked = new Promise<void>((resolve) => {
@@ -64,14 +67,14 @@ async function silentServer() {
   return Object.assign(server, { wasAsked })
 }
 
-/** Lets time pass for whoever waits, but not for this test. */
+/** Lets time pass for the code under test, but not for this test. */
 function hurry(): { pass(ms: number): void } {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   return { pass: (ms) => void vi.advanceTimersByTime(ms) }
 }
 
-// An error that nobody listens to would fail this whole file, as it would end a process.
+// An unhandled error event would fail this whole file, as it would end a process.
 test.each([
   ['of our own', (url: string) => ({ source: { url }, schema: 'x' })],
   [
@@ -81,7 +84,7 @@ test.each([
       return { source: { pool }, schema: 'x' }
     },
   ],
-])('a connection %s that is cut while it is handed over is lost, no more', async (_, settings) => {
+])('a connection %s that is cut while it is handed over is just replaced', async (_, settings) => {
   await using server = await cuttingServer()
   const store = postgresWorkflowStore(settings(server.url))
 
@@ -93,12 +96,12 @@ test.each([
   await store.close()
 })
 
-test('a connection for hints that is cut while it is handed over is lost, no more', async () => {
+test('a listen connection that is cut while it is handed over is just replaced', async () => {
   await using server = await cuttingServer()
   const pool = await makePool(server.url, 1)
 
   const opened = listenConnectionsFrom(pool, { isOurs: true, isForListening: false })({
-    heard() {},
+    received() {},
     lost() {},
   })
 
@@ -129,7 +132,7 @@ test('so is one for hints', async () => {
   const pool = await makePool(server.url, 1)
 
   const opened = listenConnectionsFrom(pool, { isOurs: true, isForListening: false })({
-    heard() {},
+    received() {},
     lost() {},
   })
   const failed = opened.catch((error: unknown) => error)

@@ -101,7 +101,7 @@ test('the result of an owner that lost its instance does not reach the call that
   await second.begun('order-2')
   expect(await place.iidOf('order-2')).toBe(lost)
 
-  // It is told that the instance is not its own, and hands over what it has.
+  // It learns that the instance is not its own, and hands over what it has.
   first.finish('order-1')
   await eventually(async () => (await before.get('order-1').info()) === undefined)
   await before.close({ drain: '5s' })
@@ -111,7 +111,7 @@ test('the result of an owner that lost its instance does not reach the call that
   expect(await started.result({ timeout: '10s' })).toMatchObject({ receipt: 'receipt for order-2' })
 })
 
-test('who waits for an instance that was lost is told so, and not the result of another one', async () => {
+test('a caller that waits for a lost instance learns that, and does not get the result of another one', async () => {
   await using place = await openPlace()
   const client = place.connect()
   await client.get('nobody').info()

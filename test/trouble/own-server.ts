@@ -13,7 +13,7 @@ export interface OwnServer extends AsyncDisposable {
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>
   /** Writes a file that the server can read, into its data directory; answers its path. */
   write(name: string, content: string): string
-  /** Says who is let in, as lines of pg_hba.conf. */
+  /** The authentication rules, as lines of pg_hba.conf. */
   letIn(...lines: readonly string[]): Promise<void>
   /** What it serves of ours: the kinds of connections, and whether each is encrypted. */
   ours(): Promise<{ name: string; ssl: boolean; query: string }[]>

@@ -28,7 +28,7 @@ function poolWith(password: () => Promise<string>): Pool {
   return new Pool({ host: '127.0.0.1', port, user: 'app', database: 'postgres', password, max: 20 })
 }
 
-/** Whether the thread that looks after the lease is connected. */
+/** Whether the thread that renews the lease is connected. */
 async function leaseIsKept(): Promise<boolean> {
   return (await server.ours()).some(({ name }) => name === 'holdfast lease')
 }
@@ -68,7 +68,7 @@ test.each<[string, (tokens: { current: () => Promise<string> }) => Promise<void>
     },
   ],
 ])(
-  'work goes on when a password that is asked for %s',
+  'work continues when a password that is asked for %s',
   async (_, rotate) => {
     const tokens = { current: async () => 'first' }
     const pool = poolWith(() => tokens.current())
@@ -97,7 +97,7 @@ test.each<[string, (tokens: { current: () => Promise<string> }) => Promise<void>
 )
 
 test(
-  'a password that is wrong from the beginning is told at once',
+  'a password that is wrong from the beginning is reported at once',
   async () => {
     const pool = poolWith(async () => 'wrong')
     const { line } = countedWork()
@@ -119,7 +119,7 @@ function stall(ms: number): void {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
 }
 
-test('that is missing, or wrong, is told with the server and the user, and never shown', async () => {
+test('that is missing, or wrong, is reported with the server and the user, and never shown', async () => {
   const { port } = server
   const at = `open: cannot connect to PostgreSQL at 127.0.0.1, port ${port} as user "app" to database "postgres": `
   const open1 = (user: string): Promise<unknown> =>

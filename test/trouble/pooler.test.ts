@@ -25,8 +25,8 @@ const rich = workflow('rich', async (_: null, ctx) => {
 })
 
 /**
- * What is found in a session of the server by whoever gets it next. Settings of PL/pgSQL are there as
- * soon as anybody calls a function in it.
+ * What the next user of a session of the server finds in it. Settings of PL/pgSQL are there as soon
+ * as a function is called in it.
  */
 const SESSION = `select
   pg_backend_pid() as process,
@@ -37,7 +37,7 @@ const SESSION = `select
   array(select objid from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks`
 
 async function sessionThrough(url: string): Promise<unknown> {
-  // PgBouncer gives each its own name, but leaves those who have none with that of the last.
+  // PgBouncer gives each its own name, but leaves those that have none with that of the last.
   const client = new Client({ connectionString: url, application_name: 'another application' })
   await client.connect()
   try {
@@ -61,8 +61,8 @@ describe.skipIf(!hasPooler)('behind PgBouncer in transaction mode (where it is i
   }, LIMIT_MS)
 
   test.concurrent.each([
-    ['alone, hints are not heard, and the store is asked instead', false, 'deaf'],
-    ['with an address that leads past it, hints are heard', true, 'listening'],
+    ['alone, hints do not arrive, and the store is polled instead', false, 'deaf'],
+    ['with an address that leads past it, hints arrive', true, 'listening'],
   ] as const)(
     '%s',
     async (_, leadsPast, state) => {
@@ -119,7 +119,7 @@ describe.skipIf(!hasPooler)('behind PgBouncer in transaction mode (where it is i
   )
 
   // Alone: it changes the role of the others.
-  test('a role whose transactions are serializable is told to give Holdfast another one', async () => {
+  test('a role whose transactions are serializable gets an error that suggests another role', async () => {
     const admin = new Client(server.url)
     await admin.connect()
     const role = new URL(server.url).username

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from './stage.ts'
 
-/** Where Debian has it is not in everybody's path. */
+/** Debian's folder for it is not in every user's path. */
 const PROGRAM = ['pgbouncer', '/usr/sbin/pgbouncer'].find(
   (program) => spawnSync(program, ['--version']).status === 0,
 )
@@ -26,7 +26,7 @@ export interface Pooler extends AsyncDisposable {
 export async function startPooler(url: string, sessions = 3): Promise<Pooler> {
   const { port: serverPort, username, pathname } = new URL(url)
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-pooler-'))
-  // It refuses to run as root, and then reads its settings as somebody else.
+  // It refuses to run as root, and then reads its settings as another user.
   chmodSync(folder, 0o755)
   const port = await freePort()
   const settings = join(folder, 'pgbouncer.ini')

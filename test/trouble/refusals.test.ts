@@ -1,4 +1,4 @@
-// A server that is there and does not do what it is asked to.
+// A server that runs and refuses what it is asked to do.
 
 import { execFileSync } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const MAX_CONNECTIONS = 40
 vi.setConfig({ maxConcurrency: 2 })
 
 test.concurrent(
-  'others may have all connections of the server for a while',
+  'other applications may use all connections of the server for a while',
   async () => {
     await using server = await ownServer([`max_connections=${MAX_CONNECTIONS}`])
     let refused = 0
@@ -126,7 +126,7 @@ test.skipIf(small === undefined).concurrent(
         await scene.query(`alter table ${table} set tablespace small`)
       }
       fill(ballast)
-      // Not before somebody has run out of the pages that were there already.
+      // Not before a backend has run out of the pages that were there already.
       await until(() => scene.workers.all.some(({ log }) => log.includes('No space left')))
       await passTime(REFUSED_MS)
       rmSync(ballast)

@@ -19,7 +19,7 @@ async function startServer(): Promise<PostgresServer & AsyncDisposable> {
 vi.setConfig({ maxConcurrency: 2 })
 
 test.concurrent(
-  'a server that is stopped, crashes, or is away for a while is ridden out',
+  'work survives a server that is stopped, crashes, or is away for a while',
   async () => {
     await using server = await startServer()
     const waits: number[] = []
@@ -45,7 +45,7 @@ test.concurrent(
 )
 
 test.concurrent(
-  'a server process that is killed, after which the server restarts all of them, is ridden out',
+  'work survives a killed server process, after which the server restarts all of them',
   async () => {
     await using server = await startServer()
     const waits: number[] = []

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose](), LIMIT_MS)
 
 test(
-  'a role may lose its rights now and then, and no instance is suspended for that',
+  'a role may lose its privileges for a while, and no instance is suspended for that',
   async () => {
     const url = new URL(server.url)
     url.username = 'app'

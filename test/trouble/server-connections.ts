@@ -1,9 +1,9 @@
 import type { Scene } from '../e2e/scene.ts'
 
-// What the connection sent last, on a server that nobody else uses.
+// The latest statement of the connection, on a server that no other test uses.
 const IS_COMMITS = `query like '%commit_batch%'`
 
-/** The kinds of connections that a runtime has, as the server can tell them apart. */
+/** The kinds of connections that a runtime has, as the server can distinguish them. */
 export const KINDS = {
   commits: `application_name = 'holdfast' and ${IS_COMMITS}`,
   calls: `application_name = 'holdfast' and not ${IS_COMMITS}`,
@@ -20,7 +20,7 @@ export async function isThere(scene: Scene, kind: Kind): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Ends all connections of a kind; answers how many there were. */
+/** Ends all connections of a kind; returns how many there were. */
 export async function cut(scene: Scene, kind: Kind): Promise<number> {
   const rows = await scene.query(
     `select pg_terminate_backend(pid) from pg_stat_activity

@@ -1,5 +1,6 @@
-// Work that goes on in two processes while something happens to their server, and what must be true
-// afterwards: nothing acknowledged is lost, nothing recorded is repeated, no process has ended.
+// Work that continues in two processes while something happens to their server, and what must be
+// true afterwards: nothing acknowledged is lost, nothing recorded is repeated, no process has
+// ended.
 
 import { setTimeout as passTime } from 'node:timers/promises'
 import { silentLog } from '../../src/base/log.ts'
@@ -87,7 +88,7 @@ async function startInstances(
   for (let i = 0; !over.aborted; i++) {
     const [start] = crowd.give(String(i), 1, random)
     const started = startOne(client, crowd, start!)
-    // Told below, if anybody is still there.
+    // Awaited below; without this, an earlier error would leave its rejection unhandled.
     started.catch(() => {})
     starting.push(started)
     await passTime(START_EVERY_MS)

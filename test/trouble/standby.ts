@@ -106,13 +106,13 @@ export async function startStandby(primary: PostgresServer): Promise<Standby> {
 
 /**
  * `kill -9` of a server with all its processes, as if its machine were gone: a connection that is
- * served for a moment longer would be told of commits that no standby has.
+ * served for a moment longer would get answers to commits that no standby has.
  */
 export async function killServer(primary: PostgresServer): Promise<void> {
   const client = new Client({ connectionString: primary.url })
   client.on('error', () => {})
   await client.connect()
-  // Nobody is added from here on.
+  // No process is added from here on.
   process.kill(primary.pid, 'SIGSTOP')
   const { rows } = await client.query(
     'select pid from pg_stat_activity where pid <> pg_backend_pid()',

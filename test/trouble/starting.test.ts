@@ -15,7 +15,7 @@ let server: PostgresServer
 let data: string
 
 beforeAll(async () => {
-  // A standby that lets nobody in says what a server says that is starting, until it is promoted.
+  // A standby that accepts no connections says what a starting server says, until it is promoted.
   server = await startPostgres(['hot_standby=off'])
   const client = new Client({ connectionString: server.url })
   await client.connect()
@@ -25,7 +25,10 @@ beforeAll(async () => {
 }, LIMIT_MS)
 afterAll(() => server.remove(), LIMIT_MS)
 
-/** Restarts the server as one that does not let anybody in yet. Call the result to have it do so. */
+/**
+ * Restarts the server as one that accepts no connections yet. Call the result to make it accept
+ * them.
+ */
 async function startSlowly(): Promise<() => Promise<void>> {
   await server.stop()
   writeFileSync(join(data, 'standby.signal'), '')
@@ -71,7 +74,7 @@ test(
 )
 
 test(
-  'one that does not come up in time, or is closed meanwhile, is given up',
+  'waiting ends when the server does not come up in time, or the client is closed',
   async () => {
     const letIn = await startSlowly()
     const log = memoryLog()
@@ -118,7 +121,7 @@ test(
 )
 
 test(
-  'whatever open is at when the server goes down, it waits for the server to come back',
+  'open waits for the server to come back, at whichever step the server goes down',
   async () => {
     const openings: Promise<Runtime | Error>[] = []
     const openAnother = (): void => {

@@ -5,7 +5,7 @@ import { deferred, eventually } from '../support/engine.ts'
 import { testSchema, type TestSchema } from '../support/postgres.ts'
 import { memoryLog } from '../support/workers.ts'
 
-// Administrators set limits for roles. What runs into one is tried again, and nothing is suspended.
+// Administrators set limits for roles. What runs into one is retried, and nothing is suspended.
 
 const go = channel<number>('go')
 
@@ -30,7 +30,7 @@ test.for<[setting: string, words: RegExp]>([
   ['statement_timeout', /commit_batch: .*statement timeout/],
   ['lock_timeout', /commit_batch: .*lock timeout/],
   ['transaction_timeout', /commit_batch: .*transaction timeout/],
-])('work goes on under a role with a %s', async ([setting, words], { skip }) => {
+])('work continues under a role with a %s', async ([setting, words], { skip }) => {
   await using database = await testSchema()
   await using role = await roleWith(database, setting)
   if (role.url === undefined) return skip(role.why)
@@ -55,7 +55,7 @@ test.for<[setting: string, words: RegExp]>([
   expect(await database.query('select iid from runs where held')).toEqual([])
 })
 
-test('work goes on under a role whose idle sessions are ended', async () => {
+test('work continues under a role whose idle sessions are ended', async () => {
   await using database = await testSchema()
   await using role = await roleWith(database, 'idle_session_timeout')
   const { waits, ...work } = scene()
@@ -80,7 +80,9 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? `${error.message} ${messageOf(error.cause)}` : ''
 }
 
-/** A role of the test's own with a limit; without an address where the server does not know it. */
+/**
+ * A role of the test's own with a limit; without an address if the server does not have that limit.
+ */
 async function roleWith(database: TestSchema, setting: string) {
   const name = `limited_${database.schema.slice(-8)}`
   await database.query(`create role ${name} login superuser`)

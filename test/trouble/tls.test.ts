@@ -60,7 +60,7 @@ describe.skipIf(local === undefined)('over TLS (where there is an openssl progra
     server.write('server.crt', local!.cert)
     server.write('server.key', local!.key)
     await server.query('alter system set ssl to on')
-    // Whoever comes without TLS is refused.
+    // Connections without TLS are refused.
     await server.letIn('hostssl all all all trust')
   }, LIMIT_MS)
   afterAll(async () => {
@@ -74,7 +74,7 @@ describe.skipIf(local === undefined)('over TLS (where there is an openssl progra
       () => ({ store: postgres({ url: url('uselibpqcompat=true&sslmode=require') }) }),
     ],
     [
-      'sslmode=verify-full with the certificate of who vouches',
+      'sslmode=verify-full with the certificate of the issuer',
       () => ({ store: postgres({ url: url(`sslmode=verify-full&sslrootcert=${local!.path}`) }) }),
     ],
     [
@@ -115,7 +115,7 @@ describe.skipIf(local === undefined)('over TLS (where there is an openssl progra
 
   test.each<[string, () => Store, RegExp]>([
     [
-      'nobody is known who vouches for it',
+      'it has no known issuer',
       () => postgres({ url: url('sslmode=verify-full') }),
       /self-signed certificate/,
     ],
@@ -140,7 +140,7 @@ describe.skipIf(local === undefined)('over TLS (where there is an openssl progra
   )
 
   test(
-    'a certificate with another name is refused, and ridden out by who was connected before',
+    'a certificate with another name is refused, and tolerated by a process that was connected before',
     async () => {
       const both = join(folder, 'both.crt')
       const store = (): Store => postgres({ url: url(`sslmode=verify-full&sslrootcert=${both}`) })

@@ -16,7 +16,7 @@ const LIMIT_MS = 120_000
 let server: OwnServer
 
 beforeAll(async () => {
-  // So that deadlocks are found before anybody gives up waiting.
+  // So that deadlocks are found before a call gives up waiting.
   server = await ownServer(['deadlock_timeout=20ms'])
 }, LIMIT_MS)
 afterAll(() => server[Symbol.asyncDispose](), LIMIT_MS)
@@ -68,7 +68,7 @@ function schemaOf(scene: Scene): string {
 }
 
 test(
-  'deadlocks with transactions that lock our rows in other orders are ridden out',
+  'deadlocks with transactions that lock the rows in other orders are retried',
   async () => {
     const before = await deadlocks()
 
@@ -89,7 +89,7 @@ test(
 )
 
 test(
-  'a transaction that keeps an old snapshot holds up nobody',
+  'a transaction that keeps an old snapshot delays no other transaction',
   async () => {
     const schema = 'snapshot'
     const store = postgres({ url: server.url, schema })

@@ -15,7 +15,7 @@ export const events: Scenario<Events> = {
   async play({ clock, log, say }) {
     const runs: number[] = []
     const orders = notify()
-    // Nobody waits yet: the notify keeps a permit, and the first run needs no beat.
+    // Nothing waits yet: the notify keeps a permit, and the first run needs no beat.
     orders.notifyOne()
     const handler = worker('handler', { wakeOn: [orders], every: '5h', clock, log }, async () => {
       runs.push(clock.now())

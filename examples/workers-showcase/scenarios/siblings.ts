@@ -1,7 +1,7 @@
 import { idle, supervise, worker } from 'holdfast/workers'
 import type { Scenario } from '../stage.ts'
 
-/** How often each ran, who died, and how they were doing before the stop. */
+/** How often each ran, which of them died, and their health before the stop. */
 export interface Siblings {
   readonly runs: Readonly<Record<'clumsy' | 'doomed' | 'good', number>>
   readonly deaths: readonly string[]

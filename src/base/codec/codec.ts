@@ -1,12 +1,13 @@
 import { isPlainObject } from '../plain-object.ts'
 import { BANG, MAX_DEPTH, Packer } from './pack.ts'
+import { isWrapped, unreadable } from './transform.ts'
 import { damaged, excerpt, unpack } from './unpack.ts'
 
-// Values as text. What JSON can say is written as JSON and read by the native parser. Any other
+// Values as text. What JSON can express is written as JSON and read by the native parser. Any other
 // value is written as `!` and the JSON of its tagged form, which is that of `pack.ts`.
 //
-//   - A value comes back equal, or it is refused with its path. What little is changed or left
-//     out, the comment on `encode` names.
+//   - A value comes back equal, or it is refused with its path. The comment on `encode` names the
+//     few things that are changed or left out.
 //   - One text per value: what comes back is written as it was. So texts can be compared.
 //   - The text has no control characters (JSON escapes them), so texts can be joined by one.
 
@@ -20,12 +21,6 @@ export interface Codec {
 // that JSON has no word for.
 const UNDEFINED = '!"!u"'
 
-/** The codec used when none is given. Reads bytes as UTF-8. */
-export const defaultCodec: Codec = {
-  encode: (value) => encode(value),
-  decode: (data) => decode(typeof data === 'string' ? data : textOf(data)),
-}
-
 /**
  * Writes a value as text that `decode` reads.
  *
@@ -33,7 +28,7 @@ export const defaultCodec: Codec = {
  * errors. A value is a tree: an object that is referred to twice comes back as two. A Buffer comes
  * back as Uint8Array, a subclass of Date as Date, an object without a prototype as a plain one, a
  * hole in an array as undefined; properties that are not enumerable, and named ones of arrays, are
- * left out, also if they are `toJSON`.
+ * left out, even if they are `toJSON`.
  *
  * Throws a `TypeError` that begins with `label` and says what is refused and where: functions,
  * symbols, instances of classes, cycles, and nesting of more than 1,000 levels.
@@ -64,20 +59,14 @@ export function decode(text: string): unknown {
   try {
     parsed = JSON.parse(isTagged ? text.slice(1) : text)
   } catch (cause) {
-    throw damaged(excerpt(text), cause)
+    throw isWrapped(text) ? unreadable(text) : damaged(excerpt(text), cause)
   }
   return isTagged ? unpack(parsed, 1) : parsed
 }
 
-function textOf(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw new SyntaxError(`codec: cannot read ${bytes.length} bytes as UTF-8`, { cause })
-  }
-}
-
-/** The quick look: is this plain JSON all through? Says no when in doubt; the packer knows. */
+/**
+ * A quick check: is this plain JSON throughout? Returns false when in doubt; the packer decides.
+ */
 function isJson(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':
@@ -107,7 +96,7 @@ function isJsonContainer(value: object, depth: number): boolean {
   }
   if (!isPlainObject(value)) return false
   if (Object.getOwnPropertySymbols(value).length > 0) return false
-  // Unlike Object.keys this allocates nothing; to look at an inherited property too does no harm.
+  // Unlike Object.keys this allocates nothing; reading an inherited property as well is harmless.
   for (const key in value) {
     if (!isJson((value as Record<string, unknown>)[key], depth)) return false
   }

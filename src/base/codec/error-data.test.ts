@@ -78,7 +78,7 @@ describe('an error that crosses', () => {
     expect(cross(Object.assign(new Error('x'), { code }))).toHaveProperty('code', code)
   })
 
-  test('keeps its causes, also those that are no errors', () => {
+  test('keeps its causes, even those that are not errors', () => {
     const root = new RangeError('root', { cause: { when: new Date(3) } })
 
     const back = cross(new Error('top', { cause: root }))
@@ -115,7 +115,7 @@ describe('an error that crosses', () => {
   })
 })
 
-describe('what was thrown and is no error', () => {
+describe('a thrown value that is not an error', () => {
   test('a string becomes the message', () => {
     expect(errorToData('oops')).toEqual({ name: 'Error', message: 'oops' })
   })
@@ -223,7 +223,7 @@ describe('an error is always recordable', () => {
 
     expect(errors).toHaveLength(300)
     expect(errors.filter((error) => error instanceof Error)).toHaveLength(100)
-    expect(errors[100]).toBe('[one error too many]')
+    expect(errors[100]).toBe('[too many nested errors]')
   })
 
   test('a huge message is cut, and the frames of its stack stay', () => {
@@ -262,7 +262,7 @@ describe('an error is always recordable', () => {
     ['a cause in a cause', () => new Error('x', { cause: new Error('y', { cause: LONG_LIST }) })],
     ['details', () => new Refused('x', { code: 'c'.repeat(2_000_000) })],
     ['what was thrown', () => ({ message: 'x', data: LONG_LIST })],
-  ])('a note stands in place of %s that is huge', (_, make) => {
+  ])('a note replaces %s that is huge', (_, make) => {
     const data = errorToData(make())
 
     expect(JSON.stringify(data).length).toBeLessThan(MAX_STACK + 2_000)
@@ -293,7 +293,7 @@ describe('an error is always recordable', () => {
 })
 
 test.each([null, 5, [], {}, { name: 1, message: {} }, { fields: null, failure: true }])(
-  'damaged data %o gives an error nevertheless',
+  'damaged data %o still gives an error',
   (data) => {
     expect(errorFromData(data as unknown as ErrorData)).toBeInstanceOf(Error)
   },

@@ -34,7 +34,7 @@ export interface ErrorData {
   readonly retryable?: false
   readonly details?: unknown
   readonly cause?: unknown
-  /** What an `AggregateError`, or an error like one, holds. */
+  /** The errors inside an `AggregateError`, or an error like one. */
   readonly errors?: unknown
   /** Of a class of our own, which has `name`. */
   readonly fields?: Readonly<Record<string, unknown>>
@@ -112,8 +112,8 @@ export function takeThrownApart(thrown: unknown, value: unknown): ErrorData {
 }
 
 /**
- * The error this data was taken from: of its own class where that is known here, else an `Error`
- * with its name. Its stack is that of where it was thrown. `unpack` reads a value.
+ * The error that this data was taken from: of its own class if that is defined here, else an
+ * `Error` with its name. Its stack is that of where it was thrown. `unpack` reads a value.
  */
 export function putTogether(given: unknown, unpack: (value: unknown) => unknown): Error {
   const data = (isObject(given) ? given : {}) as { readonly [K in keyof ErrorData]?: unknown }
@@ -150,7 +150,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** A property of something that may do anything when asked. */
+/** A property of an object that may do anything when it is read. */
 function read(from: object, key: PropertyKey): unknown {
   try {
     return (from as Record<PropertyKey, unknown>)[key]

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { encode } from './codec.ts'
 
-describe('what is refused, by what it is and where', () => {
+describe('values that are refused, with their kind and path', () => {
   class Invoice {
     readonly total = 1
   }
@@ -55,7 +55,7 @@ describe('what is refused, by what it is and where', () => {
     )
   })
 
-  test('nesting of more than 1,000 levels is refused, with a path one can read', () => {
+  test('nesting of more than 1,000 levels is refused, with a readable path', () => {
     for (const leaf of [1, 1n]) {
       expect(() => encode(nest(1001, leaf))).toThrow(
         /^codec: cannot store more than 1000 levels of nesting at \$(\[0\]){40} … (\[0\]){40}$/,

@@ -50,7 +50,7 @@ export class Packer {
       this.#errorDepth = 1
       return takeThrownApart(thrown, orTooLong(this.#packOrDescribe([thrown], 0)))
     } catch {
-      return { name: 'Error', message: 'what was thrown cannot be read' }
+      return { name: 'Error', message: 'the thrown value cannot be read' }
     }
   }
 
@@ -133,7 +133,7 @@ export class Packer {
     if (this.#errorDepth === 0) this.#nestedErrors = 0
     else this.#nestedErrors += 1
     if (this.#errorDepth >= MAX_ERROR_DEPTH || this.#nestedErrors > MAX_NESTED_ERRORS) {
-      throw new Refusal('one error too many')
+      throw new Refusal('too many nested errors')
     }
     const isNested = this.#errorDepth > 0
     this.#enter(error)
@@ -186,7 +186,7 @@ export class Packer {
   }
 }
 
-/** What an error holds, or a note in its place: what is thrown must not outgrow the store. */
+/** The members of an error, or a note in their place: what is thrown must not outgrow the store. */
 function orTooLong(packed: unknown): unknown {
   const length = lengthOf(packed)
   return length > MAX_MEMBER ? `[${length} characters of JSON, more than an error keeps]` : packed

@@ -1,6 +1,6 @@
 import { types } from 'node:util'
 
-// What is said of a value that cannot be stored: what it is, and where.
+// The message for a value that cannot be stored: what it is, and where.
 
 /** Why a value cannot be stored. Its place is the packer's path at the time it is thrown. */
 export class Refusal extends Error {
@@ -12,7 +12,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The refusal of an object, which is none that the tagged form knows. */
+/** The error for an object of a class that the tagged form does not support. */
 export function refusalOf(value: object, prototype: object): Refusal {
   if (types.isPromise(value)) return new Refusal('a Promise', '; did you forget await?')
   const name: unknown = prototype.constructor?.name

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { AGAIN, Batcher, type BatchLimits } from './batcher.ts'
 
-/** A batcher whose batches end when they are told to. */
+/** A batcher whose batches end when the test says so. */
 function held(limits?: BatchLimits<number>): {
   readonly batcher: Batcher<number, number>
   readonly batches: number[][]
@@ -63,7 +63,7 @@ describe('a batcher', () => {
     expect(batches).toEqual([[1, 2], [3, 4], [5]])
   })
 
-  test('a batch that fails, fails all its calls and no others', async () => {
+  test('a failing batch rejects all its calls and no others', async () => {
     const { batcher, finish } = held()
     const error = new Error('no')
     const first = Promise.allSettled([batcher.call(1), batcher.call(2)])
@@ -103,7 +103,7 @@ describe('a batcher', () => {
     expect(batches).toEqual([[4, 6], [1], [50], [2, 3]])
   })
 
-  test('what was left alone is run again, ahead of what came later', async () => {
+  test('items that were left alone run again, before later items', async () => {
     const batches: (readonly number[])[] = []
     const batcher = new Batcher<number, number>(
       async (items) => {
@@ -117,7 +117,7 @@ describe('a batcher', () => {
     expect(batches).toEqual([[1, 2, 3], [2, 3, 4], [3, 4], [4]])
   })
 
-  test('what was left alone of one half is not overtaken by the other', async () => {
+  test('items left alone in one half are not overtaken by the other half', async () => {
     const batches: (readonly number[])[] = []
     const poison = new Error('poison')
     const batcher = new Batcher<number, number>(
@@ -133,7 +133,7 @@ describe('a batcher', () => {
     expect(batches.filter(({ length }) => length < 3)).toEqual([[1, 2], [2], [3, 4], [4]])
   })
 
-  test('what is to blame fails alone, where a batch may be halved', async () => {
+  test('only the bad item fails where a batch may be split', async () => {
     const poison = new Error('poison')
     const batcher = new Batcher<number, number>(
       async (items) => {

@@ -1,3 +1,4 @@
+import { BatchSplitter } from './batch-splitter.ts'
 import { type Bound, countWithin } from './count-within.ts'
 
 /** How much goes into one batch. */
@@ -61,32 +62,22 @@ export class Batcher<T, R> {
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
       const count = countWithin(this.#waiting, this.#maxItems, this.#bounds)
-      const left = await this.#runBatch(this.#waiting.splice(0, count))
-      if (left.length > 0) this.#waiting = [...left, ...this.#waiting]
+      const parts = new BatchSplitter(this.#waiting.splice(0, count))
+      for (const part of parts) {
+        try {
+          const results = await this.#run(part.map(({ item }) => item))
+          const left = part.filter((_, i) => results[i] === AGAIN)
+          part.forEach(({ resolve }, i) => {
+            if (results[i] !== AGAIN) resolve(results[i] as R)
+          })
+          // What is left must not be overtaken.
+          if (left.length > 0) this.#waiting = [...left, ...parts.takeRest(), ...this.#waiting]
+        } catch (error) {
+          if (this.#splitsOn(error) && parts.split(part)) continue
+          for (const { reject } of part) reject(error)
+        }
+      }
     }
     this.#running = false
-  }
-
-  /** Answers with those that have to be run again. */
-  async #runBatch(batch: readonly Waiting<T, R>[]): Promise<readonly Waiting<T, R>[]> {
-    try {
-      const results = await this.#run(batch.map(({ item }) => item))
-      return batch.filter(({ resolve }, i) => {
-        const result = results[i]!
-        if (result === AGAIN) return true
-        resolve(result)
-        return false
-      })
-    } catch (error) {
-      if (batch.length > 1 && this.#splitsOn(error)) {
-        const middle = batch.length >> 1
-        const left = await this.#runBatch(batch.slice(0, middle))
-        const rest = batch.slice(middle)
-        // What is left must not be overtaken.
-        return left.length > 0 ? [...left, ...rest] : this.#runBatch(rest)
-      }
-      for (const { reject } of batch) reject(error)
-      return []
-    }
   }
 }

@@ -2,27 +2,27 @@ import { expect, test } from 'vitest'
 import { Limit } from './limit.ts'
 import { onAbort, signalOf } from './on-abort.ts'
 
-test('an abort tells all who still listen, each once, also who comes too late', () => {
+test('an abort calls every listener once, even one that is added too late', () => {
   const limit = new Limit()
-  const told: string[] = []
-  const stopFirst = onAbort(limit, () => told.push('a'))
-  onAbort(limit, () => told.push('b'))
-  const stopThird = onAbort(limit, () => told.push('c'))
-  const same = (): void => void told.push('twice')
+  const called: string[] = []
+  const stopFirst = onAbort(limit, () => called.push('a'))
+  onAbort(limit, () => called.push('b'))
+  const stopThird = onAbort(limit, () => called.push('c'))
+  const same = (): void => void called.push('twice')
   onAbort(limit, same)
   onAbort(limit, same)
   stopFirst()
   stopThird()
-  onAbort(limit, () => told.push('d'))
+  onAbort(limit, () => called.push('d'))
 
   limit.abort(new Error('enough'))
   limit.abort(new Error('again'))
-  onAbort(limit, () => told.push('late'))
+  onAbort(limit, () => called.push('late'))
 
-  expect(told.toSorted()).toEqual(['b', 'd', 'late', 'twice', 'twice'])
+  expect(called.toSorted()).toEqual(['b', 'd', 'late', 'twice', 'twice'])
 })
 
-test('the first abort gives the reason, which everybody sees', () => {
+test('the first abort gives the reason, which every listener sees', () => {
   const limit = new Limit()
   const reason = new Error('enough')
   const signal = signalOf(limit)
@@ -38,12 +38,12 @@ test('the first abort gives the reason, which everybody sees', () => {
   expect(signalOf(limit).reason).toBe(reason)
 })
 
-test('who begins to listen while an abort is told is told, too', () => {
+test('a listener that is added during an abort is called, too', () => {
   const limit = new Limit()
-  const told: string[] = []
-  onAbort(limit, () => onAbort(limit, () => told.push('inner')))
+  const called: string[] = []
+  onAbort(limit, () => onAbort(limit, () => called.push('inner')))
 
   limit.abort(new Error('enough'))
 
-  expect(told).toEqual(['inner'])
+  expect(called).toEqual(['inner'])
 })

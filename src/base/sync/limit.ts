@@ -10,7 +10,7 @@ export class Limit {
   #listener: (() => void) | undefined
   #others: Set<() => void> | undefined
 
-  /** Tells all who listen, each once. Only the first abort counts. */
+  /** Calls every listener once. Only the first abort counts. */
   abort(reason: unknown): void {
     if (this.aborted) return
     this.aborted = true
@@ -18,21 +18,21 @@ export class Limit {
     const [first, others] = [this.#listener, this.#others]
     this.#listener = this.#others = undefined
     first?.()
-    for (const tell of others ?? []) tell()
+    for (const listener of others ?? []) listener()
   }
 
   throwIfAborted(): void {
     if (this.aborted) throw this.reason
   }
 
-  /** For `onAbort`: the same function is told once. */
-  add(tell: () => void): void {
-    if (this.#listener === undefined) this.#listener = tell
-    else (this.#others ??= new Set()).add(tell)
+  /** For `onAbort`: adding the same function twice calls it once. */
+  add(listener: () => void): void {
+    if (this.#listener === undefined) this.#listener = listener
+    else (this.#others ??= new Set()).add(listener)
   }
 
-  remove(tell: () => void): void {
-    if (this.#listener === tell) this.#listener = undefined
-    else this.#others?.delete(tell)
+  remove(listener: () => void): void {
+    if (this.#listener === listener) this.#listener = undefined
+    else this.#others?.delete(listener)
   }
 }

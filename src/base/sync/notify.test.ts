@@ -13,7 +13,7 @@ function waitAs(name: string, at: { wait(): Promise<void> }, woken: string[]): v
 }
 
 describe('one wake-up', () => {
-  test('goes to whoever waits longest', async () => {
+  test('goes to the longest waiter', async () => {
     const bell = notify()
     const woken: string[] = []
     for (const name of ['a', 'b', 'c']) waitAs(name, bell, woken)
@@ -28,7 +28,7 @@ describe('one wake-up', () => {
     expect(woken).toEqual(['a', 'b', 'c'])
   })
 
-  test('with nobody waiting is kept for the next wait', async () => {
+  test('without a waiter is kept for the next wait', async () => {
     const bell = notify()
 
     bell.notifyOne()
@@ -36,7 +36,7 @@ describe('one wake-up', () => {
     await expect(bell.wait()).resolves.toBeUndefined()
   })
 
-  test('is kept once, however often nobody is waiting', async () => {
+  test('is kept once, however often there is no waiter', async () => {
     const bell = notify()
     const woken: string[] = []
     for (let i = 0; i < 5; i++) bell.notifyOne()
@@ -89,7 +89,7 @@ describe('one wake-up', () => {
 })
 
 describe('waking all', () => {
-  test('wakes everyone who waits, in order, and keeps nothing', async () => {
+  test('wakes all current waiters, in order, and keeps nothing', async () => {
     const bell = notify()
     const woken: string[] = []
     waitAs('a', bell, woken)
@@ -102,7 +102,7 @@ describe('waking all', () => {
     expect(woken).toEqual(['a', 'b'])
   })
 
-  test('with nobody waiting leaves a kept wake-up as it is', async () => {
+  test('without a waiter leaves a kept wake-up as it is', async () => {
     const bell = new PermitNotify()
 
     bell.notifyAll()
@@ -190,7 +190,9 @@ describe('an abort', () => {
   })
 })
 
-/** Stands at several bells, as a worker does: takes a kept wake-up, or else the first to come. */
+/**
+ * Waits at several notifies, as a worker does: takes a stored permit, or else the first wake-up.
+ */
 function sleepAt(bells: readonly PermitNotify[], onWake: (by: PermitNotify) => void): () => void {
   const kept = bells.find((bell) => bell.takePermit())
   if (kept !== undefined) {
@@ -239,7 +241,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('abort' as const), who: fc.nat() }) },
 )
 
-/** The rules again, with plain lists: who waits at which bells, in order, and what became of them. */
+/** The rules again, with plain lists: which waiters wait where, in order, and how each ended. */
 class Model {
   readonly permits = Array.from({ length: BELLS }, () => false)
   readonly outcomes: (number | 'aborted' | 'waiting')[] = []
@@ -269,7 +271,7 @@ class Model {
   }
 }
 
-test('any sequence of waits, wake-ups and aborts goes as in the model', async () => {
+test('any sequence of waits, wake-ups and aborts matches the model', async () => {
   // The steps of a group follow each other at once: wake-ups and aborts race there.
   const groups = fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 12 })
   await fc.assert(

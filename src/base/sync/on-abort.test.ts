@@ -17,32 +17,32 @@ test('any number wait for a signal through one listener, which goes with the las
   expect(listeners(signal)).toBe(0)
 })
 
-test('an abort tells all who still wait, each once, also who comes too late', () => {
+test('an abort calls every waiter once, even one that comes too late', () => {
   const controller = new AbortController()
   const { signal } = controller
-  const told: string[] = []
-  onAbort(signal, () => told.push('a'))
-  const stop = onAbort(signal, () => told.push('b'))
-  const same = (): void => void told.push('twice')
+  const called: string[] = []
+  onAbort(signal, () => called.push('a'))
+  const stop = onAbort(signal, () => called.push('b'))
+  const same = (): void => void called.push('twice')
   onAbort(signal, same)
   onAbort(signal, same)
   stop()
 
   controller.abort()
-  onAbort(signal, () => told.push('late'))
+  onAbort(signal, () => called.push('late'))
 
-  expect(told).toEqual(['a', 'twice', 'twice', 'late'])
+  expect(called).toEqual(['a', 'twice', 'twice', 'late'])
   expect(listeners(signal)).toBe(0)
 })
 
-test('who begins to wait while an abort is told is told, too', () => {
+test('a waiter that begins during an abort is called, too', () => {
   const controller = new AbortController()
-  const told: string[] = []
-  onAbort(controller.signal, () => onAbort(controller.signal, () => told.push('inner')))
+  const called: string[] = []
+  onAbort(controller.signal, () => onAbort(controller.signal, () => called.push('inner')))
 
   controller.abort()
 
-  expect(told).toEqual(['inner'])
+  expect(called).toEqual(['inner'])
 })
 
 test('a promise that settles first leaves nothing on the signal', async () => {
@@ -54,7 +54,7 @@ test('a promise that settles first leaves nothing on the signal', async () => {
   expect(listeners(signal)).toBe(0)
 })
 
-test('an abort that comes first decides, and what the promise comes to is ignored', async () => {
+test('an abort that comes first wins, and the result of the promise is ignored', async () => {
   const controller = new AbortController()
   const reason = new Error('enough')
   let fail!: (error: Error) => void

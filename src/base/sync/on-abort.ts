@@ -1,4 +1,4 @@
-// Listening to abort signals without leaving anything on them.
+// HintSubscription to abort signals without leaving anything on them.
 //
 //   - A signal has one listener of ours, however many wait for it: a caller may hand one signal to
 //     thousands of calls, and Node warns of a leak from the eleventh listener on.
@@ -23,16 +23,16 @@ export function onAbort(signal: Abortable, aborted: () => void): () => void {
     return () => {}
   }
   if (signal instanceof Limit) {
-    const tell = (): void => aborted()
-    signal.add(tell)
-    return () => signal.remove(tell)
+    const listener = (): void => aborted()
+    signal.add(listener)
+    return () => signal.remove(listener)
   }
   const { waiting, listener } = listened.get(signal) ?? listenTo(signal)
   // A function of its own: the same one may be given twice.
-  const tell = (): void => aborted()
-  waiting.add(tell)
+  const callback = (): void => aborted()
+  waiting.add(callback)
   return () => {
-    if (!waiting.delete(tell) || waiting.size > 0) return
+    if (!waiting.delete(callback) || waiting.size > 0) return
     listened.delete(signal)
     signal.removeEventListener('abort', listener)
   }
@@ -42,7 +42,7 @@ function listenTo(signal: AbortSignal): Listened {
   const waiting = new Set<() => void>()
   const listener = (): void => {
     listened.delete(signal)
-    for (const tell of waiting) tell()
+    for (const callback of waiting) callback()
   }
   const one = { waiting, listener }
   listened.set(signal, one)
@@ -50,7 +50,7 @@ function listenTo(signal: AbortSignal): Listened {
   return one
 }
 
-/** What a promise comes to, or a rejection with the signal's reason when that aborts first. */
+/** The result of a promise, or a rejection with the signal's reason if that aborts first. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = onAbort(signal, () => reject(signal.reason as Error))
@@ -64,7 +64,7 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
   })
 }
 
-/** A signal that aborts with a limit, for what takes nothing else. */
+/** A signal that aborts with a limit, for APIs that take nothing else. */
 export function signalOf(limit: Limit): AbortSignal {
   const controller = new AbortController()
   onAbort(limit, () => controller.abort(limit.reason))

@@ -19,7 +19,7 @@ test.each([-1, 1.5, NaN, Infinity, '3', undefined])(
 )
 
 describe('a permit', () => {
-  test('is given at once while one is free', async () => {
+  test('is granted at once while one is free', async () => {
     const gate = semaphore(2)
 
     await gate.acquire()
@@ -29,7 +29,7 @@ describe('a permit', () => {
     expect(gate.free).toBe(0)
   })
 
-  test('is given back when it is disposed of, once', async () => {
+  test('is returned when it is disposed of, once', async () => {
     const gate = semaphore(1)
     const permit = await gate.acquire()
 
@@ -39,7 +39,7 @@ describe('a permit', () => {
     expect(gate.free).toBe(1)
   })
 
-  test('is given back at the end of a using block', async () => {
+  test('is returned at the end of a using block', async () => {
     const gate = semaphore(1)
 
     {
@@ -68,7 +68,7 @@ describe('a permit', () => {
     expect(gate.free).toBe(1)
   })
 
-  test('that is handed on cannot be taken by somebody who comes later', async () => {
+  test('that is handed on cannot be taken by a later waiter', async () => {
     const gate = new FairSemaphore(1)
     const first = await gate.acquire()
     const waiting = gate.acquire()
@@ -157,7 +157,7 @@ describe('an abort', () => {
 })
 
 describe('a closed semaphore', () => {
-  test('refuses those who wait and leaves no listener', async () => {
+  test('refuses current waiters and leaves no listener', async () => {
     const gate = semaphore(0)
     const { signal } = new AbortController()
     const waiting = [gate.acquire(signal), gate.acquire()]
@@ -168,7 +168,7 @@ describe('a closed semaphore', () => {
     for (const wait of waiting) await expect(wait).rejects.toThrow('semaphore is closed')
   })
 
-  test('refuses those who come, although a permit is free', async () => {
+  test('refuses new waiters, although a permit is free', async () => {
     const gate = new FairSemaphore(1)
 
     gate.close()
@@ -178,7 +178,7 @@ describe('a closed semaphore', () => {
     await expect(gate.acquire()).rejects.toThrow('semaphore is closed')
   })
 
-  test('takes back what is held, and closing it again is harmless', async () => {
+  test('accepts permits that are still out, and closing it again is harmless', async () => {
     const gate = semaphore(1)
     const permit = await gate.acquire()
 
@@ -190,7 +190,7 @@ describe('a closed semaphore', () => {
     expect(gate.free).toBe(1)
   })
 
-  test('gives the reason of the signal to those who come aborted', async () => {
+  test('gives the reason of the signal to waiters that are aborted already', async () => {
     const gate = semaphore(1)
     gate.close()
 
@@ -239,7 +239,7 @@ class Model {
   }
 }
 
-test('any sequence of acquires, aborts, releases and a close goes as in the model', async () => {
+test('any sequence of acquires, aborts, releases and a close matches the model', async () => {
   const step = fc.oneof(
     { weight: 12, arbitrary: fc.record({ kind: fc.constant('come' as const), who: fc.nat() }) },
     { weight: 6, arbitrary: fc.record({ kind: fc.constant('abort' as const), who: fc.nat() }) },

@@ -6,7 +6,7 @@ import { type Place, Waiters } from './waiters.ts'
 // A counter of permits with a line in front of it.
 //
 //   - Permits go to waiters in the order they came; `free` is above 0 only without waiters.
-//   - A permit is given back once, however often it is disposed of.
+//   - A permit is returned once, however often it is disposed of.
 //   - After `close` no permit is granted: current and later waiters are rejected.
 
 /** Limits how many run at once. */
@@ -16,7 +16,7 @@ export interface Semaphore {
   /**
    * Waits for a permit; disposing of it gives it back.
    *
-   * Rejects with the signal's reason when that comes first, also when a permit is free, and with
+   * Rejects with the signal's reason when that comes first, even when a permit is free, and with
    * an `Error` when the semaphore is closed.
    */
   acquire(signal?: AbortSignal): Promise<Disposable>

@@ -12,8 +12,8 @@ const wrong: [unknown, string][] = [
   [null, 'got null'],
   [50, 'got 50'],
   [{ signal: AbortSignal.abort() }, 'got an object'],
-  [new EventTarget(), 'got a EventTarget'],
-  [new AbortController(), 'got a AbortController; give its signal'],
+  [new EventTarget(), 'got an EventTarget'],
+  [new AbortController(), 'got an AbortController; pass its signal'],
 ]
 
 describe.each(wrong)('%o given as signal', (given, got) => {

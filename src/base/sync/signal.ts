@@ -1,16 +1,16 @@
 import { describe } from '../describe.ts'
 
 /**
- * Checks what was given as signal to something that waits, before it gets in line.
+ * Checks a signal that was given to something that waits, before it gets in line.
  *
- * Told by what it can do and not by its class: a signal may come from another realm.
+ * It is recognised by its methods, not by its class: a signal may come from another realm.
  */
 export function checkSignal(
   value: unknown,
   what: string,
 ): asserts value is AbortSignal | undefined {
   if (value === undefined || isSignal(value)) return
-  const hint = value instanceof AbortController ? '; give its signal' : ''
+  const hint = value instanceof AbortController ? '; pass its signal' : ''
   throw new TypeError(`${what}: signal must be an AbortSignal, got ${describe(value)}${hint}`)
 }
 

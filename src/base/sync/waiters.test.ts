@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Waiters } from './waiters.ts'
 
-test('whoever came first leaves first', () => {
+test('the first waiter to come is the first to leave', () => {
   const waiters = new Waiters<string>()
   waiters.add('a')
   waiters.add('b')
@@ -41,7 +41,7 @@ test('a place that was left or called already can be left again', () => {
   expect(waiters.shift()).toBe('c')
 })
 
-test('a place that was left holds on to none of its neighbours', () => {
+test('a place that was left keeps no reference to its neighbours', () => {
   const waiters = new Waiters<string>()
   const [, b] = ['a', 'b', 'c'].map((waiter) => waiters.add(waiter))
 
@@ -50,7 +50,7 @@ test('a place that was left holds on to none of its neighbours', () => {
   expect(b).toEqual({ waiter: 'b', before: undefined, after: undefined, held: false })
 })
 
-test('the same waiter may stand in line several times', () => {
+test('the same waiter may be in the queue several times', () => {
   const waiters = new Waiters<string>()
   const first = waiters.add('a')
   waiters.add('a')
@@ -61,7 +61,7 @@ test('the same waiter may stand in line several times', () => {
   expect(waiters.shift()).toBe('a')
 })
 
-test('any sequence of coming, leaving and calling goes as with an array', () => {
+test('any sequence of entering, leaving and calling gives the same as an array', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('add' as const) }),
     fc.record({ kind: fc.constant('shift' as const) }),

@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url'
 
 /**
- * The address of the file that calls: `moduleUrl(import.meta.url)`.
+ * The address of the calling file: `moduleUrl(import.meta.url)`.
  *
- * A bundle in CommonJS has no `import.meta.url`, but it knows its file by another name.
+ * A CommonJS bundle has no `import.meta.url`, but it has `__filename`.
  */
 export function moduleUrl(metaUrl: string | undefined): string {
   if (metaUrl !== undefined) return metaUrl

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import type { WorkerOptions } from 'node:worker_threads'
 import { moduleUrl } from './module-url.ts'
 
-// The code of a thread is one script, which the package holds as text: bundlers put files together and
-// leave others out, and none of them would know of a file that only a thread runs.
+// The code of a thread is one script, which the package contains as text: bundlers merge files and
+// leave others out, and would not include a file that only a thread runs.
 
-// Not those of the process: loaders and instruments have no business here, and some options
-// (--input-type) would not let the thread start. Node 22 calls its SQLite experimental; that we use
-// it is our decision, not news for the user.
+// Without the options of the process: loaders and instrumentation are not needed here, and some
+// options (--input-type) would keep the thread from starting. Node 22 warns that its SQLite is
+// experimental; using it is our decision, so the user need not see that.
 const execArgv = ['--disable-warning=ExperimentalWarning']
 
 /** What the code of a thread is. */

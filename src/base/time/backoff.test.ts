@@ -48,7 +48,7 @@ test('waits grow by the multiplier and end at the maximum', () => {
   expect(waits(backoff, 7)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
 })
 
-test('a multiplier of 1 gives the same wait for ever', () => {
+test('a multiplier of 1 gives the same wait forever', () => {
   const backoff = resolveBackoff('w', { initial: '5s', max: '5s', multiplier: 1, jitter: 0 })
 
   expect(waits(backoff, 3)).toEqual([5_000, 5_000, 5_000])

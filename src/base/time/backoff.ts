@@ -18,7 +18,7 @@ export interface Backoff {
   jitter?: number
 }
 
-/** A `Backoff` with every value known. */
+/** A `Backoff` with all defaults filled in. */
 export interface ResolvedBackoff {
   readonly initialMs: number
   readonly maxMs: number
@@ -63,7 +63,7 @@ export function backoffMs(
   return Math.min(exact * (1 - jitter + 2 * jitter * shareOf(random)), maxMs)
 }
 
-/** A number from 0 to 1, in the middle when there is none: a wait must come out of any `random`. */
+/** A number from 0 to 1, or the middle if it is not one: any `random` must yield a wait. */
 function shareOf(random: () => number): number {
   try {
     const share = Math.min(Math.max(random(), 0), 1)

@@ -101,7 +101,7 @@ describe('the system clock', () => {
     },
   )
 
-  // Nobody can wait for months: here Node's timers, and only they, run on Vitest's time.
+  // A test cannot wait for months: here only Node's timers run on Vitest's time.
   test('fires a timer that Node itself could not hold at its time', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     let fired = 0

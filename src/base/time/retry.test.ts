@@ -19,7 +19,7 @@ function optionsOn(clock: RetryOptions['clock'], more: Partial<RetryOptions> = {
   return { clock, backoff: BACKOFF, shouldRetry: () => true, ...more }
 }
 
-test('what succeeds is called once, without a timer', async () => {
+test('an action that succeeds is called once, without a timer', async () => {
   const clock = virtualClock()
 
   expect(await retry(failing(0), optionsOn(clock))).toBe(1)
@@ -79,7 +79,7 @@ test('after the signal has aborted nothing is retried', async () => {
   await expect(end).rejects.toThrow('failure 1')
 })
 
-test('another way of waiting replaces the timer', async () => {
+test('a custom wait replaces the timer', async () => {
   const clock = virtualClock()
   const waited: number[] = []
   const wait = async (ms: number): Promise<void> => void waited.push(ms)

@@ -21,7 +21,7 @@ test('the first call comes at once, later ones after the pause, and none is forg
   expect(clock.pending).toBe(0)
 })
 
-test('a call that is not wanted any more does not come', async () => {
+test('a call that was cancelled is not made', async () => {
   const { clock, calls, throttle } = scene()
   throttle.request(10)
   throttle.request(10)

@@ -1,6 +1,9 @@
 import type { Clock, Timer } from './clock.ts'
 
-/** Calls something soon after it is asked for, however often that is, with a pause between two calls. */
+/**
+ * Calls something soon after it is requested, however often that is, with a pause between two
+ * calls.
+ */
 export class Throttle {
   readonly #clock: Clock
   readonly #run: () => void
@@ -22,20 +25,21 @@ export class Throttle {
     if (this.#timer !== undefined) return
     const leftMs = pauseMs - this.agoMs
     if (leftMs <= 0) return this.#call()
-    this.#timer = this.#clock.after(leftMs, () => {
+    const call = (): void => {
       this.#timer = undefined
       this.#call()
-    })
+    }
+    this.#timer = this.#clock.after(leftMs, call, 'poll')
   }
 
-  /** Calls now what was asked for and is waited with. */
+  /** Makes a requested call that still waits, now. */
   flush(): void {
     if (this.#timer === undefined) return
     this.cancel()
     this.#call()
   }
 
-  /** What was asked for is not wanted any more. */
+  /** Cancels the requested call. */
   cancel(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -41,6 +41,7 @@ export class ClientCore implements Past {
   readonly #replies: Batcher<string, string | undefined>
   readonly #numbers = new Map<string, Promise<number>>()
   readonly #listener: ClientListener | undefined
+  readonly #users = new Set<() => Promise<void>>()
   #opened: Promise<void> | undefined
 
   constructor(setup: ClientSetup) {
@@ -49,8 +50,8 @@ export class ClientCore implements Past {
     this.waits = new Waits(clock)
     this.#listener = runtime ? undefined : new ClientListener({ clock, log, hints: store.hints })
     this.iids = runtime?.iids ?? new IidPool(store)
-    this.posts = new Posts({ store, clock, log, runtime, tell: (news) => this.tell(news) })
-    this.newId = uuidMaker(() => setup.clock.date().getTime())
+    this.posts = new Posts({ store, clock, log, runtime, announce: (one) => this.announce(one) })
+    this.newId = setup.newUuid ?? uuidMaker(() => setup.clock.date().getTime())
     this.#starts = new Batcher((items) => this.#startAll(items), {
       maxBytes: MAX_CALL_BYTES,
       bytesOf: ({ item }) => bytesOfStart(item),
@@ -96,19 +97,38 @@ export class ClientCore implements Past {
   }
 
   /** Notifies other processes of what was done here. */
-  tell(news: Announcement): void {
-    if (this.#listener !== undefined) this.#listener.tell(news)
-    else this.setup.runtime!.tell(news)
+  announce(announcement: Announcement): void {
+    if (this.#listener !== undefined) this.#listener.announce(announcement)
+    else this.setup.runtime!.announce(announcement)
   }
 
-  /** Notifies everything that waits for an instance, because this client has changed it. */
-  changed(iid: Iid): void {
-    this.changes.changed(iid)
-    this.tell({ kind: 'recalled', iids: [iid] })
+  /** Notifies everything that waits for instances, because this client has changed them. */
+  changed(iids: readonly Iid[]): void {
+    if (iids.length === 0) return
+    for (const iid of iids) this.changes.changed(iid)
+    this.announce({ kind: 'recalled', iids })
+  }
+
+  /** The same, where the runtimes that have them in memory must drop them. */
+  recalled(iids: readonly Iid[]): void {
+    if (iids.length > 0) this.setup.runtime?.recall(iids)
+    this.changed(iids)
+  }
+
+  /** Ends a user of the same connections before they are closed. Call the result to unregister it. */
+  beforeClose(end: () => Promise<void>): () => void {
+    this.#users.add(end)
+    return () => void this.#users.delete(end)
+  }
+
+  /** Ends those that use the connections, such as an outbox. A failure of one does not affect the others. */
+  async endUsers(): Promise<void> {
+    await Promise.allSettled([...this.#users].map((end) => end()))
   }
 
   /** Rejects all waits and closes all connections. */
   async close(): Promise<void> {
+    await this.endUsers()
     this.waits.close()
     const closed = new StoreError('closed', 'client', 'the client was closed')
     this.#blocked.close(closed)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { HintStore, Listening, Announcement } from '../../store/hints.ts'
+import type { HintStore, HintSubscription, Announcement } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { RemoteChanges } from '../core/remote-changes.ts'
 
@@ -20,15 +20,15 @@ export interface ClientListenerHost {
 export class ClientListener {
   readonly #host: ClientListenerHost
   readonly #changes: RemoteChanges
-  #listening: Listening | undefined
+  #listening: HintSubscription | undefined
   #closed = false
 
   constructor(host: ClientListenerHost) {
     this.#host = host
     this.#changes = new RemoteChanges({
       clock: host.clock,
-      tell: (news) => this.tell(news),
-      isListening: () => this.#listening?.hears === true,
+      announce: (one) => this.announce(one),
+      isListening: () => this.#listening?.isListening === true,
     })
   }
 
@@ -46,8 +46,8 @@ export class ClientListener {
     this.#changes.changed(iid)
   }
 
-  tell(news: Announcement): void {
-    this.#host.hints?.tell(news, CLIENT)
+  announce(announcement: Announcement): void {
+    this.#host.hints?.announce(announcement, CLIENT)
   }
 
   async close(): Promise<void> {
@@ -57,14 +57,14 @@ export class ClientListener {
     this.#listening = undefined
   }
 
-  #listen(): Listening | undefined {
+  #listen(): HintSubscription | undefined {
     const { clock, log, hints } = this.#host
     return hints?.listen({
       clock,
       log,
       interest: () => ({ runtime: 0, workflows: [], tasks: null, ownedTasks: [] }),
-      hear: (hint) => this.#changes.hear(hint),
-      look: async () => {
+      receive: (hint) => this.#changes.receive(hint),
+      poll: async () => {
         // While no hints arrive, each wait polls.
         if (this.#changes.isLive) this.#changes.resumed()
         return false

@@ -20,11 +20,12 @@ const row = (more: Partial<InstanceRow> = {}): InstanceRow => ({
   parent: null,
   labels: '{}',
   progress: null,
+  progressVersion: 0,
   mail: 0,
   ...more,
 })
 
-const whereabouts: Whereabouts = { owner: null, tasks: [], runtimes: [] }
+const whereabouts: Whereabouts = { owner: null, tasks: [], runtimes: [], limit: null }
 const observation: InstanceObservation = { values, now: 5_000, place: 'has code', whereabouts }
 
 describe('info', () => {
@@ -35,6 +36,7 @@ describe('info', () => {
       version: '1.2.0',
       status: 'running',
       progress: undefined,
+      progressVersion: 0,
       execution: 1,
       labels: {},
       createdAt: new Date(1_000),
@@ -81,7 +83,7 @@ describe('info', () => {
     ).toMatchObject({ status: 'suspended', error: { name: 'RangeError', message: 'why' } })
   })
 
-  test('a result is no error', () => {
+  test('a result is not an error', () => {
     const done = row({ status: 'completed', output: '1', finishedAt: 3_000 })
 
     const info = describeInstance(done, undefined, observation)
@@ -90,7 +92,7 @@ describe('info', () => {
     expect(info.output).toBe(1)
   })
 
-  test('one that is to start later says when', () => {
+  test('an instance with a delayed start says when it starts', () => {
     const later = row({ status: 'scheduled', wakeAt: 86_400_000 })
 
     expect(describeInstance(later, { history: [], inbox: [] }, observation).waitingFor).toEqual([
@@ -98,7 +100,7 @@ describe('info', () => {
     ])
   })
 
-  test('one whose history or inbox cannot be read is described all the same', () => {
+  test('an instance whose history or inbox cannot be read is still described', () => {
     const turn = { execution: 1, turn: 1, at: 0, first: 1, count: 1, events: 'nonsense' }
     const cancel = {
       id: 1,
@@ -123,16 +125,16 @@ describe('info', () => {
     expect(inboxes.waitingFor).toEqual([expect.stringMatching(/^a runtime that can read it \(/)])
   })
 
-  test('one that is due where its code is missing says so', () => {
+  test('a due instance whose code is missing says so', () => {
     const here: InstanceObservation = { ...observation, place: 'lacks code' }
     const missing = [
-      'a runtime that registers workflow "order" 1.2.0 (no live runtime does, this one neither)',
+      'a runtime that registers workflow "order" 1.2.0 (no live runtime does, including this one)',
     ]
     const waits = (wakeAt: number | null, who = here): readonly string[] =>
       describeInstance(row({ wakeAt }), { history: [], inbox: [] }, who).waitingFor
 
     expect(waits(5_000)).toEqual(missing)
-    // Not due yet, owned by somebody who has the code, or in a process that has it.
+    // Not due yet, owned by a runtime that has the code, or in a process that has it.
     expect(waits(5_001)).toEqual([])
     expect(waits(null)).toEqual([])
     expect(waits(5_000, observation)).toEqual([])

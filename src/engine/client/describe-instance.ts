@@ -1,7 +1,9 @@
 import type { Loaded } from '../../store/claims.ts'
 import { type InstanceRow, NO_VERSION } from '../../store/instances.ts'
+import { formatDuration } from '../../base/time/duration.ts'
 import type { InstanceInfo, Status } from '../define/instance.ts'
 import type { Observation } from './describe-activity.ts'
+import { readError, readValue } from './readable.ts'
 import { waitingFor } from './waiting-for.ts'
 
 /** What this process knows about an instance besides its row. */
@@ -19,15 +21,19 @@ export function describeInstance(
   observation: InstanceObservation,
 ): InstanceInfo {
   const { values } = observation
-  const failed = row.status === 'completed' ? null : (row.output ?? row.report)
-  const error = failed === null ? undefined : values.error(failed)
+  const isCompleted = row.status === 'completed'
+  const failed = isCompleted ? null : (row.output ?? row.report)
+  const progress = readValue(values, row.progress)
+  const output = readValue(values, isCompleted ? row.output : null)
+  const error = failed === null ? (output.problem ?? progress.problem) : readError(values, failed)
   const runtime = awaitedRuntime(row, observation)
   return {
     id: row.id,
     workflow: row.workflow.name,
     version: row.workflow.version,
     status: row.status as Status,
-    progress: row.progress === null ? undefined : values.value(row.progress),
+    progress: progress.value,
+    progressVersion: row.progressVersion,
     execution: row.execution,
     labels: JSON.parse(row.labels) as Record<string, string>,
     ...(isChild(row) && { parentId: row.parent!.id }),
@@ -37,9 +43,10 @@ export function describeInstance(
     waitingFor: [
       ...(runtime === undefined ? [] : [runtime]),
       ...(row.status === 'scheduled' ? startOf(row, observation) : []),
+      ...(isUnfinished(row) ? limitOf(observation) : []),
       ...(isUnfinished(row) && loaded !== undefined ? openWaits(loaded, observation) : []),
     ],
-    ...(row.status === 'completed' && row.output !== null && { output: values.value(row.output) }),
+    ...('value' in output && { output: output.value }),
     ...(error && { error: { name: error.name, message: error.message } }),
   }
 }
@@ -63,6 +70,20 @@ function startOf({ wakeAt }: InstanceRow, { now }: InstanceObservation): readonl
   return wakeAt !== null && wakeAt > now ? [`its start at ${new Date(wakeAt).toISOString()}`] : []
 }
 
+/** The limit of its workflow, which does not admit it yet. */
+function limitOf({ whereabouts }: InstanceObservation): readonly string[] {
+  const { limit } = whereabouts
+  if (limit === null) return []
+  const { key, concurrency, rate, suspended } = limit
+  const parts = [
+    ...(concurrency === null ? [] : [`${concurrency} at a time`]),
+    ...(rate === null ? [] : [`${rate.count} per ${formatDuration(rate.perMs)}`]),
+  ]
+  const forKey = key === null ? '' : ` for key ${JSON.stringify(key)}`
+  const held = suspended === 0 ? '' : ` (suspended instances hold ${suspended} of these places)`
+  return [`its workflow's limit of ${parts.join(' and ')}${forKey}${held}`]
+}
+
 function isUnfinished({ status }: InstanceRow): boolean {
   return status === 'running' || status === 'scheduled'
 }
@@ -81,7 +102,7 @@ function awaitedRuntime(
   if (whereabouts.runtimes.some(({ registers }) => registers)) {
     return `a runtime that registers ${code} to take it up`
   }
-  const here = place === 'lacks code' ? ', this one neither' : ''
+  const here = place === 'lacks code' ? ', including this one' : ''
   return `a runtime that registers ${code} (no live runtime does${here})`
 }
 

@@ -79,12 +79,13 @@ describe('an export', () => {
       workflow: 'w',
       version: '1.0.0',
       execution: 2,
+      isRedacted: false,
       moments: ALL.map((event) => ({ at: 10, event })),
     })
     expect(readExported(exported, values)).toEqual(read)
   })
 
-  test('can be read where another codec is set', () => {
+  test('can be read by a client with another codec', () => {
     const secret = valuesOf({
       encode: (any) => `secret ${JSON.stringify(any)}`,
       decode: (text) => JSON.parse(String(text).slice(7)) as unknown,
@@ -97,7 +98,7 @@ describe('an export', () => {
     expect(first?.event).toMatchObject({ input: '"in"' })
   })
 
-  test('holds what redact returns in place of each value, error and kept value', () => {
+  test('has what redact returns in place of each value, error and state value', () => {
     const seen: unknown[] = []
 
     const exported = exportHistory('i', [turn(ALL)], values, (any, at) => {
@@ -126,7 +127,7 @@ describe('an export', () => {
   })
 })
 
-test('people see values, dates and errors, not their text', () => {
+test('events show values, dates and errors, not encoded text', () => {
   const events = [...historyEvents([turn(ALL)], values)]
 
   expect(events[0]).toEqual({

@@ -13,6 +13,7 @@ import { checkVersion } from '../../base/versions.ts'
 import { checkTime, checkInteger, eventOf, historyEvents } from './history-events.ts'
 import type { ExportedHistory, ExportOptions, HistoryEvent } from '../define/instance.ts'
 import type { Moment } from './past.ts'
+import { errorOfPlain } from './plain-errors.ts'
 
 /** Exports an execution as plain data. */
 export function exportHistory(
@@ -29,6 +30,7 @@ export function exportHistory(
     workflow,
     version,
     execution: turns[0]!.execution,
+    ...(redact !== undefined && { redacted: true }),
     events: events.map((event) => ({ ...event, data: pack(event) })),
   }
 }
@@ -37,53 +39,76 @@ function pack({ seq, type, data }: HistoryEvent): unknown {
   return new Packer().packRoot(data, `export: event ${seq} (${type})`)
 }
 
+/** An export of events as `history()` yields them: their errors are plain objects. */
+export function exportOf(events: readonly HistoryEvent[], id: string): ExportedHistory {
+  const { workflow, version } = (events[0]?.data ?? {}) as { workflow: string; version: string }
+  const packed = events.map((event) => ({
+    ...event,
+    data: pack({ ...event, data: revive(event) }),
+  }))
+  return { holdfast: 1, id, workflow, version, execution: 1, events: packed }
+}
+
+/** The data of an event, with errors instead of plain objects. */
+function revive({ data }: HistoryEvent): unknown {
+  const { error, ok, value } = (data ?? {}) as { error?: unknown; ok?: unknown; value?: unknown }
+  if (error !== undefined) return { ...(data as object), error: errorOfPlain(error) }
+  return ok === false ? { ...(data as object), value: errorOfPlain(value) } : data
+}
+
 /** The content of an export, validated. */
 export interface Imported {
   readonly id: string
   readonly workflow: string
   readonly version: string
   readonly execution: number
+  /** Whether its values were replaced. */
+  readonly isRedacted: boolean
   readonly moments: readonly Moment[]
 }
 
-/** Reads an export. Throws a `TypeError` that names the invalid part. */
-export function readExported(exported: unknown, values: Values): Imported {
+/**
+ * Reads an export. Throws a `TypeError` that names the invalid part and begins with `verb`, the function
+ * that was given it.
+ */
+export function readExported(exported: unknown, values: Values, verb = 'import'): Imported {
   if (typeof exported !== 'object' || exported === null) {
-    throw new TypeError(`import: needs an exported history, got ${describe(exported)}`)
+    throw new TypeError(`${verb}: needs an exported history, got ${describe(exported)}`)
   }
   const given = exported as { readonly [K in keyof ExportedHistory]?: unknown }
   if (given.holdfast !== 1) {
-    throw new TypeError(`import: holdfast must be 1, got ${describe(given.holdfast)}`)
+    throw new TypeError(`${verb}: holdfast must be 1, got ${describe(given.holdfast)}`)
   }
   if (!Array.isArray(given.events) || given.events.length === 0) {
-    throw new TypeError(`import: events must be a list of events, got ${describe(given.events)}`)
+    throw new TypeError(`${verb}: events must be a list of events, got ${describe(given.events)}`)
   }
-  const moments = given.events.map((event, i) => readMoment(event, i + 1, values))
+  const moments = given.events.map((event, i) => readMoment(event, i + 1, values, verb))
   const imported: Imported = {
-    id: checkId(given.id, 'import: id'),
-    workflow: checkId(given.workflow, 'import: workflow'),
-    // An instance that no runtime has taken up has no version yet.
+    id: checkId(given.id, `${verb}: id`),
+    workflow: checkId(given.workflow, `${verb}: workflow`),
+    // An instance that no runtime has claimed has no version yet.
     version:
-      given.version === NO_VERSION ? NO_VERSION : checkVersion(given.version, 'import: version'),
-    execution: checkInteger(given.execution, 'import: execution'),
+      given.version === NO_VERSION ? NO_VERSION : checkVersion(given.version, `${verb}: version`),
+    execution: checkInteger(given.execution, `${verb}: execution`),
+    isRedacted: given.redacted === true,
     moments,
   }
   if (imported.version === NO_VERSION && moments.length > 1) {
     throw new TypeError(
-      'import: version must be a semantic version once the instance has begun, got ""',
+      `${verb}: version must be a semantic version once the instance has begun, got ""`,
     )
   }
-  if (imported.execution === 0) throw new TypeError('import: execution must be 1 or more, got 0')
-  checkOrder(imported)
+  if (imported.execution === 0) throw new TypeError(`${verb}: execution must be 1 or more, got 0`)
+  checkOrder(imported, verb)
   return imported
 }
 
-function readMoment(given: unknown, seq: number, values: Values): Moment {
+function readMoment(given: unknown, seq: number, values: Values, verb: string): Moment {
   if (typeof given !== 'object' || given === null) {
-    throw new TypeError(`import: event ${seq} must be an object, got ${describe(given)}`)
+    throw new TypeError(`${verb}: event ${seq} must be an object, got ${describe(given)}`)
   }
   const { seq: number, type, at, data } = given as { readonly [K in keyof HistoryEvent]?: unknown }
-  const what = `import: event ${seq}`
+  const what = `${verb}: event ${seq}`
   if (number !== seq) throw new TypeError(`${what}: seq must be ${seq}, got ${describe(number)}`)
   if (typeof type !== 'string') {
     throw new TypeError(`${what}: type must be a string, got ${describe(type)}`)
@@ -95,11 +120,11 @@ function readMoment(given: unknown, seq: number, values: Values): Moment {
 }
 
 /** Throws for a history that no execution can have: see E1 to E3 in `history.ts`. */
-function checkOrder({ workflow, version, moments }: Imported): void {
+function checkOrder({ workflow, version, moments }: Imported, verb: string): void {
   let commands = 0
   let before = 0
   for (const [i, { at, event }] of moments.entries()) {
-    const where = `import: event ${i + 1} (${event.type})`
+    const where = `${verb}: event ${i + 1} (${event.type})`
     if (i === 0 ? event.type !== 'started' : event.type === 'started') {
       throw new TypeError(`${where}: the first event, and no other, must be "started"`)
     }

@@ -21,10 +21,10 @@ export function handle(
 ): Instance {
   return {
     id,
-    result: (given) => quietWhenClosed(resultOf(core, { id, iid, workflow }, given)),
+    result: (given) => quietWhenClosed(() => resultOf(core, { id, iid, workflow }, given)),
     send: (channel, data, options) => send(core, id, channel, data, options),
     request: <R>(channel: unknown, input: unknown, options: Parameters<Instance['request']>[2]) =>
-      quietWhenClosed(request(core, id, channel, input, options) as Promise<R>),
+      quietWhenClosed(() => request(core, id, channel, input, options) as Promise<R>),
     cancel: (reason) => cancel(core, id, reason),
     terminate: (reason) => terminate(core, id, reason),
     suspend: (reason) => suspend(core, id, reason),

@@ -1,7 +1,7 @@
 // Reads the history of an instance, and creates instances from it: history, export, import and fork.
 
 import { describe } from '../../base/describe.ts'
-import { option, resolveOptions } from '../../base/options.ts'
+import { number, option, resolveOptions } from '../../base/options.ts'
 import type { TurnRow } from '../../store/commits.ts'
 import { readEvents, writeEvents } from '../../store/history.ts'
 import { type Iid, type InstanceRow, NO_VERSION, type WorkflowName } from '../../store/instances.ts'
@@ -16,22 +16,44 @@ import type {
   ExportOptions,
   ForkOptions,
   HistoryEvent,
+  HistoryOptions,
   ImportOptions,
 } from '../define/instance.ts'
 import { cutAfter, type Moment, momentsOf, stateAfter, turnsOf } from './past.ts'
 import { resend } from '../core/resend.ts'
+import { limitKeyOf } from '../core/start-item.ts'
 import { checkLabels } from '../define/start-options.ts'
 import type { Found } from './starter.ts'
 
-/** Yields the events of an execution in order. */
+// Few at first, for a caller who looks at one event only; then as many as an answer should have.
+const FIRST_TURNS = 100
+const MORE_TURNS = 1_000
+
+/** Yields the events of an execution in order. Reads them in pages, so that a long one needs little memory. */
 export async function* history(
   core: ClientCore,
   id: string,
-  given: { execution?: number } | undefined,
+  given: HistoryOptions | undefined,
 ): AsyncGenerator<HistoryEvent, undefined> {
-  const { execution } = resolveOptions('history', given, EXECUTION_OPTION)
-  const { turns } = await turnsOfExecution(core, 'history', id, execution)
-  yield* historyEvents(turns, core.setup.values, plainErrors)
+  const { after, ...options } = resolveOptions('history', given, {
+    ...EXECUTION_OPTION,
+    after: number({ min: 0, max: MAX_SEQ, integer: true }, 0),
+  })
+  const row = await core.existing('history', id)
+  const execution = options.execution ?? row.execution
+  let last = after
+  for (let limit = FIRST_TURNS; ; limit = MORE_TURNS) {
+    const turns = await core.setup.store.history(row.iid, execution, { after: last, limit })
+    if (turns.length === 0 && last === 0) throw noHistory('history', row, execution)
+    for (const event of historyEvents(withVersion(turns, row), core.setup.values, plainErrors)) {
+      // The first turn of a page may begin before it.
+      if (event.seq > last) yield event
+    }
+    const { first, count } = turns.at(-1) ?? { first: 1, count: 0 }
+    const end = first + count - 1
+    if (turns.length < limit || end <= last) return
+    last = end
+  }
 }
 
 /** Exports an execution as plain data. */
@@ -91,6 +113,15 @@ export async function fork(core: ClientCore, id: string, given: ForkOptions): Pr
   })
 }
 
+/** The key for the limit of its workflow, as for a start with the same input. */
+function limitKeyIn({ setup }: ClientCore, { workflow, moments }: Restored): string | undefined {
+  const { registry, values } = setup
+  const definition = registry?.workflow(workflow) ?? registry?.latest(workflow.name)
+  const started = moments[0]?.event
+  if (definition === undefined || started?.type !== 'started') return undefined
+  return limitKeyOf(definition, values, started.input)
+}
+
 /** An instance to create with a history. */
 interface Restored {
   readonly id: string
@@ -109,13 +140,14 @@ async function restore(core: ClientCore, verb: string, wanted: Restored): Promis
   const workflow = await core.workflowNumber(wanted.workflow)
   const turns = turnsOf(execution, moments)
   const state = stateAfter(moments)
+  const limitKey = limitKeyIn(core, wanted)
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const iid: Iid = await core.iids.take()
-    const item = { iid, id, workflow, labels, turns, state }
+    const item = { iid, id, workflow, labels, turns, state, limitKey }
     const verdict = await resend(clock, () => store.import(item))
     if (verdict === 'done') {
       runtime?.claimNow()
-      core.tell({ kind: 'due', iids: [iid] })
+      core.announce({ kind: 'due', iids: [iid] })
       return { id, iid }
     }
     if (verdict !== 'refused') break
@@ -134,19 +166,27 @@ async function turnsOfExecution(
   const execution = wanted ?? row.execution
   const turns = await core.setup.store.history(row.iid, execution)
   if (turns.length > 0) return { row, turns: withVersion(turns, row) }
-  throw new RangeError(
-    `${verb}: instance "${id}" has no history of execution ${execution}; its latest is ${row.execution}`,
+  throw noHistory(verb, row, execution)
+}
+
+function noHistory(verb: string, row: InstanceRow, execution: number): RangeError {
+  return new RangeError(
+    `${verb}: instance "${row.id}" has no history of execution ${execution}; its latest is ${row.execution}`,
   )
 }
 
 /** Fills in the version of a start without one, if a runtime has chosen it by now. */
 function withVersion(turns: readonly TurnRow[], { workflow }: InstanceRow): readonly TurnRow[] {
   const [first, ...rest] = turns
-  const [started, ...others] = readEvents(first!.events)
+  if (first?.first !== 1) return turns
+  const [started, ...others] = readEvents(first.events)
   if (started?.type !== 'started' || started.version !== NO_VERSION) return turns
   const { version } = workflow
-  return [{ ...first!, events: writeEvents([{ ...started, version }, ...others]) }, ...rest]
+  return [{ ...first, events: writeEvents([{ ...started, version }, ...others]) }, ...rest]
 }
+
+/** The number of an event fits into an integer of a database. */
+const MAX_SEQ = 2 ** 31 - 2
 
 const EXECUTION_OPTION = { execution: option(checkNumber, undefined) }
 

@@ -6,11 +6,12 @@ import type { TurnRow } from '../../store/commits.ts'
 import { type Event, readEvents, writeEvents } from '../../store/history.ts'
 import { type KeptValue, readKeptState, writeKeptState } from '../core/kept-state.ts'
 import { decodeReply, encodeReply } from '../core/replies.ts'
-import { isPlainText } from '../define/names.ts'
+import { isPlainText } from '../../base/plain-text.ts'
 import type { Values } from '../core/values.ts'
 import type { HistoryEvent } from '../define/instance.ts'
 
-type Fields<T extends Event['type']> = Exclude<keyof Extract<Event, { type: T }>, 'type'>
+// The trace is no part of what an execution did: an import is another instance, with a trace of its own.
+type Fields<T extends Event['type']> = Exclude<keyof Extract<Event, { type: T }>, 'type' | 'trace'>
 
 const COMMAND = { command: 'integer' } as const
 const CHILD = {
@@ -59,6 +60,7 @@ const FIELDS = {
   progress: { value: 'value' },
   replied: { to: 'text', ok: 'flag', value: 'reply' },
   patched: { change: 'text' },
+  refused: { value: 'integer', error: 'json' },
   forked: {},
   ended: { status: 'text' },
 } as const satisfies { [T in Event['type']]: Record<Fields<T>, Kind> }

@@ -39,7 +39,7 @@ test('an id begins with the time it was made at', () => {
   expect(timeOf(id)).toBeLessThanOrEqual(after)
 })
 
-test('what is not time or counter is random', () => {
+test('all bits besides time and counter are random', () => {
   const make = uuidMaker()
 
   const tails = new Set(Array.from({ length: 1_000 }, () => make().slice(19)))

@@ -17,6 +17,7 @@ import { momentAfter } from '../core/moments.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 import { ConflictError } from '../core/errors.ts'
 import { checkId } from '../define/names.ts'
+import { tracedPayload } from '../core/message-trace.ts'
 import { stillLocked } from '../core/posts.ts'
 import { type NewInstance, startItem, unownedWorkflow } from '../core/start-item.ts'
 import { cancelPost } from './admin-verbs.ts'
@@ -35,7 +36,7 @@ export function inTransaction(
   within: InTransactionOptions | undefined,
 ): InTransaction {
   const { notify } = resolveOptions('in', within, { notify: flag(true) })
-  const inside = telling(core, core.setup.store.within(tx, { tells: notify }))
+  const inside = telling(core, core.setup.store.within(tx, { notify }))
   let last: Promise<unknown> = Promise.resolve()
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work)
@@ -69,7 +70,7 @@ function telling({ setup }: ClientCore, inside: StoreInTransaction): StoreInTran
     runtime.claimNow()
     concerned = undefined
   }
-  const tell = (hints: readonly Hint[]): void => {
+  const announce = (hints: readonly Hint[]): void => {
     if (concerned !== undefined) return void concerned.push(...hints)
     concerned = [...hints]
     void whenEnded()
@@ -77,12 +78,12 @@ function telling({ setup }: ClientCore, inside: StoreInTransaction): StoreInTran
   return {
     ...inside,
     async start(items) {
-      tell([])
+      announce([])
       return inside.start(items)
     },
     async post(posts) {
       const answers = await inside.post(posts)
-      tell(answers.filter(({ verdict }) => verdict === 'sent'))
+      announce(answers.filter(({ verdict }) => verdict === 'sent'))
       return answers
     },
   }
@@ -154,7 +155,7 @@ async function keep(
   if (onConflict === 'error') {
     throw new ConflictError(`start: id "${id}" exists already (${row?.status ?? 'running'})`, id)
   }
-  if (row !== undefined) await warnOfInput(core.setup.log, past, row, wanted)
+  if (row !== undefined) await warnOfInput(core.setup, past, row, wanted)
   const [message] = wanted.messages
   // An instance that has ended receives nothing more.
   const hasEnded = row !== undefined && row.finishedAt !== null
@@ -175,7 +176,9 @@ async function send(
   checkId(id, 'send: id')
   const definition = definitionOf('send', 'channel', channel)
   const { dedupeKey } = resolveOptions('send', given, SEND_OPTIONS)
-  const payload = await encodeMessage(core, definition, data)
+  const value = await encodeMessage(core, id, definition, data)
+  // Only the caller knows whether it commits: the message continues the trace of the active span.
+  const payload = tracedPayload(value, core.setup.tracer?.active())
   const { name, capacity } = definition
   const about = { channel: name, capacity, dedupeKey, replyTo: '' }
   await deliver(core, inside, 'send', id, about, payload)

@@ -10,7 +10,7 @@ export async function info(core: ClientCore, id: string): Promise<InstanceInfo |
   return row === undefined || row.status === 'unstarted' ? undefined : infoOf(core, row)
 }
 
-const NOWHERE: Whereabouts = { owner: null, tasks: [], runtimes: [] }
+const NOWHERE: Whereabouts = { owner: null, tasks: [], runtimes: [], limit: null }
 
 /** Builds the snapshot of an instance from its row. */
 export async function infoOf(core: ClientCore, row: InstanceRow): Promise<InstanceInfo> {
@@ -25,6 +25,21 @@ export async function infoOf(core: ClientCore, row: InstanceRow): Promise<Instan
     place: placeOf(core, row),
     whereabouts,
     attemptAt: (command) => runtime?.attemptAt?.(iid, command),
+  })
+}
+
+/**
+ * Builds the snapshot of an instance from its row alone, for lists: without what it waits for, which only
+ * its history tells.
+ */
+export function describeRow(core: ClientCore, row: InstanceRow): InstanceInfo {
+  const { values, clock, runtime } = core.setup
+  return describeInstance(row, undefined, {
+    values,
+    now: runtime?.storeNow() ?? clock.date().getTime(),
+    // Does not look for a runtime that could run it.
+    place: 'has code',
+    whereabouts: NOWHERE,
   })
 }
 

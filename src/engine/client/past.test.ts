@@ -29,14 +29,14 @@ test('events of one time are one turn, and each keeps its number', () => {
   expect(momentsOf(turns)).toEqual(moments)
 })
 
-test('the end of an execution is left out, also when nothing else happened in its turn', () => {
+test('the end of an execution is left out, even when nothing else happened in its turn', () => {
   const ended: Event = { type: 'ended', status: 'terminated' }
 
   expect(turnsOf(1, [...at(5, started(), ended)])).toMatchObject([{ count: 1 }])
   expect(turnsOf(1, [...at(5, started()), ...at(6, ended)])).toHaveLength(1)
 })
 
-test('state is what the execution began with, and what it did since', () => {
+test('state is what the execution began with plus its own changes', () => {
   const base = started(
     JSON.stringify([
       ['kept', '1', 1],
@@ -62,7 +62,7 @@ function typesOf(events: string): string[] {
   return readEvents(events).map(({ type }) => type)
 }
 
-test('a past that is cut behind an input says so, for the code to go on from there', () => {
+test('a history that is cut after an input says so, so that the code continues from there', () => {
   const moments = at(
     1,
     started(),

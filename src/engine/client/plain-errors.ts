@@ -1,4 +1,6 @@
 import { types } from 'node:util'
+import { putTogether } from '../../base/codec/error-parts.ts'
+import { failureClasses, ownClasses } from '../../base/errors.ts'
 
 // `JSON.stringify` drops the message and stack of an `Error`, so `history()` yields plain objects.
 
@@ -26,4 +28,25 @@ function plain(error: Error, depth: number): Record<string, unknown> {
     ...(cause !== undefined && { cause: inner(cause) }),
     ...(Array.isArray(errors) && { errors: errors.map(inner) }),
   }
+}
+
+/**
+ * Reverses `plainErrors`, as far as the classes are defined here; returns what is no such object
+ * unchanged.
+ */
+export function errorOfPlain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || types.isNativeError(value)) return value
+  const { name, message, ...rest } = value as Record<string, unknown>
+  if (typeof name !== 'string' || typeof message !== 'string') return value
+  const own = ownClasses.get(name)
+  return putTogether(
+    {
+      ...rest,
+      name,
+      message,
+      ...(failureClasses.has(name) && { failure: true }),
+      ...(own !== undefined && { fields: rest }),
+    },
+    (inner) => (Array.isArray(inner) ? inner.map(errorOfPlain) : errorOfPlain(inner)),
+  )
 }

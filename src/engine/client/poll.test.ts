@@ -24,7 +24,7 @@ function poll(clock: ReturnType<typeof virtualClock>, isNotified = false) {
 }
 
 describe('looking for something', () => {
-  test('begins at once and grows rarer, down to one look a second', async () => {
+  test('begins at once and slows down to one look a second', async () => {
     const clock = virtualClock()
     const target = poll(clock)
 
@@ -38,7 +38,7 @@ describe('looking for something', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('news bring the next look forward', async () => {
+  test('a hint brings the next look forward', async () => {
     const clock = virtualClock()
     const target = poll(clock)
     const looking = pollUntil(clock, target, undefined)
@@ -51,7 +51,7 @@ describe('looking for something', () => {
     expect(target.looks.at(-1)).toBe(5_000)
   })
 
-  test('what is sure to be told of is not looked for by time', async () => {
+  test('a change that is certain to be announced is not polled for', async () => {
     const clock = virtualClock()
     const target = poll(clock, true)
 
@@ -65,7 +65,7 @@ describe('looking for something', () => {
     expect(await looking).toBe('here')
   })
 
-  test('where hints are heard, looks only make up for lost ones', async () => {
+  test('where hints arrive, polling only makes up for lost ones', async () => {
     const clock = virtualClock()
     const target = { ...poll(clock), isHinted: () => true }
 
@@ -75,21 +75,21 @@ describe('looking for something', () => {
     expect(target.looks).toEqual([0, 1_000, 3_000, 7_000, 15_000, 25_000, 35_000])
   })
 
-  test('when hints stop being heard, looks become frequent again', async () => {
+  test('when hints stop arriving, polling becomes frequent again', async () => {
     const clock = virtualClock()
-    let hears = true
-    const target = { ...poll(clock), isHinted: () => hears }
+    let isHinted = true
+    const target = { ...poll(clock), isHinted: () => isHinted }
     void pollUntil(clock, target, undefined).catch(() => {})
     await clock.advance('20s')
 
-    hears = false
+    isHinted = false
     target.looks.length = 0
     await clock.advance('10s')
 
     expect(target.looks).toEqual([25_000, 26_000, 27_000, 28_000, 29_000, 30_000])
   })
 
-  test('a store that cannot answer right now says nothing', async () => {
+  test('a store that cannot answer at the moment is asked again', async () => {
     const clock = virtualClock()
     const answers = [new StoreError('busy', 'look', 'locked'), undefined, 'here']
     const look = async (): Promise<string | undefined> => {
@@ -113,7 +113,7 @@ describe('looking for something', () => {
     await expect(looking).rejects.toThrow('the store was closed')
   })
 
-  test('a signal ends it, also when it aborts during a look, and leaves no timer', async () => {
+  test('a signal ends it, even when it aborts during a look, and leaves no timer', async () => {
     const clock = virtualClock()
     const reason = new Error('enough')
     const before = new AbortController()
@@ -135,7 +135,7 @@ describe('looking for something', () => {
 })
 
 describe('a limit of time', () => {
-  test('ends what takes longer, with the verb and the time', async () => {
+  test('rejects what takes longer, with the verb and the time', async () => {
     const clock = virtualClock()
     const wait = { timeout: 50, signal: undefined }
 

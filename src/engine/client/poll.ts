@@ -32,8 +32,8 @@ const STEP_MS = 1_000
 
 /** What to poll for. */
 export interface Poll<T> {
-  /** Asks the store; `undefined` when it is not there yet. */
-  look(): Promise<T | undefined>
+  /** Asks the store, unless this process knows; `undefined` when it is not there yet. */
+  look(): Promise<T | undefined> | T | undefined
   /** Notified when it may be there. */
   readonly wakeUp: PermitNotify
   /** Whether `wakeUp` is certain to be notified, so that polling is unnecessary. */
@@ -53,7 +53,8 @@ export async function pollUntil<T>(
     signal?.throwIfAborted()
     // Checked before the poll: an instance that leaves this process meanwhile notifies `wakeUp`.
     const isSure = poll.isNotified?.() === true
-    const found = await poll.look().catch(undefinedIfUnanswered)
+    const looked = poll.look()
+    const found = looked instanceof Promise ? await looked.catch(undefinedIfUnanswered) : looked
     if (found !== undefined) return found
     if (wakeUp.takePermit()) continue
     delayMs =
@@ -61,7 +62,11 @@ export async function pollUntil<T>(
         ? Math.min(Math.max(delayMs, MIN_HINTED_POLL_MS), MAX_HINTED_POLL_MS)
         : Math.min(delayMs, MAX_POLL_MS)
     const restMs = isSure ? undefined : inStep(clock.now(), delayMs)
-    await restUntil(new WakeWait(clock, [wakeUp], restMs), signal)
+    const rest = new WakeWait(clock, [wakeUp], restMs, 'poll')
+    // If the signal aborted during the poll, this calls back at once.
+    const stopListening = signal && onAbort(signal, () => rest.stop())
+    await rest.ended
+    stopListening?.()
   }
 }
 
@@ -78,13 +83,4 @@ function inStep(nowMs: number, delayMs: number): number {
 function undefinedIfUnanswered(error: unknown): undefined {
   if (error instanceof StoreError && error.retryable) return undefined
   throw error
-}
-
-/** Waits until the rest ends. Rejects when the signal aborts. */
-async function restUntil(rest: WakeWait, signal: Abortable | undefined): Promise<void> {
-  // If it aborted during the poll, this calls back at once.
-  const stopListening = signal && onAbort(signal, () => rest.stop())
-  await rest.ended
-  stopListening?.()
-  signal?.throwIfAborted()
 }

@@ -30,7 +30,7 @@ export async function request(
   const message: Message = {
     channel: name,
     capacity: DEFAULT_CAPACITY,
-    payload: async () => values.encode(input, what),
+    payload: async () => values.encode(input, what, 'messageBytes', () => ({ instanceId: id })),
     dedupeKey,
     // A retry with the same key gets the reply to the first request.
     replyTo: dedupeKey === '' ? core.newId() : keyIn(name, dedupeKey),
@@ -59,10 +59,11 @@ export async function request(
           throw stillLocked('request', id)
       }
     },
+    id,
   )
   const reply = await waited
-    .catch((error: unknown) => {
-      throw explainer.explain(error)
+    .catch(async (error: unknown) => {
+      throw await explainer.explain(error)
     })
     .finally(stopLooking)
   return decodeReply(reply, values)

@@ -27,7 +27,7 @@ interface Found {
 /**
  * Returns the result of an instance, or throws the error it ended with. Waits for a suspended instance,
  * which may be resumed, with a warning in the log and an explanation in the error of a timeout. Waits
- * also for an instance that no runtime has taken up, with the explanation but without the warning.
+ * also for an instance that no runtime has claimed, with the explanation but without the warning.
  */
 export async function result(
   core: ClientCore,
@@ -35,18 +35,18 @@ export async function result(
   wait: ResolvedWait,
 ): Promise<unknown> {
   const { values } = core.setup
-  const { id, workflow } = target
-  const explainer = new WaitExplainer(core, id)
-  const find = async (limit: Limit): Promise<Ending> => {
-    const iid = target.iid ?? (await numberOf(core, id, workflow))
-    return ending(core, { id, iid }, explainer, limit)
-  }
+  const explainer = new WaitExplainer(core, target.id)
   const stopLooking = explainer.watchDuring(wait)
   let end: Ending
   try {
-    end = await core.waits.within(`result: instance "${id}"`, wait, find)
+    end = await core.waits.within(
+      `result: instance "${target.id}"`,
+      wait,
+      (limit) => ending(core, target, explainer, limit),
+      target.id,
+    )
   } catch (error) {
-    throw explainer.explain(error)
+    throw await explainer.explain(error)
   } finally {
     stopLooking()
   }
@@ -64,11 +64,7 @@ export async function resultOf(
 }
 
 /** Finds the number of an instance. Throws a `ConflictError` when it runs another workflow. */
-async function numberOf(
-  core: ClientCore,
-  id: string,
-  workflow: WorkflowDefinition | undefined,
-): Promise<Iid> {
+async function numberOf(core: ClientCore, { id, workflow }: Target): Promise<Iid> {
   const row = await core.existing('result', id)
   if (workflow !== undefined && row.workflow.name !== workflow.name) {
     throw new ConflictError(
@@ -79,14 +75,15 @@ async function numberOf(
   return row.iid
 }
 
+/** Waits until an instance has ended. */
 async function ending(
   core: ClientCore,
-  target: Found,
+  target: Target,
   explainer: WaitExplainer,
   limit: Limit,
 ): Promise<Ending> {
   const { clock, runtime } = core.setup
-  const { iid } = target
+  const iid = target.iid ?? (await numberOf(core, target))
   const wakeUp = new PermitNotify()
   let ended: Ending | undefined
   const isHere = (): boolean => runtime?.owns(iid) === true
@@ -97,10 +94,10 @@ async function ending(
   let stopRemote: (() => void) | undefined
   // An instance in this process notifies when it ends or leaves. Otherwise this polls, after it has
   // subscribed to remote changes, so that no end is missed in between.
-  const look = async (): Promise<Ending | undefined> => {
+  const look = (): Promise<Ending | undefined> | Ending | undefined => {
     if (ended !== undefined || isHere()) return ended
     stopRemote ??= core.changes.subscribe(iid, () => wakeUp.notifyOne())
-    return findEnd(core, target, explainer)
+    return findEnd(core, { id: target.id, iid }, explainer)
   }
   const isHinted = (): boolean => core.changes.isLive
   try {

@@ -28,12 +28,10 @@ export class RuntimeClient extends EngineClient implements Runtime {
   }
 
   idle(options?: Wait): Promise<void> {
-    return quietWhenClosed(this.#idle(options))
-  }
-
-  async #idle(options: Wait | undefined): Promise<void> {
-    const wait = resolveOptions('idle', options, WAIT_OPTIONS)
-    await this.core.waits.within('idle', wait, (limit) => this.#runtime.idle(signalOf(limit)))
+    return quietWhenClosed(async () => {
+      const wait = resolveOptions('idle', options, WAIT_OPTIONS)
+      await this.core.waits.within('idle', wait, (limit) => this.#runtime.idle(signalOf(limit)))
+    })
   }
 
   health(): RuntimeHealth {
@@ -47,6 +45,7 @@ export class RuntimeClient extends EngineClient implements Runtime {
 
   async #end(drainMs: number): Promise<void> {
     try {
+      await this.core.endUsers()
       await this.#runtime.close(drainMs)
     } finally {
       await super.close()

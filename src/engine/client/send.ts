@@ -3,11 +3,12 @@ import { option, resolveOptions } from '../../base/options.ts'
 import type { Post, PostAnswer } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import { channelFull } from '../core/channel-full.ts'
+import { tracedPayload } from '../core/message-trace.ts'
 import { stillLocked } from '../core/posts.ts'
 import { type ChannelDefinition, definitionOf } from '../define/channels.ts'
 import { checkId } from '../define/names.ts'
 import { type ChannelFullError, ConflictError } from '../core/errors.ts'
-import { parse } from '../define/schema.ts'
+import { parse } from '../../base/schema.ts'
 import { type ClientCore, type Past, removedInstance } from './client-core.ts'
 import type { SendOptions } from '../define/instance.ts'
 
@@ -38,7 +39,7 @@ export async function send(
   await deliver(core, 'send', id, {
     channel: definition.name,
     capacity: definition.capacity,
-    payload: () => encodeMessage(core, definition, data),
+    payload: () => encodeMessage(core, id, definition, data),
     dedupeKey,
     replyTo: '',
   })
@@ -47,11 +48,13 @@ export async function send(
 /** Parses a message with the schema of its channel and encodes it. */
 export async function encodeMessage(
   { setup }: ClientCore,
+  id: string,
   { name, schema }: ChannelDefinition,
   data: unknown,
 ): Promise<string> {
   const what = `channel "${name}": the message`
-  return setup.values.encode(await parse(schema, data, what), what)
+  const parsed = await parse(schema, data, what)
+  return setup.values.encode(parsed, what, 'messageBytes', () => ({ instanceId: id }))
 }
 
 /** Posts a message. Throws when the instance cannot receive it. */
@@ -78,18 +81,21 @@ export async function deliver(
 }
 
 /** Posts a message and returns the store's answer. */
-export function post(
+export async function post(
   core: ClientCore,
   id: string,
   message: Message,
   signal?: Abortable,
 ): Promise<PostAnswer> {
+  const span = core.setup.tracer?.sending(message.channel, id)
   const prepare = async (): Promise<Post> => {
     await core.open()
-    const payload = await message.payload()
+    const payload = tracedPayload(await message.payload(), span?.context)
     return messagePost(id, message, payload, await core.iids.take())
   }
-  return core.posts.post(id, prepare, signal)
+  const answer = await core.posts.post(id, prepare, signal)
+  if (answer.verdict === 'sent' || answer.verdict === 'duplicate') span?.end()
+  return answer
 }
 
 /** A message as the store takes it. */

@@ -5,22 +5,24 @@
 // tells which of them it was.
 
 import type { Abortable } from '../../base/sync/on-abort.ts'
-import type { Logger } from '../../base/log.ts'
 import type { Verdict } from '../../store/commits.ts'
 import { readEvents } from '../../store/history.ts'
 import { type Iid, type InstanceRow, NO_VERSION } from '../../store/instances.ts'
 import { channelOf } from '../define/channels.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 import { ConflictError } from '../core/errors.ts'
+import { rowKeys } from '../core/log-keys.ts'
 import {
+  limitKeyOf,
   type NewInstance,
   newSeed,
   startItem,
   type StartOutcome,
   unownedWorkflow,
 } from '../core/start-item.ts'
-import { parse } from '../define/schema.ts'
-import { terminateRow } from './admin-verbs.ts'
+import { parse } from '../../base/schema.ts'
+import { terminateRows } from './admin-verbs.ts'
+import type { ClientSetup } from '../core/local-runtime.ts'
 import type { ClientCore, Past } from './client-core.ts'
 import { resend } from '../core/resend.ts'
 import { deliver, encodeMessage } from './send.ts'
@@ -46,19 +48,32 @@ export async function start(
   options: ResolvedStart,
   signal?: Abortable,
 ): Promise<Found> {
+  const { runtime } = core.setup
   await core.open()
-  const wanted = await newInstance(core, given, value, options)
-  const { id } = wanted
+  const prepared = await newInstance(core, given, value, options)
+  const { id } = prepared
+  const span = core.setup.tracer?.starting(prepared.definition.name, id)
+  const wanted = span === undefined ? prepared : { ...prepared, trace: span.context }
   let unstarted: Iid | undefined
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const { iid, verdict } = await send(core, { ...wanted, iid: unstarted }, signal)
+    const sent = unstarted === undefined ? wanted : { ...wanted, iid: unstarted }
+    const { iid, verdict } =
+      runtime === undefined
+        ? await startFromClient(core, sent, signal)
+        : await runtime.starts.start(sent, signal)
     const isOurs =
       verdict === 'done' && (unstarted === undefined || (await isStartedBy(core, iid, wanted)))
-    if (isOurs) return { id, iid }
+    if (isOurs) {
+      span?.end()
+      return { id, iid }
+    }
     const row = await core.find(id)
     if (verdict === 'refused') {
       // Stored, and taken over by another runtime since.
-      if (row?.iid === iid) return { id, iid }
+      if (row?.iid === iid) {
+        span?.end()
+        return { id, iid }
+      }
       // After a failover that lost writes, the server gave out the number twice.
       core.iids.forget(iid)
     }
@@ -80,16 +95,25 @@ export async function newInstance(
 ): Promise<NewInstance> {
   const definition = versionOf(core, given, options.version)
   const what = `workflow "${definition.name}": its input`
-  const parsed = await parse(definition.input, value, what)
+  const { input: schema } = definition
+  const parsed = schema === undefined ? value : await parse(schema, value, what)
+  const { values } = core.setup
+  const id = options.id ?? core.newId()
+  // The id is empty where each due time of a schedule gets one.
+  const keys = (): object => ({ ...(id !== '' && { instanceId: id }), workflow: definition.name })
+  const input = values.encode(parsed, what, 'inputBytes', keys)
   return {
     definition,
     isPinned: options.version !== undefined,
-    id: options.id ?? core.newId(),
-    input: core.setup.values.encode(parsed, what),
-    seed: newSeed(),
+    id,
+    input,
+    seed: newSeed(core.setup.newUuid),
+    trace: core.setup.tracer?.active(),
     parent: null,
     labels: options.labels,
-    messages: await letters(core, options),
+    messages: options.send === undefined ? [] : [await firstMessage(core, id, options.send)],
+    priority: options.priority,
+    limitKey: limitKeyOf(definition, values, input),
     delayMs: options.delay,
     iid: undefined,
   }
@@ -97,7 +121,7 @@ export async function newInstance(
 
 /**
  * The definition to start: the requested version, or the latest registered here. If none is registered,
- * the first runtime that takes up the instance decides.
+ * the first runtime that claims the instance decides.
  */
 function versionOf(
   { setup }: ClientCore,
@@ -110,29 +134,35 @@ function versionOf(
   return registry?.workflow({ name, version }) ?? { ...given, version }
 }
 
-async function letters(
+/** The message that its inbox begins with. */
+async function firstMessage(
   core: ClientCore,
-  { send: letter }: ResolvedStart,
-): Promise<NewInstance['messages']> {
-  if (letter === undefined) return []
-  const channel = channelOf('start: send', letter)
-  return [{ name: channel.name, payload: await encodeMessage(core, channel, letter.data) }]
+  id: string,
+  given: NonNullable<ResolvedStart['send']>,
+): Promise<NewInstance['messages'][number]> {
+  const channel = channelOf('start: send', given)
+  return { name: channel.name, payload: await encodeMessage(core, id, channel, given.data) }
 }
 
-/** Sends a start, and again when the answer was lost, because the store recognises duplicates. */
-async function send(
+/**
+ * Starts an instance from a process without a runtime. Sends it again when the answer was lost, because
+ * the store recognises duplicates.
+ */
+async function startFromClient(
   core: ClientCore,
   wanted: NewInstance,
   signal: Abortable | undefined,
 ): Promise<StartOutcome> {
-  const { clock, runtime } = core.setup
-  if (runtime !== undefined) return runtime.start(wanted, signal)
+  const { clock } = core.setup
   const iid = wanted.iid ?? (await core.iids.take())
   const workflow = await core.workflowNumber(unownedWorkflow(wanted))
   const wakeAt = await core.momentAfter(wanted.delayMs)
   const item = startItem(wanted, { iid, workflow, at: 0, wakeAt })
   const verdict: Verdict = await resend(clock, () => core.start(item, signal))
-  if (verdict === 'done') core.tell({ kind: 'due', iids: [iid] })
+  if (verdict === 'done') {
+    core.setup.meter?.started(wanted.definition.name)
+    core.announce({ kind: 'due', iids: [iid] })
+  }
   return { iid, verdict }
 }
 
@@ -164,11 +194,11 @@ async function mayKeep(
     case 'error':
       throw new ConflictError(`start: id "${id}" exists already (${row.status})`, id)
     case 'restart':
-      await terminateRow(core, row, 'restarted', 'info')
+      await terminateRows(core, [row], 'restarted', 'info')
       await resend(core.setup.clock, () => core.setup.store.remove([id]))
       return false
     case 'return': {
-      await warnOfInput(core.setup.log, core, row, wanted)
+      await warnOfInput(core.setup, core, row, wanted)
       // An instance that has ended receives nothing more.
       if (row.finishedAt === null) await deliverLetter(core, wanted, options)
       return true
@@ -187,16 +217,15 @@ export function checkSameWorkflow({ id, workflow }: InstanceRow, wanted: Workflo
 
 /** Logs a warning when the existing instance was started with a different input. */
 export async function warnOfInput(
-  log: Logger,
+  { log, values }: Pick<ClientSetup, 'log' | 'values'>,
   past: Past,
   row: InstanceRow,
-  { definition, id, input }: NewInstance,
+  { input }: NewInstance,
 ): Promise<void> {
   const first = await firstEventOf(past, row.iid)
-  if (first?.type !== 'started' || first.input === input) return
-  const about = { instanceId: id, workflow: definition.name }
+  if (first?.type !== 'started' || values.isSame(first.input, input)) return
   log.warn(
-    about,
+    rowKeys(row),
     'start: an instance with this id already exists, with a different input; returning the existing one',
   )
 }

@@ -1,12 +1,14 @@
 import { TimeoutError } from '../../base/errors.ts'
 import type { InstanceRow } from '../../store/instances.ts'
+import { rowKeys } from '../core/log-keys.ts'
 import type { ClientCore } from './client-core.ts'
 import { info } from './info.ts'
 import type { ResolvedWait } from './poll.ts'
 
-// At these fractions of the timeout, the explainer reads what the instance waits for. Not at the end,
-// where a slow answer of the store would delay the error.
-const LOOKS = [0.25, 0.75]
+// At this fraction of the timeout, the explainer reads what the instance waits for, and again at the end. If
+// the store does not answer so soon then, what it said before is used: the error is not delayed further.
+const EARLY_LOOK = 0.5
+const LAST_LOOK_MS = 250
 
 /** Explains in the error of a timeout why the instance has not ended. */
 export class WaitExplainer {
@@ -20,12 +22,23 @@ export class WaitExplainer {
     this.id = id
   }
 
-  /** Reads what the instance waits for while the time passes. Call the result to stop. */
+  /** Reads what the instance waits for when half of the time is over. Call the result to stop. */
   watchDuring({ timeout }: ResolvedWait): () => void {
     if (timeout === undefined) return () => {}
     const { clock } = this.#core.setup
-    const timers = LOOKS.map((part) => clock.after(timeout * part, () => void this.#look()))
-    return () => timers.forEach((timer) => timer.cancel())
+    const timer = clock.after(timeout * EARLY_LOOK, () => void this.#look())
+    return () => timer.cancel()
+  }
+
+  #lastLook(): Promise<void> {
+    const { clock } = this.#core.setup
+    return new Promise((resolve) => {
+      const timer = clock.after(LAST_LOOK_MS, resolve)
+      void this.#look().finally(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
   }
 
   async #look(): Promise<void> {
@@ -41,7 +54,8 @@ export class WaitExplainer {
   }
 
   /** Learns from a row that was read. Logs once that the instance is suspended. */
-  saw({ status, report }: InstanceRow): void {
+  saw(row: InstanceRow): void {
+    const { status, report } = row
     if (status !== 'suspended') return
     const { log, values, runtime } = this.#core.setup
     const reason = report === null ? '' : values.error(report).message
@@ -50,14 +64,16 @@ export class WaitExplainer {
     this.#isLogged = true
     // In a process with a runtime, the log line of the suspension itself has the reason.
     log.warn(
-      { instanceId: this.id, ...(runtime === undefined && { reason }) },
+      { ...rowKeys(row), ...(runtime === undefined && { reason }) },
       'result: the instance is suspended; waiting for it to be resumed',
     )
   }
 
-  /** Adds the explanation to the error of a timeout. */
-  explain(error: unknown): unknown {
-    if (this.#reason === undefined || !(error instanceof TimeoutError)) return error
+  /** Adds the explanation to the error of a timeout, as of now if the store answers soon. */
+  async explain(error: unknown): Promise<unknown> {
+    if (!(error instanceof TimeoutError)) return error
+    await this.#lastLook()
+    if (this.#reason === undefined) return error
     return new TimeoutError(`${error.message}; ${this.#reason}`, error.afterMs)
   }
 }

@@ -30,7 +30,7 @@ const owner = { runtime: 7, info: 'host 12 0.1.0' }
 const observation: Observation = {
   values,
   now: 1_000,
-  whereabouts: { owner, tasks: [], runtimes: [] },
+  whereabouts: { owner, tasks: [], runtimes: [], limit: null },
 }
 
 const waits = (...history: TurnRow[]): readonly string[] =>
@@ -55,7 +55,7 @@ const attempt = (count: number): Event => ({
   error: values.encodeError(new RangeError('no')),
 })
 
-test('it is what was asked for and not answered, over all turns', () => {
+test('it lists commands without a result, over all turns', () => {
   expect(
     waits(
       turn(
@@ -83,7 +83,7 @@ test('it is what was asked for and not answered, over all turns', () => {
   ])
 })
 
-test('messages, children, starts, sends and reads are told apart', () => {
+test('messages, children, starts, sends and reads are distinguished', () => {
   const other = { workflow: 'w', version: '1.0.0', id: 'x', input: 'null', options: '{}' }
 
   expect(
@@ -150,8 +150,8 @@ test('a cancellation is named before and after the code has seen it', () => {
 test.each<[string, Partial<Observation>, string]>([
   ['it waits for its next attempt', { now: 400 }, 'attempt 2 at 1970-01-01T00:00:00.500Z'],
   [
-    'nobody owns the instance',
-    { whereabouts: { owner: null, tasks: [], runtimes: [] } },
+    'no runtime owns the instance',
+    { whereabouts: { owner: null, tasks: [], runtimes: [], limit: null } },
     'attempt 2, waiting for a runtime to take the instance over',
   ],
   [
@@ -180,7 +180,7 @@ const untagged = { untagged: true, tags: [], activities: [] }
 
 test.each<[string, Partial<Observation['whereabouts']>, string]>([
   [
-    'who runs it, and since when',
+    'which runtime runs it, and since when',
     { tasks: [{ ...task, owner: { runtime: 9, info: 'gpu-1 34 0.1.0' }, ownedSince: 700 }] },
     'attempt 2, running since 1970-01-01T00:00:00.700Z on gpu-1 (pid 34, runtime 9); attempt 1 failed with RangeError: no',
   ],
@@ -190,24 +190,24 @@ test.each<[string, Partial<Observation['whereabouts']>, string]>([
     'attempt 3 at 1970-01-01T00:00:02.000Z; attempt 2 failed with RangeError: no',
   ],
   [
-    'that nobody serves its tag',
+    'that no runtime serves its tag',
     { runtimes: [{ ...runtime, serves: untagged }] },
     'attempt 3, waiting for a runtime; no live runtime serves tag "gpu"; attempt 2 failed with RangeError: no',
   ],
   [
-    'that nobody has its code',
+    'that no runtime has its code',
     { runtimes: [{ ...runtime, serves: { ...untagged, tags: ['gpu'] } }] },
     'attempt 3, waiting for a runtime; no live runtime is known to have its code; attempt 2 failed with RangeError: no',
   ],
   [
-    'nothing more where somebody may have its code',
+    'nothing more where a runtime may have its code',
     { runtimes: [{ ...runtime, serves: { ...untagged, tags: 'any', activities: ['a'] } }] },
     'attempt 3, waiting for a runtime; attempt 2 failed with RangeError: no',
   ],
 ])('a task says %s', (_, more, words) => {
   const event = { type: 'activity', command: 1, name: 'a', input: '1', where: 'task' } as const
   const history = [turn(STARTED, { ...event, tag: 'gpu', session: 's' })]
-  const whereabouts = { owner: null, tasks: [task], runtimes: [], ...more }
+  const whereabouts = { owner: null, tasks: [task], runtimes: [], limit: null, ...more }
 
   expect(waitingFor({ history, inbox: [] }, { ...observation, whereabouts })).toEqual([
     `activity "a" (tag "gpu" and session "s"): ${words}`,

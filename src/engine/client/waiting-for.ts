@@ -61,6 +61,7 @@ function note(open: Map<number, Waits>, event: Event, at: number): void {
     case 'cleared':
     case 'progress':
     case 'replied':
+    case 'refused':
     case 'patched':
   }
 }

@@ -22,11 +22,15 @@ export class Waits {
     this.#clock = clock
   }
 
-  /** Runs a function with a limit that aborts on timeout, by the signal, or when the client is closed. */
+  /**
+   * Runs a function with a limit that aborts on timeout, by the signal, or when the client is closed.
+   * `id` is the instance that it waits for.
+   */
   within<T>(
     what: string,
     { timeout, signal }: ResolvedWait,
     run: (limit: Limit) => Promise<T>,
+    id?: string,
   ): Promise<T> {
     // Without async functions, which would create several more promises for every call of a client.
     return new Promise((resolve, reject) => {
@@ -42,12 +46,14 @@ export class Waits {
               limit.abort(new TimeoutError(`${what} took longer than ${timeout} ms`, timeout)),
             )
       this.#open.set(limit, what)
+      const ended = this.#clock.awaited?.({ what, id, fail: (error) => limit.abort(error) })
       const settle =
         <V>(how: (value: V) => void) =>
         (value: V): void => {
           this.#open.delete(limit)
           timer?.cancel()
           stopListening?.()
+          ended?.()
           how(value)
         }
       const fail = settle(reject)
@@ -65,10 +71,10 @@ export class Waits {
   }
 }
 
-/** The promise for a caller, whose rejection by `close` need not be handled. */
-export function quietWhenClosed<T>(call: Promise<T>): Promise<T> {
+/** Calls a function. The caller need not handle a rejection of the promise by `close`. */
+export function quietWhenClosed<T>(call: () => Promise<T>): Promise<T> {
   const promise = new Promise<T>((resolve, reject) => {
-    call.then(resolve, (error: unknown) => {
+    call().then(resolve, (error: unknown) => {
       if (error instanceof StoreError && error.code === 'closed') promise.catch(() => {})
       reject(error)
     })

@@ -22,7 +22,7 @@ export function watch(
       const stop = new AbortController()
       const changes = changesOf(core, id, signal, stop)
       return {
-        next: () => quietWhenClosed(changes.next()),
+        next: () => quietWhenClosed(() => changes.next()),
         async return() {
           stop.abort(STOPPED)
           await changes.return(undefined)
@@ -45,7 +45,7 @@ async function* changesOf(
   const { clock, runtime } = core.setup
   const wait = { timeout: undefined, signal: stop.signal }
   const within = <T>(run: (limit: Limit) => Promise<T>): Promise<T> =>
-    core.waits.within(`watch: instance "${id}"`, wait, run)
+    core.waits.within(`watch: instance "${id}"`, wait, run, id)
   const wakeUp = new PermitNotify()
   const wake = (): void => wakeUp.notifyOne()
   const stops = [signal && onAbort(signal, () => stop.abort(signal.reason))]
@@ -75,5 +75,7 @@ async function* changesOf(
 }
 
 function isSame(a: InstanceRow, b: InstanceRow): boolean {
-  return a.status === b.status && a.progress === b.progress && a.execution === b.execution
+  return (
+    a.status === b.status && a.progressVersion === b.progressVersion && a.execution === b.execution
+  )
 }

@@ -7,25 +7,22 @@ import { cancellable, type CommandPromise } from '../replay/command-promise.ts'
 import type { NewCommand } from '../replay/execution.ts'
 import { Scope } from '../replay/scope.ts'
 import type { LiveInstance } from '../instance/live-instance.ts'
+import type { ByteLimit, LimitGuard } from '../core/limits.ts'
+import { instanceKeys } from '../core/log-keys.ts'
 import type { Values } from '../core/values.ts'
 import type { WorkflowContext } from '../define/workflow-context.ts'
 import { WorkflowState } from './workflow-state.ts'
-
-/** Limits of workflow code. */
-export interface WorkflowLimits {
-  /** The most state keys of one instance. */
-  readonly stateKeys: number
-  /** The longest encoded value of state or progress, in characters. */
-  readonly valueLength: number
-}
 
 /** What the context of a workflow needs of the runtime. */
 export interface ContextHost {
   readonly values: Values
   readonly log: Logger
-  readonly limits: WorkflowLimits
+  readonly guard: LimitGuard
   /** The code that is registered in this process. */
-  readonly registry: Pick<Registry, 'activity' | 'latest' | 'learn'>
+  readonly registry: Pick<
+    Registry,
+    'activity' | 'latest' | 'learn' | 'replacement' | 'stepReplacement'
+  >
   /** Whether activities with this tag run here; an empty tag means none. */
   serves(tag: string): boolean
 }
@@ -50,7 +47,7 @@ export class Frame {
   // Created on first use, because most executions never need them.
 
   get state(): WorkflowState {
-    return (this.#state ??= new WorkflowState(this.instance, this.host))
+    return (this.#state ??= new WorkflowState(this))
   }
 
   get random(): Random {
@@ -70,6 +67,15 @@ export class Frame {
     // A context outlives its scope in the undo functions of a saga: those run in the scope of the undo.
     const isMeant = current.isWithin(scope) || (scope.left && current.root === scope.root)
     return isMeant ? current : scope
+  }
+
+  /** Encodes a value that the code passes out. Throws if it is over the limit, also on replay. */
+  encode(value: unknown, label: string, limit: ByteLimit): string {
+    const { values, guard } = this.host
+    const text = values.encode(value, label)
+    const keys = (): object => instanceKeys(this.instance)
+    this.instance.run.passOut(() => guard.excess(text, label, limit, keys))
+    return text
   }
 
   /** Issues a command on the context of `scope`. */

@@ -10,7 +10,6 @@ import { NO_VERSION, type OnParentClose } from '../../store/instances.ts'
 import type { StartOptions } from '../define/instance.ts'
 import { START_OPTIONS } from '../define/start-options.ts'
 import { channelOf, type Letter } from '../define/channels.ts'
-import type { Values } from '../core/values.ts'
 import type { Frame } from './frame.ts'
 import { mapped, remote, type SendWork } from './messages.ts'
 import { runTimed } from './structure.ts'
@@ -26,6 +25,7 @@ export interface StartWork {
   readonly delayMs: number
   /** A JSON object with string values. */
   readonly labels: string
+  readonly priority: number
   readonly message: SendWork | undefined
 }
 
@@ -41,7 +41,7 @@ export function runChild(
   const options = childOptions(`ctx.run: workflow "${definition.name}"`, given)
   const { timeoutMs } = options
   // Encoded first, so that an input that cannot be stored issues no command.
-  const text = frame.host.values.encode(input, `ctx.run: input of workflow "${definition.name}"`)
+  const text = frame.encode(input, `ctx.run: input of workflow "${definition.name}"`, 'inputBytes')
   if (timeoutMs === undefined) return child(frame, scope, definition, text, options)
   let inner!: Child<unknown>
   const promise = runTimed(
@@ -70,6 +70,7 @@ function child(
     onConflict: 'error',
     delayMs: 0,
     labels: '{}',
+    priority: 0,
     message: undefined,
   }
   const promise = frame.give(
@@ -128,7 +129,6 @@ export function startInstance(
       `ctx.start: workflow "${name}": onConflict must be 'return' or 'error' inside a workflow, got 'restart'`,
     )
   }
-  const { values } = frame.host
   const id = options.id ?? instanceId(frame)
   const letter = options.send
   const work: StartWork = {
@@ -137,7 +137,8 @@ export function startInstance(
     onConflict: options.onConflict,
     delayMs: options.delay,
     labels: options.labels,
-    message: letter && sendWorkOf(letter, values),
+    priority: options.priority,
+    message: letter && sendWorkOf(letter, frame),
   }
   const promise = frame.give(
     scope,
@@ -147,7 +148,7 @@ export function startInstance(
       workflow: name,
       version: options.version ?? latestVersion(frame, definition),
       id,
-      input: values.encode(input, `ctx.start: input of workflow "${name}"`),
+      input: frame.encode(input, `ctx.start: input of workflow "${name}"`, 'inputBytes'),
       options: JSON.stringify({
         onConflict: options.onConflict,
         delayMs: work.delayMs,
@@ -160,10 +161,10 @@ export function startInstance(
 }
 
 /** Encodes the message now, because the code may change its data later. */
-function sendWorkOf(letter: Letter, values: Values): SendWork {
+function sendWorkOf(letter: Letter, frame: Frame): SendWork {
   const channel = channelOf('ctx.start: send', letter)
   const what = `ctx.start: message for channel "${channel.name}"`
-  return { channel, value: values.encode(letter.data, what) }
+  return { channel, value: frame.encode(letter.data, what, 'messageBytes') }
 }
 
 /** The latest version registered here; without one, the runtime that takes it up decides. */

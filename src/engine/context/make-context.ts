@@ -95,7 +95,7 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
         options: mergeActivityOptions(`ctx.step "${name}"`, undefined, options),
         input: undefined,
         definition: undefined,
-        step: code,
+        step: host.registry.stepReplacement?.(name, code) ?? code,
         givenAt: run.at,
         limit: null,
       }
@@ -105,7 +105,7 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
       startInstance(frame, scope, workflow, input, options),
     get: (id: string) => remote(frame, scope, id),
     sleep(duration: Duration) {
-      const fireAt = run.at + Math.ceil(durationMs(duration, 'ctx.sleep: duration'))
+      const fireAt = run.at + durationMs(duration, 'ctx.sleep: duration')
       if (fireAt > MAX_DATE_MS) {
         throw new RangeError(
           `ctx.sleep: the end exceeds the latest possible date, got ${describe(duration)}`,
@@ -132,17 +132,11 @@ function contextIn(frame: Frame, scope: Scope): WorkflowContext {
       const { version } = resolveOptions('ctx.continueAsNew', options, {
         version: option(checkVersion, undefined),
       })
-      const text = host.values.encode(input, 'ctx.continueAsNew: input')
+      const text = frame.encode(input, 'ctx.continueAsNew: input', 'inputBytes')
       return run.continueAsNew(text, version, frame.innermost(scope))
     },
     progress(value: unknown) {
-      const text = host.values.encode(value, 'ctx.progress')
-      const { valueLength } = host.limits
-      if (text.length > valueLength) {
-        throw new RangeError(
-          `ctx.progress: the encoded value must have at most ${valueLength} characters, got ${text.length}`,
-        )
-      }
+      const text = frame.encode(value, 'ctx.progress: the value', 'progressBytes')
       run.note({ type: 'progress', value: text })
     },
     now: () => new Date(run.at),
@@ -175,8 +169,10 @@ function runActivity(
 ): CommandPromise {
   const { host } = frame
   const { name } = activity
-  const text = host.values.encode(input, `ctx.run: input of activity "${name}"`)
-  const definition = activity.run === undefined ? host.registry.activity(name) : activity
+  const text = frame.encode(input, `ctx.run: input of activity "${name}"`, 'inputBytes')
+  const definition =
+    host.registry.replacement?.(activity) ??
+    (activity.run === undefined ? host.registry.activity(name) : activity)
   if (definition === activity) host.registry.learn(activity)
   // A contract has no options: those of its registered implementation apply.
   const { options: defined } = definition ?? activity
@@ -210,7 +206,7 @@ function turnLog(instance: LiveInstance, log: Logger): Logger {
     (data, message) => {
       if (instance.run.replaying) return
       const written = { ...about, ...copyOf(data) }
-      instance.log(() => log[level](written, message))
+      instance.afterCommit(() => log[level](written, message))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

@@ -56,7 +56,7 @@ function requestOf(frame: Frame, { value, replyTo }: ReceivedMessage): Asked<unk
   }
   return {
     input: value,
-    reply: (reply) => answer(true, values.encode(reply, 'reply')),
+    reply: (reply) => answer(true, frame.encode(reply, 'reply: the value', 'messageBytes')),
     reject: (error) => answer(false, values.encodeError(error)),
   }
 }
@@ -69,7 +69,7 @@ export function remote(frame: Frame, scope: Scope, id: string): Remote {
     send(to, data) {
       const channel = definitionOf('send', 'channel', to)
       const { name, capacity } = channel
-      const value = frame.host.values.encode(data, `send: message for channel "${name}"`)
+      const value = frame.encode(data, `send: message for channel "${name}"`, 'messageBytes')
       const work: SendWork = { channel, value }
       const command = { type: 'send', command: 0, id, name, capacity, value } as const
       return frame.give(scope, command, work) as DurablePromise<void>

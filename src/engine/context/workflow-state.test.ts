@@ -16,7 +16,7 @@ async function prunes(ctx: WorkflowContext): Promise<unknown> {
   return ctx.sleep(0)
 }
 
-test('prune takes away what was set longer ago, by the time of turns', async () => {
+test('prune removes values that were set longer ago, by the time of turns', async () => {
   const { instance, turn } = play(prunes)
   await turn(1_000)
   await turn(2_000, { type: 'fired', command: 1 })
@@ -37,7 +37,7 @@ test('prune takes away what was set longer ago, by the time of turns', async () 
   ])
 })
 
-test('the next execution goes on with the age of what it was handed', async () => {
+test('the next execution keeps the age of the values it received', async () => {
   const state = JSON.stringify([
     ['a', '1', 1_000],
     ['b', '2', 5_000],

@@ -1,6 +1,8 @@
 import { durationMs, type Duration } from '../../base/time/duration.ts'
 import { definitionOf, type StateKey } from '../define/channels.ts'
 import { type KeptValue, readKeptState, writeKeptState } from '../core/kept-state.ts'
+import { isClose, type LimitKeys } from '../core/limits.ts'
+import { instanceKeys } from '../core/log-keys.ts'
 import type { LiveInstance } from '../instance/live-instance.ts'
 import type { ContextHost } from './frame.ts'
 import type { State } from '../define/workflow-context.ts'
@@ -13,9 +15,12 @@ import type { State } from '../define/workflow-context.ts'
 export class WorkflowState implements State {
   readonly #instance: LiveInstance
   readonly #host: ContextHost
+  readonly #keys: LimitKeys = () => instanceKeys(this.#instance)
   readonly #kept: Map<string, KeptValue>
+  /** All values together; counted when first needed. */
+  #bytes: number | undefined
 
-  constructor(instance: LiveInstance, host: ContextHost) {
+  constructor({ instance, host }: { readonly instance: LiveInstance; readonly host: ContextHost }) {
     this.#instance = instance
     this.#host = host
     this.#kept = readKeptState(instance.started.state)
@@ -29,18 +34,14 @@ export class WorkflowState implements State {
   set<T>(key: StateKey<T>, value: NoInfer<T>): void {
     const name = nameOf('set', key)
     if (this.#isOver) return
-    const { values, limits } = this.#host
-    const text = values.encode(value, `ctx.state.set "${name}"`)
-    if (text.length > limits.valueLength) {
-      throw new RangeError(
-        `ctx.state.set "${name}": the encoded value must have at most ${limits.valueLength} characters, got ${text.length}`,
-      )
-    }
-    if (!this.#kept.has(name) && this.#kept.size >= limits.stateKeys) {
-      throw new RangeError(
-        `ctx.state.set "${name}": the instance already has ${limits.stateKeys} keys, the limit`,
-      )
-    }
+    const { values, guard } = this.#host
+    const label = `ctx.state.set "${name}": the value`
+    const text = values.encode(value, label)
+    const bytes = this.#bytesWith(name, text)
+    this.#instance.run.passOut(
+      () => guard.excess(text, label, 'stateValueBytes', this.#keys) ?? this.#excess(name, bytes),
+    )
+    this.#bytes = bytes
     this.#instance.run.note({ type: 'set', key: name, value: text })
     this.#kept.set(name, { value: text, at: this.#instance.run.at })
   }
@@ -53,6 +54,7 @@ export class WorkflowState implements State {
     if (this.#isOver) return
     this.#instance.run.note({ type: 'cleared' })
     this.#kept.clear()
+    this.#bytes = 0
   }
 
   keys(): readonly string[] {
@@ -76,10 +78,45 @@ export class WorkflowState implements State {
     return this.#instance.run.outcome !== undefined
   }
 
+  /** The size of all values, once this one is among them. */
+  #bytesWith(name: string, text: string): number {
+    this.#bytes ??= [...this.#kept.values()].reduce((sum, kept) => sum + sizeOf(kept.value), 0)
+    const before = this.#kept.get(name)
+    return this.#bytes + sizeOf(text) - (before === undefined ? 0 : sizeOf(before.value))
+  }
+
+  /** What is wrong with the state once this key is set, and has so many bytes. */
+  #excess(name: string, bytes: number): string | undefined {
+    const { guard } = this.#host
+    const { stateKeys, stateBytes } = guard.limits
+    const { definition } = this.#instance
+    const keys = this.#kept.size + (this.#kept.has(name) ? 0 : 1)
+    const set = `ctx.state.set "${name}"`
+    if (keys > stateKeys) {
+      return `${set}: the instance already has ${stateKeys} keys, the limit; delete some, or raise limits.stateKeys`
+    }
+    if (bytes > stateBytes) {
+      return `${set}: all state would have ${bytes} bytes, over the limit of ${stateBytes}; store large data elsewhere and keep a reference, or raise limits.stateBytes`
+    }
+    if (isClose(keys, stateKeys) || isClose(bytes, stateBytes)) {
+      const about = { ...this.#keys(), keys, stateKeys, bytes, stateBytes }
+      const kind = `state of workflow "${definition.name}"`
+      guard.warn(kind, about, `the ${kind} comes close to its limit`)
+    }
+    return undefined
+  }
+
   #delete(name: string): void {
-    if (this.#isOver || !this.#kept.delete(name)) return
+    const before = this.#isOver ? undefined : this.#kept.get(name)
+    if (before === undefined) return
+    this.#kept.delete(name)
+    if (this.#bytes !== undefined) this.#bytes -= sizeOf(before.value)
     this.#instance.run.note({ type: 'unset', key: name })
   }
+}
+
+function sizeOf(text: string): number {
+  return Buffer.byteLength(text)
 }
 
 function nameOf(verb: string, key: unknown): string {

@@ -33,6 +33,17 @@ describe('alarms', () => {
     expect(clock.pending).toBe(0)
   })
 
+  test('they ring at once when the clock of the store was set forward past their moment', async () => {
+    const { clock, time, alarms, rung, alarm } = openAlarms()
+    time.onStepForward = () => alarms.rearm()
+    alarms.set(alarm('a'), 3_600_000)
+
+    time.saw(3_700_000)
+    await clock.advance(0)
+
+    expect(rung).toEqual([['a', 3_700_000]])
+  })
+
   test('any number of them needs one timer', async () => {
     const { clock, alarms, alarm } = openAlarms()
     for (let i = 0; i < 100; i++) alarms.set(alarm(`${i}`), 2_000 + i)
@@ -87,7 +98,7 @@ describe('alarms', () => {
     expect(rung).toEqual([['next', 1_150]])
   })
 
-  test('a store whose clock turns out to be ahead makes them ring no later', async () => {
+  test('a store clock that turns out to be ahead makes them ring no later', async () => {
     const { clock, time, alarms, rung, alarm } = openAlarms()
     alarms.set(alarm('one'), 1_100)
     time.saw(5_000)

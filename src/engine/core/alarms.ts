@@ -26,6 +26,11 @@ export class Alarms {
     if (at < this.#timerAt) this.#arm()
   }
 
+  /** The store's clock was set forward: alarms ring sooner than the timer was set for. */
+  rearm(): void {
+    if (this.#timerAt < Infinity) this.#arm()
+  }
+
   cancel(alarm: Alarm): void {
     this.#heap.delete(alarm)
   }

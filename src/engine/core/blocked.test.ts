@@ -45,7 +45,7 @@ function scene(maxBytes = 1_000) {
   return { blocked, clock, log, locked, calls, failures, mostUnderWay: () => mostUnderWay }
 }
 
-test('what concerns one id goes through in its order, as soon as that is free', async () => {
+test('calls for one id are made in order, as soon as the id is free', async () => {
   const { blocked, clock, locked, calls } = scene()
   locked.add('a')
   const answers = ['1', '2', '3'].map((text) => blocked.wait({ id: 'a', text }))
@@ -59,7 +59,7 @@ test('what concerns one id goes through in its order, as soon as that is free', 
   expect(blocked.has('a')).toBe(false)
 })
 
-test('however many wait, one call is under way, with a few ids, and with pauses', async () => {
+test('with any number of waiting calls, one is under way, with a few ids, and with pauses', async () => {
   const { blocked, clock, locked, calls, mostUnderWay } = scene()
   for (let n = 0; n < 100; n++) {
     locked.add(`id-${n}`)
@@ -74,7 +74,7 @@ test('however many wait, one call is under way, with a few ids, and with pauses'
   expect(new Set(calls.flat()).size).toBe(100)
 })
 
-test('who comes behind many that stay locked is not passed over', async () => {
+test('an id behind many that stay locked gets its turn', async () => {
   const { blocked, clock, locked, calls } = scene()
   for (let n = 0; n < 100; n++) {
     locked.add(`held-${n}`)
@@ -94,7 +94,7 @@ test('who comes behind many that stay locked is not passed over', async () => {
   expect(calls.length - before).toBeLessThan(40)
 })
 
-test('one that becomes free makes others be tried soon, and none of them all the time', async () => {
+test('when one id becomes free, others are tried soon, but not constantly', async () => {
   const { blocked, clock, locked, calls } = scene()
   locked.add('held')
   blocked.wait({ id: 'held', text: 'held' }).catch(() => {})
@@ -111,7 +111,7 @@ test('one that becomes free makes others be tried soon, and none of them all the
   expect(tries).toBeLessThanOrEqual(20)
 })
 
-test('what a call had no time for goes with the next one', async () => {
+test('items that a call had no time for go with the next one', async () => {
   const clock = virtualClock()
   const calls: string[] = []
   const blocked = new Blocked<string, string>(
@@ -138,7 +138,7 @@ test('what a call had no time for goes with the next one', async () => {
   expect(calls).toEqual(['a b c', 'b c', 'c'])
 })
 
-test('what may be sent twice outlasts a store that is away', async () => {
+test('items that may be sent twice survive a store outage', async () => {
   const { blocked, clock, failures } = scene()
   failures.push(new StoreError('connection_lost', 'start', 'gone'))
   failures.push(new StoreError('unavailable', 'start', 'out of connections'))
@@ -153,7 +153,7 @@ test('what may be sent twice outlasts a store that is away', async () => {
   await expect(refused).rejects.toThrow('start: no')
 })
 
-test('tries become fewer, and are told of once', async () => {
+test('retries become less frequent, and are logged once', async () => {
   const { blocked, clock, log, locked, calls } = scene()
   locked.add('a')
   blocked.wait({ id: 'a', text: '1' }).catch(() => {})
@@ -180,7 +180,7 @@ test('a call carries no more than a part of the bytes for each id', async () => 
   expect(calls.map((texts) => texts.length)).toEqual([2, 2, 1])
 })
 
-test('what is withdrawn is not sent any more, unless it is under way', async () => {
+test('a withdrawn item is not sent, unless it is already under way', async () => {
   const { blocked, clock, locked, calls } = scene()
   locked.add('a')
   const stop = new AbortController()
@@ -199,7 +199,7 @@ test('what is withdrawn is not sent any more, unless it is under way', async () 
   expect(await underWay).toBe('late')
 })
 
-test('closing tells everybody, and who comes later', async () => {
+test('closing rejects every waiting item, and every later one', async () => {
   const { blocked, locked } = scene()
   locked.add('a')
   const waiting = blocked.wait({ id: 'a', text: '1' })

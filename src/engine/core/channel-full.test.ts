@@ -9,18 +9,21 @@ const rowWith = (given: Partial<InstanceRow>): InstanceRow => given as InstanceR
 
 test.each([
   ['it was never started', rowWith({ status: 'unstarted', mail: 3 })],
-  ['nobody knows of it', undefined],
-])('no room for more messages to what was never started is said, where %s', (_, row) => {
-  const error = channelFull('send', refused, row)
+  ['it does not exist', undefined],
+])(
+  'the error says that no more messages fit for instances that were never started, where %s',
+  (_, row) => {
+    const error = channelFull('send', refused, row)
 
-  expect(error.message).toBe(
-    'send: instance "order-1" has not been started, and about 1000000 messages already wait for ' +
-      'instances that have not been started, the limit; start it first, or check the id',
-  )
-  expect(error).toMatchObject({ capacity: MAX_UNSTARTED_IN_ALL, instanceId: 'order-1' })
-})
+    expect(error.message).toBe(
+      'send: instance "order-1" has not been started, and about 1000000 messages already wait for ' +
+        'instances that have not been started, the limit; start it first, or check the id',
+    )
+    expect(error).toMatchObject({ capacity: MAX_UNSTARTED_IN_ALL, instanceId: 'order-1' })
+  },
+)
 
-test('that too many wait for one that was never started is said', () => {
+test('the error says that too many messages wait for an instance that was never started', () => {
   const error = channelFull(
     'send',
     refused,
@@ -35,8 +38,8 @@ test('that too many wait for one that was never started is said', () => {
 test.each([
   ['one that runs', rowWith({ status: 'running', mail: 3 }), 10],
   ['one that was never started', rowWith({ status: 'unstarted', mail: 10 }), 10],
-  ['one that nobody knows of', undefined, 0],
-])('a full channel of %s is said', (_, row, capacity) => {
+  ['an unknown instance', undefined, 0],
+])('the error names a full channel of %s', (_, row, capacity) => {
   const error = channelFull('send', { ...refused, capacity }, row)
 
   expect(error.message).toContain('channel "notes" of instance "order-1" is full')

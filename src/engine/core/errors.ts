@@ -73,7 +73,10 @@ export class ConflictError extends Error {
   }
 }
 
-/** No instance has this id: it was never started, or it has been removed. */
+/**
+ * No instance has this id: it was never started, or it has been removed. For schedules, `instanceId` is
+ * the name that no schedule has.
+ */
 export class NotFoundError extends Error {
   static {
     registerErrorClass('NotFoundError', NotFoundError, ['instanceId'])

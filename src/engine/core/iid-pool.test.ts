@@ -5,7 +5,7 @@ import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { IidPool } from './iid-pool.ts'
 
 describe('numbers for instances', () => {
-  test('are all different, whoever takes them', async () => {
+  test('are all different, for all concurrent callers', async () => {
     await using opened = await openStore()
     const pools = [new IidPool(opened.store), new IidPool(opened.store)]
 
@@ -14,7 +14,7 @@ describe('numbers for instances', () => {
     expect(new Set(taken).size).toBe(5_000)
   })
 
-  test('are asked for in blocks', async () => {
+  test('are reserved in blocks', async () => {
     await using opened = await openStore()
     let asked = 0
     const store = Object.create(opened.store, {
@@ -31,7 +31,7 @@ describe('numbers for instances', () => {
     expect(asked).toBe(3)
   })
 
-  test('a failed attempt to get some fails those who wait, and the next one tries again', async () => {
+  test('a failed reservation rejects all waiting callers, and the next call tries again', async () => {
     await using opened = await openStore()
     const error = new Error('down')
     let failures = 1
@@ -50,7 +50,7 @@ describe('numbers for instances', () => {
   })
 })
 
-test('a number that was taken has the rest of its own block left unused, and of no later one', async () => {
+test('a number that is already taken discards the rest of its own block, and of no later one', async () => {
   const blocks: number[] = []
   const store = { reserve: async (count: number) => 1 + blocks.push(count) * 1_000 }
   const pool = new IidPool(store as unknown as WorkflowStore)

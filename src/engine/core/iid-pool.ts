@@ -14,6 +14,12 @@ export class IidPool {
     this.#store = store
   }
 
+  /** The next number of the block; `undefined` when none is left. */
+  next(): Iid | undefined {
+    return this.#next === this.#end ? undefined : this.#next++
+  }
+
+  /** The next number. Reserves another block first if none is left. */
   async take(): Promise<Iid> {
     while (this.#next === this.#end) await (this.#filling ??= this.#fill())
     return this.#next++

@@ -1,4 +1,4 @@
-import { parsedValue, type Schema } from '../define/schema.ts'
+import { parsedValue, type Schema } from '../../base/schema.ts'
 import { outsideExecution } from './unhandled-rejections.ts'
 
 /** Parses without waiting, as workflow code does; throws a `TypeError` when the schema is asynchronous. */

@@ -7,13 +7,13 @@ import type { WorkflowStore } from '../../store/workflow-store.ts'
 import { memoryLog } from '../../../test/support/workers.ts'
 import { Posts } from './posts.ts'
 
-test('a client tells of what the store does not tell by itself', async () => {
-  const { posts, told, asked } = scene([{ isTold: true }, {}])
+test('a client announces what the store did not announce itself', async () => {
+  const { posts, announced, asked } = scene([{ isNotified: true }, {}])
 
   await Promise.all([posts.post('a', message('a', 1)), posts.post('b', message('b', 2))])
 
-  expect(asked).toEqual([{ tells: true, wereLocked: false }])
-  expect(told).toEqual([{ kind: 'mail', iids: [2] }])
+  expect(asked).toEqual([{ notify: true, wereLocked: false }])
+  expect(announced).toEqual([{ kind: 'mail', iids: [2] }])
 })
 
 test('a call carries about a megabyte, or one message that is larger', async () => {
@@ -29,26 +29,26 @@ test('a call carries about a megabyte, or one message that is larger', async () 
   expect(sizes).toEqual([[400_000], [400_000, 400_000], [2_000_000], [10]])
 })
 
-test('a client tells nothing when the store has told all', async () => {
-  const { posts, told } = scene([{ isTold: true }])
+test('a client announces nothing when the store has announced everything', async () => {
+  const { posts, announced } = scene([{ isNotified: true }])
 
   await posts.post('a', message('a', 1))
 
-  expect(told).toEqual([])
+  expect(announced).toEqual([])
 })
 
-test('a runtime tells by itself: it knows who has to be told', async () => {
+test('a runtime announces its posts itself: it knows which processes need the hint', async () => {
   const hinted: number[] = []
   const hint = (targets: readonly PostAnswer[]): void => {
     hinted.push(...targets.map(({ iid }) => iid))
   }
-  const { posts, told, asked } = scene([{}], { hint })
+  const { posts, announced, asked } = scene([{}], { hint })
 
   await posts.post('a', message('a', 1))
 
-  expect(asked).toEqual([{ tells: false, wereLocked: false }])
+  expect(asked).toEqual([{ notify: false, wereLocked: false }])
   expect(hinted).toEqual([1])
-  expect(told).toEqual([])
+  expect(announced).toEqual([])
 })
 
 /** A store whose answers say `more`, one after the other. */
@@ -56,7 +56,7 @@ function scene(
   more: readonly Partial<PostAnswer>[],
   runtime?: { hint(targets: readonly PostAnswer[]): void },
 ) {
-  const told: Announcement[] = []
+  const announced: Announcement[] = []
   const asked: unknown[] = []
   const sizes: number[][] = []
   const store: Pick<WorkflowStore, 'post'> = {
@@ -71,9 +71,9 @@ function scene(
     clock: virtualClock(),
     log: memoryLog(),
     runtime,
-    tell: (news) => void told.push(news),
+    announce: (one) => void announced.push(one),
   })
-  return { posts, told, asked, sizes }
+  return { posts, announced, asked, sizes }
 }
 
 function message(id: string, iid: number): () => Promise<Post> {

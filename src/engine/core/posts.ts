@@ -25,7 +25,7 @@ type PostsSetup = Pick<ClientSetup, 'store' | 'clock'> & {
   /** Counts the roll-backs, such as a failover, after which the turns that sent a message may be lost. */
   rollBacks?(): number
   /** Notifies other processes, in a client without a runtime. */
-  tell?(news: Announcement): void
+  announce?(announcement: Announcement): void
 }
 
 /** A post, and the number of roll-backs when it was requested. */
@@ -113,12 +113,12 @@ export class Posts {
 
   async #send(waiting: readonly Waiting[], wereLocked: boolean): Promise<readonly PostAnswer[]> {
     const { store, clock, runtime } = this.#setup
-    const tells = runtime === undefined
+    const notify = runtime === undefined
     const posts = waiting.map(({ post }) => post)
     const haveCause = (): boolean => waiting.every(({ since }) => since === this.#rollBacks)
     const send = async (): Promise<readonly PostAnswer[]> => {
       // Checked before each try: a failover may be noticed between two tries.
-      if (haveCause()) return store.post(posts, { tells, wereLocked })
+      if (haveCause()) return store.post(posts, { notify, wereLocked })
       throw new StoreError('connection_lost', 'post', 'the database server has changed')
     }
     let isSentAgain = false
@@ -136,8 +136,9 @@ export class Posts {
     if (sent.length === 0) return answers
     if (runtime !== undefined) runtime.hint(sent)
     else {
-      const rest = sent.filter(({ isTold }) => isTold !== true)
-      if (rest.length > 0) this.#setup.tell?.({ kind: 'mail', iids: rest.map(({ iid }) => iid) })
+      const rest = sent.filter(({ isNotified }) => isNotified !== true)
+      if (rest.length > 0)
+        this.#setup.announce?.({ kind: 'mail', iids: rest.map(({ iid }) => iid) })
     }
     return answers
   }

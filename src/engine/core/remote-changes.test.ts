@@ -7,19 +7,19 @@ function scene() {
   const clock = virtualClock()
   const listener: Announcement[] = []
   const state = { isListening: true }
-  const news = new RemoteChanges({
+  const changes = new RemoteChanges({
     clock,
-    tell: (one) => listener.push(one),
+    announce: (one) => listener.push(one),
     isListening: () => state.isListening,
   })
   const waits: number[] = []
-  const wait = (iid: number): (() => void) => news.subscribe(iid, () => void waits.push(iid))
-  return { clock, listener, state, news, waits, wait }
+  const wait = (iid: number): (() => void) => changes.subscribe(iid, () => void waits.push(iid))
+  return { clock, listener, state, changes, waits, wait }
 }
 
 const waiting = (...iids: number[]): Announcement => ({ kind: 'waiting', iids })
 
-test('those who wait are announced together, each instance once', async () => {
+test('waiting callers are announced together, each instance once', async () => {
   const { clock, listener, wait } = scene()
 
   wait(1)
@@ -30,28 +30,28 @@ test('those who wait are announced together, each instance once', async () => {
   expect(listener).toEqual([waiting(1, 2)])
 })
 
-test('a change wakes those who wait for it, each time, until they stop', async () => {
-  const { clock, news, waits, wait } = scene()
+test('a change wakes the callers that wait for it, each time, until they stop', async () => {
+  const { clock, changes, waits, wait } = scene()
   const stop = wait(1)
   wait(2)
 
-  news.hear({ kind: 'changed', iids: [1, 3] })
+  changes.receive({ kind: 'changed', iids: [1, 3] })
   await clock.advance(5)
-  news.hear({ kind: 'recalled', iids: [1] })
-  news.changed(2)
+  changes.receive({ kind: 'recalled', iids: [1] })
+  changes.changed(2)
   stop()
-  news.hear({ kind: 'changed', iids: [1] })
+  changes.receive({ kind: 'changed', iids: [1] })
 
   expect(waits).toEqual([1, 1, 2])
 })
 
-test('it is said again while somebody waits, and to whoever joins', async () => {
-  const { clock, listener, news, wait } = scene()
+test('a wait is announced again while it lasts, and to every process that joins', async () => {
+  const { clock, listener, changes, wait } = scene()
   const stop = wait(1)
 
   await clock.advance('65s')
   expect(listener).toEqual([waiting(1), waiting(1), waiting(1)])
-  news.hear({ kind: 'joined' })
+  changes.receive({ kind: 'joined' })
   await clock.advance(0)
   expect(listener).toHaveLength(4)
   stop()
@@ -61,22 +61,22 @@ test('it is said again while somebody waits, and to whoever joins', async () => 
   expect(clock.pending).toBe(0)
 })
 
-test('who could not hear the answer says nothing, until it can: then it also looks', async () => {
-  const { clock, listener, state, news, waits, wait } = scene()
+test('a process that cannot receive hints announces nothing until it can; then it also polls', async () => {
+  const { clock, listener, state, changes, waits, wait } = scene()
   state.isListening = false
   wait(1)
   await clock.advance('1m')
   expect(listener).toEqual([])
 
   state.isListening = true
-  news.resumed()
+  changes.resumed()
   await clock.advance(0)
 
   expect(listener).toEqual([waiting(1)])
   expect(waits).toEqual([1])
 })
 
-test('who has left in the same moment is not announced', async () => {
+test('a caller that leaves in the same tick is not announced', async () => {
   const { clock, listener, wait } = scene()
 
   wait(1)()
@@ -85,12 +85,12 @@ test('who has left in the same moment is not announced', async () => {
   expect(listener).toEqual([])
 })
 
-test('when anything may have changed all look, the more of them the more seldom', async () => {
-  const { clock, news, waits, wait } = scene()
+test('when anything may have changed all callers look, less often the more there are', async () => {
+  const { clock, changes, waits, wait } = scene()
   for (let iid = 1; iid <= 1_000; iid++) wait(iid)
 
   for (let ms = 0; ms < 1_000; ms += 5) {
-    news.hear({ kind: 'changed', iids: [] })
+    changes.receive({ kind: 'changed', iids: [] })
     await clock.advance(5)
   }
 
@@ -99,24 +99,24 @@ test('when anything may have changed all look, the more of them the more seldom'
 })
 
 test('no change goes unnoticed because another one came just before', async () => {
-  const { clock, news, waits, wait } = scene()
+  const { clock, changes, waits, wait } = scene()
   wait(1)
-  news.hear({ kind: 'changed', iids: [] })
+  changes.receive({ kind: 'changed', iids: [] })
   await clock.advance(1)
   expect(waits).toHaveLength(1)
 
-  news.hear({ kind: 'changed', iids: [] })
+  changes.receive({ kind: 'changed', iids: [] })
   await clock.advance('1s')
 
   expect(waits).toHaveLength(2)
 })
 
-test('what is said to change all the time is looked at ten times a second', async () => {
-  const { clock, news, waits, wait } = scene()
+test('an instance that changes constantly is looked at ten times a second', async () => {
+  const { clock, changes, waits, wait } = scene()
   wait(1)
 
   for (let ms = 0; ms < 10_000; ms++) {
-    news.hear({ kind: ms % 2 === 0 ? 'changed' : 'recalled', iids: [1] })
+    changes.receive({ kind: ms % 2 === 0 ? 'changed' : 'recalled', iids: [1] })
     await clock.advance(1)
   }
 
@@ -125,40 +125,40 @@ test('what is said to change all the time is looked at ten times a second', asyn
 })
 
 test('a change after a quiet while notifies at once', async () => {
-  const { clock, news, waits, wait } = scene()
+  const { clock, changes, waits, wait } = scene()
   wait(1)
   for (let i = 0; i < 20; i++) {
-    news.hear({ kind: 'changed', iids: [1] })
+    changes.receive({ kind: 'changed', iids: [1] })
     await clock.advance(10)
   }
   await clock.advance('2s')
   waits.length = 0
 
-  news.hear({ kind: 'changed', iids: [1] })
+  changes.receive({ kind: 'changed', iids: [1] })
 
   expect(waits).toEqual([1])
 })
 
-test('however many join, or say so, who waits is announced once a second', async () => {
-  const { clock, listener, news, wait } = scene()
+test('with any number of processes joining, waits are announced once a second', async () => {
+  const { clock, listener, changes, wait } = scene()
   wait(1)
   await clock.advance(0)
 
   for (let ms = 0; ms < 10_000; ms++) {
-    news.hear({ kind: 'joined' })
+    changes.receive({ kind: 'joined' })
     await clock.advance(1)
   }
 
   expect(listener.length).toBeLessThan(13)
 })
 
-test('who has left keeps no timer', async () => {
-  const { clock, news, wait } = scene()
+test('a caller that left keeps no timer', async () => {
+  const { clock, changes, wait } = scene()
   const stops = [1, 2, 3].map(wait)
   for (let i = 0; i < 3; i++) {
-    news.hear({ kind: 'changed', iids: [1, 2, 3] })
-    news.hear({ kind: 'changed', iids: [] })
-    news.hear({ kind: 'joined' })
+    changes.receive({ kind: 'changed', iids: [1, 2, 3] })
+    changes.receive({ kind: 'changed', iids: [] })
+    changes.receive({ kind: 'joined' })
   }
 
   for (const stop of stops) stop()

@@ -24,7 +24,7 @@ const JOIN_MS = 1_000
 /** What this needs. */
 export interface RemoteChangesHost {
   readonly clock: Clock
-  tell(news: Announcement): void
+  announce(announcement: Announcement): void
   /** Whether hints arrive at present. */
   isListening(): boolean
 }
@@ -89,7 +89,7 @@ export class RemoteChanges {
   }
 
   /** Handles a hint of another process. */
-  hear(hint: Hint): void {
+  receive(hint: Hint): void {
     switch (hint.kind) {
       case 'changed':
         if (hint.iids.length === 0) return this.#notifyAllSoon()
@@ -101,8 +101,10 @@ export class RemoteChanges {
         return
       case 'work':
       case 'tasks':
+      case 'schedules':
       case 'dropped':
       case 'waiting':
+      case 'messages':
     }
   }
 
@@ -130,13 +132,14 @@ export class RemoteChanges {
     queueMicrotask(() => {
       const announced = [...this.#unannounced].filter((iid) => this.#waiting.has(iid))
       this.#unannounced.clear()
-      // While nothing can be heard, announcing is useless: `resumed` announces everything later.
+      // While no hints arrive, announcing is useless: `resumed` announces everything later.
       if (announced.length === 0 || !this.#host.isListening()) return
-      this.#host.tell({ kind: 'waiting', iids: announced })
-      this.#renewal ??= this.#host.clock.after(RENEW_MS, () => {
+      this.#host.announce({ kind: 'waiting', iids: announced })
+      const renew = (): void => {
         this.#renewal = undefined
         this.#announce(this.#waiting.keys())
-      })
+      }
+      this.#renewal ??= this.#host.clock.after(RENEW_MS, renew, 'interval')
     })
   }
 

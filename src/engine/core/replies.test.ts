@@ -5,13 +5,13 @@ import { valuesOf } from './values.ts'
 
 const values = valuesOf(undefined)
 
-test('an answer comes back as the value it was', () => {
+test('a reply comes back as the value that was sent', () => {
   const payload = encodeReply(true, values.encode({ total: 3n }, 'reply'))
 
   expect(decodeReply(payload, values)).toEqual({ total: 3n })
 })
 
-test('a refusal comes back as the error it was', () => {
+test('a rejected request comes back as the error it was rejected with', () => {
   const payload = encodeReply(false, values.encodeError(new RangeError('too many')))
 
   expect(() => decodeReply(payload, values)).toThrow(new RangeError('too many'))

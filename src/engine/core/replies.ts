@@ -1,5 +1,6 @@
 // Replies to requests: how they are stored, and where their senders look for them.
 
+import { isWrapped, unreadable } from '../../base/codec/transform.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Values } from './values.ts'
 
@@ -20,6 +21,7 @@ export function encodeReply(ok: boolean, encoded: string): string {
 
 /** Reads what `encodeReply` wrote: returns the reply, or throws the error. */
 export function decodeReply(payload: string, values: Values): unknown {
+  if (isWrapped(payload)) throw unreadable(payload)
   const encoded = payload.slice(1)
   if (payload.startsWith('1')) return values.value(encoded)
   throw values.error(encoded)

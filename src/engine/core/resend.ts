@@ -34,6 +34,18 @@ export async function resend<T>(
   })
 }
 
+/**
+ * Reads from the store, and again when the connection was lost on the way: no harm is done by reading
+ * twice. A statement that took too long is not sent again.
+ */
+export async function readAgain<T>(
+  clock: Clock,
+  closing: AbortSignal,
+  read: () => Promise<T>,
+): Promise<T> {
+  return resend(clock, read, ({ code }) => code === 'connection_lost' && !closing.aborted)
+}
+
 /** Calls the store until it answers, or until the runtime is closing. */
 export async function untilAnswered<T>(
   clock: Clock,

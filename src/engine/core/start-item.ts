@@ -4,6 +4,8 @@ import type { StartItem, Verdict } from '../../store/commits.ts'
 import { type Event, writeEvents } from '../../store/history.ts'
 import { type Iid, NO_VERSION, type ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
+import { computeLimitKey } from '../define/limit.ts'
+import type { Values } from './values.ts'
 
 /** An instance to start. */
 export interface NewInstance {
@@ -16,11 +18,16 @@ export interface NewInstance {
   readonly input: string
   /** The seed of its first execution. It is unique, so that it identifies the start. */
   readonly seed: string
+  /** The trace that it belongs to, if it is traced. */
+  readonly trace?: string | undefined
   readonly parent: ParentLink | null
   /** A JSON object with string values. */
   readonly labels: string
   /** Messages that its inbox begins with, encoded. */
   readonly messages: StartItem['messages']
+  readonly priority: number
+  /** The key for the limit of its workflow, if the workflow has one and its code is here. */
+  readonly limitKey: string | undefined
   /** The delay of its first turn; 0 for none. */
   readonly delayMs: number
   /**
@@ -37,13 +44,23 @@ export interface StartOutcome {
 }
 
 /** A seed for an execution: 32 hexadecimal digits. */
-export function newSeed(): string {
-  return randomUUID().replaceAll('-', '')
+export function newSeed(newUuid: () => string = randomUUID): string {
+  return newUuid().replaceAll('-', '')
+}
+
+/** The key of an input for the limit of its workflow, if that has one with keys and its code is here. */
+export function limitKeyOf(
+  { name, limit }: WorkflowDefinition,
+  values: Values,
+  input: string,
+): string | undefined {
+  if (limit?.key === undefined) return undefined
+  return computeLimitKey(`workflow "${name}"`, limit.key, values.value(input))
 }
 
 /** The first event of a new instance. */
 export function firstEvent(start: NewInstance): Extract<Event, { type: 'started' }> {
-  const { definition, input, seed, parent } = start
+  const { definition, input, seed, parent, trace } = start
   return {
     type: 'started',
     workflow: definition.name,
@@ -52,6 +69,7 @@ export function firstEvent(start: NewInstance): Extract<Event, { type: 'started'
     seed,
     parentId: parent === null || parent.onClose === 'independent' ? '' : parent.id,
     state: '',
+    ...(trace !== undefined && trace !== '' && { trace }),
   }
 }
 
@@ -70,7 +88,7 @@ export function startItem(
     readonly wakeAt: number
   },
 ): StartItem {
-  const { id, parent, labels, messages } = start
+  const { id, parent, labels, messages, priority, limitKey } = start
   const { iid, workflow, at, wakeAt } = place
   const definition = unownedWorkflow(start)
   const events = writeEvents([firstEvent({ ...start, definition })])
@@ -86,5 +104,7 @@ export function startItem(
     labels,
     messages,
     effects: null,
+    ...(priority !== 0 && { priority }),
+    ...(limitKey !== undefined && { limitKey }),
   }
 }

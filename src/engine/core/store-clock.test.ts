@@ -4,7 +4,7 @@ import { virtualClock } from '../../testing/virtual-clock.ts'
 import { StoreClock } from './store-clock.ts'
 
 describe('the store clock', () => {
-  test('goes on from the last answer of the store', async () => {
+  test('continues from the last answer of the store', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     time.saw(1_000_000)
@@ -16,7 +16,7 @@ describe('the store clock', () => {
     expect(time.now()).toBe(2_000_000)
   })
 
-  test('never goes back, also when the store does by a moment', async () => {
+  test('never goes back, even when the store does by a moment', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     time.saw(1_000)
@@ -56,7 +56,7 @@ describe('the store clock', () => {
     expect(time.now()).toBe(1_030)
   })
 
-  test('is set back as soon as an answer shows that it leads', async () => {
+  test('is set back as soon as an answer shows that it is ahead', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     time.saw(1_000)
@@ -83,7 +83,7 @@ describe('the store clock', () => {
     expect(time.now()).toBe(101_015)
   })
 
-  test('does not lead for long after the clock of the store went back a little', async () => {
+  test('is not ahead for long after the clock of the store went back a little', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     time.saw(1_000)
@@ -108,19 +108,19 @@ describe('the store clock', () => {
   test('a clock that was set back calls back, and one that only lags does not', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
-    let told = 0
-    time.onStepBack = () => told++
+    let calls = 0
+    time.onStepBack = () => calls++
     time.saw(600_000)
     await clock.advance(5_000)
 
     time.saw(604_500)
-    expect(told).toBe(0)
+    expect(calls).toBe(0)
     time.saw(604_000 - 600_000)
 
-    expect(told).toBe(1)
+    expect(calls).toBe(1)
   })
 
-  test('follows a clock that was set back, and does not stand still until it is made up for', async () => {
+  test('follows a clock that was set back, and does not stop until the difference has passed', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     time.saw(600_000)
@@ -134,7 +134,7 @@ describe('the store clock', () => {
     expect(time.now()).toBe(6_000)
   })
 
-  test('many small steps back do not add up to a clock that stands still', async () => {
+  test('many small steps back do not add up to a stopped clock', async () => {
     const clock = virtualClock()
     const time = new StoreClock(clock)
     for (let n = 0; n < 10; n++) {

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/time/clock.ts'
 const MAX_DRIFT = 1e-4
 // An older answer counts for no more than a later one: a clock may have been set.
 const MAX_TRUST_MS = 30_000
-// A clock that jumps back by more than this has been set.
+// A clock that jumps by more than this has been set.
 const STEP_MS = 1_000
 // The store reports whole milliseconds.
 const FRACTION_MS = 1
@@ -24,6 +24,8 @@ const FRACTION_MS = 1
 export class StoreClock {
   /** Called when the store's clock was set back by more than a moment. */
   onStepBack: (() => void) | undefined
+  /** Called when it was set forward: what waits until a certain time has to wait less. */
+  onStepForward: (() => void) | undefined
   readonly #clock: Clock
   #seenMs = 0
   #seenAtMs = 0
@@ -49,11 +51,13 @@ export class StoreClock {
     const isDisproved = estimate > storeMs + FRACTION_MS + (nowMs - askedMs)
     const maxMs = storeMs + STEP_MS + (nowMs - askedMs)
     const isSet = this.#seenMs > 0 && Math.max(estimate, this.#lastMs) > maxMs
+    const isSetForward = this.#seenMs > 0 && storeMs > estimate + STEP_MS
     if (isBetter || isDisproved || agoMs > MAX_TRUST_MS) {
       this.#seenMs = storeMs
       this.#seenAtMs = nowMs
     }
     this.#lastMs = isSet ? storeMs : Math.max(this.#lastMs, storeMs)
     if (isSet) this.onStepBack?.()
+    else if (isSetForward) this.onStepForward?.()
   }
 }

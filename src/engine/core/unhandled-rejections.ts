@@ -55,5 +55,5 @@ function onUnhandled(reason: unknown, promise: Promise<unknown>): void {
 
 /** The code handles the rejection after all. */
 function onHandled(promise: Promise<unknown>): void {
-  owners.get(promise)?.unhandledRejections.delete(promise)
+  owners.get(promise)?.recordHandled(promise)
 }

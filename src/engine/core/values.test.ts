@@ -15,6 +15,13 @@ const text: Codec = {
   decode: (data) => JSON.parse((data as string).slice(5)) as unknown,
 }
 
+/** Writes something else each time. */
+let nonce = 0
+const hidden: Codec = {
+  encode: (value) => Buffer.from(`${++nonce} ${JSON.stringify(value)}`).toString('hex'),
+  decode: (data) => JSON.parse(/ (.*)/.exec(Buffer.from(data as string, 'hex').toString())![1]!),
+}
+
 describe('values', () => {
   test('without a codec they are written by our own', () => {
     const values = valuesOf(undefined)
@@ -27,7 +34,7 @@ describe('values', () => {
   test.each([
     ['bytes', bytes],
     ['text', text],
-  ])('what a codec writes as %s comes back, and holds no control character', (_, codec) => {
+  ])('a value that a codec writes as %s comes back, and has no control character', (_, codec) => {
     const values = valuesOf(codec)
     const value = { a: [1, 'ä'], b: null }
 
@@ -55,7 +62,7 @@ describe('values', () => {
     expect(valuesOf(bytes).value(encode('~b'))).toBe('~b')
   })
 
-  test('what a codec refuses is named, with its error as cause', () => {
+  test('a value that a codec refuses is named, with its error as cause', () => {
     const cause = new Error('no')
     const values = valuesOf({
       encode() {
@@ -78,14 +85,46 @@ describe('values', () => {
     },
   )
 
-  test('errors are written by our own codec whatever codec is set', () => {
-    const values = valuesOf(bytes)
-    const written = values.encodeError(new Declined('no', { code: 'x' }))
+  test('errors pass through the codec too, since their messages may be secret', () => {
+    const values = valuesOf(hidden)
+    const written = values.encodeError(new Declined('no cover', { code: 'x' }))
 
-    const back = valuesOf(text).error(written)
-
+    expect(written).not.toContain('cover')
+    const back = values.error(written)
     expect(back).toBeInstanceOf(Declined)
-    expect(back).toMatchObject({ message: 'no', details: { code: 'x' } })
+    expect(back).toMatchObject({ message: 'no cover', details: { code: 'x' } })
+  })
+
+  test('errors that were written before a codec was set are still read', () => {
+    const written = valuesOf(undefined).encodeError(new Declined('no', { code: 'x' }))
+
+    expect(valuesOf(bytes).error(written)).toBeInstanceOf(Declined)
+  })
+
+  test('of an error that the codec refuses only the name is kept', () => {
+    const values = valuesOf({
+      encode() {
+        throw new Error('full')
+      },
+      decode: () => 1,
+    })
+
+    const written = values.encodeError(new RangeError('a secret'))
+
+    expect(written).not.toContain('secret')
+    const back = values.error(written)
+    expect(back.name).toBe('RangeError')
+    expect(back.message).toContain('could not be stored')
+  })
+
+  test('two texts of a codec that never writes the same twice are the same value', () => {
+    const values = valuesOf(hidden)
+    const [a, b] = [values.encode({ x: 1 }, 'x'), values.encode({ x: 1 }, 'x')]
+
+    expect(a).not.toBe(b)
+    expect(values.isSame(a, b)).toBe(true)
+    expect(values.isSame(a, encode({ x: 1 }))).toBe(true)
+    expect(values.isSame(a, values.encode({ x: 2 }, 'x'))).toBe(false)
   })
 
   test.each([
@@ -98,7 +137,7 @@ describe('values', () => {
         },
       },
     ],
-  ])('whatever was thrown can be recorded', (thrown) => {
+  ])('any thrown value can be recorded', (thrown) => {
     const values = valuesOf(undefined)
 
     expect(values.error(values.encodeError(thrown))).toBeInstanceOf(Error)

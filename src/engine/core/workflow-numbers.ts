@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/time/clock.ts'
 import { NO_VERSION } from '../../store/instances.ts'
-import type { RegisteredWorkflow } from '../../store/runtimes.ts'
+import type { RegisteredWorkflow, WorkflowLimit } from '../../store/runtimes.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
+import type { ResolvedLimit } from '../define/limit.ts'
 import type { Registry } from '../define/registry.ts'
 import { untilAnswered } from './resend.ts'
 
@@ -13,18 +14,29 @@ export interface WorkflowNumbersHost {
   isClosing(): boolean
 }
 
-/** What a runtime registers: its workflows, and each of them without a version, for such starts. */
-export function registrationOf({
-  workflows,
-  latestWorkflows,
-}: Registry): readonly RegisteredWorkflow[] {
+/**
+ * What a runtime registers: its workflows, and each of them without a version, for such starts.
+ * `generalMs` is the retention of workflows that have none of their own.
+ */
+export function registrationOf(
+  { workflows, latestWorkflows }: Registry,
+  generalMs: number | undefined,
+): readonly RegisteredWorkflow[] {
   // Retention also applies to instances that end before a runtime takes them up.
   const unversioned = latestWorkflows.map((latest) => ({ ...latest, version: NO_VERSION }))
-  return [...workflows, ...unversioned].map(({ name, version, retentionMs }) => ({
-    name,
-    version,
-    retentionMs,
-  }))
+  return [...workflows, ...unversioned].map(
+    ({ name, version, retentionMs = generalMs, limit }) => ({
+      name,
+      version,
+      retentionMs,
+      // That of the latest version applies to all.
+      ...(version === NO_VERSION && limit !== undefined && { limit: storedLimit(limit) }),
+    }),
+  )
+}
+
+function storedLimit({ concurrency, rate, key }: ResolvedLimit): WorkflowLimit {
+  return { concurrency: concurrency ?? null, rate: rate ?? null, keyed: key !== undefined }
 }
 
 /** The numbers that the store gives to workflows. They outlive the runtime. */

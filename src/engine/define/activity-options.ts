@@ -1,8 +1,7 @@
 // Options of activities: those of the definition, and those of a call, which override them.
 
-import { describe } from '../../base/describe.ts'
 import { type Duration, duration } from '../../base/time/duration.ts'
-import { number, option, resolveOptions } from '../../base/options.ts'
+import { option, resolveOptions } from '../../base/options.ts'
 import { checkId } from './names.ts'
 import { type ResolvedRetry, type Retry, resolveRetry } from './retry.ts'
 
@@ -29,18 +28,6 @@ export interface ActivityOptions {
   session?: string
 }
 
-/** Limits how many calls of an activity run, across all runtimes. */
-export interface Limit<In> {
-  /** How many calls run at the same time. */
-  concurrency?: number
-  /**
-   * A token bucket: up to `count` calls start at once, and the bucket refills evenly over `per`.
-   */
-  rate?: { count: number; per: Duration }
-  /** Gives each key a limit of its own. @default one limit for all calls */
-  key?: (input: In) => string
-}
-
 /** `ActivityOptions`, validated and complete. */
 export interface ResolvedActivityOptions {
   readonly retry: ResolvedRetry
@@ -51,13 +38,6 @@ export interface ResolvedActivityOptions {
   /** Empty for none, like `session`. */
   readonly tag: string
   readonly session: string
-}
-
-/** `Limit`, validated and complete. */
-export interface ResolvedLimit {
-  readonly concurrency: number | undefined
-  readonly rate: { readonly count: number; readonly perMs: number } | undefined
-  readonly key: ((input: never) => unknown) | undefined
 }
 
 const atLeastOneMs = duration(undefined, { min: 1 })
@@ -109,38 +89,3 @@ export function mergeActivityOptions(
 }
 
 const DEFAULTS = activityOptions(resolveOptions('activity', undefined, ACTIVITY_OPTIONS))
-
-/** Validates a `Limit`; `what` begins the error message. */
-export function resolveLimit(value: unknown, what: string): ResolvedLimit {
-  const { concurrency, rate, key } = resolveOptions(what, value as object, {
-    concurrency: option(atLeastOne.check, undefined),
-    rate: option(resolveRate, undefined),
-    key: option(checkKey, undefined),
-  })
-  if (concurrency === undefined && rate === undefined) {
-    throw new TypeError(`${what} must have a concurrency or a rate`)
-  }
-  return { concurrency, rate, key }
-}
-
-const MAX_PER_MS = 100 * 365 * 86_400_000
-const atLeastOne = number({ min: 1, integer: true }, 1)
-
-function resolveRate(value: unknown, what: string): { count: number; perMs: number } {
-  const { count, per } = resolveOptions(what, value as object, {
-    count: option(atLeastOne.check, undefined),
-    per: atLeastOneMs,
-  })
-  if (count === undefined || per === undefined) {
-    throw new TypeError(`${what} needs both count and per`)
-  }
-  if (per > MAX_PER_MS) {
-    throw new RangeError(`${what}: per must be at most 100 years, got ${describe(per)} ms`)
-  }
-  return { count, perMs: per }
-}
-
-function checkKey(value: unknown, what: string): (input: never) => unknown {
-  if (typeof value === 'function') return value as (input: never) => unknown
-  throw new TypeError(`${what} must be a function of the input, got ${describe(value)}`)
-}

@@ -11,14 +11,14 @@ import {
   stateKey,
 } from './channels.ts'
 import { activity, type InputOf, type OutputOf } from './definitions.ts'
-import type { Schema } from './schema.ts'
+import type { Schema } from '../../base/schema.ts'
 
 const schema: Schema<{ by: string; ok?: boolean }, { by: string; ok: boolean }> = {
   '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) },
 }
 
-describe('definitions of what goes in and out', () => {
-  test('a channel is data: a name, a schema and how much it holds', () => {
+describe('definitions of channels, requests and state keys', () => {
+  test('a channel is data: a name, a schema and a capacity', () => {
     expect(channel('approvals')).toEqual({
       kind: 'channel',
       name: 'approvals',
@@ -95,8 +95,8 @@ describe('a letter', () => {
   })
 })
 
-describe('a definition that is handed over', () => {
-  test('is taken where its kind is asked for', () => {
+describe('a definition that is passed to a function', () => {
+  test('is accepted where its kind is needed', () => {
     const [letters, say, total] = [channel('letters'), request('say'), stateKey('total')]
 
     expect(definitionOf('send', 'channel', letters)).toBe(letters)

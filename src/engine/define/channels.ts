@@ -5,7 +5,7 @@ import { describe } from '../../base/describe.ts'
 import { number, option, resolveOptions } from '../../base/options.ts'
 import type { types } from './definitions.ts'
 import { checkName } from './names.ts'
-import { checkSchema, type Schema } from './schema.ts'
+import { checkSchema, type Schema } from '../../base/schema.ts'
 
 /** A queue of messages to an instance, in order. Senders send `In`, workflow code receives `Out`. */
 export interface Channel<In, Out = In> {

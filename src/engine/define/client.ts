@@ -1,16 +1,19 @@
 // What a client offers. `engine/client` implements it; the types are here because activities get a
 // client as `ctx.client`.
 
+import type { Admin, Filter, Listing, Page } from './admin.ts'
 import type { Channel } from './channels.ts'
 import type { Args, Workflow } from './definitions.ts'
 import type {
   ExportedHistory,
   ImportOptions,
   Instance,
+  InstanceInfo,
   SendOptions,
   StartOptions,
   Wait,
 } from './instance.ts'
+import type { Schedule, ScheduledStartOptions, Schedules } from './schedule.ts'
 
 /** Starts workflows, and reads and controls their instances. */
 export interface Client extends AsyncDisposable {
@@ -25,10 +28,33 @@ export interface Client extends AsyncDisposable {
   get<I, O>(workflow: Workflow<I, O>, id: string): Instance<O>
   get(id: string): Instance
   /**
+   * Lists instances, newest first. `waitingFor` has only what the row of an instance tells, such as the
+   * time of a delayed start: ask `instance.info()` for the rest.
+   */
+  list(filter?: Filter, page?: Page): Promise<Listing<InstanceInfo>>
+  /** Finds, changes and removes instances, and shows the tasks and runtimes of the store. */
+  readonly admin: Admin
+  /**
    * Returns a client for a database transaction of your own: starts, messages and cancellations take
    * effect when you commit it, together with your own writes, or not at all.
    */
   in(tx: Transaction, options?: InTransactionOptions): InTransaction
+  /**
+   * Starts instances of a workflow at due times, from now on: creates a schedule, or changes the one that
+   * has this name. Calling it again with the same arguments changes nothing, so a process can call it
+   * each time it starts. Resolves once the schedule is stored.
+   *
+   * @example
+   * await client.schedule('nightly-report', { cron: '0 3 * * *', timezone: 'Europe/Berlin' }, report)
+   */
+  schedule<I, O>(
+    name: string,
+    when: Schedule,
+    workflow: Workflow<I, O>,
+    ...args: Args<NoInfer<I>, ScheduledStartOptions>
+  ): Promise<void>
+  /** Lists, pauses, resumes, triggers and deletes schedules. */
+  readonly schedules: Schedules
   /**
    * Creates an instance from an export; it continues where the exported one was. Throws a `TypeError`
    * for anything that is not an export, and a `ConflictError` when the id is taken.

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -127,7 +127,7 @@ describe('definitions', () => {
     ],
     [
       () => workflow('w', { cleanup: '1 week' as never }, async () => 1),
-      'workflow "w": cleanup must be milliseconds or text',
+      'workflow "w": cleanup must be a number of milliseconds or a string',
     ],
     [() => workflow('w', { versoin: '1.0.0' } as never, async () => 1), 'did you mean "version"?'],
     [() => activity('a', { timeout: 0 }, () => 1), 'activity "a": timeout must be at least 1 ms'],
@@ -139,7 +139,7 @@ describe('definitions', () => {
     expect(define).toThrow(message)
   })
 
-  test('options at a call go before those of the definition, one by one', () => {
+  test('options of a call override those of the definition, one by one', () => {
     const { options } = activity(
       'a',
       { timeout: 50, retry: { maxAttempts: 9 } },
@@ -167,7 +167,7 @@ describe('definitions', () => {
     })
   })
 
-  test('what is given for a child holds', () => {
+  test('options given for a child apply', () => {
     const given = {
       id: 'ship-7',
       version: '2.0.0',

@@ -9,14 +9,12 @@ import {
   ACTIVITY_OPTIONS,
   type ActivityOptions,
   activityOptions,
-  type Limit,
   type ResolvedActivityOptions,
-  type ResolvedLimit,
-  resolveLimit,
 } from './activity-options.ts'
+import { type Limit, type ResolvedLimit, resolveLimit } from './limit.ts'
 import type { ActivityContext } from './activity-context.ts'
 import type { WorkflowContext } from './workflow-context.ts'
-import { checkSchema, type Schema } from './schema.ts'
+import { checkSchema, type Schema } from '../../base/schema.ts'
 import { checkId, checkName } from './names.ts'
 import { NO_VERSION } from '../../store/instances.ts'
 import { checkVersion } from '../../base/versions.ts'
@@ -59,7 +57,7 @@ export interface ChildOptions {
   /**
    * Runs exactly this version.
    *
-   * @default the latest registered here, or else in the runtime that takes it up
+   * @default the latest registered here, or else in the runtime that claims it
    */
   version?: string
   /** The time limit of the child: it is cancelled, and `ctx.run` rejects with a `TimeoutError`. @default none */
@@ -102,11 +100,19 @@ export interface WorkflowOptions<In, Out, Parsed> {
   /**
    * How long to keep an instance after its end, with its history, state and result. Then it is removed
    * and its id can be used again. Instances that a workflow started are kept at least until the
-   * execution that started them ends. Applies to instances that end while it is set.
+   * execution that started them ends. The history of an execution that continued as new is removed as
+   * long after that. Also applies to what ended before there was a retention.
    *
-   * @default forever
+   * @default the `retention` of `open`; without it, forever
    */
   retention?: Duration
+  /**
+   * Limits how many instances of this workflow run, of all its versions and across all runtimes. A start
+   * without a place waits, with the status `scheduled`. The runtime that registers last decides.
+   *
+   * @default no limit
+   */
+  limit?: Limit<Parsed>
 }
 
 /** Options of the definition of an activity. */
@@ -138,6 +144,7 @@ export interface WorkflowDefinition extends Workflow<never, unknown> {
   readonly timeoutMs: number | undefined
   readonly cleanupMs: number
   readonly retentionMs: number | undefined
+  readonly limit: ResolvedLimit | undefined
   readonly run: ((input: never, ctx: WorkflowContext) => Promise<unknown>) | undefined
 }
 
@@ -197,6 +204,7 @@ function defineWorkflow(
     timeout: duration(undefined, { min: 1 }),
     cleanup: duration(600_000),
     retention: duration(undefined, { min: 1_000 }),
+    limit: option(resolveLimit, undefined),
   })
   return {
     kind: 'workflow',
@@ -207,6 +215,7 @@ function defineWorkflow(
     timeoutMs: options.timeout,
     cleanupMs: options.cleanup,
     retentionMs: options.retention,
+    limit: options.limit,
     run: checkCode(owner, run) as WorkflowDefinition['run'],
   }
 }

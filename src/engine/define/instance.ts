@@ -9,15 +9,20 @@ export type Status =
 export interface InstanceInfo {
   readonly id: string
   readonly workflow: string
-  /** Empty until a runtime takes up an instance that was started without a version. */
+  /** Empty until a runtime claims an instance that was started without a version. */
   readonly version: string
   /**
-   * `scheduled`: no runtime has taken it up yet. `suspended`: by `suspend()`, or because it cannot
+   * `scheduled`: no runtime has claimed it yet. `suspended`: by `suspend()`, or because it cannot
    * continue; `error` has the reason, and `resume()` lets it continue.
    */
   readonly status: Status
-  /** The last value passed to `ctx.progress`; `undefined` before the first. */
+  /** The last value passed to `ctx.progress`; `undefined` before the first, or if it cannot be read. */
   readonly progress: unknown
+  /**
+   * Grows each time the progress is set, also to the value that it had: 0 before the first. Several calls of
+   * `ctx.progress` in one turn count once.
+   */
+  readonly progressVersion: number
   /** The number of its latest execution, from 1. */
   readonly execution: number
   /** The labels given at the start. */
@@ -33,9 +38,12 @@ export interface InstanceInfo {
    * when and where it runs, or why no runtime runs it.
    */
   readonly waitingFor: readonly string[]
-  /** The result, once it is `completed`. */
+  /** The result, once it is `completed`; missing if it cannot be read. */
   readonly output?: unknown
-  /** Why it failed, was cancelled or terminated, or is suspended. */
+  /**
+   * Why it failed, was cancelled or terminated, or is suspended. Of the name `UnreadableValue`: why this
+   * process cannot read that, the output or the progress, such as for want of a key.
+   */
   readonly error?: { readonly name: string; readonly message: string }
 }
 
@@ -103,7 +111,7 @@ export interface Instance<Out = unknown> {
    * Yields the events of an execution in order, by default of the latest. Errors are plain objects with
    * `name`, `message`, `stack`, `cause` and their own properties.
    */
-  history(options?: { execution?: number }): AsyncIterable<HistoryEvent>
+  history(options?: HistoryOptions): AsyncIterable<HistoryEvent>
   /**
    * Creates an instance that shares the history of this one up to an event of its latest execution, and
    * continues from there with today's code: to repair what went wrong after that event, or to try out a
@@ -112,6 +120,14 @@ export interface Instance<Out = unknown> {
   fork(options: ForkOptions): Promise<Instance<Out>>
   /** Exports an execution as plain data: for a bug report, a replay test, or another store. */
   export(options?: ExportOptions): Promise<ExportedHistory>
+}
+
+/** Options of `history`. */
+export interface HistoryOptions {
+  /** @default the latest */
+  execution?: number
+  /** Begins behind the event with this `seq`. @default 0, before the first */
+  after?: number
 }
 
 /** Options of `fork`. */
@@ -140,7 +156,8 @@ export interface ExportOptions {
   execution?: number
   /**
    * Replaces values (inputs, results, messages, state): the export contains what this returns for each.
-   * A redacted history still replays, as long as the code does not branch on the replaced values.
+   * `checkReplay` and `checkAgainst` of `holdfast/testing` then compare only kinds and names, so that a
+   * redacted history replays as long as the code does not branch on replaced values, nor fails on them.
    */
   redact?: (value: unknown, at: { readonly seq: number; readonly type: string }) => unknown
 }
@@ -156,6 +173,8 @@ export interface ExportedHistory {
   readonly workflow: string
   readonly version: string
   readonly execution: number
+  /** Whether values were replaced by `redact`. */
+  readonly redacted?: true
   readonly events: readonly HistoryEvent[]
 }
 
@@ -184,11 +203,19 @@ export interface StartOptions {
   /**
    * Runs exactly this version.
    *
-   * @default the latest that the runtimes have when one of them first takes up the instance
+   * @default the latest that the runtimes have when one of them first claims the instance
    */
   version?: string
   /** Text that `info` shows, for people and for filters. @default none */
   labels?: Record<string, string>
+  /**
+   * Which instances of a workflow run first while there are more than the runtimes or its limit take: those
+   * with the higher priority, an integer from -1000 to 1000; among equals, those that were due first. A
+   * steady flow of high priorities keeps low ones waiting.
+   *
+   * @default 0
+   */
+  priority?: number
   /** A message that the instance finds when it starts: `message(channel, data)`. */
   send?: Letter
 }

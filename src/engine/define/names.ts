@@ -1,13 +1,5 @@
 import { describe } from '../../base/describe.ts'
-
-// Control characters separate the fields of history, and no database stores lone surrogates.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const UNSAFE = /[\x00-\x1f\p{Surrogate}]/u
-
-/** Whether text can be stored in history, and in any database, without escaping. */
-export function isPlainText(value: unknown): value is string {
-  return typeof value === 'string' && !UNSAFE.test(value)
-}
+import { isPlainText } from '../../base/plain-text.ts'
 
 /** Validates the name of a definition, which appears in history, logs and messages; returns it quoted. */
 export function checkName(kind: string, name: unknown): string {

@@ -35,7 +35,7 @@ describe('a registry', () => {
     expect(registry.activity('greet')).toBe(greet)
   })
 
-  test('versions of a workflow stand side by side, each found by its own number', () => {
+  test('versions of a workflow are registered side by side, each found by its own number', () => {
     const registry = registryOf([hello, second])
 
     expect(registry.workflows).toEqual([hello, second])

@@ -6,6 +6,7 @@ import type {
   AnyWorkflow,
   WorkflowDefinition,
 } from './definitions.ts'
+import type { ActivityContext } from './activity-context.ts'
 import { latestOf } from '../../base/versions.ts'
 
 /** What `register` accepts: a definition, a list, or a module that exports definitions. */
@@ -26,7 +27,14 @@ export interface Registry {
   readonly activityNames: readonly string[]
   /** Registers an activity that a registered workflow calls, unless its name is already registered. */
   learn(activity: ActivityDefinition): void
+  /** What runs instead of this activity, whatever code it has. Only tests replace activities. */
+  replacement?(activity: ActivityDefinition): ActivityDefinition | undefined
+  /** What runs instead of the code of a step. */
+  stepReplacement?(name: string, code: StepCode): StepCode
 }
+
+/** The code of a step. */
+export type StepCode = (ctx: ActivityContext) => unknown
 
 /** Warns about different definitions with the same name. */
 export type Warn = (data: object, message: string) => void
@@ -39,21 +47,23 @@ export type Warn = (data: object, message: string) => void
  * development, where reloading a module defines the same things again.
  *
  * Calls `onOther` once for each activity of which a workflow calls another definition than the
- * registered one: the registered code does not run, which may surprise its author.
+ * registered one: the registered code does not run, which may surprise its author. Errors begin with
+ * `owner`, the function that was given the definitions.
  */
 export function registryOf(
   registrable: Registrable,
   warn?: Warn,
   onOther: Warn = () => {},
+  owner = 'open',
 ): Registry {
   const workflows = new Map<string, WorkflowDefinition>()
   const activities = new Map<string, ActivityDefinition>()
-  for (const found of definitionsIn(registrable)) {
-    if (found.kind === 'workflow') put(workflows, keyOf(found), found, warn)
-    else put(activities, found.name, found, warn)
+  for (const found of definitionsIn(registrable, `${owner}: register`)) {
+    if (found.kind === 'workflow') put(workflows, keyOf(found), found, warn, owner)
+    else put(activities, found.name, found, warn, owner)
   }
   if (workflows.size === 0 && activities.size === 0) {
-    throw new TypeError('open: register contains no workflow and no activity with code')
+    throw new TypeError(`${owner}: register contains no workflow and no activity with code`)
   }
   const registered = new Map(activities)
   const all = [...workflows.values()]
@@ -93,21 +103,22 @@ function put<D extends { readonly kind: string; readonly name: string; readonly 
   key: string,
   definition: D,
   warn: Warn | undefined,
+  owner: string,
 ): void {
   const known = into.get(key)
   // Registering a contract next to its implementation is normal.
   if (definition.run === undefined) return
   if (known !== undefined && known !== definition) {
     const problem = `two different definitions of ${definition.kind} "${key}"`
-    if (warn === undefined) throw new TypeError(`open: ${problem}`)
-    warn({ [definition.kind]: definition.name }, `open: ${problem}; using the later one`)
+    if (warn === undefined) throw new TypeError(`${owner}: ${problem}`)
+    warn({ [definition.kind]: definition.name }, `${owner}: ${problem}; using the later one`)
   }
   into.set(key, definition)
 }
 
 function* definitionsIn(
   value: unknown,
-  path = 'register',
+  path: string,
 ): Generator<WorkflowDefinition | ActivityDefinition> {
   if (isDefinition(value)) {
     yield value
@@ -118,7 +129,7 @@ function* definitionsIn(
     yield* Object.values(value).filter(isDefinition)
   } else {
     throw new TypeError(
-      `open: ${path} must be a workflow, an activity, a list or a module, got ${describe(value)}`,
+      `${path} must be a workflow, an activity, a list or a module, got ${describe(value)}`,
     )
   }
 }

@@ -40,6 +40,13 @@ describe('a retry policy', () => {
     expect(delays({ backoff, delay: 100, maxDelay: 500, maxAttempts: 5 })).toEqual(expected)
   })
 
+  test('the default of the longest delay does not shorten a longer one that was asked for', () => {
+    const fixed = { backoff: 'fixed', delay: '10m', maxAttempts: 3 } as const
+
+    expect(delays(fixed)).toEqual([600_000, 600_000])
+    expect(delays({ ...fixed, maxDelay: '2m' })).toEqual([120_000, 120_000])
+  })
+
   test('jitter shortens a delay by up to half', () => {
     const policy = { jitter: true, delay: 1_000, backoff: 'fixed', maxAttempts: 2 } as const
 

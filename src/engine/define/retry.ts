@@ -19,7 +19,7 @@ export interface Retry {
   backoff?: 'exponential' | 'linear' | 'fixed' | 'none'
   /** The delay after the first failure. @default '1s' */
   delay?: Duration
-  /** The longest delay. @default '1m' */
+  /** The longest delay. @default '1m', or `delay` if that is longer */
   maxDelay?: Duration
   /** Shortens each delay by a random amount of up to half, to spread out retries. @default true */
   jitter?: boolean
@@ -50,7 +50,9 @@ const TABLE = {
 /** Validates and completes a retry policy; `owner` begins the error message. */
 export function resolveRetry(owner: string, given?: Retry): ResolvedRetry {
   const { delay, maxDelay, ...rest } = resolveOptions(owner, given, TABLE)
-  return { ...rest, delayMs: delay, maxDelayMs: maxDelay }
+  // The default must not shorten a delay that was asked for.
+  const maxDelayMs = given?.maxDelay === undefined ? Math.max(maxDelay, delay) : maxDelay
+  return { ...rest, delayMs: delay, maxDelayMs }
 }
 
 /** Milliseconds until the next attempt; `undefined` for no further attempt. */

@@ -10,7 +10,7 @@ export interface Runtime extends Client {
   /**
    * Resolves when there is nothing to do now: nothing runs here, and the store has no work due for this
    * runtime. Instances that sleep or wait for messages do not count. Useful in scripts, tests, and
-   * functions that a scheduler calls to work off what is due.
+   * functions that a scheduler calls to process due work.
    */
   idle(options?: Wait): Promise<void>
   /** Reports the state of its background loops and of its connection for notifications. */

@@ -1,5 +1,5 @@
 import { describe } from '../../base/describe.ts'
-import { oneOf, option } from '../../base/options.ts'
+import { number, oneOf, option } from '../../base/options.ts'
 import { isPlainObject } from '../../base/plain-object.ts'
 import { duration } from '../../base/time/duration.ts'
 import { channelOf, type Letter } from './channels.ts'
@@ -9,6 +9,9 @@ import { checkVersion } from '../../base/versions.ts'
 /** The most labels of one instance. Names and values have at most 500 characters each. */
 const MAX_LABELS = 100
 
+// A claim looks at each priority by itself: there must not be too many.
+const MAX_PRIORITY = 1_000
+
 /** The table of `StartOptions`, for `resolveOptions`. */
 export const START_OPTIONS = {
   id: option(checkId, undefined),
@@ -16,6 +19,7 @@ export const START_OPTIONS = {
   delay: duration(0),
   version: option(checkVersion, undefined),
   labels: option(checkLabels, '{}'),
+  priority: number({ min: -MAX_PRIORITY, max: MAX_PRIORITY, integer: true }, 0),
   send: option(checkLetter, undefined),
 }
 
@@ -28,6 +32,7 @@ export interface ResolvedStart {
   readonly version: string | undefined
   /** As stored: a JSON object with string values. */
   readonly labels: string
+  readonly priority: number
   readonly send: Letter | undefined
 }
 

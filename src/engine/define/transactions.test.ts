@@ -47,7 +47,7 @@ describe('the check of the store', () => {
     )
   })
 
-  test('tells why a store has none', () => {
+  test('says why a store has none', () => {
     const definition = defineTransaction('sqlite', 'pay', [code])
 
     expect(() => checkTransaction(definition, 'sqlite', 'it is in memory')).toThrow(

@@ -180,7 +180,10 @@ export interface WorkflowContext<In = never> {
    * a `version`.
    */
   continueAsNew(...args: Args<In, { version?: string }>): Promise<never>
-  /** Reports progress: a single value, which `info` and `watch` show once the turn is committed. */
+  /**
+   * Reports progress: a single value, which `info` and `watch` show once the turn is committed.
+   * `undefined` clears it.
+   */
   progress(value: unknown): void
   /** The time of this turn. Replay returns the same time. */
   now(): Date

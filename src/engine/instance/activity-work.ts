@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 
-import { describe } from '../../base/describe.ts'
 import type { NewTask, TaskLimit } from '../../store/tasks.ts'
 import type { ActivityOptions, ResolvedActivityOptions } from '../define/activity-options.ts'
 import type { ActivityContext } from '../define/activity-context.ts'
 import type { ActivityDefinition } from '../define/definitions.ts'
 import type { ResolvedRetry } from '../define/retry.ts'
+import { computeLimitKey } from '../define/limit.ts'
 import { parseNow } from '../core/parse-now.ts'
 import { outsideExecution } from '../core/unhandled-rejections.ts'
 
@@ -16,7 +16,7 @@ const MAX_TOKEN = 2 ** 48 - 1
 export interface ActivityWork {
   readonly name: string
   readonly options: ResolvedActivityOptions
-  /** Encoded: read when the code is called, so that repeating the past reads nothing. */
+  /** Encoded. Decoded only when the code is called, so that replay decodes nothing. */
   readonly input: string | undefined
   /** `undefined` while its code is not registered here. */
   readonly definition: ActivityDefinition | undefined
@@ -24,11 +24,11 @@ export interface ActivityWork {
   readonly step: ((ctx: ActivityContext) => unknown) | undefined
   /** When the code asked for it: the time of that turn. */
   readonly givenAt: number
-  /** What it may not exceed, with whom. */
+  /** The limit that it counts towards, if its activity has one. */
   readonly limit: TaskLimit | null
   /**
-   * Of a contract whose code is not here: the options that the call does not name. The runtime that has the
-   * code applies its own.
+   * Of a contract whose code is not here: the options that the call does not name. The runtime that has
+   * the code applies its own.
    */
   readonly unset?: readonly CodeOption[]
 }
@@ -43,7 +43,7 @@ export function unsetOptions(given: ActivityOptions | undefined): readonly CodeO
   return CODE_OPTIONS.filter((name) => given?.[name] === undefined)
 }
 
-/** What a call may not exceed, if its activity has a limit. */
+/** The limit that a call counts towards, if its activity has one. */
 export function limitOf(activity: ActivityDefinition, input: unknown): TaskLimit | null {
   const { name, limit, input: schema } = activity
   if (limit === undefined) return null
@@ -51,26 +51,16 @@ export function limitOf(activity: ActivityDefinition, input: unknown): TaskLimit
   if (key === undefined) return { key: JSON.stringify([name]), concurrency, rate }
   const parsed =
     schema === undefined ? input : parseNow(schema, input, `activity "${name}": its input`)
-  let own: unknown
-  try {
-    own = outsideExecution(() => key(parsed as never))
-  } catch (error) {
-    throw new TypeError(`activity "${name}": limit.key threw`, { cause: error })
-  }
-  if (typeof own === 'string' && own.length <= 500) {
-    return { key: JSON.stringify([name, own]), concurrency, rate }
-  }
-  throw new TypeError(
-    `activity "${name}": limit.key must return text of at most 500 characters, got ${describe(own)}`,
-  )
+  const own = outsideExecution(() => computeLimitKey(`activity "${name}"`, key, parsed))
+  return { key: JSON.stringify([name, own]), concurrency, rate }
 }
 
-/** When it has to be over, with all its attempts. */
+/** When it times out, including all its attempts. */
 export function deadlineOf({ givenAt, options }: ActivityWork): number {
   return givenAt + (options.totalTimeoutMs ?? Infinity)
 }
 
-/** When its first attempt has to have begun. */
+/** By when its first attempt must have begun. */
 export function startByOf({ givenAt, options }: ActivityWork): number {
   return givenAt + (options.startTimeoutMs ?? Infinity)
 }
@@ -80,18 +70,20 @@ export interface TaskOptions {
   readonly retry: ResolvedRetry
   readonly timeoutMs: number | undefined
   readonly heartbeatTimeoutMs: number | undefined
-  /** When it has to be over, by the store's clock. */
+  /** When it times out, by the store's clock. */
   readonly deadline: number | undefined
   readonly idempotencyKey: string
-  /** Whether others may wait for its limit. */
+  /** Whether other tasks may wait for its limit. */
   readonly limited: boolean
-  /** What its owner takes from its own definition, see `ActivityWork`; left out for nothing. */
+  /** The options that its owner takes from its own definition, see `ActivityWork`; left out for none. */
   readonly unset?: readonly CodeOption[]
-  /** When it was asked for; left out where nothing is unset. */
+  /** When the code called it; left out if no option is unset. */
   readonly givenAt?: number
+  /** The trace of its instance, if that was started with tracing. */
+  readonly trace?: string
 }
 
-/** A token for a task: like no other one, also in a database that gives out its numbers again. */
+/** A token for a task. It is unique, even in a database that hands out the same numbers again. */
 export function newTaskToken(): number {
   return randomInt(1, MAX_TOKEN)
 }
@@ -103,6 +95,7 @@ export function newTask(
   command: number,
   idempotencyKey: string,
   attempts: number,
+  trace: string | undefined,
   token = newTaskToken(),
 ): NewTask {
   const { retry, timeoutMs, heartbeatTimeoutMs } = work.options
@@ -115,6 +108,7 @@ export function newTask(
     idempotencyKey,
     limited: work.limit !== null,
     ...(work.unset !== undefined && { unset: work.unset, givenAt: work.givenAt }),
+    ...(trace !== undefined && { trace }),
   }
   return {
     command,

@@ -21,6 +21,8 @@ export interface Message {
   /** Encoded; `undefined` until it is read, which happens once the messages before it are gone. */
   value: string | undefined
   readonly replyTo: string
+  /** The context of the span that sent it, if that was traced. */
+  trace: string | undefined
   /** Whether the store knows that no code waits for it. */
   parked: boolean
 }

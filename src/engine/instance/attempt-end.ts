@@ -2,7 +2,7 @@
 export type AttemptEnd =
   | { readonly kind: 'completed'; readonly payload: string }
   | { readonly kind: 'failed'; readonly payload: string }
-  /** Another one follows, after so long. */
+  /** Another attempt follows after `delayMs`. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly error: string }
   /** A transaction: its result is in the inbox of the instance, or was refused. */
   | { readonly kind: 'stored' }

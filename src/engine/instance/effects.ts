@@ -4,7 +4,7 @@ import type { Iid } from '../../store/instances.ts'
 import type { NewTask } from '../../store/tasks.ts'
 import { replyAddress } from '../core/replies.ts'
 
-/** Gathers what a turn does beyond its own history. Most turns do nothing of the kind. */
+/** Collects the effects of a turn beyond its own history. Most turns have none. */
 export class EffectsCollector {
   readonly dropped: number[] = []
   readonly #iid: Iid
@@ -28,6 +28,7 @@ export class EffectsCollector {
         this.dropped.push(note.command)
         return
       case 'patched':
+      case 'refused':
         return
       case 'set':
         this.#state.push({ key: note.key, value: note.value })
@@ -56,7 +57,7 @@ export class EffectsCollector {
     this.#any = true
   }
 
-  /** An activity for whichever runtime can run it. */
+  /** Adds an activity for any runtime that can run it. */
   task(task: NewTask): void {
     this.#tasks.push(task)
     this.#any = true
@@ -90,7 +91,7 @@ export class EffectsCollector {
   }
 }
 
-/** Nothing of the kind. */
+/** No effects. */
 export const NO_EFFECTS: Effects = {
   parked: [],
   closes: [],

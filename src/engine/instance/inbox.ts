@@ -1,6 +1,6 @@
 // What waits for the next turns of an instance: results, timers, cancellations and messages.
 //
-// A channel may hold more messages than are read at once: what lies behind the first megabyte is read
+// A channel may hold more messages than are read at once: what follows the first megabyte is read
 // once the messages before it are gone (see `MAX_MAIL_BYTES`), and what came with a start is read once
 // the start is committed. A message that is there has come in time, also one that is not read yet:
 //
@@ -9,12 +9,16 @@
 //   Fast senders: a timer is postponed only for messages that were known when its turn came, so that
 //   senders that outpace the code cannot postpone it forever.
 
+import { isWrapped, unreadable } from '../../base/codec/transform.ts'
 import type { InboxRow } from '../../store/inbox.ts'
 import type { OpenTask } from '../../store/tasks.ts'
 import type { Execution } from '../replay/execution.ts'
+import { readTracedPayload } from '../core/message-trace.ts'
 import type { Arrival, Message, Stop } from './arrival.ts'
 import { KnownRows } from './known-rows.ts'
 
+// Its text is read once the messages before it are gone.
+const UNREAD = { value: undefined, trace: undefined }
 const NONE: readonly never[] = []
 
 /** The inbox of one execution, as far as it is in memory. */
@@ -22,7 +26,7 @@ export class Inbox {
   readonly #run: Execution
   readonly #execution: number
   readonly #known: KnownRows
-  readonly #messages: Map<string, Message[]>
+  #messages: Map<string, Message[]> | undefined
   #unread: Map<number, Message> | undefined
   #arrivals: Arrival[] = []
   #deferred: Arrival[] | undefined
@@ -35,8 +39,8 @@ export class Inbox {
     this.#run = run
     this.#execution = execution
     this.#known = before === undefined ? new KnownRows() : before.#known
-    this.#messages = before === undefined ? new Map() : before.#messages
     if (before === undefined) return
+    this.#messages = before.#messages
     this.#unread = before.#unread
     this.#stop = before.#stop
     this.#isUnread = true
@@ -57,17 +61,17 @@ export class Inbox {
   }
 
   get hasMessages(): boolean {
-    return this.#messages.size > 0
+    return this.#messages !== undefined && this.#messages.size > 0
   }
 
   /** Messages that no turn has taken, by channel in the order they are delivered. */
   get messages(): readonly Message[] {
-    return [...this.#messages.values()].flat()
+    return [...(this.#messages?.values() ?? NONE)].flat()
   }
 
   /** Channels that have messages. */
   get channels(): readonly string[] {
-    return [...this.#messages.keys()]
+    return [...(this.#messages?.keys() ?? NONE)]
   }
 
   /** Whether something was sent to the instance before its start was committed. */
@@ -90,14 +94,14 @@ export class Inbox {
     return this.#isUnread
   }
 
-  /** Whether another inbox goes on where this one ends: both know the same rows. */
+  /** Whether another inbox continues this one: both know the same rows. */
   isSameAs(other: Inbox): boolean {
     return this.#known === other.#known
   }
 
   /** Adds something for the next turn. */
-  arrive(arrivals: readonly Arrival[]): void {
-    for (const arrival of arrivals) this.#arrivals.push(arrival)
+  arrive(...arrivals: readonly Arrival[]): void {
+    this.#arrivals.push(...arrivals)
   }
 
   /** The instance ends at once. */
@@ -111,7 +115,7 @@ export class Inbox {
     // One snapshot, and a task is deleted with its result: a result beside a task is not from it.
     const open = new Set(tasks.map(({ command }) => command))
     for (const row of rows) {
-      // One for a later execution is for the owner of that.
+      // A row for a later execution is for the owner of that execution.
       if (row.execution > this.#execution) continue
       if (!this.#known.add(row.id)) this.#readValue(row)
       else if (row.kind === 'message') this.#receiveMessage(row)
@@ -119,7 +123,7 @@ export class Inbox {
     }
   }
 
-  /** The inbox is about to be read; call the result once what was read is in here. */
+  /** The inbox is about to be read. Call the result once the rows are added here. */
   reading(): () => void {
     return this.#known.reading()
   }
@@ -141,7 +145,7 @@ export class Inbox {
     this.#arrivals = [...arrivals, ...this.#arrivals]
   }
 
-  /** Forgets what arrived: it is handed over, or lost with what it follows from. */
+  /** Drops what arrived: it was handed over, or depends on something that is lost. */
   dropArrivals(): void {
     this.#arrivals = []
   }
@@ -162,21 +166,21 @@ export class Inbox {
   takeMessage(
     channel: string,
   ): { readonly command: number; readonly message: Message } | undefined {
-    const waiting = this.#messages.get(channel)
+    const waiting = this.#messages?.get(channel)
     const message = waiting?.[0]
-    // One that is not read yet is delivered in a later turn.
+    // A message that is not read yet is delivered in a later turn.
     if (message?.value === undefined || this.#run.outcome !== undefined) return undefined
     const command = this.#run.receiver(channel)
     if (command === undefined) return undefined
     waiting!.shift()
-    if (waiting!.length === 0) this.#messages.delete(channel)
+    if (waiting!.length === 0) this.#messages!.delete(channel)
     return { command, message }
   }
 
   /** Marks messages that no code waits for, and returns their rows: they no longer wake the instance. */
   park(): readonly number[] {
     const rows: number[] = []
-    for (const waiting of this.#messages.values()) {
+    for (const waiting of this.#messages?.values() ?? NONE) {
       for (const message of waiting) {
         if (message.parked) continue
         message.parked = true
@@ -191,14 +195,14 @@ export class Inbox {
     const run = this.#run
     if (this.#unread === undefined || this.#unread.size === 0) return false
     if (run.outcome !== undefined) return false
-    for (const [channel, [first]] of this.#messages) {
+    for (const [channel, [first]] of this.#messages ?? NONE) {
       if (first === undefined || first.value !== undefined || first.inboxId > last) continue
       if (run.receiver(channel) !== undefined) return true
     }
     return false
   }
 
-  /** The same, also while the inbox of an execution that has just begun is still to be read. */
+  /** Like `awaitsUnread`, but also true while the inbox of a new execution has not been read. */
   awaitsMail(last = Infinity): boolean {
     if (!this.#isUnread || this.#run.outcome !== undefined) return this.awaitsUnread(last)
     for (const { event } of this.#run.open.values()) if (event.type === 'receive') return true
@@ -227,7 +231,7 @@ export class Inbox {
   /** Whether something is here for the next turn. */
   hasNews(): boolean {
     if (this.#stop !== undefined || this.#stale !== undefined || this.hasArrivals()) return true
-    for (const [channel, waiting] of this.#messages) {
+    for (const [channel, waiting] of this.#messages ?? NONE) {
       if (this.#run.receiver(channel) !== undefined && waiting[0]?.value !== undefined) return true
       if (waiting.some((message) => !message.parked)) return true
     }
@@ -246,22 +250,24 @@ export class Inbox {
   #readValue({ id, payload }: InboxRow): void {
     const message = payload === null ? undefined : this.#unread?.get(id)
     if (message === undefined) return
-    message.value = payload!
+    Object.assign(message, readTracedPayload(payload!))
     this.#unread!.delete(id)
   }
 
   #receiveMessage(row: InboxRow): void {
     const { id: inboxId, name: channel, replyTo, payload, parked } = row
-    const message: Message = { inboxId, channel, value: payload ?? undefined, replyTo, parked }
+    const sent = payload === null ? UNREAD : readTracedPayload(payload)
+    const message: Message = { inboxId, channel, ...sent, replyTo, parked }
     if (payload === null) (this.#unread ??= new Map()).set(inboxId, message)
-    const waiting = this.#messages.get(channel)
-    if (waiting === undefined) return void this.#messages.set(channel, [message])
+    const waiting = this.#messages?.get(channel)
+    if (waiting === undefined) return void (this.#messages ??= new Map()).set(channel, [message])
     const place = placeOf(message, waiting)
     if (place === waiting.length) waiting.push(message)
     else waiting.splice(place, 0, message)
   }
 
   #receiveRow(row: InboxRow, payload: string, tasks: ReadonlySet<number>): void {
+    if (isWrapped(payload)) throw unreadable(payload)
     const { id: inboxId, kind, command } = row
     switch (kind) {
       case 'message':

@@ -21,7 +21,7 @@ test('a row that was deleted is remembered while a read is under way that may br
   expect(known.add(1)).toBe(true)
 })
 
-test('a row that was deleted while nobody reads is forgotten at once', () => {
+test('a row that is deleted while no read is under way is forgotten at once', () => {
   const known = new KnownRows()
   known.add(1)
 

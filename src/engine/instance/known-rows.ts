@@ -23,7 +23,7 @@ export class KnownRows {
     this.#forget()
   }
 
-  /** The inbox is about to be read; call the result when what was read is known here. */
+  /** The inbox is about to be read. Call the result once the rows are known here. */
   reading(): () => void {
     this.#reading++
     return () => {

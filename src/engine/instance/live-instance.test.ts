@@ -40,7 +40,7 @@ const BRING: Record<Phase['is'], (instance: LiveInstance) => void> = {
 }
 
 describe('the phases of an instance', () => {
-  test('go from waiting over ready and committing back to waiting', () => {
+  test('go from waiting to ready, to committing, and back to waiting', () => {
     const instance = testInstance('i')
     const phases = [instance.phase.is]
 
@@ -65,7 +65,7 @@ describe('the phases of an instance', () => {
     },
   )
 
-  test('one that is gone stays gone, whatever was under way', () => {
+  test('a gone instance stays gone, whatever was under way', () => {
     const instance = testInstance('i')
     instance.leave('ended', 'the workflow has ended')
 
@@ -122,7 +122,7 @@ describe('leaving', () => {
     expect(instance.leavesResults).toBe(true)
   })
 
-  test('nobody gets the results of one that was rolled back', () => {
+  test('the results of an instance that was rolled back are dropped', () => {
     const instance = testInstance('i')
     instance.leave('rolled back', 'the database may have lost its latest turns')
 
@@ -130,9 +130,9 @@ describe('leaving', () => {
     expect(instance.leavesResults).toBe(false)
   })
 
-  test('what arrived and no turn took is handed over, not kept', () => {
+  test('arrivals that no turn has taken are handed over, not kept', () => {
     const instance = testInstance('i')
-    instance.inbox.arrive([{ event: completed(1) }])
+    instance.inbox.arrive({ event: completed(1) })
 
     instance.supersede('superseded')
 
@@ -164,7 +164,7 @@ describe('a commit', () => {
   test('writes the log lines of its turn, once', () => {
     const instance = testInstance('i')
     const lines: string[] = []
-    instance.log(() => void lines.push('a line'))
+    instance.afterCommit(() => void lines.push('a line'))
     expect(lines).toEqual([])
 
     instance.committed(null, [])
@@ -175,7 +175,7 @@ describe('a commit', () => {
 
   test('of a turn that failed writes none of them', () => {
     const instance = testInstance('i')
-    instance.log(() => expect.unreachable())
+    instance.afterCommit(() => expect.unreachable())
 
     instance.turnFailed()
     instance.committed(null, [])
@@ -195,7 +195,7 @@ describe('the next execution', () => {
     const instance = instanceWithPast()
     instance.claimed(9, [], false)
     post(instance, mail('orders', 'tea'))
-    instance.inbox.arrive([{ event: completed(1) }, { event: cancelled('enough') }])
+    instance.inbox.arrive({ event: completed(1) }, { event: cancelled('enough') })
 
     const heir = next(instance)
 
@@ -207,7 +207,7 @@ describe('the next execution', () => {
 
   test('a cancellation that was deferred comes first', () => {
     const instance = instanceWithPast()
-    instance.inbox.arrive([{ event: cancelled('later') }])
+    instance.inbox.arrive({ event: cancelled('later') })
     instance.inbox.defer({ event: cancelled('deferred') })
 
     expect(next(instance).inbox.arrivals.map(({ event }) => event)).toEqual([
@@ -220,7 +220,7 @@ describe('the next execution', () => {
 describe('an instance that is cancelled before its code ran', () => {
   test('ends at once', () => {
     const instance = instanceWithPast()
-    instance.inbox.arrive([{ event: cancelled('enough'), inboxId: 4 }])
+    instance.inbox.arrive({ event: cancelled('enough'), inboxId: 4 })
 
     instance.stopIfNeverRun()
 
@@ -232,7 +232,7 @@ describe('an instance that is cancelled before its code ran', () => {
     ['is new here', () => testInstance('i')],
   ])('does not, when it %s', (_, make) => {
     const instance = make()
-    instance.inbox.arrive([{ event: cancelled('enough') }])
+    instance.inbox.arrive({ event: cancelled('enough') })
 
     instance.stopIfNeverRun()
 
@@ -249,8 +249,9 @@ test('a quarantine is left once', () => {
 
 test('messages that came with its start are read once that is committed', () => {
   const [plain, sent] = [testInstance('plain'), testInstance('sent')]
-  plain.startWith({ labels: '{}', messages: [] }, () => {})
-  sent.startWith({ labels: '{}', messages: [{ name: 'orders', payload: '1' }] }, () => {})
+  plain.startWith({ labels: '{}', messages: [], settle: () => {} })
+  const messages = [{ name: 'orders', payload: '1' }]
+  sent.startWith({ labels: '{}', messages, settle: () => {} })
   expect(sent.inbox.hasEarlyMail).toBe(false)
 
   for (const instance of [plain, sent]) instance.committed(row(1, 1, 1), [])

@@ -1,5 +1,5 @@
-// One instance in memory: its code, waiting, and all that is known about it here. Nothing outside
-// assigns a field of it: what happens to an instance is a method, whose name is the event.
+// One instance in memory: its suspended code, and everything this runtime knows about it. Nothing
+// outside assigns a field of it: what happens to an instance is a method, whose name is the event.
 
 import type { Loaded } from '../../store/claims.ts'
 import type { StartItem, TurnRow, Verdict } from '../../store/commits.ts'
@@ -18,11 +18,17 @@ const READY: Phase = { is: 'ready' }
 const COMMITTING: Phase = { is: 'committing' }
 const RELEASED: Phase = { is: 'released' }
 
-/** What an execution began with, beside its input. */
-export type Started = Pick<Extract<Event, { type: 'started' }>, 'seed' | 'parentId' | 'state'>
+/** What an execution began with, besides its input. */
+export type Started = Pick<
+  Extract<Event, { type: 'started' }>,
+  'seed' | 'parentId' | 'state' | 'trace'
+>
 
-/** What the start of an instance says beside its first turn. */
-export type StartDetails = Pick<StartItem, 'labels' | 'messages'>
+/** The details of a start besides its first turn. */
+export interface StartDetails extends Pick<StartItem, 'labels' | 'messages'> {
+  /** Called with the verdict on the start, or why it will get none. Only the first call counts. */
+  settle(verdict: Verdict | Error): void
+}
 
 /** What never changes about an execution. */
 export interface ExecutionFacts {
@@ -59,7 +65,7 @@ export class LiveInstance implements ExecutionFacts {
   readonly execution: number
   /** What waits for its next turns. */
   readonly inbox: Inbox
-  /** What becomes of its open commands. */
+  /** The state of its open commands. */
   readonly calls = new OpenCalls()
   readonly timers = new TimerSet()
   #phase = WAITING
@@ -71,12 +77,13 @@ export class LiveInstance implements ExecutionFacts {
   #isReopened = false
   #isQuarantined = false
   #writeState: (() => string) | undefined
-  #lines: (() => void)[] | undefined
+  #afterCommit: ((row: TurnRow | null) => void)[] | undefined
   #handedBytes: number
+  #historyBytes = 0
+  #isLongNoted = false
   #start: StartDetails | undefined
-  #onStarted: ((verdict: Verdict | Error) => void) | undefined
 
-  /** An instance that is about to be started; `inbox` is there when it was started before. */
+  /** An instance that is about to be started; `inbox` is given for its next execution. */
   constructor(facts: ExecutionFacts, inbox?: Inbox) {
     this.iid = facts.iid
     this.id = facts.id
@@ -96,9 +103,10 @@ export class LiveInstance implements ExecutionFacts {
     const instance = new LiveInstance(facts)
     const last = history.at(-1)
     instance.#begins(past, history[0]?.at ?? 0)
-    if (last !== undefined) instance.#recorded(last)
+    if (last !== undefined) instance.recorded(last)
     instance.#at = last?.at ?? 0
     instance.#handedBytes = history.reduce((sum, { events }) => sum + events.length, 0)
+    instance.#historyBytes = instance.#handedBytes
     instance.calls.replaceTasks(tasks)
     return instance
   }
@@ -123,7 +131,7 @@ export class LiveInstance implements ExecutionFacts {
     const next = new LiveInstance({ ...facts, iid, id, parent, execution }, inbox)
     next.#epoch = this.#epoch
     next.#begins(past, at)
-    next.#recorded(first)
+    next.recorded(first)
     next.#at = at
     return next
   }
@@ -196,6 +204,18 @@ export class LiveInstance implements ExecutionFacts {
     return this.#handedBytes
   }
 
+  /** Length of the committed events of the execution. */
+  get historyBytes(): number {
+    return this.#historyBytes
+  }
+
+  /** Its history is long. Returns true the first time. */
+  noteLongHistory(): boolean {
+    const isFirst = !this.#isLongNoted
+    this.#isLongNoted = true
+    return isFirst
+  }
+
   /** Whether results that still finish here are for its next owner, or for when it is resumed. */
   get leavesResults(): boolean {
     const phase = this.#phase
@@ -227,22 +247,22 @@ export class LiveInstance implements ExecutionFacts {
     this.calls.restoreFailures(attempts)
   }
 
-  /** Whether its open commands have to be taken up again, after a replay or a release. */
+  /** Whether its open commands have to be carried out again, after a replay or a release. */
   get isReopened(): boolean {
     return this.#isReopened
   }
 
-  /** Its open commands were taken up again. */
+  /** Its open commands were carried out again. */
   takenUp(): void {
     this.#isReopened = false
   }
 
-  /** Keeps a log line until its turn is committed. */
-  log(line: () => void): void {
-    ;(this.#lines ??= []).push(line)
+  /** Calls back once its turn is committed, and never if that fails: log lines, measurements. */
+  afterCommit(report: (row: TurnRow | null) => void): void {
+    ;(this.#afterCommit ??= []).push(report)
   }
 
-  /** Its code was called, which made `write`: it returns the state for the next execution. */
+  /** Its code was called; `write` returns the state for the next execution. */
   keepsStateBy(write: () => string): void {
     this.#writeState = write
   }
@@ -258,7 +278,7 @@ export class LiveInstance implements ExecutionFacts {
     return this.childrenLeft().length > 0
   }
 
-  /** Children that still run when the code has ended, and go on without it. */
+  /** Children that still run when the code has ended, and continue without it. */
   childrenLeft(): readonly number[] {
     const { outcome, open } = this.run
     if (outcome === undefined || open.size === 0) return NONE
@@ -286,20 +306,14 @@ export class LiveInstance implements ExecutionFacts {
 
   // ── Commits ────────────────────────────────────────────────────────────────────────────────────
 
-  /** It is about to be started; calls `settle` with what becomes of its start. */
-  startWith(start: StartDetails, settle: (verdict: Verdict | Error) => void): void {
+  /** It is about to be started. */
+  startWith(start: StartDetails): void {
     this.#start = start
-    this.#onStarted = settle
   }
 
-  /** What its start says beside its first turn; `undefined` once that is committed. */
+  /** The details of its start; `undefined` once the start is committed. */
   get start(): StartDetails | undefined {
     return this.#start
-  }
-
-  /** What became of its start. */
-  startSettled(verdict: Verdict | Error): void {
-    this.#onStarted?.(verdict)
   }
 
   /** What its turn decided goes to the store. */
@@ -307,27 +321,33 @@ export class LiveInstance implements ExecutionFacts {
     if (!this.isGone) this.#phase = COMMITTING
   }
 
-  /** Its first event is committed by itself; the rest of its first turn follows. */
-  startCommitted(row: TurnRow): void {
-    this.#recorded(row)
+  /** Its history is committed up to this row: that of a turn, or of its start by itself. */
+  recorded({ turn, at, first, count, events }: TurnRow): void {
+    if (this.#start !== undefined) {
+      // Messages that came with the start are in its inbox now.
+      if (this.#start.messages.length > 0) this.inbox.expectEarlyMail()
+      this.#start = undefined
+    }
+    this.#position = { turn, turnAt: at, seq: first + count - 1 }
+    this.#historyBytes += events.length
   }
 
-  /** The store has what its turn decided. Writes the log lines of the turn. */
+  /** The store has what its turn decided. Runs the callbacks that waited for it. */
   committed(row: TurnRow | null, taken: readonly number[]): void {
     this.#phase = WAITING
     if (row !== null) {
-      this.#recorded(row)
+      this.recorded(row)
       this.#handedBytes += row.events.length
     }
     this.inbox.deleted(taken)
-    const lines = this.#lines
-    this.#lines = undefined
-    if (lines !== undefined) for (const line of lines) line()
+    const reports = this.#afterCommit
+    this.#afterCommit = undefined
+    if (reports !== undefined) for (const report of reports) report(row)
   }
 
-  /** Its turn failed: nothing of it is committed, and its log lines are not written. */
+  /** Its turn failed: nothing of it is committed, and nothing of it is logged. */
   turnFailed(): void {
-    this.#lines = undefined
+    this.#afterCommit = undefined
   }
 
   // ── Ownership ──────────────────────────────────────────────────────────────────────────────────
@@ -341,14 +361,14 @@ export class LiveInstance implements ExecutionFacts {
     this.calls.replaceTasks(tasks)
   }
 
-  /** It got further than the owners that died with it, or is gone; whether it was in quarantine. */
+  /** It got further than the owners that died with it, or is gone. Returns whether it was quarantined. */
   leaveQuarantine(): boolean {
     const was = this.#isQuarantined
     this.#isQuarantined = false
     return was
   }
 
-  /** It was given back to the store. */
+  /** Its commit released it. */
   released(): void {
     this.#phase = RELEASED
   }
@@ -361,8 +381,8 @@ export class LiveInstance implements ExecutionFacts {
   }
 
   /**
-   * Another owner has it, or will: what finished here is theirs. Returns whether it may be handed
-   * over, which is not so once the store lost what it follows from.
+   * Another runtime owns it, or will: results that finished here are for that owner. Returns whether
+   * they may be handed over; not if the store may have lost what they depend on.
    */
   supersede(why: 'superseded' | 'suspended'): boolean {
     if (this.#phase.is === 'gone' && this.#phase.why === 'rolled back') return false
@@ -376,15 +396,6 @@ export class LiveInstance implements ExecutionFacts {
     this.#startedAt = startedAt
     this.#isReopened = true
   }
-
-  #recorded({ turn, at, first, count }: TurnRow): void {
-    if (this.#start !== undefined) {
-      // Messages that came with the start are in its inbox now.
-      if (this.#start.messages.length > 0) this.inbox.expectEarlyMail()
-      this.#start = undefined
-    }
-    this.#position = { turn, turnAt: at, seq: first + count - 1 }
-  }
 }
 
 const NONE: readonly number[] = []
@@ -394,7 +405,7 @@ function factsOf(instance: LiveInstance): ExecutionFacts {
   return { iid, id, definition, run, input, started, parent, execution }
 }
 
-/** The last committed turn, by which a store knows whether it has what a result follows from. */
+/** The last committed turn. By it the store knows whether it still has what a result depends on. */
 export function lastTurnOf({ turn, turnAt }: LiveInstance): {
   readonly turn: number
   readonly at: number

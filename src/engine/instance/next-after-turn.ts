@@ -4,25 +4,27 @@ import { type ActivityWork, deadlineOf, startByOf } from './activity-work.ts'
 import type { LiveInstance } from './live-instance.ts'
 import { firesAt } from './turn.ts'
 
-/** An instance that does not wake within this time is released. */
+/** An instance that does not wake within this time is released; a runtime may set another one. */
 export const REST_MS = 5_000
 
-/** Under which circumstances an instance is looked at. */
+/** The circumstances of the decision. */
 export interface Circumstances {
   readonly now: number
-  /** All that is at rest is given away. */
+  /** Whether the runtime is closing: everything idle is released. */
   readonly closing: boolean
-  /** It has been waiting for mail for a while, or there is little room. */
+  /** Whether it has waited for mail for a while, or few slots are free. */
   readonly impatient: boolean
+  /** An instance that does not wake within this time is released. */
+  readonly restMs: number
 }
 
 /**
- * What becomes of an instance that has had its turn: it is kept while something of it runs here or
- * comes soon, and released until it wakes otherwise. One that waits for mail is kept for a while.
+ * Decides whether to keep an instance after its turn. It is kept while something of it runs here or is
+ * due soon; otherwise it is released until it wakes. One that waits for mail is kept for a while.
  */
 export function nextAfterTurn(
   instance: LiveInstance,
-  { now, closing, impatient }: Circumstances,
+  { now, closing, impatient, restMs }: Circumstances,
 ): Next {
   if (instance.inbox.hasArrivals() || instance.inbox.stop !== undefined) return { kind: 'keep' }
   // Parked messages do not wake an instance: its next owner has to look for them.
@@ -34,7 +36,7 @@ export function nextAfterTurn(
   if (wakeAt === undefined) return { kind: 'keep' }
   // An instance in quarantine is released at once, or it would be blamed for the next death.
   if (!closing && !instance.isQuarantined) {
-    if (wakeAt <= now + REST_MS) return { kind: 'keep' }
+    if (wakeAt <= now + restMs) return { kind: 'keep' }
     if (!impatient && expectsMail(instance)) return { kind: 'keep' }
   }
   return { kind: 'release', wakeAt: wakeAt === Infinity ? null : wakeAt }
@@ -47,7 +49,7 @@ export function expectsMail(instance: LiveInstance): boolean {
   return false
 }
 
-/** When clean-up after a cancellation has to be over; `undefined` when it was not cancelled. */
+/** When clean-up after a cancellation times out; `undefined` when it was not cancelled. */
 export function cleanUpUntil({ run, definition }: LiveInstance): number | undefined {
   return run.cancelled && run.cancelled.at + definition.cleanupMs
 }

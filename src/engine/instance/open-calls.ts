@@ -2,6 +2,8 @@ import type { Iid } from '../../store/instances.ts'
 import type { OpenTask } from '../../store/tasks.ts'
 import type { OpenAttempt } from '../replay/replay.ts'
 
+const NONE: readonly never[] = []
+
 /** Something that runs in this process for a command, or waits for a slot. */
 export interface Attempt {
   /** Whether it runs an activity or step, or a command that concerns another instance. */
@@ -13,8 +15,8 @@ export interface Attempt {
 }
 
 /**
- * What becomes of the open commands of an instance: which run here, which are tasks in the store,
- * how often they failed, which children were started. Made as needed: most instances have few.
+ * The state of the open commands of an instance: which run here, which are tasks in the store, how often
+ * they failed, which children were started. Its maps are created on first use.
  */
 export class OpenCalls {
   #running: Map<number, Attempt> | undefined
@@ -31,7 +33,7 @@ export class OpenCalls {
 
   /** Commands that run here. */
   get running(): readonly number[] {
-    return this.#running === undefined ? [] : [...this.#running.keys()]
+    return this.#running === undefined ? NONE : [...this.#running.keys()]
   }
 
   /** What runs here for a command. */
@@ -44,12 +46,12 @@ export class OpenCalls {
     ;(this.#running ??= new Map()).set(command, attempt)
   }
 
-  /** Whatever ran here for a command is over, or is not waited for. */
+  /** What ran here for a command has ended, or its result is no longer needed. */
   end(command: number): void {
     this.#running?.delete(command)
   }
 
-  /** Stops what runs here for a command, if anything does; whether it did. */
+  /** Stops what runs here for a command. Returns whether anything did. */
   abort(command: number, reason: string): boolean {
     const attempt = this.#running?.get(command)
     if (attempt === undefined) return false
@@ -78,7 +80,7 @@ export class OpenCalls {
 
   /** Commands that are tasks. */
   get tasks(): readonly number[] {
-    return this.#tasks === undefined ? [] : [...this.#tasks.keys()]
+    return this.#tasks === undefined ? NONE : [...this.#tasks.keys()]
   }
 
   /** A command is a task from now on. */
@@ -86,13 +88,13 @@ export class OpenCalls {
     ;(this.#tasks ??= new Map()).set(task.command, task)
   }
 
-  /** What a load says about tasks replaces what was known. */
+  /** Replaces the known tasks by those that were loaded. */
   replaceTasks(tasks: readonly OpenTask[]): void {
     this.#tasks =
       tasks.length === 0 ? undefined : new Map(tasks.map((task) => [task.command, task]))
   }
 
-  /** The task of a command is over; whether there was one. */
+  /** The task of a command is over. Returns whether there was one. */
   taskOver(command: number): boolean {
     return this.#tasks?.delete(command) === true
   }
@@ -107,7 +109,7 @@ export class OpenCalls {
   takeLeftToOthers(): readonly number[] {
     const commands = this.#forOthers
     this.#forOthers = undefined
-    return commands === undefined ? [] : [...commands]
+    return commands === undefined ? NONE : [...commands]
   }
 
   /** How often a command failed so far. */
@@ -125,12 +127,12 @@ export class OpenCalls {
     ;(this.#failed ??= new Map()).set(command, attempt)
   }
 
-  /** A command has its result, or is no longer waited for: its failures are forgotten. */
+  /** A command has its result, or the code no longer waits for it. Drops its failures. */
   settled(command: number): void {
     this.#failed?.delete(command)
   }
 
-  /** Replaying showed which attempts failed. */
+  /** Replay found which attempts had failed. */
   restoreFailures(failed: ReadonlyMap<number, OpenAttempt>): void {
     this.#failed = failed.size === 0 ? undefined : new Map(failed)
   }
@@ -142,7 +144,7 @@ export class OpenCalls {
 
   /** All children whose start is committed. */
   get children(): readonly Iid[] {
-    return this.#children === undefined ? [] : [...this.#children.values()]
+    return this.#children === undefined ? NONE : [...this.#children.values()]
   }
 
   /** The start of a child is committed. */
@@ -156,7 +158,7 @@ export class OpenCalls {
     return this.#stepDetails?.get(command)
   }
 
-  /** An attempt at a step reported how far it is. */
+  /** An attempt at a step reported its progress. */
   stepReported(command: number, details: string): void {
     ;(this.#stepDetails ??= new Map()).set(command, details)
   }

@@ -4,17 +4,17 @@ export type Phase =
   | { readonly is: 'waiting' }
   /** Has something to do, and waits for its turn. */
   | { readonly is: 'ready' }
-  /** What its turn decided is at the store. */
+  /** Its decision is being committed. */
   | { readonly is: 'committing' }
-  /** Given back to the store, and kept in case this runtime claims it again. */
+  /** Released, and kept in memory in case this runtime claims it again. */
   | { readonly is: 'released' }
-  /** Nothing may be done with it any more. */
+  /** It has left this runtime. */
   | { readonly is: 'gone'; readonly why: Departure }
 
 /**
  * Why an instance is gone from this runtime. Results that still finish here belong to the next owner
- * of one that was superseded, and to a suspended one. Those of one that was rolled back are dropped,
- * because what they follow from may be lost.
+ * of a superseded instance, and are kept for a suspended one. Those of one that was rolled back are
+ * dropped, because the store may have lost what they depend on.
  */
 export type Departure =
   'ended' | 'continued' | 'suspended' | 'superseded' | 'rolled back' | 'evicted'

@@ -1,13 +1,13 @@
 import { registerErrorClass } from '../../base/errors.ts'
 
-/** Every runtime that runs an instance, or a task of it, dies of it. */
+/** The error of an instance whose runtimes died while they ran it or one of its tasks. */
 export class PoisonError extends Error {
   static {
     registerErrorClass('PoisonError', PoisonError, ['deaths', 'doing'])
   }
 
   readonly deaths: number
-  /** What was being done when the last one died. */
+  /** What was running when the last one died. */
   readonly doing: string
 
   constructor(deaths: number, doing: string) {

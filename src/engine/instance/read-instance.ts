@@ -5,7 +5,7 @@ import type { WorkflowDefinition } from '../define/definitions.ts'
 import type { Execution } from '../replay/execution.ts'
 import { type ExecutionFacts, LiveInstance } from './live-instance.ts'
 
-/** An instance that was read from the store; with an error when its history makes no sense. */
+/** An instance that was read from the store; with an error when its history is invalid. */
 export function readInstance(
   loaded: Loaded,
   definition: WorkflowDefinition,

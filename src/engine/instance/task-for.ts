@@ -2,7 +2,7 @@ import type { NewTask } from '../../store/tasks.ts'
 import { type ActivityWork, newTask } from './activity-work.ts'
 import type { LiveInstance } from './live-instance.ts'
 
-/** An activity of an instance as a task for whichever runtime can run it. */
+/** An activity of an instance as a task, for any runtime that can run it. */
 export function taskFor(
   instance: LiveInstance,
   command: number,
@@ -12,10 +12,11 @@ export function taskFor(
   const event = instance.run.open.get(command)?.event
   const route = event?.type === 'activity' ? event : work.options
   const failures = instance.calls.failures(command)
-  return newTask(work, route, command, idempotencyKey(instance, command), failures, token)
+  const { trace } = instance.started
+  return newTask(work, route, command, idempotencyKey(instance, command), failures, trace, token)
 }
 
-/** The same for every attempt at one call, in whatever process. */
+/** The idempotency key of a call: the same for all its attempts, in any process. */
 export function idempotencyKey(
   { iid, execution, startedAt }: LiveInstance,
   command: number,

@@ -4,6 +4,8 @@ import type { TurnRow } from '../../store/commits.ts'
 import { type Event, type LifeEvent, writeEvents } from '../../store/history.ts'
 import type { Ending } from '../../store/instances.ts'
 import { terminatedError, WorkflowError } from '../core/errors.ts'
+import { OverLimitError } from '../core/limits.ts'
+import { instanceKeys } from '../core/log-keys.ts'
 import type { Values } from '../core/values.ts'
 import type { Stop } from './arrival.ts'
 import type { ExecutionFacts, LiveInstance } from './live-instance.ts'
@@ -30,13 +32,14 @@ export function startedEvent({
   readonly definition: { readonly name: string; readonly version: string }
 }): Extract<LifeEvent, { type: 'started' }> {
   const { name, version } = definition
-  const { seed, parentId, state } = started
-  return { type: 'started', workflow: name, version, input, seed, parentId, state }
+  const { seed, parentId, state, trace } = started
+  const traced = trace === undefined ? {} : { trace }
+  return { type: 'started', workflow: name, version, input, seed, parentId, state, ...traced }
 }
 
 /**
- * How the instance ended; `undefined` while it has not, or goes on as its next execution. What it
- * asked for beyond its own end is carried out first.
+ * How the instance ended; `undefined` while it has not, or continues as its next execution. Commands
+ * that outlast the code are carried out first. Throws an `OverLimitError` if the result is too large.
  */
 export function endOf(instance: LiveInstance, values: Values): Ending | undefined {
   const { outcome, cancelled, open } = instance.run
@@ -48,13 +51,17 @@ export function endOf(instance: LiveInstance, values: Values): Ending | undefine
   try {
     if (outcome.kind === 'threw') throw outcome.error
     const label = `workflow "${instance.definition.name}": its result`
-    return { status: 'completed', output: values.encode(outcome.value, label) }
+    const keys = (): object => instanceKeys(instance)
+    const output = values.encode(outcome.value, label, 'resultBytes', keys)
+    return { status: 'completed', output }
   } catch (error) {
+    // What the code did is done: it must not be lost because of a limit that can be raised.
+    if (error instanceof OverLimitError && outcome.kind === 'returned') throw error
     return { status: 'failed', output: values.encodeError(finalError(instance, error)) }
   }
 }
 
-/** The end of an instance whose code is not asked. */
+/** The end of an instance without running its code. */
 export function endAtOnce({ id, definition }: LiveInstance, stop: Stop, values: Values): Ending {
   const { status, reason } = stop
   const error =

@@ -1,13 +1,12 @@
 // One turn: apply what arrived, one thing at a time, and let the code run until it waits. Nothing
-// leaves the process here; the caller commits what came out, and then carries it out.
+// leaves the process here: the caller commits the output, and then carries it out.
 
 import type { StartItem } from '../../store/commits.ts'
 import type { CommandEvent, Event, NoteEvent } from '../../store/history.ts'
-import type { SharedLoopHeartbeat } from '../../store/lease.ts'
+import type { SharedLoopHeartbeat } from '../../watchdog/shared-loop-heartbeat.ts'
 import type { Execution, IssuedCommand } from '../replay/execution.ts'
-import { NondeterminismError } from '../replay/nondeterminism.ts'
 import { outlastsCode } from '../replay/outlasts-code.ts'
-import { type PastTurn, replay } from '../replay/replay.ts'
+import { type PastTurn, replay, type Replayed } from '../replay/replay.ts'
 import { beginTurn, drained, endTurn, type Pausing, untilDone } from '../replay/turn.ts'
 import type { ActivityWork } from './activity-work.ts'
 import type { Arrival } from './arrival.ts'
@@ -20,26 +19,29 @@ import { startedEvent } from './turn-record.ts'
 /** Reads the workflow's input, or throws; the function it returns calls the code. */
 export type Begin = (instance: LiveInstance) => () => Promise<unknown>
 
+/** Writes the start of an instance that is not committed yet. */
+export interface StartWriter {
+  startOf(instance: LiveInstance): StartItem
+}
+
 /**
  * Takes the turn of an instance at the time `now`. One that was loaded replays its past first.
  *
- * Throws when the instance has to be suspended: its code does not do what history says, or cannot be
- * repeated.
+ * Throws when the instance has to be suspended: its code does not match its history, or cannot be
+ * replayed.
  */
 export function* takeTurn(
   instance: LiveInstance,
   now: number,
   begin: Begin,
   heartbeat?: SharedLoopHeartbeat,
-  /** The start of an instance that is not committed yet. */
-  start?: () => StartItem,
+  starts?: StartWriter,
 ): Pausing<TurnOutput> {
   const { run, inbox } = instance
   const turn = new Turn(instance)
   const turnOfAnother = beginTurn(run)
   if (turnOfAnother !== undefined) yield turnOfAnother
-  if (!instance.isStarted && start !== undefined) heartbeat?.beginFirstTurn(instance, start)
-  else heartbeat?.beginTurn(instance.iid)
+  if (heartbeat !== undefined) noteTurn(instance, heartbeat, starts)
   let arrivals: readonly Arrival[] = []
   try {
     instance.beginTurn(now)
@@ -64,11 +66,10 @@ export function* takeTurn(
     }
     for (const command of instance.childrenLeft()) turn.leave(command)
     turn.park()
-    if (run.broken !== undefined) throw run.broken
-    if (run.outcome === undefined && run.open.size === 0) throw nothingDurable(instance)
+    checkWait(instance)
     if (later !== undefined) inbox.putBack(later)
   } catch (error) {
-    // Nothing of this turn is committed: what arrived is for the owner that resumes the instance.
+    // Nothing of this turn is committed: the arrivals are for the owner that resumes the instance.
     inbox.putBack(arrivals)
     throw error
   } finally {
@@ -78,9 +79,19 @@ export function* takeTurn(
   return turn.output()
 }
 
+/** Notes whose code is about to run, in case it blocks the event loop. */
+function noteTurn(
+  instance: LiveInstance,
+  heartbeat: SharedLoopHeartbeat,
+  starts: StartWriter | undefined,
+): void {
+  if (instance.isStarted || starts === undefined) heartbeat.beginTurn(instance.iid)
+  else heartbeat.beginFirstTurn(instance, () => starts.startOf(instance))
+}
+
 const NONE: readonly number[] = []
 
-/** A turn while it is taken. */
+/** A turn in progress. */
 class Turn {
   readonly events: Event[] = []
   readonly #instance: LiveInstance
@@ -89,6 +100,7 @@ class Turn {
   readonly #taken: number[] = []
   #effects: EffectsCollector | undefined
   #newTasks: number[] | undefined
+  #traces: string[] | undefined
 
   constructor(instance: LiveInstance) {
     this.#instance = instance
@@ -106,7 +118,7 @@ class Turn {
     for (const event of replayed.fresh) this.#note(event)
   }
 
-  /** Takes up again whatever is open; timers that are due have fired. */
+  /** Takes up all open commands again. Timers that are due fire. */
   reopen(): void {
     const { open } = this.#run
     const { calls, inbox, at } = this.#instance
@@ -116,10 +128,10 @@ class Turn {
     for (const command of calls.tasks) {
       if (!open.has(command)) this.#settleTask(command, false)
     }
-    inbox.arrive(dueTimers(open.values(), at))
+    for (const timer of dueTimers(open.values(), at)) inbox.arrive(timer)
   }
 
-  /** Lets the code run until it waits, and delivers the messages that it waits for by then. */
+  /** Lets the code run until it waits, then delivers the messages that it waits for. */
   *advance(): Pausing<void> {
     yield drained
     const { given, events } = this.#run.take()
@@ -130,7 +142,7 @@ class Turn {
     if (channels.length > 0) yield* this.deliver(channels)
   }
 
-  /** Applies what arrived; false when the code has nothing to go on with. */
+  /** Applies an arrival. Returns false when the code has no reason to run. */
   arrive({ event, inboxId, besideTask }: Arrival): boolean {
     const run = this.#run
     if (event.type === 'cancelled' && run.outcome?.kind === 'continued' && run.hasWaited) {
@@ -159,19 +171,19 @@ class Turn {
     return true
   }
 
-  /** A child that runs, and goes on without this instance. */
+  /** Leaves a running child, which continues without this instance. */
   leave(command: number): void {
     this.#run.leave(command)
     this.#note({ type: 'dropped', command })
   }
 
-  /** The result came from elsewhere, or from a transaction: an attempt here is of no use. */
+  /** The result came from another runtime or a transaction: an attempt here is not needed. */
   #stopOwnAttempt(command: number): void {
     const { calls } = this.#instance
-    if (calls.attempt(command)?.kind === 'activity') calls.abort(command, 'its result is there')
+    if (calls.attempt(command)?.kind === 'activity') calls.abort(command, 'its result has arrived')
   }
 
-  /** A task that delivered its result is deleted; one that is settled otherwise has to be. */
+  /** Drops the task of a settled command, unless it delivered the result: then the store deleted it. */
   #settleTask(command: number, hasDelivered: boolean): void {
     if (this.#instance.calls.taskOver(command) && !hasDelivered) {
       this.#collector().dropTask(command)
@@ -184,7 +196,8 @@ class Turn {
     for (const channel of channels) {
       for (let next = inbox.takeMessage(channel); next; next = inbox.takeMessage(channel)) {
         const { command, message } = next
-        const { inboxId, value, replyTo } = message
+        const { inboxId, value, replyTo, trace } = message
+        if (trace !== undefined) (this.#traces ??= []).push(trace)
         const received = { type: 'received', command, value: value!, replyTo } as const
         this.#taken.push(inboxId)
         this.events.push(received)
@@ -213,10 +226,11 @@ class Turn {
       taken: this.#taken,
       dropped,
       effects: this.#effects?.effects ?? null,
+      traces: this.#traces,
     }
   }
 
-  /** Made when there is something to collect: most turns have nothing of the kind. */
+  /** Created on first use: most turns have no effects. */
   #collector(): EffectsCollector {
     return (this.#effects ??= new EffectsCollector(this.#instance.iid))
   }
@@ -238,7 +252,7 @@ class Turn {
   }
 }
 
-/** Whether none of its code ran so far: all it does is new. */
+/** Whether none of its code has run, so that everything it does is new. */
 function isUntouched(past: readonly PastTurn[]): boolean {
   return past.length === 1 && past[0]!.events.length === 1
 }
@@ -257,37 +271,49 @@ export function firesAt(event: CommandEvent): number {
   return event.type === 'receive' && event.until > 0 ? event.until : Infinity
 }
 
-function nothingDurable({ run }: LiveInstance): Error {
-  return new Error(
+/** Throws if the code broke a rule, or waits for something that can never wake it. */
+function checkWait({ run }: LiveInstance): void {
+  if (run.broken !== undefined) throw run.broken
+  if (run.outcome !== undefined || run.open.size > 0) return
+  throw new Error(
     `${run.label} waits for something that is not durable (a timer, I/O, or a promise of its own ` +
-      'that nothing resolves); use ctx.sleep, ctx.step or ctx.run for it',
+      `that nothing resolves)${run.lastCall?.text ?? ''}; use ctx.sleep, ctx.step or ctx.run for it`,
   )
 }
 
 /** Replays the past once more, noting where commands are issued, to say where the mismatch is. */
-export async function locateMismatch(
+export async function locateMismatch<E extends Error>(
   instance: LiveInstance,
   begin: Begin,
-  error: NondeterminismError,
-): Promise<NondeterminismError> {
+  error: E,
+): Promise<E> {
   try {
     await retrace(instance, begin)
     return error
   } catch (again) {
-    return again instanceof NondeterminismError ? again : error
+    return (again as Error).constructor === error.constructor ? (again as E) : error
   }
 }
 
 /** Replays the past of an instance, noting where commands are issued. */
-export async function retrace(instance: LiveInstance, begin: Begin): Promise<void> {
+export async function retrace(instance: LiveInstance, begin: Begin): Promise<Replayed> {
   instance.run.trace()
-  await beginTurn(instance.run)
+  return rehearse(instance, begin)
+}
+
+/**
+ * Replays the past of an instance and nothing more: what its code then asks for is returned, and not
+ * carried out. Throws where `takeTurn` would.
+ */
+export async function rehearse(instance: LiveInstance, begin: Begin): Promise<Replayed> {
+  const { run, past = [] } = instance
+  await beginTurn(run)
   try {
-    await untilDone(
-      replay(instance.run, instance.past ?? [], instance.at, () =>
-        instance.run.begin(begin(instance)),
-      ),
-    )
+    run.replaying = !isUntouched(past)
+    const work = replay(run, past, instance.at, () => run.begin(begin(instance)))
+    const replayed = await untilDone(work)
+    checkWait(instance)
+    return replayed
   } finally {
     endTurn()
   }

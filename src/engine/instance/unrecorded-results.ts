@@ -4,8 +4,8 @@ import { type LiveInstance, lastTurnOf } from './live-instance.ts'
 import type { TurnOutput } from './turn-output.ts'
 
 /**
- * What was completed here for an instance that was taken over: handed on, it is not done again by
- * its owner. What failed is not handed on: the owner may be at it, and succeed.
+ * What completed here for an instance that was taken over. Its owner gets it, and need not run it again.
+ * Failures are not handed over: the owner may be retrying, and succeed.
  */
 export function finishedResults(
   instance: LiveInstance,
@@ -17,8 +17,8 @@ export function finishedResults(
 }
 
 /**
- * What came to an end here for an instance that is suspended, and that no turn recorded. Nothing else
- * is at it, so what finally failed is kept too. What came from the inbox is still there.
+ * What ended here for a suspended instance, and no turn has recorded. No other runtime runs it, so final
+ * failures are kept as well. What came from the inbox is still there.
  */
 export function unrecordedResults(instance: LiveInstance): readonly Delivery[] {
   return instance.inbox.arrivals.flatMap(({ event, inboxId }) =>

@@ -57,5 +57,7 @@ export function describeNote(note: NoteEvent): string {
       return 'reply()'
     case 'patched':
       return `patched "${note.change}"`
+    case 'refused':
+      return 'a value over its limit'
   }
 }

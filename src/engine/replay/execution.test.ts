@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -17,7 +17,7 @@ import { inTurn } from './turn.ts'
 const Declined = failure<{ code: number }>('DeclinedInExecutionTest')
 
 describe('an execution', () => {
-  test('gives its commands in order, numbered from 1, behind the input that caused them', async () => {
+  test('issues its commands in order, numbered from 1, after the input that caused them', async () => {
     const { turn } = play(async (ctx) => {
       await Promise.all([ctx.step('a', () => 1), ctx.sleep(5)])
       await ctx.step('b', () => 1)
@@ -82,26 +82,26 @@ describe('an execution', () => {
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'first' })
   })
 
-  test('a command given outside its turn is refused, and breaks it', async () => {
+  test('a command outside its turn is refused, and breaks the execution', async () => {
     let ctx!: WorkflowContext
     const { instance, turn } = play(async (given) => {
       ctx = given
       await ctx.sleep(1)
     })
     await turn(1)
-    let told = 0
-    instance.run.onBreak = () => told++
+    let breaks = 0
+    instance.run.onBreak(() => breaks++)
 
     expect(() => ctx.step('x', () => 1)).toThrow(
       'instance "i" called step "x" outside any turn: it waited for something that is not durable',
     )
     expect(() => ctx.sleep(1)).toThrow('called ctx.sleep() outside any turn')
-    expect(told).toBe(1)
+    expect(breaks).toBe(1)
     await expect(turn(2)).rejects.toThrow('called step "x" outside any turn')
     expect(inTurn()).toBeUndefined()
   })
 
-  test('a command given in the turn of another names both', async () => {
+  test('a command in the turn of another instance names both', async () => {
     let other!: WorkflowContext
     const waiting = play(async (ctx) => {
       other = ctx
@@ -127,26 +127,26 @@ describe('an execution', () => {
     expect(acting.instance.run.broken).toBeUndefined()
   })
 
-  test('a return outside its turn breaks it', async () => {
+  test('a return outside its turn breaks the execution', async () => {
     const { instance, turn } = play(async (ctx) => {
       void ctx.sleep('1d')
       await new Promise((resolve) => setImmediate(resolve))
     })
     await turn(1)
-    const broken = new Promise<void>((resolve) => (instance.run.onBreak = resolve))
+    const broken = new Promise<void>((resolve) => instance.run.onBreak(resolve))
     await broken
 
     expect(instance.run.outcome).toBeUndefined()
     await expect(turn(2)).rejects.toThrow('instance "i" returned outside any turn')
   })
 
-  test('code that waits for nothing durable is refused', async () => {
+  test('code that waits for something that is not durable is refused', async () => {
     const { turn } = play(async () => new Promise(() => {}))
 
     await expect(turn(1)).rejects.toThrow('instance "i" waits for something that is not durable')
   })
 
-  test('a dropped one does nothing any more', async () => {
+  test('a dropped execution has no effect', async () => {
     let ctx!: WorkflowContext
     let finished = false
     const { instance, turn } = play(async (given) => {
@@ -188,7 +188,7 @@ describe('an execution', () => {
     expect(inTurn()).toBeUndefined()
   })
 
-  test('an input that cannot be read is no error of the code', async () => {
+  test('an input that cannot be read does not reach the code as an error', async () => {
     const instance = testInstance('i')
     const begin = (): never => {
       throw new SyntaxError('codec: cannot read')

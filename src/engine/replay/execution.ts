@@ -17,6 +17,7 @@ import { type Forgotten, forgottenError, isForgotten } from './forgotten.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import { Scope } from './scope.ts'
+import { sourceLine } from './source-line.ts'
 import { inStep, inTurn, type InTurn } from './turn.ts'
 
 export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
@@ -48,6 +49,8 @@ export type Outcome =
 export interface Decoder {
   value(text: string): unknown
   error(text: string): Error
+  /** Whether two texts are the same value. A codec may write one value in several ways. */
+  isSame(a: string, b: string): boolean
 }
 
 /** A message as the code receives it. */
@@ -64,12 +67,14 @@ interface Waiting extends IssuedCommand {
   readonly reject: (error: unknown) => void
 }
 
-// Stops code that catches its cancellation and carries on for ever.
+// Stops code that catches its cancellation and continues forever.
 const MAX_REFUSED = 10_000
 
 const NONE: readonly Forgotten[] = []
 const NOTHING: IssuedSince = { given: [], events: [] }
+const NO_REJECTIONS: ReadonlyMap<Promise<unknown>, unknown> = new Map()
 const NO_IDS: ReadonlyMap<number, string> = new Map()
+const NO_REFUSALS: ReadonlyMap<number, string> = new Map()
 const NO_CHANGES: ReadonlySet<string> = new Set()
 
 /** A workflow's code while it runs. */
@@ -77,14 +82,10 @@ export class Execution implements InTurn {
   readonly label: string
   /** The outermost scope. */
   readonly root = new Scope(undefined)
-  /** Rejections that the code has not handled, by promise. */
-  readonly unhandledRejections = new Map<Promise<unknown>, unknown>()
   /** Whether a forgotten `await` fails the workflow, if the call never began. */
-  failsForgotten = false
+  readonly failsForgotten: boolean
   /** Number of the last command of an earlier turn. */
   lastBegun = 0
-  /** Called when the code did something outside its turn: the instance has to be suspended. */
-  onBreak: (() => void) | undefined
   /** The time of the turn, which the code sees. */
   at = 0
   /** True while inputs come from history. */
@@ -95,6 +96,8 @@ export class Execution implements InTurn {
   recordedIds: ReadonlyMap<number, string> = NO_IDS
   /** The changes that are recorded as patched in history. Set before replay. */
   recordedChanges: ReadonlySet<string> = NO_CHANGES
+  /** By number: values that were over a limit according to history, with the message that the code got. */
+  recordedRefusals: ReadonlyMap<number, string> = NO_REFUSALS
   readonly #decode: Decoder
   readonly #open = new Map<number, Waiting>()
   /** Open receives by channel, in the order they were given. */
@@ -107,18 +110,25 @@ export class Execution implements InTurn {
   #given: IssuedCommand[] = []
   #events: (CommandEvent | NoteEvent)[] = []
   #lastCommand = 0
+  #valuesOut = 0
   #lastTaken = 0
   #outcome: Outcome | undefined
   #cancelled: { readonly reason: string; readonly at: number } | undefined
   #broken: Error | undefined
+  #onBreak: (() => void) | undefined
   #dropped = false
   #traced = false
+  #lastTraced: IssuedCommand | undefined
+  #noteStacks: WeakMap<NoteEvent, string> | undefined
+  #comparesValues = true
   #refused = 0
   #forgotten: Forgotten[] | undefined
+  #unhandled: Map<Promise<unknown>, unknown> | undefined
 
-  constructor(label: string, decode: Decoder) {
+  constructor(label: string, decode: Decoder, failsForgotten = false) {
     this.label = label
     this.#decode = decode
+    this.failsForgotten = failsForgotten
   }
 
   /** Commands that have no result yet, by number. */
@@ -146,9 +156,24 @@ export class Execution implements InTurn {
     return this.#forgotten ?? NONE
   }
 
+  /** Rejections that the code has not handled, by promise. */
+  get unhandledRejections(): ReadonlyMap<Promise<unknown>, unknown> {
+    return this.#unhandled ?? NO_REJECTIONS
+  }
+
   /** Number of the last command. */
   get lastCommand(): number {
     return this.#lastCommand
+  }
+
+  /** Whether replay compares inputs, messages, ids and state, beside kinds and names. */
+  get comparesValues(): boolean {
+    return this.#comparesValues
+  }
+
+  /** The values in its history were replaced: replay compares only kinds and names. */
+  ignoreValues(): void {
+    this.#comparesValues = false
   }
 
   /** Records from now on where in the code each command is issued. Slow: only for a report. */
@@ -190,6 +215,7 @@ export class Execution implements InTurn {
       (reason) => this.close([number], new CancelledError(reason)),
     )
     const waiting: Waiting = { event: command, work, stack, scope, promise, resolve, reject }
+    if (this.#traced) this.#lastTraced = waiting
     this.#open.set(number, waiting)
     if (scope !== this.root) scope.commands.add(number)
     if (command.type === 'receive') this.#receivesOf(command.name).add(number)
@@ -203,7 +229,43 @@ export class Execution implements InTurn {
   note(note: NoteEvent): void {
     if (this.#dropped) return
     this.#mustBeInTurn(() => `called ${describeNote(note)}`)
-    if (this.#outcome === undefined) this.#events.push(note)
+    if (this.#outcome !== undefined) return
+    if (this.#traced) {
+      ;(this.#noteStacks ??= new WeakMap()).set(note, new Error('here').stack ?? '')
+    }
+    this.#events.push(note)
+  }
+
+  /** Where in the code it did this; only while tracing. */
+  stackOf(note: NoteEvent): string | undefined {
+    return this.#noteStacks?.get(note)
+  }
+
+  /** The last call of the code and its line, for a report; only while tracing. */
+  get lastCall(): { readonly text: string; readonly line: string } | undefined {
+    const last = this.#lastTraced
+    if (last === undefined) return undefined
+    const line = sourceLine(last.stack ?? '')
+    return { text: `, after ${describeCommand(last.event)} ${line}`.trimEnd(), line }
+  }
+
+  /**
+   * The code passes out a value that has a limit. `excess` says what is wrong with it, if anything.
+   *
+   * The first time, that decides, and a refusal is recorded. A replay follows the record, because the
+   * limit may have changed since, and the code has to behave the same.
+   */
+  passOut(excess: () => string | undefined): void {
+    const value = ++this.#valuesOut
+    const message = this.replaying ? this.recordedRefusals.get(value) : excess()
+    if (message === undefined) return
+    this.note({ type: 'refused', value, error: JSON.stringify(message) })
+    throw new RangeError(message)
+  }
+
+  /** Whether two encoded values are the same. */
+  isSameValue(a: string, b: string): boolean {
+    return a === b || !this.#comparesValues || this.#decode.isSame(a, b)
   }
 
   /** Returns what the code did since the last call. */
@@ -350,17 +412,27 @@ export class Execution implements InTurn {
   /** Records an unhandled rejection, to be reported if the code never handles it. */
   recordUnhandled(promise: Promise<unknown>, reason: unknown): void {
     const isOwn = reason instanceof CancelledError && this.#ownErrors?.has(reason) === true
-    if (!this.#dropped && !isOwn) this.unhandledRejections.set(promise, reason)
+    if (!this.#dropped && !isOwn) (this.#unhandled ??= new Map()).set(promise, reason)
+  }
+
+  /** The code has handled a rejection after all. */
+  recordHandled(promise: Promise<unknown>): void {
+    this.#unhandled?.delete(promise)
   }
 
   /** This execution cannot continue. The first reason counts. */
   break(error: Error): void {
     if (this.#broken !== undefined) return
     this.#broken = error
-    this.onBreak?.()
+    this.#onBreak?.()
   }
 
-  /** Forgets everything. Whatever the code still does has no effect. */
+  /** Calls `listener` when the code does something outside its turn: then it has to be suspended. */
+  onBreak(listener: () => void): void {
+    this.#onBreak = listener
+  }
+
+  /** Drops all state. Anything the code still does has no effect. */
   drop(): void {
     this.#dropped = true
     this.#open.clear()

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -54,7 +54,7 @@ describe('a replay', () => {
     expect((await mismatch(code, event)).position).toBe(1)
   })
 
-  test('the length of a timer is not compared, its place is', async () => {
+  test('the position of a timer is compared, its length is not', async () => {
     const code: Code = async (ctx) => {
       await ctx.sleep('9d')
       await ctx.sleep(1)
@@ -67,7 +67,7 @@ describe('a replay', () => {
     expect(events).toEqual([fired(1), { type: 'timer', command: 2, fireAt: 6 }])
   })
 
-  test('a report says which command it is, what was recorded and what came', async () => {
+  test('a report names the command, what was recorded, and what the code did', async () => {
     const error = await mismatch(
       async (ctx) => {
         await ctx.run(charge, 1)
@@ -103,7 +103,7 @@ describe('a replay', () => {
     expect(error).toMatchObject({ position: 2, expected: 'step "more"', actual })
   })
 
-  test('a command too many before the next input is found', async () => {
+  test('an extra command before the next input is detected', async () => {
     const code: Code = (ctx) => Promise.all([ctx.run(charge, 1), ctx.run(ship, 1)])
 
     const error = await mismatch(code, CHARGE, completed(1))
@@ -111,7 +111,7 @@ describe('a replay', () => {
     expect(error).toMatchObject({ position: 2, actual: 'activity "ship" with input 1' })
   })
 
-  test('code that ends before an input that it used to wait for is found', async () => {
+  test('code that ends before a recorded input is detected', async () => {
     const code: Code = async (ctx) => {
       const both = [ctx.run(charge, 1), ctx.run(charge, 2)]
       await both[0]
@@ -123,7 +123,7 @@ describe('a replay', () => {
     expect(error).toMatchObject({ position: 2, actual: 'the end of the workflow' })
   })
 
-  test('a result for a command that is not open is found', async () => {
+  test('a result for a command that is not open is detected', async () => {
     const error = await mismatch((ctx) => ctx.run(charge, 1), CHARGE, completed(7))
 
     expect(error.message).toBe('completed for command 7, which is not open')
@@ -193,7 +193,7 @@ describe('a replay', () => {
     expect([calls.failures(2), calls.retryAt(2)]).toEqual([2, 200])
   })
 
-  test('the place in the code is looked up only when the past is repeated once more', async () => {
+  test('the source line is looked up only in a second replay', async () => {
     const code: Code = (ctx) => ctx.run(ship, 1)
     const past = [{ at: 1, events: [STARTED, CHARGE] }]
     const error = await takeTurn(testInstance('i', past), 2, beginWith(code)).catch(

@@ -9,10 +9,16 @@
 //     command must be closed by its place in history.
 
 import { errorToData } from '../../base/codec/error-data.ts'
-import type { CommandEvent, Event, InputEvent, NoteEvent } from '../../store/history.ts'
+import type {
+  CancelledEvent,
+  CommandEvent,
+  Event,
+  InputEvent,
+  NoteEvent,
+} from '../../store/history.ts'
 import { describeCommand, describeNote } from './describe-command.ts'
 import type { Execution, IssuedCommand } from './execution.ts'
-import { NondeterminismError } from './nondeterminism.ts'
+import { type Mismatch, NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import { sourceLine } from './source-line.ts'
 import { drained, type Pausing } from './turn.ts'
@@ -57,6 +63,7 @@ export function* replay(
   let position = 0
   execution.recordedChanges = recordedChanges(past)
   execution.recordedIds = recordedIds(past)
+  execution.recordedRefusals = recordedRefusals(past)
   const gather = (): void => {
     const taken = execution.take()
     for (const command of taken.given) given.push(command)
@@ -111,18 +118,19 @@ export function* replay(
         case 'dropped':
           if (given[position]?.event.command === event.command) refuseExtra(given[position], event)
           execution.leave(event.command)
-          if (execution.open.has(event.command)) throw stillOpen(event.command)
+          if (execution.open.has(event.command)) throw stillOpen(event)
           attempts.delete(event.command)
           remove(notes, (note) => note.type === 'dropped' && note.command === event.command)
           break
         case 'set':
         case 'unset':
         case 'cleared':
-          matchState(event, remove(notes, isState), execution)
+          matchState(event, notes, execution)
           break
         case 'progress':
         case 'replied':
         case 'patched':
+        case 'refused':
           remove(notes, ({ type }) => type === event.type)
           break
         case 'forked':
@@ -147,6 +155,16 @@ function recordedChanges(past: readonly PastTurn[]): ReadonlySet<string> {
     for (const event of events) if (event.type === 'patched') changes.add(event.change)
   }
   return changes
+}
+
+function recordedRefusals(past: readonly PastTurn[]): ReadonlyMap<number, string> {
+  const refusals = new Map<number, string>()
+  for (const { events } of past) {
+    for (const event of events) {
+      if (event.type === 'refused') refusals.set(event.value, JSON.parse(event.error) as string)
+    }
+  }
+  return refusals
 }
 
 function recordedIds(past: readonly PastTurn[]): ReadonlyMap<number, string> {
@@ -178,18 +196,32 @@ function remove(notes: NoteEvent[], which: (note: NoteEvent) => boolean): NoteEv
   return at < 0 ? undefined : notes.splice(at, 1)[0]
 }
 
-function matchState(recorded: NoteEvent, given: NoteEvent | undefined, run: Execution): void {
+function matchState(recorded: NoteEvent, notes: NoteEvent[], run: Execution): void {
+  const given = remove(notes, isState)
+  if (given !== undefined && isSameState(recorded, given, run)) return
+  const isLater = notes.some((note) => isState(note) && isSameState(recorded, note, run))
   const expected = writeState(recorded)
-  const actual = given && writeState(given)
-  if (expected === actual) return
-  const did =
-    actual !== undefined
-      ? { actual, says: `calls ${actual}`, options: {} }
+  const did: Did =
+    given !== undefined
+      ? stateChange(given, isLater, run)
       : run.outcome?.kind === 'threw'
         ? failure(run.outcome.error)
-        : { actual: 'nothing of the kind', says: 'does not', options: {} }
+        : nothingElse(run, 'nothing of the kind', 'does not', {})
   const message = `the code once called ${expected}, but now ${did.says}`
-  throw new NondeterminismError(message, 0, expected, did.actual, did.options)
+  throw new NondeterminismError(message, 0, expected, did.actual, optionsOf(did, recorded))
+}
+
+function stateChange(given: NoteEvent, isLater: boolean, run: Execution): Did {
+  const actual = writeState(given)
+  const line = sourceLine(run.stackOf(given) ?? '')
+  return { actual, says: `calls ${actual}${after(line)}`, mismatch: { given, isLater, line } }
+}
+
+function isSameState(recorded: NoteEvent, given: NoteEvent, run: Execution): boolean {
+  if (recorded.type !== 'set' || given.type !== 'set') {
+    return describeNote(recorded) === describeNote(given)
+  }
+  return recorded.key === given.key && run.isSameValue(recorded.value, given.value)
 }
 
 function writeState(note: NoteEvent): string {
@@ -197,12 +229,14 @@ function writeState(note: NoteEvent): string {
   return describeNote(note) + value
 }
 
-function stillOpen(command: number): NondeterminismError {
+function stillOpen(recorded: Dropped): NondeterminismError {
+  const { command } = recorded
   return new NondeterminismError(
     `command ${command} was cancelled, but the code now still waits for it`,
     command,
     `cancel of command ${command}`,
     'nothing',
+    { mismatch: { recorded, does: 'waits', line: '' } },
   )
 }
 
@@ -211,10 +245,11 @@ function match(
   given: IssuedCommand | undefined,
   execution: Execution,
 ): void {
-  const { recordedIds: ids } = execution
-  if (given !== undefined && isSame(recorded, given.event, ids)) return keepChosen(recorded, given)
+  if (given !== undefined && isSame(recorded, given.event, execution)) {
+    return keepChosen(recorded, given)
+  }
   const did = given === undefined ? insteadOf(execution) : request(given)
-  throw mismatch(recorded.command, describeEvent(recorded), did)
+  throw mismatch(recorded.command, describeEvent(recorded), did, recorded)
 }
 
 /** Keeps the recorded time, route and version, even where the code would choose another by now. */
@@ -239,18 +274,16 @@ function hasOwnId({ options }: { readonly options: string }): boolean {
  * Whether the code issued the recorded command. An id that the engine chose is compared only if the
  * command has a result: a fork starts the others anew, with new ids.
  */
-function isSame(
-  recorded: CommandEvent,
-  given: CommandEvent,
-  answered: ReadonlyMap<number, string>,
-): boolean {
+function isSame(recorded: CommandEvent, given: CommandEvent, run: Execution): boolean {
   if (recorded.command !== given.command) return false
   switch (recorded.type) {
     case 'timer':
       return given.type === 'timer'
     case 'activity':
       return (
-        given.type === 'activity' && recorded.name === given.name && recorded.input === given.input
+        given.type === 'activity' &&
+        recorded.name === given.name &&
+        run.isSameValue(recorded.input, given.input)
       )
     case 'step':
       return given.type === 'step' && recorded.name === given.name
@@ -261,24 +294,60 @@ function isSame(
       return (
         given.type === recorded.type &&
         recorded.workflow === given.workflow &&
-        recorded.input === given.input &&
-        (recorded.id === given.id || (hasOwnId(recorded) && !answered.has(recorded.command)))
+        run.isSameValue(recorded.input, given.input) &&
+        (!run.comparesValues ||
+          recorded.id === given.id ||
+          (hasOwnId(recorded) && !run.recordedIds.has(recorded.command)))
       )
     case 'send':
       return (
         given.type === 'send' &&
-        recorded.id === given.id &&
+        (!run.comparesValues || recorded.id === given.id) &&
         recorded.name === given.name &&
-        recorded.value === given.value
+        run.isSameValue(recorded.value, given.value)
       )
     case 'read':
-      return given.type === 'read' && recorded.id === given.id && recorded.key === given.key
+      return (
+        given.type === 'read' &&
+        (!run.comparesValues || recorded.id === given.id) &&
+        recorded.key === given.key
+      )
   }
 }
 
-function refuseExtra(given: IssuedCommand | undefined, next: Event): void {
+/** What may follow the commands of a turn. */
+type Next = InputEvent | CancelledEvent | Dropped
+type Dropped = Extract<NoteEvent, { type: 'dropped' }>
+
+function refuseExtra(given: IssuedCommand | undefined, next: Next): void {
   if (given === undefined) return
-  throw mismatch(given.event.command, `nothing before "${next.type}"`, request(given))
+  const did = request(given)
+  const { command } = given.event
+  throw new NondeterminismError(
+    `history has no command ${command} before ${nameOfInput(next)}, but the code now ${did.says}`,
+    command,
+    `nothing before "${next.type}"`,
+    did.actual,
+    optionsOf(did, undefined),
+  )
+}
+
+/** What arrived, or was decided, at this place of history. */
+function nameOfInput(event: Next): string {
+  switch (event.type) {
+    case 'completed':
+      return `the result of command ${event.command}`
+    case 'failed':
+      return `the failure of command ${event.command}`
+    case 'fired':
+      return `the timer of command ${event.command}`
+    case 'received':
+      return `the message of command ${event.command}`
+    case 'dropped':
+      return `the cancellation of command ${event.command}`
+    case 'cancelled':
+      return 'the cancellation of the instance'
+  }
 }
 
 /** Only what outlasts the code can settle after its end; otherwise the code now ends too early. */
@@ -294,44 +363,78 @@ interface Did {
   readonly actual: string
   /** What comes after "the code now". */
   readonly says: string
-  readonly options: ErrorOptions
+  readonly cause?: unknown
+  /** All but what is recorded. */
+  readonly mismatch: Mismatch
 }
 
-function mismatch(position: number, expected: string, did: Did): NondeterminismError {
+function mismatch(
+  position: number,
+  expected: string,
+  did: Did,
+  recorded?: CommandEvent,
+): NondeterminismError {
   const message = `command ${position} was ${expected}, but the code now ${did.says}`
-  return new NondeterminismError(message, position, expected, did.actual, did.options)
+  return new NondeterminismError(message, position, expected, did.actual, optionsOf(did, recorded))
 }
 
-function request(given: IssuedCommand): Did {
-  const actual = describeEvent(given.event)
-  return { actual, says: `asks for ${actual}${lineOf(given.stack)}`, options: {} }
+function optionsOf(
+  did: Did,
+  recorded: CommandEvent | NoteEvent | undefined,
+): { readonly mismatch: Mismatch; readonly cause?: unknown } {
+  const details = recorded === undefined ? did.mismatch : { ...did.mismatch, recorded }
+  return { mismatch: details, ...('cause' in did && { cause: did.cause }) }
+}
+
+function request({ event, stack }: IssuedCommand): Did {
+  const actual = describeEvent(event)
+  const line = sourceLine(stack ?? '')
+  return { actual, says: `asks for ${actual}${after(line)}`, mismatch: { given: event, line } }
 }
 
 /** What the code does instead of issuing a command. */
-function insteadOf({ outcome, open }: Execution): Did {
+function insteadOf(run: Execution): Did {
+  const { outcome, open } = run
   if (outcome === undefined) {
     const says =
       open.size > 0
-        ? 'asks for nothing'
-        : 'asks for nothing, and waits for something that is not durable (a timer, I/O, or a ' +
+        ? 'issues no command'
+        : 'issues no command, and waits for something that is not durable (a timer, I/O, or a ' +
           'promise of its own that nothing resolves)'
-    return { actual: 'nothing', says, options: {} }
+    return nothingElse(run, 'nothing', says, { does: 'waits' })
   }
   if (outcome.kind === 'threw') return failure(outcome.error)
-  const says = outcome.kind === 'returned' ? 'returns' : 'calls ctx.continueAsNew()'
-  return { actual: 'the end of the workflow', says, options: {} }
+  const isReturn = outcome.kind === 'returned'
+  const says = isReturn ? 'returns' : 'calls ctx.continueAsNew()'
+  const does = isReturn ? 'returns' : 'continues as new'
+  return nothingElse(run, 'the end of the workflow', says, { does })
+}
+
+/** Code that has no line of its own here: the report names its last call. */
+function nothingElse(
+  { lastCall }: Execution,
+  actual: string,
+  says: string,
+  details: Omit<Mismatch, 'line'>,
+): Did {
+  const { text = '', line = '' } = lastCall ?? {}
+  return { actual, says: says + text, mismatch: { ...details, line } }
 }
 
 /** Code that now throws, rather than issuing another command. */
 function failure(thrown: unknown): Did {
   const { name, message } = errorToData(thrown)
   const actual = `${name}: ${message}`
-  const stack = thrown instanceof Error ? thrown.stack : undefined
-  return { actual, says: `threw ${actual}${lineOf(stack)}`, options: { cause: thrown } }
+  const line = sourceLine((thrown instanceof Error && thrown.stack) || '')
+  return {
+    actual,
+    says: `threw ${actual}${after(line)}`,
+    cause: thrown,
+    mismatch: { does: 'throws', line },
+  }
 }
 
-function lineOf(stack: string | undefined): string {
-  const line = sourceLine(stack ?? '')
+function after(line: string): string {
   return line === '' ? '' : ` ${line}`
 }
 

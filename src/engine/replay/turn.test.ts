@@ -22,7 +22,7 @@ function* failing(): Pausing<never> {
 }
 
 describe('the turn', () => {
-  test('goes to who asked first, also when the one before asks again at once', async () => {
+  test('goes to the first in line, even when the previous one asks again at once', async () => {
     expect(beginTurn(a)).toBeUndefined()
     const second = beginTurn(b)
 
@@ -63,7 +63,7 @@ describe('drained', () => {
 })
 
 describe('work with pauses', () => {
-  test('goes on when what it waits for is there, and brings its result', async () => {
+  test('continues when the awaited value is there, and returns its result', async () => {
     const order: string[] = []
     const work = function* (): Pausing<string> {
       void hops(10, () => order.push('code'))

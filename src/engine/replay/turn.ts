@@ -8,7 +8,7 @@ export interface InTurn {
 }
 
 let current: InTurn | undefined
-const waiting: { readonly who: InTurn; readonly begin: () => void }[] = []
+const waiting: { readonly execution: InTurn; readonly begin: () => void }[] = []
 
 /** The execution whose turn it is, which may issue commands now. */
 export function inTurn(): InTurn | undefined {
@@ -19,16 +19,16 @@ export function inTurn(): InTurn | undefined {
  * Begins a turn: at once or, while another runtime of the process has a turn, after that turn and those
  * requested before.
  */
-export function beginTurn(who: InTurn): Promise<void> | undefined {
-  if (current !== undefined) return new Promise((begin) => waiting.push({ who, begin }))
-  current = who
+export function beginTurn(execution: InTurn): Promise<void> | undefined {
+  if (current !== undefined) return new Promise((begin) => waiting.push({ execution, begin }))
+  current = execution
   return undefined
 }
 
 /** Ends the current turn and begins the next one that was requested. */
 export function endTurn(): void {
   const next = waiting.shift()
-  current = next?.who
+  current = next?.execution
   next?.begin()
 }
 

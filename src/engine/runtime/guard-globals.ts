@@ -1,12 +1,13 @@
 // While code is developed, calls that can never be repeated suspend the instance whose code makes them,
-// with a pointer to the call that can. In production they are let through: a guard costs a little on
-// every call of anybody.
+// naming the call to use instead. In production they are let through: a guard costs a little on
+// every call in the process.
 //
 //   - Nothing is thrown: a mistake in the code is no error of the workflow, so no `catch`, no
-//     `finally` and no undo of a saga may run for it. The code goes on until it next asks its context
+//     `finally` and no undo of a saga may run for it. The code continues until it next asks its context
 //     for something, which never answers; its turn is not committed.
 //   - What is called has no effect: no timer is set, nothing is fetched.
 
+import { UNREPEATABLE } from '../../base/unrepeatable.ts'
 import { forever } from '../replay/command-promise.ts'
 import { inTurn } from '../replay/turn.ts'
 import { sourceLine } from '../replay/source-line.ts'
@@ -25,12 +26,12 @@ interface Guarded {
 }
 
 const GUARDED: readonly Guarded[] = [
-  guarded(Date, 'now', 'Date.', differs('ctx.now() instead'), (now) => now()),
-  guarded(Math, 'random', 'Math.', differs('ctx.random() or ctx.uuid() instead'), (give) => give()),
-  guarded(globalThis, 'setTimeout', '', unrepeatable('ctx.sleep()'), clearedTimer),
-  guarded(globalThis, 'setInterval', '', unrepeatable('ctx.sleep() in a loop'), clearedTimer),
-  guarded(globalThis, 'setImmediate', '', unrepeatable('ctx.sleep(0)'), clearedImmediate),
-  guarded(globalThis, 'fetch', '', unrepeatable('ctx.step() or an activity'), () => forever()),
+  guarded(Date, 'now', 'Date.', UNREPEATABLE.clock, (now) => now()),
+  guarded(Math, 'random', 'Math.', UNREPEATABLE.random, (give) => give()),
+  guarded(globalThis, 'setTimeout', '', UNREPEATABLE.setTimeout, clearedTimer),
+  guarded(globalThis, 'setInterval', '', UNREPEATABLE.setInterval, clearedTimer),
+  guarded(globalThis, 'setImmediate', '', UNREPEATABLE.setImmediate, clearedImmediate),
+  guarded(globalThis, 'fetch', '', UNREPEATABLE.io, () => forever()),
 ]
 
 function guarded(
@@ -41,14 +42,6 @@ function guarded(
   refused: Guarded['refused'],
 ): Guarded {
   return { on: on as Record<string, unknown>, name, called: `${prefix}${name}()`, advice, refused }
-}
-
-function differs(instead: string): string {
-  return `It gives a different value on replay; use ${instead}`
-}
-
-function unrepeatable(instead: string): string {
-  return `It cannot be replayed; use ${instead}`
 }
 
 /** A timer that never fires. */
@@ -66,6 +59,8 @@ function clearedImmediate(set: Call): unknown {
 
 let users = 0
 let restore: (() => void)[] = []
+// Code that replaced ours, such as fake timers, puts ours back later: that must not be guarded again.
+const originals = new WeakMap<Call, Call>()
 
 /** Guards the globals until every caller has called the function it got. */
 export function guardGlobals(): () => void {
@@ -79,7 +74,8 @@ export function guardGlobals(): () => void {
 }
 
 function guard({ on, name, called, advice, refused }: Guarded): () => void {
-  const original = on[name] as Call
+  const current = on[name] as Call
+  const original = originals.get(current) ?? current
   const replacement = function (this: unknown, ...args: never[]): unknown {
     const execution = currentExecution()
     if (execution !== undefined && inTurn() === execution) {
@@ -88,8 +84,9 @@ function guard({ on, name, called, advice, refused }: Guarded): () => void {
     }
     return Reflect.apply(original, this, args)
   }
-  // `util.promisify` and others look at what hangs on the function.
+  // `util.promisify` and others read properties of the function.
   Object.defineProperties(replacement, Object.getOwnPropertyDescriptors(original))
+  originals.set(replacement, original)
   on[name] = replacement
   return () => {
     // Other code may have replaced ours since.

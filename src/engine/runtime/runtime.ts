@@ -1,7 +1,6 @@
 // A runtime: one process's share of the work. It registers with the store, starts the loops that claim,
 // turn, commit and tick, each a supervised worker, and is what the client of its process calls.
 
-import type { Abortable } from '../../base/sync/on-abort.ts'
 import type { Announcement } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
@@ -9,13 +8,14 @@ import type { Endings, Listeners } from '../core/endings.ts'
 import type { IidPool } from '../core/iid-pool.ts'
 import type { ChangeFeed, Hint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
 import { resend } from '../core/resend.ts'
-import type { NewInstance, StartOutcome } from '../core/start-item.ts'
 import { watchUnhandledRejections } from '../core/unhandled-rejections.ts'
 import type { Client } from '../define/client.ts'
 import type { RuntimeHealth } from '../define/runtime.ts'
 import { LocalCall } from './activities/local-call.ts'
 import { remover } from './discover/remover.ts'
 import { guardGlobals } from './guard-globals.ts'
+import { loadReporter } from './load-reporter.ts'
+import type { Starts } from './schedule/starts.ts'
 import { buildServices, type RuntimeServices, type RuntimeSetup } from './services.ts'
 import { untilIdle } from './until-idle.ts'
 
@@ -38,8 +38,8 @@ export class EngineRuntime implements LocalRuntime {
   /** Registers with the store and begins to work. */
   static async open(setup: RuntimeSetup): Promise<EngineRuntime> {
     const runtime = new EngineRuntime(setup)
-    const { registration, heartbeat, committer, scheduler, finder, ticker, activities, listener } =
-      runtime.#services
+    const { registration, heartbeat, committer, scheduler, finder } = runtime.#services
+    const { ticker, activities, listener, schedules } = runtime.#services
     await setup.store.open(setup)
     // The server may be restarting. A registration whose answer was lost ends with its lease.
     await resend(
@@ -58,10 +58,14 @@ export class EngineRuntime implements LocalRuntime {
         finder.claimer.work(),
         ticker.work(),
         finder.mail.work(),
+        schedules.work(),
         ...activities.workers(),
+        ...loadReporter(runtime.#services),
         ...remover(
           setup,
-          setup.registry.workflows.flatMap(({ retentionMs = [] }) => retentionMs),
+          setup.registry.workflows.flatMap(
+            ({ retentionMs = setup.retentionMs ?? [] }) => retentionMs,
+          ),
         ),
       ],
       { log: setup.log, clock: setup.clock },
@@ -75,8 +79,8 @@ export class EngineRuntime implements LocalRuntime {
     this.#services.activities.attempts.serve(client)
   }
 
-  start(start: NewInstance, signal?: Abortable): Promise<StartOutcome> {
-    return this.#services.starts.start(start, signal)
+  get starts(): Starts {
+    return this.#services.starts
   }
 
   get iids(): IidPool {
@@ -110,6 +114,10 @@ export class EngineRuntime implements LocalRuntime {
     this.#services.finder.claimer.wake()
   }
 
+  schedulesChanged(): void {
+    this.#services.schedules.wake()
+  }
+
   hint(targets: readonly Hint[]): void {
     this.#services.finder.hint(targets)
   }
@@ -118,23 +126,24 @@ export class EngineRuntime implements LocalRuntime {
     this.#services.scheduler.eviction.supersedeAll(iids)
   }
 
-  tell(news: Announcement): void {
-    this.#services.finder.hints.tell(news)
+  announce(announcement: Announcement): void {
+    this.#services.finder.hints.announce(announcement)
   }
 
   get changes(): ChangeFeed {
-    return this.#services.finder.hints.news
+    return this.#services.finder.hints.changes
   }
 
   /**
    * Ends this runtime: running activities may finish for `drainMs`, then their signals abort. All
-   * instances are released, so that another runtime goes on at once.
+   * instances are released, so that another runtime continues them at once.
    */
   async close(drainMs: number): Promise<void> {
     const { core, heartbeat, registration, committer, finder } = this.#services
-    const { scheduler, starts, remote, activities } = this.#services
+    const { scheduler, starts, remote, activities, schedules } = this.#services
     this.#closing.abort()
-    // What instances asked for and another transaction blocks would keep them here.
+    schedules.close()
+    // Otherwise commands that another transaction blocks would keep their instances here.
     starts.forgetChildren()
     remote.close()
     await Promise.all([scheduler.close(drainMs), activities.close(drainMs)])
@@ -148,13 +157,37 @@ export class EngineRuntime implements LocalRuntime {
     try {
       await registration.unregister(Math.max(stopAtMs - core.clock.now(), GOODBYE_MS))
       // Other runtimes can claim what it owned.
-      this.tell({ kind: 'freed' })
+      this.announce({ kind: 'freed' })
     } finally {
       await finder.hints.close()
     }
   }
 
-  /** How its parts are doing. */
+  /**
+   * Ends at once and tells the store nothing, as if the process had ended. What it does from now on must
+   * not reach the store. For tests.
+   */
+  abandon(): void {
+    const { core, heartbeat, scheduler, finder } = this.#services
+    this.#closing.abort()
+    for (const stop of this.#stopWatching) stop()
+    for (const instance of scheduler.instances) instance.calls.abortAll('the runtime crashed')
+    core.alarms.clear()
+    void heartbeat.stop()
+    void finder.hints.close()
+  }
+
+  /** Asks the store for everything that a notification may have failed to announce. */
+  lookNow(): void {
+    this.#services.ticker.wake()
+  }
+
+  /** The number under which the store knows it. */
+  get number(): number {
+    return this.#services.registration.number
+  }
+
+  /** The state of its parts. */
   health(): RuntimeHealth {
     return {
       workers: this.#supervisor?.health() ?? [],

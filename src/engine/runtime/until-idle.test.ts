@@ -36,7 +36,7 @@ test('the store is not asked while something runs', async () => {
   expect(asked).toEqual(['quiet', 'quiet', 'quiet', 'due', 'quiet'])
 })
 
-test('what the store has is waited for', async () => {
+test('it waits for work that the store has', async () => {
   const { clock, host, asked } = answering([true], [false, false, true])
 
   await clock.until(untilIdle(host, undefined))
@@ -44,7 +44,7 @@ test('what the store has is waited for', async () => {
   expect(asked.filter((what) => what === 'due')).toHaveLength(3)
 })
 
-test('what came while the store was asked is waited for', async () => {
+test('it waits for work that arrived while the store was asked', async () => {
   const { clock, host, asked } = answering([true, false, false, true], [true])
 
   await clock.until(untilIdle(host, undefined))

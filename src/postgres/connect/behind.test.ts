@@ -10,7 +10,7 @@ import { type Behind, type Connections, lentConnections, ownConnections } from '
 
 // Statements that leave right behind others.
 
-test('the first one is answered while the one behind it waits', async () => {
+test('the first statement is answered while the one behind it waits', async () => {
   await using scene = await openScene()
   const { connections, database } = scene
   const blocker = await database.connect()
@@ -29,7 +29,7 @@ test('the first one is answered while the one behind it waits', async () => {
   expect(await scene.noted()).toEqual(['behind'])
 })
 
-test('the one behind begins when the first is committed, and sees what it did', async () => {
+test('the second statement begins when the first is committed, and sees its effects', async () => {
   await using scene = await openScene()
   const copy = sentBehind(`insert into ${scene.notes} select text || ' again' from ${scene.notes}`)
 
@@ -40,7 +40,7 @@ test('the one behind begins when the first is committed, and sees what it did', 
   expect(await scene.noted()).toEqual(['first', 'first again'])
 })
 
-test('the first one stands when the one behind it fails', async () => {
+test('the first call counts when the one behind it fails', async () => {
   await using scene = await openScene()
   const failing = sentBehind('select 1 / 0')
 
@@ -51,7 +51,7 @@ test('the first one stands when the one behind it fails', async () => {
   expect(await scene.noted()).toEqual(['first'])
 })
 
-test('the one behind is carried out though the first fails, whose error is thrown', async () => {
+test('the second statement runs though the first one fails, and the first error is thrown', async () => {
   await using scene = await openScene()
   const insert = sentBehind(`insert into ${scene.notes} values ('behind')`)
 
@@ -62,7 +62,7 @@ test('the one behind is carried out though the first fails, whose error is throw
   expect(await scene.noted()).toEqual(['behind'])
 })
 
-test('a connection that goes while the one behind is under way harms only that', async () => {
+test('a connection lost during the second statement affects only that one', async () => {
   await using scene = await openScene()
   const { connections, database } = scene
   const blocker = await database.connect()
@@ -102,14 +102,14 @@ test('nothing is sent behind on connections that send one statement at a time', 
 interface Scene extends AsyncDisposable {
   readonly connections: Connections
   readonly database: TestSchema
-  /** A table, for connections that know nothing of the schema. */
+  /** A table, for connections that do not use the schema. */
   readonly notes: string
   /** Takes a lock of this schema until the end of the transaction. */
   readonly lock: string
   noted(): Promise<readonly string[]>
 }
 
-test('connections whose answers stay out are cut, although statements are pipelined', async () => {
+test('connections that do not answer are closed, even with pipelined statements', async () => {
   await using server = await silentServer()
   const connections = ownConnections(server.url, { pipelines: true, answerWithinMs: 100 })
 
@@ -122,7 +122,7 @@ test('connections whose answers stay out are cut, although statements are pipeli
   await connections.close()
 })
 
-/** A server that lets everybody in and never says anything again. */
+/** A server that accepts every connection and then never sends anything. */
 async function silentServer() {
   const sockets = new Set<Socket>()
   const welcome = Buffer.from([

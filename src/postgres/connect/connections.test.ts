@@ -35,14 +35,15 @@ test('a call on a connection that was cut fails, and the next one connects anew'
   expect(await commitTurns(store, runtime, [item(iid, { turn: turn(2) })])).toEqual(['done'])
 })
 
-test('connections that were cut while idle are replaced without a word', async () => {
+test('connections that were cut while idle are replaced silently', async () => {
   await using opened = await openStore()
   const { store, database } = opened
   await store.reserve(1)
   const pids = await ours(database)
   await database.query('select pg_terminate_backend(pid) from unnest($1::int[]) as p (pid)', [pids])
 
-  // The news may arrive before the call or in its middle; the second call is past it either way.
+  // The end of the connection may arrive before the call or during it; the second call is past it
+  // either way.
   await store.reserve(1).catch(() => {})
 
   await expect(store.reserve(1)).resolves.toBeGreaterThan(0)
@@ -84,7 +85,7 @@ test('a commit whose answer was lost is recognised when it is sent again', async
   expect(await database.query('select count(*)::int as n from history')).toEqual([{ n: 3 }])
 })
 
-test('a pool that was given stays open, and no connection is kept', async () => {
+test('a pool of the user stays open, and no connection is kept', async () => {
   await using database = await testSchema()
   const pool = new Pool({ connectionString: database.url, max: 1 })
   const store = postgresWorkflowStore({
@@ -100,7 +101,7 @@ test('a pool that was given stays open, and no connection is kept', async () => 
   await pool.end()
 })
 
-test('parsers that the process has set do not reach us', async () => {
+test('type parsers that the process has set do not affect the store', async () => {
   await using opened = await openStore()
   const before = types.getTypeParser(types.builtins.INT8)
   types.setTypeParser(types.builtins.INT8, () => {
@@ -122,7 +123,7 @@ test('a closed store refuses every call', async () => {
   await expect(opened.store.close()).resolves.toBeUndefined()
 })
 
-test('opening again is harmless, also when it failed before', async () => {
+test('opening again is harmless, even when it failed before', async () => {
   await using database = await testSchema()
   const store = postgresWorkflowStore({
     source: { url: database.url },
@@ -140,7 +141,7 @@ test('opening again is harmless, also when it failed before', async () => {
   await store.close()
 })
 
-test('nobody listening is connection_lost, a wrong database misconfigured', async () => {
+test('no server at the address is connection_lost, a wrong database misconfigured', async () => {
   const nobody = postgresWorkflowStore({
     source: { url: 'postgres://holdfast@127.0.0.1:1/postgres' },
     schema: 'x',
@@ -158,7 +159,7 @@ test('nobody listening is connection_lost, a wrong database misconfigured', asyn
 test.each([
   ['a NUL', 'a\0b'],
   ['the separator', 'a\x01b'],
-])('a text with %s is rejected, and the store goes on', async (_, events) => {
+])('a text with %s is rejected, and the store continues', async (_, events) => {
   await using opened = await openStore()
   const { store } = opened
   const runtime = await opened.runtime()

@@ -11,6 +11,8 @@ export interface Statement {
   readonly text: string
   readonly values?: readonly unknown[]
   readonly types?: { getTypeParser(): (value: string) => unknown }
+  /** Sends it as one statement even without values. Ignored by `pg` before 8.12. */
+  readonly queryMode?: 'extended'
 }
 
 /** The result of a statement. */
@@ -29,7 +31,7 @@ export interface PgClient {
   query(statement: Statement): Promise<StatementResult>
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** With `true`, the connection is ended instead of given back. */
+  /** With `true`, the connection is closed instead of returned to the pool. */
   release(destroy?: boolean): void
 }
 
@@ -41,7 +43,7 @@ export interface PgPool {
   end(): Promise<void>
 }
 
-/** The maximum number of connections of a pool, if it is known. */
+/** The maximum number of connections of a pool, if it has one. */
 export function maxOf(pool: PgPool): number {
   const { max } = (pool as { options?: { max?: unknown } }).options ?? {}
   return typeof max === 'number' ? max : Infinity

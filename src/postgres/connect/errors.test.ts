@@ -6,7 +6,7 @@ import { dropsConnection, storeError } from './errors.ts'
 const coded = (code: string, message = 'words'): Error =>
   Object.assign(new Error(message), { code })
 
-describe('what the server says', () => {
+describe('errors of the server', () => {
   test.each([
     ['0A000', 'busy', true],
     ['08006', 'connection_lost', true],
@@ -46,7 +46,7 @@ describe('what the server says', () => {
     expect(dropsConnection(coded(state))).toBe(drops)
   })
 
-  test('a standby that is asked where its log ends is unavailable, and left', () => {
+  test('a standby that is asked for its log position counts as unavailable', () => {
     const error = Object.assign(coded('55000'), { routine: 'pg_current_wal_lsn' })
 
     expect(storeError('commit_batch', error).code).toBe('unavailable')
@@ -61,7 +61,7 @@ test('a procedure that is replaced at the very moment it is called may be called
   expect(dropsConnection(error)).toBe(false)
 })
 
-describe('what the machine says', () => {
+describe('errors of the network', () => {
   test.each([
     ['ECONNREFUSED', 'connection_lost'],
     ['ECONNRESET', 'connection_lost'],
@@ -101,7 +101,7 @@ describe('what the machine says', () => {
   })
 })
 
-describe('what the driver says without a code', () => {
+describe('errors of the driver without a code', () => {
   test.each([
     ['query', new Error('Connection terminated unexpectedly'), 'connection_lost'],
     ['connect', new Error('Connection terminated due to connection timeout'), 'connection_lost'],
@@ -112,27 +112,27 @@ describe('what the driver says without a code', () => {
   })
 })
 
-describe('what keeps a store from connecting', () => {
+describe('errors while connecting', () => {
   test.each([
     ['a wrong password', coded('28P01')],
     ['a database that is not there', coded('3D000')],
-    ['a certificate that nobody vouches for', coded('DEPTH_ZERO_SELF_SIGNED_CERT')],
+    ['a certificate without a known issuer', coded('DEPTH_ZERO_SELF_SIGNED_CERT')],
     ['a missing password', new Error('SASL: client password must be a string')],
     ['a server without TLS', new Error('The server does not support SSL connections')],
     ['a token that cannot be fetched', new TypeError('fetch failed')],
-  ])('%s is a fault of the settings at first, and to be ridden out later', (_, error) => {
+  ])('%s is misconfigured at first, and retried later', (_, error) => {
     expect(storeError('open', error, 'connect').code).toBe('misconfigured')
     expect(storeError('commit_batch', error, 'connect').code).toBe('unavailable')
   })
 
-  test('a server that is away is just that, at any time', () => {
+  test('a server that cannot be reached is always reported as that', () => {
     expect(storeError('open', coded('ECONNREFUSED'), 'connect').code).toBe('connection_lost')
     expect(storeError('open', coded('53300'), 'connect').code).toBe('unavailable')
   })
 })
 
 test.each(['commit_batch', 'finish_tasks'])(
-  'what %s could not write for want of rights is not to blame for it',
+  'a lack of privileges in %s is not blamed on the item',
   (operation) => {
     for (const state of ['42501', '42P01', '42883', '3F000', 'HF001']) {
       expect(storeError(operation, coded(state)).code).toBe('unavailable')

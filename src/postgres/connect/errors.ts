@@ -172,7 +172,7 @@ const OF_SOCKET = /^E([A-Z\d]+|RR_(SOCKET|SSL|STREAM|TLS)_\w+)$/
 /**
  * Errors of the driver itself have no code. While a statement runs, they mean the end of the
  * connection. While connecting, it may also be a missing password, which no retry fixes; only the
- * message tells them apart.
+ * message distinguishes them.
  */
 function uncoded(error: unknown, phase: 'connect' | 'query'): StoreErrorCode {
   // A bug of ours, or a string longer than JavaScript allows.

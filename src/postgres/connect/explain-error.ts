@@ -6,7 +6,7 @@ import { quoted } from './schema-name.ts'
 // Adds to an error of the server or the driver what is needed to fix it: the address, the user, and
 // what to do. A password is never shown.
 
-/** The address of connections, as far as the driver knows it. */
+/** The address of connections, as far as the driver has it. */
 interface Address {
   readonly host?: string
   readonly port?: number
@@ -117,6 +117,6 @@ function grants(name: string, role: string | undefined): string {
     `the owner of the schema has to grant ${who} the missing privileges: ` +
     `grant usage on schema ${name} to ${whom}; ` +
     `grant select, insert, update, delete on all tables in schema ${name} to ${whom}; ` +
-    `grant usage, update on all sequences in schema ${name} to ${whom}`
+    `grant usage, select, update on all sequences in schema ${name} to ${whom}`
   )
 }

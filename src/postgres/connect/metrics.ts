@@ -8,14 +8,14 @@ import { StoreError } from '../../store/store-error.ts'
 import type { Behind, Connections } from './connections.ts'
 import { type Row, ints } from './rows.ts'
 
-/** A sink that never throws. */
+/** A sink that never throws. A store has no log: the first error becomes a warning of the process. */
 export function harmlessSink(given: Metrics): Metrics {
-  return harmless(given, (error) => {
-    const words = error instanceof Error ? error.message : String(error)
-    process.emitWarning(
-      `a metrics sink threw (${words}); its further errors are not reported`,
-      'Holdfast',
-    )
+  return harmless(given, {
+    error: (data, message) => {
+      const { err } = data as { err: unknown }
+      const words = err instanceof Error ? err.message : String(err)
+      process.emitWarning(`${message}: ${words}`, 'Holdfast')
+    },
   })
 }
 

@@ -31,7 +31,7 @@ test.each([
   { options: { max: 1 }, notify: 'off' },
   { options: { max: 1 }, listenUrl: 'postgres://server/shop' },
   {},
-] as const)('a pool will do that has room for what is kept, as far as it says: %j', (given) => {
+] as const)('a pool is accepted if it has room for the connections that are kept: %j', (given) => {
   const { options, ...rest } = { options: undefined, ...given }
 
   expect(postgresSettings({ pool: { ...POOL, options }, ...rest }).schema).toBe('holdfast')

@@ -20,7 +20,7 @@ const REQUIRED: readonly {
     name: 'synchronous_commit',
     allowed: ['on', 'remote_apply'],
     why: 'acknowledged work could be lost in a crash',
-    fix: 'set it on for this role: alter role … set synchronous_commit = on',
+    fix: 'turn it on for this role: alter role … set synchronous_commit = on',
   },
   {
     name: 'default_transaction_isolation',

@@ -33,21 +33,21 @@ function poolOf(...timelines: readonly (string | null)[]) {
 
 const ask = { text: 'select 1' }
 
-test('what was asked for before a promotion was noticed is not sent to the new server', async () => {
+test('calls from before a promotion are not sent to the new server', async () => {
   const { pool } = poolOf('1', '2')
   const watch = new ServerWatch()
-  let told = 0
-  watch.onPromotion = () => told++
+  let promotions = 0
+  watch.onPromotion = () => promotions++
   const connections = lentConnections(pool, watch)
   await connections.query('tick', 'other', ask)
 
   const second = connections.query('tick', 'other', ask)
 
   await expect(second).rejects.toMatchObject({ code: 'connection_lost' })
-  expect(told).toBe(1)
+  expect(promotions).toBe(1)
 })
 
-test('connections to a server in whose place there is another one are left, though they work', async () => {
+test('connections to a server that was replaced are closed, though they work', async () => {
   const { pool, ended } = poolOf('1', '1', '2', '2')
   const connections = lentConnections(pool)
   await connections.query('tick', 'other', ask)
@@ -67,7 +67,7 @@ test('connections to a server in whose place there is another one are left, thou
   await expect(connections.query('tick', 'other', ask)).resolves.toBeDefined()
 })
 
-test('a standby is asked again each time, until it says what it has become', async () => {
+test('a standby is asked again each time, until it was promoted', async () => {
   const { pool, idle } = poolOf(null)
   const watch = new ServerWatch()
   const connections = lentConnections(pool, watch)
@@ -80,10 +80,10 @@ test('a standby is asked again each time, until it says what it has become', asy
   expect(watch.promotions).toBe(0)
 })
 
-test('behind a pooler, the server itself tells that it was promoted', () => {
+test('behind a pooler, the server itself reports that it was promoted', () => {
   const watch = new ServerWatch()
-  let told = 0
-  watch.onPromotion = () => told++
+  let promotions = 0
+  watch.onPromotion = () => promotions++
 
   const answers = ['5f3a-1', '60b1-1', '60b1-2', '60b1-2', '77aa-1F'].map((identity) =>
     watch.sawServer(identity),
@@ -91,10 +91,10 @@ test('behind a pooler, the server itself tells that it was promoted', () => {
 
   // A restart alone changes only the first half.
   expect(answers).toEqual([false, false, true, false, true])
-  expect(told).toBe(2)
+  expect(promotions).toBe(2)
 })
 
-test('what connections say and what the server says of itself is the same', async () => {
+test('connections and the server itself report the same timeline', async () => {
   await using opened = await openStore()
   const runtime = await opened.runtime()
   let promotions = 0

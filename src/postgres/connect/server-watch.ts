@@ -18,7 +18,7 @@ export class ServerWatch {
     return this.#promotions
   }
 
-  /** Whether the timeline of a connection is known. A standby does not know its own yet. */
+  /** Whether the timeline of a connection could be read. A standby does not have its own yet. */
   knows(client: PgClient): boolean {
     return this.#timelines.has(client)
   }

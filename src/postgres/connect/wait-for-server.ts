@@ -43,24 +43,23 @@ export async function waitForServer<T>(use: () => Promise<T>, wait: ServerWait):
         lineAfterMs = Math.max(SECOND_LINE_AFTER_MS, lineAfterMs * 2)
         const withinMs = state === 'refusing' ? refusedMs : wait.withinMs
         const about = { waitedMs: Math.round(waitedMs), withinMs, err: error }
-        wait.log?.warn(about, LINES[state](withinMs))
+        wait.log?.warn(
+          about,
+          state === 'starting'
+            ? 'the database server is starting or shutting down; waiting for it'
+            : `the database server refuses connections; retrying for ${withinMs / 1_000} seconds`,
+        )
       }
       return true
     },
   })
 }
 
-const LINES = {
-  starting: () => 'the database server is starting or shutting down; waiting for it',
-  refusing: (ms: number) =>
-    `the database server refuses connections; retrying for ${ms / 1_000} seconds`,
-} as const
-
 const STARTING = new Set(['57P01', '57P02', '57P03'])
 // Also a Unix socket that does not exist, and a proxy without a server behind it.
 const REFUSING = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET'])
 
-function stateOf(error: unknown): keyof typeof LINES | undefined {
+function stateOf(error: unknown): 'starting' | 'refusing' | undefined {
   if (!(error instanceof StoreError)) return undefined
   const code = codeOf(error.cause)
   if (STARTING.has(code)) return 'starting'

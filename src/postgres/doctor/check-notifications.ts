@@ -28,7 +28,7 @@ export async function checkNotifications(
     return { level: 'note', what: 'hints', detail, fix: '' }
   }
   try {
-    if (await hears(connections, listenTo)) {
+    if (await receivesNotifications(connections, listenTo)) {
       return { level: 'ok', what: 'hints', detail: 'a notification reached this process', fix: '' }
     }
   } catch (error) {
@@ -51,7 +51,10 @@ export async function checkNotifications(
   }
 }
 
-async function hears(connections: Connections, listenTo: ListenSource): Promise<boolean> {
+async function receivesNotifications(
+  connections: Connections,
+  listenTo: ListenSource,
+): Promise<boolean> {
   const own = 'pool' in listenTo ? undefined : await makePool(listenTo.url, 1)
   const { isForListening = false } = listenTo
   const openConnection =
@@ -70,9 +73,9 @@ async function arrives(
   openConnection: OpenListenConnection,
 ): Promise<boolean> {
   const channel = `holdfast_doctor_${randomBytes(8).toString('hex')}`
-  const heard = notify()
+  const arrived = notify()
   const connection = await openConnection({
-    heard: (through) => through === channel && heard.notifyOne(),
+    received: (through) => through === channel && arrived.notifyOne(),
     // A lost connection receives nothing: that is the finding.
     lost: () => {},
   })
@@ -85,7 +88,7 @@ async function arrives(
     // A pool may have no second connection.
     await answered('doctor', sent, ARRIVES_WITHIN_MS)
     const late = AbortSignal.timeout(ARRIVES_WITHIN_MS)
-    return await heard.wait(late).then(
+    return await arrived.wait(late).then(
       () => true,
       () => false,
     )

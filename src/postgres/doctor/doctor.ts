@@ -57,12 +57,12 @@ async function examine(session: Session, schema: string, longMs: number): Promis
   if (!(rows[0] as { known: boolean }).known) {
     return [...findings, await checkServer(session)]
   }
-  const told = await session.query({
+  const answer = await session.query({
     text: `select * from ${quoted(schema)}.doctor($1)`,
     values: [longMs],
   })
-  // This process knows more about migrations than the schema does.
-  return [...findings, ...(told.rows as Finding[]).filter(({ what }) => what !== 'migrations')]
+  // This process can say more about migrations than the schema can.
+  return [...findings, ...(answer.rows as Finding[]).filter(({ what }) => what !== 'migrations')]
 }
 
 /** How far the clock of this process differs from that of the server. */

@@ -30,7 +30,7 @@ describe('where connections lead', () => {
     expect(structuredClone(found)).toEqual({ address, password: undefined })
   })
 
-  test('is known of a pool whose password is asked for, which stays where it is', () => {
+  test('is known of a pool with a password function, which stays in the main thread', () => {
     const pool = new Pool({ host: 'a', password: askForIt }) as unknown as PgPool
 
     expect(addressOf({ pool })).toEqual({ address: { host: 'a' }, password: askForIt })

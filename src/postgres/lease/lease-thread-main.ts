@@ -1,19 +1,19 @@
 // The side of `lease-thread.ts` that runs in the thread.
 import { parentPort, workerData } from 'node:worker_threads'
-import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../../store/lease-watch.ts'
+import { checkMs, type LeaseStore, LeaseWatch, currentProcess } from '../../watchdog/lease-watch.ts'
 import { toInstances, toFlags } from '../wire/answers.ts'
 import { callerOf } from '../wire/call.ts'
 import { isLocked, startInstances } from '../operations/commit.ts'
 import { ownConnections } from '../connect/connections.ts'
 import { loadDriver } from '../connect/driver.ts'
-import type { LeaseThreadData, LeaseThreadNews, LeaseThreadOrder } from './lease-thread.ts'
+import type { LeaseThreadData, FromLeaseThread, ToLeaseThread } from './lease-thread.ts'
 import { postgresTaskStore } from '../operations/task-store.ts'
 import { text } from '../connect/rows.ts'
 import { joinTexts, listOf } from '../wire/lists.ts'
 
 const port = parentPort!
 const { order, address, asksPassword, schema } = workerData as LeaseThreadData
-const say = (news: LeaseThreadNews): void => port.postMessage(news)
+const post = (message: FromLeaseThread): void => port.postMessage(message)
 
 /** Connections that wait for a password. */
 const asking = new Map<number, { resolve(password: string): void; reject(error: Error): void }>()
@@ -31,16 +31,16 @@ function askPassword(parameters: Parameters): Promise<string> {
   const { host, port: at, user, database } = parameters
   return new Promise((resolve, reject) => {
     asking.set(++asked, { resolve, reject })
-    say({ ask: asked, parameters: { host, port: at, user, database } })
+    post({ ask: asked, parameters: { host, port: at, user, database } })
   })
 }
 
-function hear(told: LeaseThreadOrder): void {
-  if ('stop' in told) return stop()
-  const waiting = asking.get(told.asked)
-  asking.delete(told.asked)
-  if ('failed' in told) waiting?.reject(new Error(`no password: ${told.failed}`))
-  else waiting?.resolve(told.password)
+function onMessage(message: ToLeaseThread): void {
+  if ('stop' in message) return stop()
+  const waiting = asking.get(message.asked)
+  asking.delete(message.asked)
+  if ('failed' in message) waiting?.reject(new Error(`no password: ${message.failed}`))
+  else waiting?.resolve(message.password)
 }
 
 const everyMs = checkMs(order)
@@ -91,13 +91,13 @@ const store: LeaseStore = {
 const watch = new LeaseWatch(
   order,
   store,
-  processAround((trouble) => say({ trouble, isLasting: false })),
+  currentProcess((trouble) => post({ trouble, isLasting: false })),
 )
 const timer = setInterval(() => void watch.check(), everyMs)
 
-port.on('message', hear)
+port.on('message', onMessage)
 // In a bundle, the pool of the user may work while this thread cannot load the driver.
-loadDriver().catch((error: Error) => say({ trouble: error.message, isLasting: true }))
+loadDriver().catch((error: Error) => post({ trouble: error.message, isLasting: true }))
 
 function stop(): void {
   clearInterval(timer)

@@ -2,13 +2,13 @@ import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { eventually } from '../../../test/support/engine.ts'
 import { openStore } from '../../../test/support/postgres-store.ts'
-import { SharedLoopHeartbeat, sharedMs } from '../../store/lease.ts'
+import { SharedLoopHeartbeat, sharedMs } from '../../watchdog/shared-loop-heartbeat.ts'
 import { keepLease } from './lease-thread.ts'
 import type { PostgresSettings } from '../connect/options.ts'
 
 const LEASE_MS = 600
 
-/** A runtime whose lease is looked after; the loop of these tests never beats. */
+/** A runtime whose lease the thread renews; the event loop of these tests never beats. */
 async function openKept(source?: PostgresSettings['source']) {
   const under = await openStore()
   const { schema, url } = under.database

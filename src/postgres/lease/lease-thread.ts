@@ -1,11 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { threadEntry } from '../../base/threads/thread-entry.ts'
-import {
-  type LeaseKeeper,
-  type LeaseOrder,
-  type LeaseRequest,
-  SharedLoopHeartbeat,
-} from '../../store/lease.ts'
+import type { LeaseKeeper, LeaseOrder, LeaseRequest } from '../../store/lease-keeper.ts'
+import { SharedLoopHeartbeat } from '../../watchdog/shared-loop-heartbeat.ts'
 import { addressOf, type LeaseAddress, type PasswordFunction } from './lease-address.ts'
 import { LEASE_THREAD_SCRIPT } from './lease-thread-script.ts'
 import type { PostgresSettings } from '../connect/options.ts'
@@ -28,12 +24,12 @@ export interface LeaseThreadData {
 }
 
 /** A message of the thread: why a renewal failed, or that a connection needs a password. */
-export type LeaseThreadNews =
+export type FromLeaseThread =
   | { readonly trouble: string; readonly isLasting: boolean }
   | { readonly ask: number; readonly parameters: object }
 
 /** A message to the thread: to stop, or the password that it asked for. */
-export type LeaseThreadOrder =
+export type ToLeaseThread =
   | { readonly stop: true }
   | { readonly asked: number; readonly password: string }
   | { readonly asked: number; readonly failed: string }
@@ -64,13 +60,16 @@ export function keepLease(
   }
   const [entry, options] = threadEntry(code, data)
   const worker = new Worker(entry, { ...options, resourceLimits: MEMORY })
-  const tell = (told: LeaseThreadOrder): void => {
+  const post = (message: ToLeaseThread): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
-    worker.postMessage(told)
+    worker.postMessage(message)
   }
-  worker.on('message', (news: LeaseThreadNews) => {
-    if ('trouble' in news) onTrouble(news.trouble, news.isLasting)
-    else void ask(password!, news.parameters).then((answer) => tell({ asked: news.ask, ...answer }))
+  worker.on('message', (message: FromLeaseThread) => {
+    if ('trouble' in message) onTrouble(message.trouble, message.isLasting)
+    else
+      void ask(password!, message.parameters).then((answer) =>
+        post({ asked: message.ask, ...answer }),
+      )
   })
   worker.on('error', (error) => onTrouble(`the lease thread ended: ${error.message}`, true))
   worker.unref()
@@ -81,7 +80,7 @@ export function keepLease(
       worker.ref()
       // If it is connected, it closes the connection, unless it waits for an answer.
       const isConnected = heartbeat.renewedMs('thread') > 0
-      tell({ stop: true })
+      post({ stop: true })
       const late = setTimeout(() => void worker.terminate(), isConnected ? STOP_MS : 0)
       await exited
       clearTimeout(late)

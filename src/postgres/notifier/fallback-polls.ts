@@ -1,33 +1,33 @@
 import type { Clock, Timer } from '../../base/time/clock.ts'
 
 // Often while polls find something, rarely while they do not.
-const SOONEST_LOOK_MS = 250
-const LATEST_LOOK_MS = 5_000
+const MIN_POLL_MS = 250
+const MAX_POLL_MS = 5_000
 
 /** What `FallbackPolls` needs. */
 export interface PollHost {
   readonly clock: Clock
   /** Polls for every listener; resolves to whether any of them found something to do. */
-  look(): Promise<boolean>
+  poll(): Promise<boolean>
 }
 
 /** Polls the store while notifications do not arrive, whatever the reason. */
 export class FallbackPolls {
   readonly #host: PollHost
   #timer: Timer | undefined
-  #everyMs = SOONEST_LOOK_MS
+  #everyMs = MIN_POLL_MS
   #isOn = false
 
   constructor(host: PollHost) {
     this.#host = host
   }
 
-  /** Notifications do not arrive: starts polling soon, or goes on. */
+  /** Notifications do not arrive: starts polling soon, or continues. */
   begin(): void {
     if (this.#isOn) return
     this.#isOn = true
-    this.#everyMs = SOONEST_LOOK_MS
-    this.#lookLater()
+    this.#everyMs = MIN_POLL_MS
+    this.#pollLater()
   }
 
   /** Notifications arrive, or there are no listeners left. */
@@ -37,16 +37,16 @@ export class FallbackPolls {
     this.#timer = undefined
   }
 
-  #lookLater(): void {
-    this.#timer = this.#host.clock.after(this.#everyMs, () => void this.#look())
+  #pollLater(): void {
+    this.#timer = this.#host.clock.after(this.#everyMs, () => void this.#poll())
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const timer = this.#timer
-    const found = await this.#host.look()
+    const found = await this.#host.poll()
     // Polling may have ended meanwhile, and begun again.
     if (this.#timer !== timer) return
-    this.#everyMs = found ? SOONEST_LOOK_MS : Math.min(this.#everyMs * 2, LATEST_LOOK_MS)
-    this.#lookLater()
+    this.#everyMs = found ? MIN_POLL_MS : Math.min(this.#everyMs * 2, MAX_POLL_MS)
+    this.#pollLater()
   }
 }

@@ -3,47 +3,47 @@
 //   B1. The first is sent at once. Those that follow within a millisecond, or while a call is in
 //       flight, are batched: however much happens, the server is called at most once a millisecond.
 //   B2. A call that fails is not repeated: a lost hint costs time, never work. But notifications to
-//       this process may fail for the same reason, such as a full notification queue, so the notifier
-//       tests whether they arrive.
-//   B3. A runtime that just learned that there is no other one sends no hints for a while: nobody would
-//       receive them. A runtime that joins announces itself, and is asked to poll if a hint was
-//       withheld just then.
+//       this process may fail for the same reason, such as a full notification queue, so the
+//       notifier tests whether they arrive.
+//   B3. A runtime that has just found that there is no other one sends no hints for a while: no
+//       process would receive them. A runtime that joins announces itself, and is asked to poll if
+//       a hint was withheld just before.
 
 import type { Clock } from '../../base/time/clock.ts'
 import { Throttle } from '../../base/time/throttle.ts'
-import type { Announcement, Teller, TaskCount } from '../../store/hints.ts'
+import type { Announcement, HintOrigin, TaskCount } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
-import { type Letter, lettersFor, type PlainNews } from './payload.ts'
+import { type Notification, notificationsFor, type DirectAnnouncement } from './payload.ts'
 
 const PAUSE_MS = 1
 const ALONE_MS = 10_000
 // A runtime that joins polls for everything: that finds what was withheld before.
-const KEPT_BACK_MS = 1_000
+const WITHHELD_MS = 1_000
 // The shortest time between two requests to poll, however many runtimes join.
 const JOIN_MS = 250
 // The shortest time between two requests to poll, however often something becomes free.
 const FREED_MS = 100
 
 /** The hints of one call. */
-export interface Parcel {
-  readonly teller: Teller
+export interface HintBatch {
+  readonly origin: HintOrigin
   readonly mail: readonly Iid[]
   readonly due: readonly Iid[]
   readonly tasks: readonly TaskCount[]
-  readonly letters: readonly Letter[]
+  readonly notifications: readonly Notification[]
 }
 
 /** What the sender needs. */
 export interface SenderSetup {
   readonly clock: Clock
   /** Sends the hints; resolves to whether there are other live runtimes. */
-  send(parcel: Parcel): Promise<boolean>
+  send(batch: HintBatch): Promise<boolean>
   /** The listener of this store that others can reply to; empty for none. */
   listener(): string
   /** A call failed, and its hints are lost. */
   lost(): void
   /** Whether an announcement of a runtime that joins would arrive here. */
-  hears(): boolean
+  isListening(): boolean
 }
 
 /** Batches hints and sends them. */
@@ -56,37 +56,37 @@ export class HintSender {
   readonly #tasks = new Map<string, TaskCount>()
   /** Instances that have changed, by the listener that waits for them. */
   readonly #changed = new Map<string, Set<Iid>>()
-  #letters: Letter[] = []
-  #teller: Teller = { runtime: 0, hasRoom: false }
+  #notifications: Notification[] = []
+  #origin: HintOrigin = { runtime: 0, hasRoom: false }
   #sending: Promise<void> | undefined
   #sentMs = -Infinity
   #aloneUntilMs = -Infinity
-  #keptBackMs = -Infinity
+  #withheldMs = -Infinity
 
   constructor(setup: SenderSetup) {
     this.#setup = setup
     this.#joins = new Throttle(setup.clock, () => this.#afterJoin())
-    this.#frees = new Throttle(setup.clock, () => this.#tellFreed())
+    this.#frees = new Throttle(setup.clock, () => this.#sendFreed())
   }
 
-  tell(news: Announcement, teller: Teller): void {
-    this.#teller = teller
-    if (news.kind !== 'waiting' && news.kind !== 'changed' && this.#isAlone()) {
-      this.#keptBackMs = this.#setup.clock.now()
+  announce(announcement: Announcement, origin: HintOrigin): void {
+    this.#origin = origin
+    if (announcement.kind !== 'waiting' && announcement.kind !== 'changed' && this.#isAlone()) {
+      this.#withheldMs = this.#setup.clock.now()
       return
     }
-    switch (news.kind) {
+    switch (announcement.kind) {
       case 'mail':
-        for (const iid of news.iids) this.#mail.add(iid)
+        for (const iid of announcement.iids) this.#mail.add(iid)
         break
       case 'due':
-        for (const iid of news.iids) this.#due.add(iid)
+        for (const iid of announcement.iids) this.#due.add(iid)
         break
       case 'tasks':
-        for (const told of news.activities) this.#addTasks(told)
+        for (const tasks of announcement.activities) this.#addTasks(tasks)
         break
       case 'changed':
-        this.#addChanged(news.to, news.iids)
+        this.#addChanged(announcement.to, announcement.iids)
         break
       case 'freed':
         return this.#frees.request(FREED_MS)
@@ -94,7 +94,7 @@ export class HintSender {
       case 'overflow':
       case 'recalled':
       case 'waiting':
-        this.#write(news)
+        this.#add(announcement)
     }
     this.#start()
   }
@@ -106,12 +106,12 @@ export class HintSender {
 
   #afterJoin(): void {
     this.#aloneUntilMs = -Infinity
-    if (this.#setup.clock.now() - this.#keptBackMs > KEPT_BACK_MS) return
-    this.#tellFreed()
+    if (this.#setup.clock.now() - this.#withheldMs > WITHHELD_MS) return
+    this.#sendFreed()
   }
 
-  #tellFreed(): void {
-    this.#write({ kind: 'freed' })
+  #sendFreed(): void {
+    this.#add({ kind: 'freed' })
     this.#start()
   }
 
@@ -122,7 +122,7 @@ export class HintSender {
   }
 
   #isAlone(): boolean {
-    return this.#setup.hears() && this.#setup.clock.now() < this.#aloneUntilMs
+    return this.#setup.isListening() && this.#setup.clock.now() < this.#aloneUntilMs
   }
 
   #addTasks({ activity, count, pinned }: TaskCount): void {
@@ -137,8 +137,8 @@ export class HintSender {
     for (const iid of iids) changed.add(iid)
   }
 
-  #write(news: PlainNews): void {
-    this.#letters.push(...lettersFor(news, this.#setup.listener()))
+  #add(announcement: DirectAnnouncement): void {
+    this.#notifications.push(...notificationsFor(announcement, this.#setup.listener()))
   }
 
   #start(): void {
@@ -149,14 +149,14 @@ export class HintSender {
     const { clock } = this.#setup
     // After the caller has added all its hints.
     await Promise.resolve()
-    while (this.#hasNews()) {
+    while (this.#hasHints()) {
       const pauseMs = this.#sentMs + PAUSE_MS - clock.now()
       if (pauseMs > 0) await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
       this.#sentMs = clock.now()
-      const parcel = this.#pack()
+      const batch = this.#takeBatch()
       try {
-        const others = await this.#setup.send(parcel)
-        const isAlone = !others && parcel.teller.runtime !== 0
+        const others = await this.#setup.send(batch)
+        const isAlone = !others && batch.origin.runtime !== 0
         this.#aloneUntilMs = isAlone ? clock.now() + ALONE_MS : -Infinity
       } catch {
         // See B2.
@@ -165,25 +165,25 @@ export class HintSender {
     }
   }
 
-  #hasNews(): boolean {
+  #hasHints(): boolean {
     const gathered = [this.#mail, this.#due, this.#tasks, this.#changed]
-    return this.#letters.length > 0 || gathered.some(({ size }) => size > 0)
+    return this.#notifications.length > 0 || gathered.some(({ size }) => size > 0)
   }
 
-  #pack(): Parcel {
-    for (const [to, iids] of this.#changed) this.#write({ kind: 'changed', to, iids: [...iids] })
-    const parcel = {
-      teller: this.#teller,
+  #takeBatch(): HintBatch {
+    for (const [to, iids] of this.#changed) this.#add({ kind: 'changed', to, iids: [...iids] })
+    const batch = {
+      origin: this.#origin,
       mail: [...this.#mail],
       due: [...this.#due],
       tasks: [...this.#tasks.values()],
-      letters: this.#letters,
+      notifications: this.#notifications,
     }
     this.#mail.clear()
     this.#due.clear()
     this.#tasks.clear()
     this.#changed.clear()
-    this.#letters = []
-    return parcel
+    this.#notifications = []
+    return batch
   }
 }

@@ -5,7 +5,7 @@ import { firstStatement, isDirect } from '../connect/session.ts'
 
 /** Receives what arrives through a listen connection. */
 export interface ListenHost {
-  heard(channel: string, payload: string): void
+  received(channel: string, payload: string): void
   /** The connection is lost, and nothing more arrives through it. Called once. */
   lost(error: Error): void
 }
@@ -25,10 +25,10 @@ export type OpenListenConnection = (host: ListenHost) => Promise<ListenConnectio
 interface ListeningClient extends PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
-  on(event: 'notification', listener: (message: Notification) => void): unknown
+  on(event: 'notification', listener: (message: ReceivedNotification) => void): unknown
 }
 
-interface Notification {
+interface ReceivedNotification {
   readonly channel: string
   readonly payload?: string
 }
@@ -87,7 +87,7 @@ export function listenConnectionsFrom(
       const was = open
       open = false
       if (was) leave()
-      // Closed rather than given back: its next user would receive our notifications.
+      // Closed rather than returned: its next user would receive our notifications.
       if (was) client.release(true)
       return was
     }
@@ -99,7 +99,7 @@ export function listenConnectionsFrom(
     client.on('error', gone)
     client.on('end', () => gone(new Error('the connection ended')))
     client.on('notification', ({ channel, payload = '' }) => {
-      if (open) host.heard(channel, payload)
+      if (open) host.received(channel, payload)
     })
     const run = async (text: string): Promise<void> => {
       await client.query({ text })

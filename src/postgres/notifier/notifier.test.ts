@@ -15,11 +15,11 @@ test('a runtime receives what is sent to it and to all, and nothing else', async
   server.notify('r8', { kind: 'work', iids: [2], at: 0 })
   server.notify('all', { kind: 'recalled', iids: [3] })
 
-  expect(seven.heard.filter(({ kind }) => kind !== 'joined')).toEqual([
+  expect(seven.received.filter(({ kind }) => kind !== 'joined')).toEqual([
     { kind: 'work', iids: [1], at: 0 },
     { kind: 'recalled', iids: [3] },
   ])
-  expect(client.heard.filter(({ kind }) => kind !== 'joined')).toEqual([
+  expect(client.received.filter(({ kind }) => kind !== 'joined')).toEqual([
     { kind: 'recalled', iids: [3] },
   ])
 })
@@ -52,7 +52,7 @@ test('a later listener polls once its own channels are listened to', async () =>
     'listen test r8',
     'look',
   ])
-  expect(first.looks).toHaveLength(1)
+  expect(first.polls).toHaveLength(1)
 })
 
 test('a runtime announces that it listens, before it polls', async () => {
@@ -63,7 +63,7 @@ test('a runtime announces that it listens, before it polls', async () => {
   scene.listen(8)
   await scene.clock.advance(0)
 
-  expect(first.heard).toEqual([{ kind: 'joined' }])
+  expect(first.received).toEqual([{ kind: 'joined' }])
 })
 
 test('while nothing happens the notifier calls the server once a minute', async () => {
@@ -71,11 +71,11 @@ test('while nothing happens the notifier calls the server once a minute', async 
   scene.listen(7)
   await scene.clock.advance(0)
   scene.server.journal.length = 0
-  scene.server.letters = 0
+  scene.server.notifications = 0
 
   await scene.clock.advance('10m')
 
-  expect(scene.server.letters).toBe(10)
+  expect(scene.server.notifications).toBe(10)
   expect(scene.server.journal).toEqual([])
 })
 
@@ -86,16 +86,16 @@ test('a connection that is cut is opened again at once, and every listener polls
   await clock.advance(30 * SECOND)
 
   server.cut()
-  expect(seven.listening.hears).toBe(false)
+  expect(seven.listening.isListening).toBe(false)
   await clock.advance(0)
 
-  expect(seven.looks).toEqual([0, 30 * SECOND])
+  expect(seven.polls).toEqual([0, 30 * SECOND])
   expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
   server.notify('r7', { kind: 'work', iids: [1], at: 0 })
-  expect(seven.heard).toEqual([{ kind: 'work', iids: [1], at: 0 }])
+  expect(seven.received).toEqual([{ kind: 'work', iids: [1], at: 0 }])
 })
 
-test('a server that is away is tried again at longer and longer intervals, for ever', async () => {
+test('a server that is away is retried at longer and longer intervals, forever', async () => {
   await using scene = stage()
   const { clock, server } = scene
   const seven = scene.listen(7)
@@ -131,8 +131,8 @@ test('many processes that lost the same server do not come back together', async
       await clock.advance(20 * SECOND)
       server.down = false
       await clock.advance('1m')
-      // The look that follows when hints are heard.
-      return seven.looks.at(-1)
+      // The poll that follows once notifications arrive.
+      return seven.polls.at(-1)
     }),
   )
 
@@ -151,9 +151,9 @@ test('an open connection through which nothing arrives is given up', async () =>
   server.notify('r7', { kind: 'work', iids: [1], at: 0 })
 
   expect(server.connects).toBe(2)
-  expect(seven.looks).toHaveLength(2)
+  expect(seven.polls).toHaveLength(2)
   expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 1 })
-  expect(seven.heard).toEqual([{ kind: 'work', iids: [1], at: 0 }])
+  expect(seven.received).toEqual([{ kind: 'work', iids: [1], at: 0 }])
 })
 
 test('a server that does not answer is retried', async () => {
@@ -167,7 +167,7 @@ test('a server that does not answer is retried', async () => {
   await clock.advance('11s')
 
   expect(server.connects).toBeGreaterThan(1)
-  expect(seven.listening.hears).toBe(true)
+  expect(seven.listening.isListening).toBe(true)
 })
 
 test('a listener that leaves during its test leaves the others listening', async () => {
@@ -191,21 +191,21 @@ test('a hint that cannot be sent starts a test of whether notifications arrive',
   const { clock, server, notifier } = scene
   const seven = scene.listen(7)
   await clock.advance(10 * SECOND)
-  server.letters = 0
+  server.notifications = 0
 
   for (let i = 0; i < 100; i++) {
-    notifier.doubt()
+    notifier.testSoon()
     await clock.advance(10)
   }
-  expect(server.letters).toBe(1)
-  expect(seven.listening.hears).toBe(true)
+  expect(server.notifications).toBe(1)
+  expect(seven.listening.isListening).toBe(true)
 
   server.down = true
   await clock.advance(SECOND)
-  notifier.doubt()
+  notifier.testSoon()
   await clock.advance(SECOND)
-  expect(seven.listening.hears).toBe(false)
-  expect(seven.looks.length).toBeGreaterThan(1)
+  expect(seven.listening.isListening).toBe(false)
+  expect(seven.polls.length).toBeGreaterThan(1)
 })
 
 test('while notifications cannot be sent the connection is kept and the store is polled', async () => {
@@ -213,15 +213,15 @@ test('while notifications cannot be sent the connection is kept and the store is
   const { clock, server, notifier, log } = scene
   const seven = scene.listen(7)
   await clock.advance(10 * SECOND)
-  const before = seven.looks.length
+  const before = seven.polls.length
 
   server.full = true
-  notifier.doubt()
+  notifier.testSoon()
   await clock.advance('16s')
   const during = seven.listening.health()
   scene.listen(8)
   await clock.advance('44s')
-  const looks = seven.looks.length
+  const looks = seven.polls.length
   server.full = false
   await clock.advance('5s')
 
@@ -242,7 +242,7 @@ test('a connection that was lost while notifications could not be sent is opened
   const seven = scene.listen(7)
   await clock.advance(10 * SECOND)
   server.full = true
-  notifier.doubt()
+  notifier.testSoon()
   await clock.advance('10s')
 
   server.strand()
@@ -250,7 +250,7 @@ test('a connection that was lost while notifications could not be sent is opened
   await clock.advance('20s')
 
   expect(server.connects).toBe(2)
-  expect(seven.listening.hears).toBe(true)
+  expect(seven.listening.isListening).toBe(true)
 })
 
 test('where notifications do not arrive, that is logged once and the store is polled', async () => {
@@ -261,11 +261,11 @@ test('where notifications do not arrive, that is logged once and the store is po
 
   await clock.advance('10m')
 
-  expect(seven.listening.hears).toBe(false)
+  expect(seven.listening.isListening).toBe(false)
   expect(seven.listening.health().state).toBe('deaf')
   expect(log.at('warn')).toEqual([expect.stringContaining('PgBouncer')])
-  expect(seven.looks.length).toBeGreaterThan(100)
-  expect(seven.looks.length).toBeLessThan(150)
+  expect(seven.polls.length).toBeGreaterThan(100)
+  expect(seven.polls.length).toBeLessThan(150)
 })
 
 test('without notifications, polls are frequent while they find something', async () => {
@@ -277,10 +277,10 @@ test('without notifications, polls are frequent while they find something', asyn
 
   seven.finds = true
   await clock.advance('5s')
-  const before = seven.looks.length
+  const before = seven.polls.length
   await clock.advance('10s')
 
-  expect(seven.looks.length - before).toBe(40)
+  expect(seven.polls.length - before).toBe(40)
 })
 
 test('when notifications arrive after all, polling ends', async () => {
@@ -289,16 +289,16 @@ test('when notifications arrive after all, polling ends', async () => {
   server.swallows = true
   const seven = scene.listen(7)
   await clock.advance('2m')
-  const looks = seven.looks.length
+  const looks = seven.polls.length
 
   server.swallows = false
   await clock.advance('70s')
 
   expect(seven.listening.health()).toEqual({ state: 'listening', interruptions: 0 })
-  const atLast = seven.looks.length
+  const atLast = seven.polls.length
   await clock.advance('10m')
   expect(atLast).toBeGreaterThan(looks)
-  expect(seven.looks).toHaveLength(atLast)
+  expect(seven.polls).toHaveLength(atLast)
 })
 
 test('a runtime with a new number receives what is sent to that number', async () => {
@@ -313,8 +313,8 @@ test('a runtime with a new number receives what is sent to that number', async (
   server.notify('r7', { kind: 'work', iids: [1], at: 0 })
   server.notify('r9', { kind: 'work', iids: [2], at: 0 })
 
-  expect(seven.heard).toEqual([{ kind: 'work', iids: [2], at: 0 }])
-  expect(seven.looks).toHaveLength(2)
+  expect(seven.received).toEqual([{ kind: 'work', iids: [2], at: 0 }])
+  expect(seven.polls).toHaveLength(2)
   expect(server.journal).toContain('unlisten test r7')
 })
 
@@ -328,9 +328,9 @@ test('a listener that throws affects neither the others nor the connection', asy
 
   server.notify('all', { kind: 'recalled', iids: [1] })
 
-  expect(eight.heard).toContainEqual({ kind: 'recalled', iids: [1] })
+  expect(eight.received).toContainEqual({ kind: 'recalled', iids: [1] })
   expect(log.at('error')).toEqual(['handling a notification failed'])
-  expect(eight.listening.hears).toBe(true)
+  expect(eight.listening.isListening).toBe(true)
 })
 
 test('a listener that left receives nothing, and its channels are dropped', async () => {
@@ -339,13 +339,13 @@ test('a listener that left receives nothing, and its channels are dropped', asyn
   const seven = scene.listen(7)
   scene.listen(8)
   await clock.advance(0)
-  const heard = seven.heard.length
+  const count = seven.received.length
 
   await seven.listening.close()
   await clock.advance(0)
   server.notify('all', { kind: 'recalled', iids: [1] })
 
-  expect(seven.heard).toHaveLength(heard)
+  expect(seven.received).toHaveLength(count)
   expect(server.journal).toContain('unlisten test r7')
 })
 
@@ -408,11 +408,11 @@ test('only a runtime announces that it joined', async () => {
     scene.listen(0)
     await scene.clock.advance(0)
   }
-  expect(waits.heard).toEqual([])
+  expect(waits.received).toEqual([])
   scene.listen(7)
   await scene.clock.advance(0)
 
-  expect(waits.heard).toEqual([{ kind: 'joined' }])
+  expect(waits.received).toEqual([{ kind: 'joined' }])
 })
 
 test('every listener polls while the connection cannot be opened, and no longer', async () => {
@@ -422,17 +422,17 @@ test('every listener polls while the connection cannot be opened, and no longer'
   const seven = scene.listen(7)
 
   await clock.advance('1m')
-  const looks = seven.looks.length
+  const looks = seven.polls.length
   server.down = false
   await clock.advance('1m')
-  const atLast = seven.looks.length
+  const atLast = seven.polls.length
   await clock.advance('10m')
 
-  expect(seven.looks[0]).toBe(250)
+  expect(seven.polls[0]).toBe(250)
   expect(looks).toBeGreaterThan(12)
   expect(looks).toBeLessThan(20)
-  expect(seven.listening.hears).toBe(true)
-  expect(seven.looks).toHaveLength(atLast)
+  expect(seven.listening.isListening).toBe(true)
+  expect(seven.polls).toHaveLength(atLast)
 })
 
 test('passes leave no listener on any signal', async () => {

@@ -17,11 +17,17 @@ import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { notify } from '../../base/sync/notify.ts'
 import { onAbort, unlessAborted } from '../../base/sync/on-abort.ts'
-import type { NotifierHealth, HintReceiver, Listening } from '../../store/hints.ts'
+import type { NotifierHealth, HintReceiver, HintSubscription } from '../../store/hints.ts'
 import { type Directive, sleep as restFor } from '../../workers/directive.ts'
 import { worker, type Worker } from '../../workers/worker.ts'
 import type { ListenConnection, OpenListenConnection } from './listen-connection.ts'
-import { EVERYBODY, type Letter, lettersFor, readPayload, trialLetter } from './payload.ts'
+import {
+  ALL_LISTENERS,
+  type Notification,
+  notificationsFor,
+  readPayload,
+  testNotification,
+} from './payload.ts'
 import { FallbackPolls } from './fallback-polls.ts'
 
 /** What the notifier needs. */
@@ -33,55 +39,56 @@ export interface NotifierSetup {
 
 /** How a listener calls the server, through other connections than the one that listens. */
 export interface Server {
-  send(letters: readonly Letter[]): Promise<void>
+  send(notifications: readonly Notification[]): Promise<void>
   /** The name of the channel for notifications to this recipient. */
   channelOf(to: string): Promise<string>
 }
 
 const ANSWER_MS = 10_000
-const TRIAL_MS = 5_000
+const TEST_MS = 5_000
 // Rare enough to cost an idle server next to nothing.
-const NEXT_TRIAL_MS = 60_000
+const NEXT_TEST_MS = 60_000
 // The shortest time between two test notifications that a failed send asks for.
-const DOUBT_MS = 1_000
+const TEST_SOON_MS = 1_000
 const BACKOFF = { initial: 100, max: 10_000 }
-const UNHEARD = 'a test notification did not arrive'
+const NOT_ARRIVED = 'a test notification did not arrive'
 
 /** A listener, as the notifier keeps it. */
-interface Place {
+interface Subscriber {
   readonly id: string
   readonly listener: HintReceiver
   readonly server: Server
   /** Whether its channels are listened to, so that it need not poll. */
-  hears: boolean
+  isListening: boolean
 }
 
 /** Receives hints and passes them to the listeners. */
 export class Notifier {
   readonly #setup: NotifierSetup
-  readonly #places = new Set<Place>()
+  readonly #subscribers = new Set<Subscriber>()
   readonly #wake = notify()
   readonly #worker: Worker
   #connection: ListenConnection | undefined
   /** Channels that are listened to, by recipient. */
-  readonly #followed = new Map<string, string>()
+  readonly #channels = new Map<string, string>()
   #state: Exclude<NotifierHealth['state'], 'off'> = 'connecting'
   #interruptions = 0
   #lastError: string | undefined
   /** The test notification that was sent and has not arrived. */
-  #trial: { readonly token: string; readonly sentMs: number; readonly place: Place } | undefined
-  readonly #looks: FallbackPolls
+  #test:
+    { readonly token: string; readonly sentMs: number; readonly subscriber: Subscriber } | undefined
+  readonly #polls: FallbackPolls
   /** When a test notification last arrived. */
-  #heardMs = 0
+  #arrivedMs = 0
   /** Whether one arrived through this connection. */
-  #hasHeard = false
+  #hasArrived = false
   #loggedDeaf = false
   readonly #closing = new AbortController()
 
   constructor(setup: NotifierSetup) {
     const { clock, log } = setup
     this.#setup = setup
-    this.#looks = new FallbackPolls({ clock, look: () => this.#lookAll() })
+    this.#polls = new FallbackPolls({ clock, poll: () => this.#pollAll() })
     this.#worker = worker(
       'notifier',
       { wakeOn: [this.#wake], clock, log, backoff: BACKOFF },
@@ -90,45 +97,50 @@ export class Notifier {
   }
 
   /** Whether notifications arrive at present. */
-  get hears(): boolean {
+  get isListening(): boolean {
     return this.#state === 'listening'
   }
 
   /** Adds a listener. */
-  listen(listener: HintReceiver, server: Server): Listening & { readonly id: string } {
-    const place: Place = { id: randomBytes(8).toString('hex'), listener, server, hears: false }
-    this.#places.add(place)
-    if (!this.hears) this.#looks.begin()
+  listen(listener: HintReceiver, server: Server): HintSubscription & { readonly id: string } {
+    const subscriber: Subscriber = {
+      id: randomBytes(8).toString('hex'),
+      listener,
+      server,
+      isListening: false,
+    }
+    this.#subscribers.add(subscriber)
+    if (!this.isListening) this.#polls.begin()
     this.#wake.notifyOne()
-    const hears = (): boolean => place.hears && this.hears
+    const isListening = (): boolean => subscriber.isListening && this.isListening
     return {
-      id: place.id,
-      get hears() {
-        return hears()
+      id: subscriber.id,
+      get isListening() {
+        return isListening()
       },
       health: () => ({
-        state: this.#state === 'listening' && !place.hears ? 'connecting' : this.#state,
+        state: this.#state === 'listening' && !subscriber.isListening ? 'connecting' : this.#state,
         interruptions: this.#interruptions,
         ...(this.#lastError !== undefined && { lastError: this.#lastError }),
       }),
       refresh: () => {
-        place.hears = false
+        subscriber.isListening = false
         this.#wake.notifyOne()
       },
       close: async () => {
-        this.#places.delete(place)
+        this.#subscribers.delete(subscriber)
         // Its channel is about to be dropped: another listener has to send the test.
-        if (this.#trial?.place === place) this.#trial = undefined
+        if (this.#test?.subscriber === subscriber) this.#test = undefined
         this.#wake.notifyOne()
       },
     }
   }
 
   /** Notifications may not arrive at present: tests that now instead of within a minute. */
-  doubt(): void {
-    if (!this.hears || this.#trial !== undefined) return
-    if (this.#setup.clock.now() - this.#heardMs < DOUBT_MS) return
-    this.#heardMs = -Infinity
+  testSoon(): void {
+    if (!this.isListening || this.#test !== undefined) return
+    if (this.#setup.clock.now() - this.#arrivedMs < TEST_SOON_MS) return
+    this.#arrivedMs = -Infinity
     this.#wake.notifyOne()
   }
 
@@ -136,7 +148,7 @@ export class Notifier {
   async close(): Promise<void> {
     this.#state = 'closed'
     this.#closing.abort(new Error('the notifier was closed'))
-    this.#looks.end()
+    this.#polls.end()
     await this.#worker.stop()
     this.#connection?.close()
   }
@@ -155,13 +167,13 @@ export class Notifier {
     const connection = (this.#connection ??= await this.#open())
     await this.#follow(connection)
     await this.#check()
-    return this.#tellToLook()
+    return this.#pollAfterGap()
   }
 
   async #open(): Promise<ListenConnection> {
     let connection: ListenConnection | undefined
     const opened = await this.#setup.openConnection({
-      heard: (channel, payload) => this.#guarded(() => this.#receive(channel, payload)),
+      received: (channel, payload) => this.#guarded(() => this.#receive(channel, payload)),
       lost: (error) => {
         // It was replaced already.
         if (connection === undefined || connection !== this.#connection) return
@@ -174,8 +186,8 @@ export class Notifier {
       throw this.#closing.signal.reason as Error
     }
     connection = opened
-    this.#hasHeard = false
-    this.#trial = undefined
+    this.#hasArrived = false
+    this.#test = undefined
     return opened
   }
 
@@ -190,40 +202,43 @@ export class Notifier {
     this.#lastError = reason
     this.#connection?.close()
     this.#connection = undefined
-    this.#followed.clear()
+    this.#channels.clear()
     if (this.#state !== 'closed') {
       this.#state = 'connecting'
-      this.#looks.begin()
+      this.#polls.begin()
     }
-    for (const place of this.#places) place.hears = false
+    for (const subscriber of this.#subscribers) subscriber.isListening = false
   }
 
   /** Listens to the channels of all listeners, and to no others. */
   async #follow(connection: ListenConnection): Promise<void> {
-    const wanted = new Map<string, Place>()
-    for (const place of this.#places) {
-      for (const to of recipientsOf(place)) wanted.set(to, place)
+    const wanted = new Map<string, Subscriber>()
+    for (const subscriber of this.#subscribers) {
+      for (const to of recipientsOf(subscriber)) wanted.set(to, subscriber)
     }
-    for (const [to, place] of wanted) {
-      if (this.#followed.has(to) || !this.#places.has(place)) continue
-      const channel = await this.#through(place, (server) => server.channelOf(to))
+    for (const [to, subscriber] of wanted) {
+      if (this.#channels.has(to) || !this.#subscribers.has(subscriber)) continue
+      const channel = await this.#through(subscriber, (server) => server.channelOf(to))
       if (channel === undefined) continue
       await this.#answered(connection.listen(channel))
-      this.#followed.set(to, channel)
+      this.#channels.set(to, channel)
     }
-    for (const [to, channel] of this.#followed) {
+    for (const [to, channel] of this.#channels) {
       if (wanted.has(to)) continue
       await this.#answered(connection.unlisten(channel))
-      this.#followed.delete(to)
+      this.#channels.delete(to)
     }
   }
 
   /** Calls the server for a listener; `undefined` when that fails after the listener has left. */
-  async #through<T>(place: Place, call: (server: Server) => Promise<T>): Promise<T | undefined> {
+  async #through<T>(
+    subscriber: Subscriber,
+    call: (server: Server) => Promise<T>,
+  ): Promise<T | undefined> {
     try {
-      return await call(place.server)
+      return await call(subscriber.server)
     } catch (error) {
-      if (this.#places.has(place)) throw error
+      if (this.#subscribers.has(subscriber)) throw error
       // The next pass uses another listener, if there is one.
       this.#wake.notifyOne()
       return undefined
@@ -233,35 +248,35 @@ export class Notifier {
   /** Tests whether notifications arrive, and later whether they still do. */
   async #check(): Promise<void> {
     const { clock } = this.#setup
-    const hears = this.#state === 'listening'
-    const trial = this.#trial
-    if (trial === undefined) {
-      if (!hears || clock.now() - this.#heardMs >= NEXT_TRIAL_MS) await this.#try()
+    const isListening = this.#state === 'listening'
+    const test = this.#test
+    if (test === undefined) {
+      if (!isListening || clock.now() - this.#arrivedMs >= NEXT_TEST_MS) await this.#sendTest()
       return
     }
-    const ageMs = clock.now() - trial.sentMs
-    if (ageMs < TRIAL_MS) return
+    const ageMs = clock.now() - test.sentMs
+    if (ageMs < TEST_MS) return
     // It may have arrived while the event loop was blocked: then it is handled before this continues.
     await clock.yield()
-    if (this.#trial !== trial || this.#closing.signal.aborted) return
+    if (this.#test !== test || this.#closing.signal.aborted) return
     // Another connection may receive them again.
-    if (this.#hasHeard) throw new Error(UNHEARD)
-    if (ageMs >= NEXT_TRIAL_MS) await this.#try()
+    if (this.#hasArrived) throw new Error(NOT_ARRIVED)
+    if (ageMs >= NEXT_TEST_MS) await this.#sendTest()
     else this.#noteDeaf()
   }
 
-  async #try(): Promise<void> {
-    const [place] = this.#places
-    if (place === undefined) return
+  async #sendTest(): Promise<void> {
+    const [subscriber] = this.#subscribers
+    if (subscriber === undefined) return
     const token = randomBytes(8).toString('hex')
-    this.#trial = { token, sentMs: this.#setup.clock.now(), place }
-    await this.#send(place, [trialLetter(place.id, token)])
+    this.#test = { token, sentMs: this.#setup.clock.now(), subscriber }
+    await this.#send(subscriber, [testNotification(subscriber.id, token)])
   }
 
   /** Sends through other connections: when that fails, the listen connection is as good as before. */
-  async #send(place: Place, letters: readonly Letter[]): Promise<void> {
+  async #send(subscriber: Subscriber, notifications: readonly Notification[]): Promise<void> {
     try {
-      await this.#through(place, (server) => server.send(letters))
+      await this.#through(subscriber, (server) => server.send(notifications))
     } catch (error) {
       this.#noteUnsent(error)
     }
@@ -275,16 +290,16 @@ export class Notifier {
       this.#interruptions++
       this.#setup.log.warn({ reason }, 'notifications cannot be sent; polling instead')
     }
-    this.#trial = undefined
+    this.#test = undefined
     this.#lastError = reason
     this.#state = 'deaf'
-    this.#looks.begin()
-    for (const place of this.#places) place.hears = false
+    this.#polls.begin()
+    for (const subscriber of this.#subscribers) subscriber.isListening = false
   }
 
   #noteDeaf(): void {
     this.#state = 'deaf'
-    this.#lastError = UNHEARD
+    this.#lastError = NOT_ARRIVED
     if (this.#loggedDeaf) return
     this.#loggedDeaf = true
     this.#setup.log.warn(
@@ -295,38 +310,40 @@ export class Notifier {
   }
 
   /** Listeners that missed notifications for a while poll now. */
-  async #tellToLook(): Promise<Directive> {
-    if (this.#state !== 'listening') return restFor(TRIAL_MS)
-    for (const place of this.#places) {
-      if (place.hears || !this.#isFollowed(place)) continue
-      place.hears = true
-      if (place.listener.interest().runtime !== 0) {
-        await this.#send(place, lettersFor({ kind: 'joined' }, place.id))
-        if (this.#state !== 'listening') return restFor(TRIAL_MS)
+  async #pollAfterGap(): Promise<Directive> {
+    if (this.#state !== 'listening') return restFor(TEST_MS)
+    for (const subscriber of this.#subscribers) {
+      if (subscriber.isListening || !this.#isListenedTo(subscriber)) continue
+      subscriber.isListening = true
+      if (subscriber.listener.interest().runtime !== 0) {
+        await this.#send(subscriber, notificationsFor({ kind: 'joined' }, subscriber.id))
+        if (this.#state !== 'listening') return restFor(TEST_MS)
       }
-      void this.#look(place)
+      void this.#poll(subscriber)
     }
-    return restFor(this.#trial === undefined ? this.#untilNextTrialMs() : TRIAL_MS)
+    return restFor(this.#test === undefined ? this.#untilNextTestMs() : TEST_MS)
   }
 
   /** Whether its channels are listened to: one that was just added is served by the next pass. */
-  #isFollowed(place: Place): boolean {
-    return recipientsOf(place).every((to) => this.#followed.has(to))
+  #isListenedTo(subscriber: Subscriber): boolean {
+    return recipientsOf(subscriber).every((to) => this.#channels.has(to))
   }
 
-  async #lookAll(): Promise<boolean> {
-    const found = await Promise.all([...this.#places].map((place) => this.#look(place)))
+  async #pollAll(): Promise<boolean> {
+    const found = await Promise.all(
+      [...this.#subscribers].map((subscriber) => this.#poll(subscriber)),
+    )
     return found.includes(true)
   }
 
-  #untilNextTrialMs(): number {
+  #untilNextTestMs(): number {
     // A clock that rounds would turn less than a millisecond into none.
-    return Math.max(1, this.#heardMs + NEXT_TRIAL_MS - this.#setup.clock.now())
+    return Math.max(1, this.#arrivedMs + NEXT_TEST_MS - this.#setup.clock.now())
   }
 
-  async #look({ listener }: Place): Promise<boolean> {
+  async #poll({ listener }: Subscriber): Promise<boolean> {
     try {
-      return await listener.look()
+      return await listener.poll()
     } catch (error) {
       // The tick fails as well, and logs that at a higher level.
       this.#setup.log.debug({ err: error }, 'polling the store failed')
@@ -337,24 +354,24 @@ export class Notifier {
   #receive(channel: string, payload: string): void {
     const { hint, from } = readPayload(payload)
     if (hint.kind === 'trial') {
-      if (hint.token === this.#trial?.token) this.#arrived()
+      if (hint.token === this.#test?.token) this.#testArrived()
       return
     }
-    for (const place of this.#places) {
-      if (from === place.id) continue
-      const isMeant = recipientsOf(place).some((to) => this.#followed.get(to) === channel)
-      if (isMeant) this.#guarded(() => place.listener.hear(hint))
+    for (const subscriber of this.#subscribers) {
+      if (from === subscriber.id) continue
+      const isMeant = recipientsOf(subscriber).some((to) => this.#channels.get(to) === channel)
+      if (isMeant) this.#guarded(() => subscriber.listener.receive(hint))
     }
   }
 
   /** The test notification has arrived. */
-  #arrived(): void {
-    this.#trial = undefined
-    this.#hasHeard = true
-    this.#heardMs = this.#setup.clock.now()
+  #testArrived(): void {
+    this.#test = undefined
+    this.#hasArrived = true
+    this.#arrivedMs = this.#setup.clock.now()
     if (this.#state === 'listening') return
     this.#state = 'listening'
-    this.#looks.end()
+    this.#polls.end()
     this.#lastError = undefined
     this.#setup.log.debug({ interruptions: this.#interruptions }, 'receiving notifications')
     this.#wake.notifyOne()
@@ -390,7 +407,8 @@ function reasonOf(error: unknown): string {
 }
 
 /** The recipients whose notifications a listener receives. */
-function recipientsOf({ id, listener }: Place): string[] {
+function recipientsOf({ id, listener }: Subscriber): string[] {
+  if (listener.recipients !== undefined) return [id, ...listener.recipients]
   const { runtime } = listener.interest()
-  return runtime === 0 ? [EVERYBODY, id] : [EVERYBODY, id, `r${runtime}`]
+  return runtime === 0 ? [ALL_LISTENERS, id] : [ALL_LISTENERS, id, `r${runtime}`]
 }

@@ -1,10 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { type Letter, lettersFor, type PlainNews, readPayload, trialLetter } from './payload.ts'
+import {
+  type Notification,
+  notificationsFor,
+  type DirectAnnouncement,
+  readPayload,
+  testNotification,
+} from './payload.ts'
 
 const EVERYWHERE = { hint: { kind: 'work', iids: [], at: 0 }, from: '' }
 
-describe('what is written can be read', () => {
-  test.each<[PlainNews, string, object]>([
+describe('written payloads can be read', () => {
+  test.each<[DirectAnnouncement, string, object]>([
     [{ kind: 'freed' }, 'all', { kind: 'work', iids: [], at: 0 }],
     [{ kind: 'joined' }, 'all', { kind: 'joined' }],
     [{ kind: 'recalled', iids: [1, 2] }, 'all', { kind: 'recalled', iids: [1, 2] }],
@@ -15,46 +21,46 @@ describe('what is written can be read', () => {
       'all',
       { kind: 'dropped', tasks: [{ iid: 5, execution: 1, command: 2 }] },
     ],
-  ])('%j', (news, to, hint) => {
-    const letters = lettersFor(news, 'me')
+  ])('%j', (announcement, to, hint) => {
+    const notifications = notificationsFor(announcement, 'me')
 
-    expect(letters.map((letter) => letter.to)).toEqual([to])
-    expect(readPayload(letters[0]!.payload)).toEqual({ hint, from: 'me' })
+    expect(notifications.map((one) => one.to)).toEqual([to])
+    expect(readPayload(notifications[0]!.payload)).toEqual({ hint, from: 'me' })
   })
 
   test('the trial of a listener', () => {
-    const { to, payload } = trialLetter('me', 'abc')
+    const { to, payload } = testNotification('me', 'abc')
 
     expect(to).toBe('me')
     expect(readPayload(payload).hint).toEqual({ kind: 'trial', token: 'abc' })
   })
 })
 
-describe('much to tell becomes several letters, none of them too long', () => {
+describe('a long announcement becomes several notifications, none of them too long', () => {
   const most = Number.MAX_SAFE_INTEGER
   const iids = Array.from({ length: 10_000 }, (_, i) => most - i)
   const tasks = iids.map((iid) => ({ iid, execution: 2 ** 31 - 1, command: 2 ** 31 - 1 }))
 
   test('instances', () => {
-    const letters = lettersFor({ kind: 'waiting', iids }, '0123456789abcdef')
+    const notifications = notificationsFor({ kind: 'waiting', iids }, '0123456789abcdef')
 
-    expect(letters.flatMap((letter) => listIn(letter, 'iids'))).toEqual(iids)
-    expect(longest(letters)).toBeLessThan(7_900)
+    expect(notifications.flatMap((one) => listIn(one, 'iids'))).toEqual(iids)
+    expect(longest(notifications)).toBeLessThan(7_900)
   })
 
   test('tasks, whose three numbers stay together', () => {
-    const letters = lettersFor({ kind: 'dropped', tasks }, '0123456789abcdef')
+    const notifications = notificationsFor({ kind: 'dropped', tasks }, '0123456789abcdef')
 
-    expect(letters.flatMap((letter) => listIn(letter, 'tasks'))).toEqual(tasks)
-    expect(longest(letters)).toBeLessThan(7_900)
+    expect(notifications.flatMap((one) => listIn(one, 'tasks'))).toEqual(tasks)
+    expect(longest(notifications)).toBeLessThan(7_900)
   })
 
-  test('nothing to tell is told to nobody', () => {
-    expect(lettersFor({ kind: 'changed', to: 'you', iids: [] }, 'me')).toEqual([])
+  test('an empty announcement becomes no notification', () => {
+    expect(notificationsFor({ kind: 'changed', to: 'you', iids: [] }, 'me')).toEqual([])
   })
 })
 
-describe('what cannot be read may mean anything', () => {
+describe('unreadable payloads count as a hint about everything', () => {
   test.each([
     '',
     'x',
@@ -73,7 +79,7 @@ describe('what cannot be read may mean anything', () => {
   })
 })
 
-describe('a moment that is none means now', () => {
+describe('an invalid moment means now', () => {
   test.each(['0', '-5', 'null', '"soon"'])('%s', (at) => {
     expect(readPayload(`{"kind":"work","iids":[1],"at":${at}}`).hint).toEqual({
       kind: 'work',
@@ -83,7 +89,7 @@ describe('a moment that is none means now', () => {
   })
 })
 
-test('what the server writes can be read', () => {
+test('payloads written by the server can be read', () => {
   expect(readPayload('{"kind":"tasks","activities":["ship", "a \\"b\\""]}').hint).toEqual({
     kind: 'tasks',
     activities: ['ship', 'a "b"'],
@@ -91,10 +97,10 @@ test('what the server writes can be read', () => {
   })
 })
 
-function listIn({ payload }: Letter, name: 'iids' | 'tasks'): readonly unknown[] {
+function listIn({ payload }: Notification, name: 'iids' | 'tasks'): readonly unknown[] {
   return (readPayload(payload).hint as unknown as Record<string, readonly unknown[]>)[name]!
 }
 
-function longest(letters: readonly Letter[]): number {
-  return Math.max(...letters.map(({ payload }) => Buffer.byteLength(payload)))
+function longest(notifications: readonly Notification[]): number {
+  return Math.max(...notifications.map(({ payload }) => Buffer.byteLength(payload)))
 }

@@ -9,61 +9,65 @@ import type { Hint, Announcement } from '../../store/hints.ts'
 const MAX_BYTES = 7_000
 
 /** A notification to every listener, or to one. */
-export interface Letter {
+export interface Notification {
   readonly to: string
   readonly payload: string
 }
 
-/** The recipient that stands for every listener. */
-export const EVERYBODY = 'all'
+/** The recipient that means every listener. */
+export const ALL_LISTENERS = 'all'
 
 /** The test notification of a listener, which it sends to itself. */
-export interface Trial {
+export interface TestNotification {
   readonly kind: 'trial'
   readonly token: string
 }
 
 /** A payload that was read, and the listener that sent it, if one did. */
 export interface Received {
-  readonly hint: Hint | Trial
+  readonly hint: Hint | TestNotification
   readonly from: string
 }
 
-/** Hints whose recipients are known without asking the database. */
-export type PlainNews =
+/** Announcements whose recipients can be named without a query. */
+export type DirectAnnouncement =
   Exclude<Announcement, { kind: 'mail' | 'due' | 'tasks' }> | { kind: 'joined' }
 
 /** The notifications for a hint: several when one would be too long. `from` is the sender. */
-export function lettersFor(news: PlainNews, from: string): Letter[] {
-  switch (news.kind) {
+export function notificationsFor(announcement: DirectAnnouncement, from: string): Notification[] {
+  switch (announcement.kind) {
     case 'freed':
-      return [letter(EVERYBODY, { kind: 'work', iids: [], at: 0, from })]
+      return [notification(ALL_LISTENERS, { kind: 'work', iids: [], at: 0, from })]
     // For every instance, due since a time long past.
     case 'overflow':
-      return [letter(EVERYBODY, { kind: 'work', iids: [], at: 1, from })]
+      return [notification(ALL_LISTENERS, { kind: 'work', iids: [], at: 1, from })]
     case 'joined':
-      return [letter(EVERYBODY, { kind: 'joined', from })]
+      return [notification(ALL_LISTENERS, { kind: 'joined', from })]
     case 'recalled':
-      return portions(news.iids).map((iids) => letter(EVERYBODY, { kind: 'recalled', iids, from }))
+      return chunks(announcement.iids).map((iids) =>
+        notification(ALL_LISTENERS, { kind: 'recalled', iids, from }),
+      )
     case 'waiting':
-      return portions(news.iids).map((iids) =>
-        letter(EVERYBODY, { kind: 'waiting', iids, to: from, from }),
+      return chunks(announcement.iids).map((iids) =>
+        notification(ALL_LISTENERS, { kind: 'waiting', iids, to: from, from }),
       )
     case 'changed':
-      return portions(news.iids).map((iids) => letter(news.to, { kind: 'changed', iids, from }))
+      return chunks(announcement.iids).map((iids) =>
+        notification(announcement.to, { kind: 'changed', iids, from }),
+      )
     case 'dropped':
-      return portions(news.tasks.flatMap(keyNumbers)).map((tasks) =>
-        letter(EVERYBODY, { kind: 'dropped', tasks, from }),
+      return chunks(announcement.tasks.flatMap(keyNumbers)).map((tasks) =>
+        notification(ALL_LISTENERS, { kind: 'dropped', tasks, from }),
       )
   }
 }
 
 /** The notification by which a listener tests whether notifications arrive. */
-export function trialLetter(listener: string, token: string): Letter {
-  return letter(listener, { kind: 'trial', token, from: listener })
+export function testNotification(listener: string, token: string): Notification {
+  return notification(listener, { kind: 'trial', token, from: listener })
 }
 
-function letter(to: string, content: object): Letter {
+function notification(to: string, content: object): Notification {
   return { to, payload: JSON.stringify(content) }
 }
 
@@ -72,11 +76,11 @@ function keyNumbers({ iid, execution, command }: TaskKey): number[] {
 }
 
 /** Lists short enough for one payload each; a task is three numbers, which stay together. */
-function portions(numbers: readonly number[]): number[][] {
+function chunks(numbers: readonly number[]): number[][] {
   // A number and its comma take at most 17 bytes.
-  const most = Math.floor(MAX_BYTES / 17 / 3) * 3
+  const max = Math.floor(MAX_BYTES / 17 / 3) * 3
   const lists: number[][] = []
-  for (let at = 0; at < numbers.length; at += most) lists.push(numbers.slice(at, at + most))
+  for (let at = 0; at < numbers.length; at += max) lists.push(numbers.slice(at, at + max))
   return lists
 }
 
@@ -97,7 +101,7 @@ export function readPayload(payload: string): Received {
   return { hint, from: typeof given['from'] === 'string' ? given['from'] : '' }
 }
 
-function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefined {
+function hintOf(given: Readonly<Record<string, unknown>>): Hint | TestNotification | undefined {
   const { kind, at, to, token } = given
   switch (kind) {
     case 'work': {
@@ -126,6 +130,10 @@ function hintOf(given: Readonly<Record<string, unknown>>): Hint | Trial | undefi
     }
     case 'joined':
       return { kind }
+    case 'messages': {
+      const partitions = numbersOf(given['partitions'])
+      return partitions && { kind, partitions, at: isNatural(at) ? at : 0 }
+    }
     case 'trial':
       return typeof token === 'string' ? { kind, token } : undefined
     default:

@@ -1,18 +1,21 @@
 import { systemClock } from '../../base/time/clock.ts'
-import type { HintReceiver, HintStore, Listening } from '../../store/hints.ts'
+import type { HintReceiver, HintStore, HintSubscription } from '../../store/hints.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Call } from '../wire/call.ts'
 import { text } from '../connect/rows.ts'
 import { joinTexts, listOf } from '../wire/lists.ts'
-import { HintSender, type Parcel } from './hint-sender.ts'
+import { HintSender, type HintBatch } from './hint-sender.ts'
 import type { Server } from './notifier.ts'
-import type { Letter } from './payload.ts'
+import type { Notification } from './payload.ts'
 import type { SharedNotifier } from './shared-notifier.ts'
 
 /** Hints of one workflow store, sent through its connections. */
 export interface PostgresHints extends HintStore {
-  /** For a client: tells of mail for these instances, unless the call behind its post did so. */
-  tellMailUnless(isTold: Promise<boolean>, iids: readonly Iid[]): void
+  /**
+   * For a client: announces mail for these instances, unless `tell_mail` right behind its post did
+   * so.
+   */
+  announceMailUnless(isNotified: Promise<boolean>, iids: readonly Iid[]): void
   /** Resolves when all hints so far are sent, or lost. */
   drain(): Promise<void>
 }
@@ -22,28 +25,18 @@ export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHin
   let listener = ''
   const sender = new HintSender({
     clock: systemClock(),
-    send: (parcel) => tellHints(call, parcel),
+    send: (batch) => sendHints(call, batch),
     listener: () => listener,
-    lost: () => notifier.doubt(),
-    hears: () => listener !== '' && notifier.hears,
+    lost: () => notifier.testSoon(),
+    isListening: () => listener !== '' && notifier.isListening,
   })
-  let prefix: string | undefined
-  const server: Server = {
-    send: async (letters) => void (await tellHints(call, { ...NOTHING, letters })),
-    async channelOf(to) {
-      if (prefix === undefined) {
-        const [row] = await call('hint_channel', [''])
-        prefix = text(row!, 'hint_channel')
-      }
-      return prefix + to
-    },
-  }
+  const server = serverThrough(call)
   const undecided = new Set<Promise<void>>()
   return {
-    tell: (news, teller) => sender.tell(news, teller),
-    tellMailUnless(isTold, iids) {
+    announce: (announcement, origin) => sender.announce(announcement, origin),
+    announceMailUnless(isNotified, iids) {
       const decide = async (): Promise<void> => {
-        if (!(await isTold)) sender.tell({ kind: 'mail', iids }, CLIENT)
+        if (!(await isNotified)) sender.announce({ kind: 'mail', iids }, CLIENT)
         undecided.delete(decided)
       }
       const decided = decide()
@@ -53,42 +46,58 @@ export function postgresHints(notifier: SharedNotifier, call: Call): PostgresHin
       await Promise.all(undecided)
       await sender.drain()
     },
-    listen(given: HintReceiver): Listening {
-      const hear: HintReceiver['hear'] = (hint) => {
+    listen(given: HintReceiver): HintSubscription {
+      const receive: HintReceiver['receive'] = (hint) => {
         if (hint.kind === 'joined') sender.joined()
-        given.hear(hint)
+        given.receive(hint)
       }
       const { clock, log } = given
-      const listening = notifier.listen(
-        { clock, log, hear, interest: () => given.interest(), look: () => given.look() },
+      const subscription = notifier.listen(
+        { clock, log, receive, interest: () => given.interest(), poll: () => given.poll() },
         server,
       )
-      listener = listening.id
-      return listening
+      listener = subscription.id
+      return subscription
+    },
+  }
+}
+
+/** How a listener sends notifications and finds its channels, by calls of procedures. */
+export function serverThrough(call: Call): Server {
+  let prefix: string | undefined
+  return {
+    send: async (notifications) => void (await sendHints(call, { ...NOTHING, notifications })),
+    async channelOf(to) {
+      if (prefix === undefined) {
+        const [row] = await call('hint_channel', [''])
+        prefix = text(row!, 'hint_channel')
+      }
+      return prefix + to
     },
   }
 }
 
 const CLIENT = { runtime: 0, hasRoom: false }
-const NOTHING = { teller: CLIENT, mail: [], due: [], tasks: [] }
+const NOTHING = { origin: CLIENT, mail: [], due: [], tasks: [] }
 
-async function tellHints(call: Call, parcel: Parcel): Promise<boolean> {
-  const { teller, mail, due, tasks, letters } = parcel
-  const joined = (part: (letter: Letter) => string): string => joinTexts('tell', letters.map(part))
+async function sendHints(call: Call, batch: HintBatch): Promise<boolean> {
+  const { origin, mail, due, tasks, notifications } = batch
+  const joined = (part: (one: Notification) => string): string =>
+    joinTexts('notify', notifications.map(part))
   const [row] = await call('tell_hints', [
-    teller.runtime,
-    String(teller.hasRoom),
+    origin.runtime,
+    String(origin.hasRoom),
     listOf(mail),
     listOf(due),
     joinTexts(
-      'tell',
+      'notify',
       tasks.map(({ activity }) => activity),
     ),
     listOf(tasks.map(({ count }) => count)),
     listOf(tasks.map(({ pinned }) => pinned)),
     joined(({ to }) => to),
     joined(({ payload }) => payload),
-    letters.length,
+    notifications.length,
   ])
   return text(row!, 'others') === 't'
 }

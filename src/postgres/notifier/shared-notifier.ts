@@ -1,4 +1,4 @@
-import type { HintReceiver, Listening } from '../../store/hints.ts'
+import type { HintReceiver, HintSubscription } from '../../store/hints.ts'
 import { answered, CLOSE_TIMEOUT_MS, makePool } from '../connect/connections.ts'
 import type { PgPool } from '../connect/driver.ts'
 import type { ListenSource } from '../connect/options.ts'
@@ -41,32 +41,32 @@ export class SharedNotifier {
   }
 
   /** Whether notifications arrive at present. */
-  get hears(): boolean {
-    return this.#running?.notifier.hears === true
+  get isListening(): boolean {
+    return this.#running?.notifier.isListening === true
   }
 
   /** A notification could not be sent: tests now whether others arrive. */
-  doubt(): void {
-    this.#running?.notifier.doubt()
+  testSoon(): void {
+    this.#running?.notifier.testSoon()
   }
 
   /** Adds a listener. */
-  listen(listener: HintReceiver, server: Server): Listening & { readonly id: string } {
+  listen(listener: HintReceiver, server: Server): HintSubscription & { readonly id: string } {
     const { notifier } = (this.#running ??= this.#start(listener))
-    const listening = notifier.listen(listener, server)
+    const subscription = notifier.listen(listener, server)
     this.#users++
     let closed = false
     return {
-      id: listening.id,
-      get hears() {
-        return listening.hears
+      id: subscription.id,
+      get isListening() {
+        return !closed && subscription.isListening
       },
-      health: () => listening.health(),
-      refresh: () => listening.refresh(),
+      health: () => subscription.health(),
+      refresh: () => subscription.refresh(),
       close: async () => {
         if (closed) return
         closed = true
-        await listening.close()
+        await subscription.close()
         if (--this.#users > 0) return
         const last = this.#running
         this.#running = undefined

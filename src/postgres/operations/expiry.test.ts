@@ -4,7 +4,7 @@ import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { Call } from '../wire/call.ts'
 import { Expiry } from './expiry.ts'
 
-/** A server that has so much to remove, a thousand each second. */
+/** A server that has this much to remove, a thousand each second. */
 function scene(
   answers: readonly { readonly looked_at: number; readonly reached: number | null }[],
 ) {
@@ -19,7 +19,7 @@ function scene(
   return { since, clock, expiry: new Expiry(call, clock) }
 }
 
-test('each call goes on where the last one came to, with an overlap once all is done', async () => {
+test('each call continues where the last one stopped, with an overlap once all is done', async () => {
   const { since, expiry } = scene([
     { looked_at: 1_000, reached: 500_000 },
     { looked_at: 1_000, reached: 600_000 },

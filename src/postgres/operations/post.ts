@@ -16,12 +16,12 @@ export async function postMessages(
   call: Call,
   hints: PostgresHints | undefined,
   posts: readonly Post[],
-  { tells = false, wereLocked = false }: PostBatchOptions = {},
+  { notify = false, wereLocked = false }: PostBatchOptions = {},
 ): Promise<readonly PostAnswer[]> {
   const values = postValues(posts)
   if (!wereLocked) {
     try {
-      if (tells && hints !== undefined) return await postAndTell(call, hints, posts)
+      if (notify && hints !== undefined) return await postAndNotify(call, hints, posts)
       const [row] = await call('post_nowait', values)
       return toPostAnswers(row!)
     } catch (error) {
@@ -33,23 +33,23 @@ export async function postMessages(
 }
 
 /** The same, with the notification of the owners right behind it. */
-async function postAndTell(
+async function postAndNotify(
   call: Call,
   hints: PostgresHints,
   posts: readonly Post[],
 ): Promise<readonly PostAnswer[]> {
   const values = postValues(posts)
   let over!: (isDone: boolean) => void
-  const isTold = new Promise<boolean>((resolve) => (over = resolve))
+  const notified = new Promise<boolean>((resolve) => (over = resolve))
   const [ids] = values as [string]
   const behind = { procedure: 'tell_mail', values: [ids, posts.length], over }
   const [row] = await call('post_nowait', values, 'other', behind)
   const answers = toPostAnswers(row!)
   // A duplicate may be one whose first answer was lost before the owner was notified.
   const waiting = answers.filter(({ verdict }) => verdict === 'sent' || verdict === 'duplicate')
-  hints.tellMailUnless(
-    isTold,
+  hints.announceMailUnless(
+    notified,
     waiting.map(({ iid }) => iid),
   )
-  return answers.map((answer) => ({ ...answer, isTold: true }))
+  return answers.map((answer) => ({ ...answer, isNotified: true }))
 }

@@ -9,6 +9,7 @@ import { MIGRATIONS, PROCEDURES } from './sql.generated.ts'
 import { migrate } from './migrate.ts'
 import { migrationSql, sqlFor } from './migration-sql.ts'
 import { quoted } from '../connect/schema-name.ts'
+import { outboxFiles } from './outbox-files.ts'
 import { FILES as SHIPPED, readApplied, schemaState } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
 import { postgresWorkflowStore } from '../workflow-store.ts'
@@ -40,7 +41,7 @@ test('a new schema gets its tables and procedures, and the next start changes no
   expect(await applied(database)).toEqual(before)
 })
 
-test('many that start at once make one schema, and none of them fails', async () => {
+test('many concurrent starts create one schema, and none fails', async () => {
   await using database = await testSchema()
   const clients = await Promise.all(Array.from({ length: 8 }, () => database.connect()))
 
@@ -109,7 +110,7 @@ test('only the migrations that are missing are applied', async () => {
   expect(await database.query('select n, m from numbers')).toEqual([])
 })
 
-test('what the first version wrote is read by this one', async () => {
+test('data that the first version wrote can be read', async () => {
   await using database = await testSchema()
   const client = await database.connect()
   await migrate(client, database.schema, {
@@ -245,7 +246,7 @@ describe('versions side by side', () => {
     expect(await database.query('select one() as n')).toEqual([{ n: 1 }])
   })
 
-  test('two schema versions are one too many', async () => {
+  test('a gap of two schema versions is refused', async () => {
     await using database = await testSchema()
     const client = await database.connect()
     const after = { ...NEXT, name: 'migrations/0003_after', worksWith: '0002', sql: 'select 1' }
@@ -289,7 +290,7 @@ describe('versions side by side', () => {
 })
 
 describe('trouble on the way', () => {
-  test('one that is killed in the middle leaves nothing behind, and the next one does it all', async () => {
+  test('a migration killed half-way leaves nothing behind, and the next one applies everything', async () => {
     await using database = await testSchema()
     const [victim, next] = [await database.connect(), await database.connect()]
     const { rows } = await victim.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -307,7 +308,7 @@ describe('trouble on the way', () => {
     expect(await applied(database)).toHaveLength(2)
   })
 
-  test('a table that is in use is waited for in pieces, so that others can go on', async () => {
+  test('waiting for a table in use is interrupted at intervals, so that others can continue', async () => {
     await using database = await testSchema()
     const [user, client, other] = await Promise.all([1, 2, 3].map(() => database.connect()))
     await migrate(client!, database.schema, FILES)
@@ -318,7 +319,7 @@ describe('trouble on the way', () => {
 
     const done = migrate(client!, database.schema, { ...FILES, migrations: [NUMBERS, more] })
     await untilSeen(database, waiting)
-    // It stands in line behind the migration, until that gives up for a moment.
+    // It waits in line behind the migration, until that gives up for a moment.
     await other!.query('select * from numbers')
     await user!.query('commit')
     await done
@@ -328,12 +329,12 @@ describe('trouble on the way', () => {
     ])
   })
 
-  test('a user who has its tables in another order holds it up, and does not end it', async () => {
+  test('a user that locks its tables in another order delays it, and does not fail it', async () => {
     await using database = await testSchema()
     const [user, client] = await Promise.all([1, 2].map(() => database.connect()))
     await migrate(client!, database.schema, FILES)
     await database.query('create table letters (c text)')
-    // A session looks for a deadlock once, when it has waited for so long.
+    // A session looks for a deadlock once, when it has waited for this long.
     await user!.query(`set deadlock_timeout = '1min'`)
     await client!.query(`set deadlock_timeout = '3s'`)
     await user!.query('begin; select * from letters')
@@ -382,7 +383,36 @@ describe('SQL for others to run', () => {
     expect(await manifestOf(database)).toBe(await manifestOf(other))
   })
 
-  test('it says nothing of what is in order, and leaves the session as it was', async () => {
+  test('it makes the same outboxes, beside workflows and beside each other', async () => {
+    await using database = await testSchema()
+    await using other = await testSchema()
+    const session = await other.connect()
+    await migrate(session, other.schema)
+    for (const prefix of ['outbox', 'outbox_messages']) {
+      await migrate(session, other.schema, outboxFiles(prefix))
+    }
+
+    const sql = migrationSql({ schema: database.schema, outbox: ['outbox', 'outbox_messages'] })
+    await database.query(sql)
+    await database.query(sql)
+
+    expect(await applied(database)).toEqual(await applied(other))
+    expect(await manifestOf(database)).toBe(await manifestOf(other))
+  })
+
+  test('an outbox is refused where its tables would replace others', async () => {
+    await using database = await testSchema()
+    await database.query(migrationSql({ schema: database.schema }))
+    await database.query(`create table "${database.schema}".outbox_topics (name text)`)
+
+    const client = await database.connect()
+    const refused = client.query(migrationSql({ schema: database.schema, outbox: ['outbox'] }))
+
+    await expect(refused).rejects.toThrow('table "outbox_topics"')
+    await client.query('rollback')
+  })
+
+  test('it prints nothing if all is well, and leaves the session as it was', async () => {
     await using database = await testSchema()
     const client = await database.connect()
     await client.query('set client_min_messages to log')

@@ -102,7 +102,7 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
   // Read again: another process may have upgraded the schema while this one waited for the lock.
   const { left, isNew } = await missing(session, schema, files)
   if (left.length === 0) return
-  const conflict = await schemaConflictError(session, schema, left, isNew)
+  const conflict = await schemaConflictError(session, schema, left, isNew, files.family)
   if (conflict !== undefined) throw conflict
   await session.query({ text: NOTES })
   // In one text: there are many, and each would be a round trip.
@@ -117,7 +117,7 @@ async function apply(session: Session, schema: string, files: SchemaFiles): Prom
           version = excluded.version,
           applied_at = excluded.applied_at`,
     values: [
-      left.map(({ name }) => name),
+      left.map(({ name }) => (files.family ?? '') + name),
       left.map(({ checksum }) => checksum),
       left.map(({ worksWith = null }) => worksWith),
       files.version,
@@ -134,7 +134,7 @@ async function missing(
   schema: string,
   files: SchemaFiles,
 ): Promise<{ readonly left: readonly SqlFile[]; readonly isNew: boolean }> {
-  const applied = await readApplied(session, schema)
+  const applied = await readApplied(session, schema, files.family)
   const state = schemaState(applied, schema, files)
   if (state.kind === 'refused') throw state.error
   return { left: state.kind === 'behind' ? state.missing : [], isNew: applied.length === 0 }
@@ -150,13 +150,15 @@ async function createSchema(session: Session, schema: string): Promise<void> {
   await session.query({ text: `create schema if not exists ${quoted(schema)}` })
 }
 
-function mayNot(schema: string, { version }: SchemaFiles, cause: unknown): StoreError {
+function mayNot(schema: string, { version, family }: SchemaFiles, cause: unknown): StoreError {
+  const [, prefix] = family?.split('/') ?? []
+  const outbox = prefix === undefined ? '' : `, outbox: ['${prefix}']`
   const words = cause instanceof Error ? cause.message : String(cause)
   return new StoreError(
     'misconfigured',
     'migrate',
     `schema "${schema}" needs an upgrade to version ${version}, which this role is not allowed to ` +
-      `do (${words}); have its owner run the SQL of migrationSql({ schema: '${schema}' }) from ` +
+      `do (${words}); have its owner run the SQL of migrationSql({ schema: '${schema}'${outbox} }) from ` +
       'holdfast/postgres',
     { cause },
   )

@@ -1,34 +1,40 @@
-import { option, resolveOptions } from '../../base/options.ts'
+import { list, option, resolveOptions } from '../../base/options.ts'
+import { checkOutboxPrefix } from '../../store/outbox-prefix.ts'
 import { NOTES } from './migrate.ts'
 import { settingsSql } from './procedure-settings.ts'
 import { checkSchemaName, quoted } from '../connect/schema-name.ts'
 import { retireSql } from './retired-procedures.ts'
+import { outboxFiles } from './outbox-files.ts'
 import { FILES, type SchemaFiles } from './schema-state.ts'
 import type { SqlFile } from './sql-file.ts'
 import { functionsOf, indexesOf, schemaConflictsSql, tablesOf } from './schema-conflicts.ts'
 
 /**
- * The SQL that creates or upgrades a schema, for those who run migrations themselves. It is one
- * transaction, can be run again, and refuses a schema of a newer version, and one that contains other
- * tables or functions with the same names.
+ * The SQL that creates or upgrades a schema, for users who run migrations themselves. It is one
+ * transaction, can be run again, and refuses a schema of a newer version, and one that contains
+ * other tables or functions with the same names.
  *
  * Afterwards a process can open the store with a role that is not allowed to create anything.
  */
 export function migrationSql(options?: {
   /** The schema of the tables. @default 'holdfast' */
   readonly schema?: string
+  /** The prefixes of outboxes whose tables to create as well. @default none */
+  readonly outbox?: readonly string[]
 }): string {
-  const { schema } = resolveOptions('migrationSql', options, {
+  const { schema, outbox } = resolveOptions('migrationSql', options, {
     schema: option(checkSchemaName, 'holdfast'),
+    outbox: list(checkOutboxPrefix),
   })
-  return sqlFor(schema, FILES)
+  return [FILES, ...outbox.map(outboxFiles)].map((files) => sqlFor(schema, files)).join('\n')
 }
 
 /** The same for given files, for tests. */
 export function sqlFor(
   schema: string,
-  { migrations, procedures, retired = [], version }: SchemaFiles,
+  { migrations, procedures, retired = [], version, family = '' }: SchemaFiles,
 ): string {
+  const recorded = (file: SqlFile): SqlFile => ({ ...file, name: family + file.name })
   return [
     `-- Holdfast ${version}: creates or upgrades the schema ${quoted(schema)}.`,
     'begin;',
@@ -38,10 +44,10 @@ export function sqlFor(
     `create schema if not exists ${quoted(schema)};`,
     `set local search_path to ${quoted(schema)}, pg_temp;`,
     NOTES,
-    refusal(migrations, version),
-    conflictRefusal(schema, [...migrations, ...procedures]),
-    ...migrations.map((file) => once(file, version)),
-    ...procedures.flatMap((file) => [ended(file.sql), noted(file, version)]),
+    refusal(migrations.map(recorded), version, family),
+    conflictRefusal(schema, [...migrations, ...procedures], family),
+    ...migrations.map((file) => once(recorded(file), version)),
+    ...procedures.flatMap((file) => [ended(file.sql), noted(recorded(file), version)]),
     settingsSql(procedures),
     retireSql(retired),
     'commit;',
@@ -53,14 +59,14 @@ export function sqlFor(
  * Fails when an unknown migration was applied, or a newer version has written procedures: an older
  * version never replaces them.
  */
-function refusal(migrations: readonly SqlFile[], version: string): string {
+function refusal(migrations: readonly SqlFile[], version: string, family: string): string {
   const known = migrations.map(({ name }) => literal(name)).join(', ')
   return block(`
 declare
   v_unknown text := (
     select string_agg(name, ', ' order by name)
     from holdfast_migrations
-    where name like 'migrations/%'
+    where name like ${literal(`${family}migrations/%`)}
       and name <> all (array[${known}]::text[])
   );
   v_newer text := (
@@ -82,18 +88,19 @@ end`)
 }
 
 /** Fails when the schema is new to us and contains objects with names that we need. */
-function conflictRefusal(schema: string, files: readonly SqlFile[]): string {
-  const list = (names: readonly string[]): string =>
+function conflictRefusal(schema: string, files: readonly SqlFile[], family: string): string {
+  const isOurs = family === '' ? `name not like 'outbox/%'` : `name like ${literal(`${family}%`)}`
+  const array = (names: readonly string[]): string =>
     `array[${names.map((name) => literal(name)).join(', ')}]::text[]`
   return block(`
 declare
   v_conflicts text := (
-    ${schemaConflictsSql(literal(schema), list([...tablesOf(files), ...indexesOf(files)]), list(functionsOf(files)))}
+    ${schemaConflictsSql(literal(schema), array([...tablesOf(files), ...indexesOf(files)]), array(functionsOf(files)))}
   );
 begin
-  if v_conflicts is not null and not exists (select from holdfast_migrations) then
+  if v_conflicts is not null and not exists (select from holdfast_migrations where ${isOurs}) then
     raise exception 'this schema already contains objects with names that Holdfast needs: %; '
-      'use another schema', v_conflicts;
+      'use another ${family === '' ? 'schema' : 'prefix or schema'}', v_conflicts;
   end if;
 end`)
 }

@@ -51,7 +51,7 @@ test('every procedure is called without compiling, however the schema was made',
   }
 })
 
-test('a procedure gets the settings that its file asks for, also when it is applied again', async () => {
+test('a procedure gets the settings that its file asks for, even when it is applied again', async () => {
   await using database = await testSchema()
   const client = await database.connect()
   const procedures = [
@@ -110,7 +110,7 @@ test('a function of another application keeps its settings', async () => {
 const stock = stockBinaries()
 
 describe.skipIf(stock === undefined)('on a stock server (where Debian’s is installed)', () => {
-  test('nothing of ours is compiled, though the server compiles all it can', async () => {
+  test('no call of Holdfast is compiled, though the server compiles all it can', async () => {
     // At this limit, each call of a procedure is worth compiling.
     const server = await startPostgres(
       [

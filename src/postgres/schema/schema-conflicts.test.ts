@@ -23,32 +23,35 @@ describe('a schema that other applications use', () => {
       `create function send(text) returns text language sql as 'select $1'`,
       'function "send"',
     ],
-  ])('%s with a name of ours is named, and nothing is changed', async (_, sql, named) => {
-    await using database = await testSchema()
-    const { url, schema } = database
-    await database.query(`create schema ${schema}`)
-    await database.query(sql)
-    const before = await manifestOf(database)
-    const store = postgresWorkflowStore({ source: { url }, schema })
+  ])(
+    '%s with a name that Holdfast needs is reported, and nothing is changed',
+    async (_, sql, named) => {
+      await using database = await testSchema()
+      const { url, schema } = database
+      await database.query(`create schema ${schema}`)
+      await database.query(sql)
+      const before = await manifestOf(database)
+      const store = postgresWorkflowStore({ source: { url }, schema })
 
-    const refused = await store.open().catch((error: unknown) => error)
-    const refusedSql = database.query(migrationSql({ schema }))
-    await expect(refusedSql).rejects.toThrow(
-      `with names that Holdfast needs: ${named}; use another`,
-    )
-    await database.query('rollback')
-    await store.close()
+      const refused = await store.open().catch((error: unknown) => error)
+      const refusedSql = database.query(migrationSql({ schema }))
+      await expect(refusedSql).rejects.toThrow(
+        `with names that Holdfast needs: ${named}; use another`,
+      )
+      await database.query('rollback')
+      await store.close()
 
-    expect(refused).toMatchObject({
-      name: 'StoreError',
-      code: 'misconfigured',
-      message: expect.stringContaining(
-        `schema "${schema}" already contains objects with names that Holdfast needs: ${named};`,
-      ),
-    })
-    expect(refused).toMatchObject({ message: expect.stringContaining('use another schema') })
-    expect(await manifestOf(database)).toBe(before)
-  })
+      expect(refused).toMatchObject({
+        name: 'StoreError',
+        code: 'misconfigured',
+        message: expect.stringContaining(
+          `schema "${schema}" already contains objects with names that Holdfast needs: ${named};`,
+        ),
+      })
+      expect(refused).toMatchObject({ message: expect.stringContaining('use another schema') })
+      expect(await manifestOf(database)).toBe(before)
+    },
+  )
 
   test('tables and functions with other names are left alone', async () => {
     await using database = await testSchema()

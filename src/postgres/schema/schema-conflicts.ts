@@ -14,6 +14,7 @@ export async function schemaConflictError(
   schema: string,
   missing: readonly SqlFile[],
   isNew: boolean,
+  family = '',
 ): Promise<StoreError | undefined> {
   const { rows } = await session.query({
     text: schemaConflictsSql('$1', '$2::text[]', '$3::text[]'),
@@ -30,8 +31,14 @@ export async function schemaConflictError(
     'misconfigured',
     'migrate',
     `schema "${schema}" already contains objects with names that Holdfast needs: ${found}; ` +
-      `nothing was changed; use another schema, as in postgres({ schema: 'holdfast' })`,
+      `nothing was changed; ${remedyFor(family)}`,
   )
+}
+
+function remedyFor(family: string): string {
+  return family === ''
+    ? `use another schema, as in postgres({ schema: 'holdfast' })`
+    : `use another prefix, as in outbox(client, { prefix: 'events' }), or another schema`
 }
 
 /** A query for the conflicts as one text, null for none. The arguments are SQL expressions. */

@@ -17,9 +17,14 @@ export interface SchemaFiles {
   readonly retired?: readonly string[]
   /** The version of the package that they are from. */
   readonly version: string
+  /**
+   * What the names of these files begin with in the schema, which may contain several families of
+   * tables: none for workflows, `outbox/<prefix>/` for an outbox.
+   */
+  readonly family?: string
 }
 
-/** The files of this package. */
+/** The files of the workflow store. */
 export const FILES: SchemaFiles = {
   migrations: MIGRATIONS,
   procedures: PROCEDURES,
@@ -45,10 +50,11 @@ export type SchemaState =
   /** This version must neither change nor use it. */
   | { readonly kind: 'refused'; readonly error: StoreError }
 
-/** The files that were applied; none when the schema is new. */
+/** The files of a family that were applied, without its name; none when the family is new. */
 export async function readApplied(
   session: Session,
   schema: string,
+  family = '',
 ): Promise<readonly AppliedFile[]> {
   const table = `${quoted(schema)}.holdfast_migrations`
   const { rows } = await session.query({
@@ -59,7 +65,18 @@ export async function readApplied(
   // Not by column: a schema that an earlier version created has fewer.
   const applied = await session.query({ text: `select * from ${table}` })
   const noted = applied.rows as (Pick<AppliedFile, 'name' | 'checksum'> & Partial<AppliedFile>)[]
-  return noted.map((row) => ({ version: null, works_with: null, ...row }))
+  return noted
+    .filter(({ name }) => isOfFamily(name, family))
+    .map((row) => ({
+      version: null,
+      works_with: null,
+      ...row,
+      name: row.name.slice(family.length),
+    }))
+}
+
+function isOfFamily(name: string, family: string): boolean {
+  return family === '' ? !name.startsWith('outbox/') : name.startsWith(family)
 }
 
 /** Compares what was applied with what there is to apply. */
@@ -100,7 +117,7 @@ export function schemaState(
   }
 }
 
-/** Migrations that were applied and that this version does not know. */
+/** Migrations that were applied and that this version does not have. */
 function unknownMigrations(
   applied: readonly AppliedFile[],
   migrations: readonly SqlFile[],

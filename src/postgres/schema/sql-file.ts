@@ -4,8 +4,8 @@ export interface SqlFile {
   readonly name: string
   readonly checksum: string
   /**
-   * Of a migration, the number of the last one that a process must know to run beside it, as the
-   * line `-- Works with 0004.` says; without it, a process must know this one.
+   * For a migration, the number of the last migration that a process must have to run beside it, as
+   * the line `-- Works with 0004.` says; without that line, a process must have this one.
    */
   readonly worksWith?: string
   /**

@@ -533,6 +533,244 @@ drop function if exists tick;
 drop function if exists park_mail;
 `,
   },
+  {
+    name: 'migrations/0017_schedules',
+    checksum: '83ba8dbea4818365',
+    worksWith: '0004',
+    sql: `-- What starts instances at due times.
+-- Works with 0004.
+
+create table schedules (
+  anchor bigint not null,
+  next_at bigint not null,
+  -- When a runtime has to look at it; null while it is paused.
+  wake_at bigint,
+  -- When next_at was set.
+  set_at bigint not null,
+  created_at bigint not null,
+  updated_at bigint not null,
+  last_at bigint,
+  started bigint not null default 0,
+  skipped bigint not null default 0,
+  skipped_at bigint,
+  missed bigint not null default 0,
+  missed_at bigint,
+  error_at bigint,
+  workflow integer not null,
+  paused boolean not null default false,
+  name text collate "C" primary key,
+  -- Changes whenever a client changes the schedule.
+  revision text collate "C" not null,
+  -- When it is due, and what it starts: JSON that is not read here.
+  timing text not null,
+  template text not null,
+  last_id text,
+  error text,
+  -- Instances that it started and that had not ended when it was last fired.
+  running bigint[] not null default '{}'
+) with (fillfactor = 50);
+
+create index schedules_due on schedules (wake_at) where wake_at is not null;
+-- For noticing that the clock was turned back.
+create index schedules_set on schedules (set_at) where wake_at is not null;
+
+-- Answers more from now on. Those who do not know of it leave it out.
+drop function if exists tick;
+`,
+  },
+  {
+    name: 'migrations/0018_administration',
+    checksum: 'fe1e443459ebf8ab',
+    worksWith: '0006',
+    sql: `-- Instances can be searched, by age, parent, label and failure; and what ended before its workflow had
+-- a retention is removed, too.
+-- Works with 0006.
+
+-- For search(): all instances by age. Neither column ever changes, so that the end of an instance stays
+-- a change on the same page (HOT).
+create index instances_created on instances (created_at, iid);
+-- For search() and tree(): children by age.
+create index instances_by_parent on instances (parent_iid, created_at, iid)
+  where parent_iid is not null;
+
+-- For search(): instances by label, see label_key(). Only instances with labels have rows here.
+create table labels (
+  label bigint not null,
+  created_at bigint not null,
+  iid bigint not null,
+  primary key (label, created_at, iid)
+);
+
+-- For search(): instances that ended without being completed. In a table of its own, as an index on the
+-- status would make each end of an instance write to all indexes of instances.
+create table unsuccessful (
+  created_at bigint not null,
+  iid bigint not null,
+  primary key (created_at, iid)
+);
+
+-- For search(): suspended instances.
+create index runs_held on runs (iid) where held;
+
+-- An execution that was followed by another one; null for the end of the instance.
+alter table ended add column execution integer;
+
+-- How far note_earlier() has come with what ended before the workflow had a retention; null for
+-- nothing to do.
+alter table workflows
+  add column noted_at bigint,
+  add column noted_iid bigint;
+create index workflows_unnoted on workflows (workflow) where noted_at is not null;
+
+insert into labels (label, created_at, iid)
+select
+  ('x' || left(encode(sha256(convert_to(l.key || chr(31) || l.value, 'UTF8')), 'hex'), 16))::bit(64)::bigint,
+  i.created_at, i.iid
+from instances as i
+cross join lateral jsonb_each_text(i.labels::jsonb) as l
+where i.labels is not null
+on conflict do nothing;
+insert into unsuccessful (created_at, iid)
+select i.created_at, i.iid
+from instances as i
+where i.status > 2;
+-- Workflows that have a retention already: what ended before they got it was not noted.
+update workflows
+set noted_at = -1,
+    noted_iid = 0
+where retention_ms is not null;
+`,
+  },
+  {
+    name: 'migrations/0019_limits',
+    checksum: '8891ecf960685a34',
+    worksWith: '0006',
+    sql: `-- Limits of workflows, and priorities of starts.
+-- Works with 0006.
+
+-- The limit of a workflow, in the row without a version, as the runtime said that registered last.
+-- keyed: whether each key has a limit of its own; null for no limit.
+alter table workflows
+  add column concurrency integer,
+  add column rate_count integer,
+  add column rate_ms bigint,
+  add column keyed boolean;
+
+-- Whether any workflow has a limit at all.
+create index workflows_limited on workflows (workflow) where keyed is not null;
+
+alter table runs
+  -- Which starts are claimed first: higher ones. Null for 0, which then takes no room.
+  add column priority smallint,
+  -- Null for an instance without a limit; false while its limit does not admit it.
+  add column admitted boolean;
+
+drop index runs_due;
+
+-- For claim() and tick(): what is due, workflow by workflow, in each by priority.
+create index runs_due on runs (workflow, (coalesce(priority, 0)), wake_at)
+  where wake_at is not null and attempts < 2 and admitted is not false;
+
+-- Whether there is any priority to look at.
+create index runs_prioritized on runs (workflow)
+  where priority is not null and wake_at is not null and attempts < 2 and admitted is not false;
+
+-- For admit_due(): which limits have to be judged, now or at a time.
+create index runs_unadmitted on runs (workflow, wake_at)
+  where wake_at is not null and admitted = false;
+
+-- Unfinished instances of workflows with a limit.
+create table admissions (
+  iid bigint primary key,
+  -- When its start was due: the order of a line.
+  since bigint not null,
+  -- The workflow whose row has the limit.
+  workflow integer not null,
+  priority smallint not null,
+  -- 0 not judged yet, or suspended, 1 in line, 2 admitted.
+  state smallint not null,
+  -- Null until a runtime that has the code has computed it.
+  limit_key text collate "C"
+);
+
+-- The lines, each in order.
+create index admissions_line on admissions (workflow, limit_key, priority desc, since, iid)
+  where state = 1;
+
+-- For counting who was admitted.
+create index admissions_admitted on admissions (workflow, limit_key) where state = 2;
+
+-- These take or answer more from now on. Those who do not know of it leave it out.
+drop function if exists register;
+drop function if exists claim;
+drop function if exists next_wake;
+drop function if exists commit_batch;
+drop function if exists end_instances;
+drop function if exists whereabouts;
+drop function if exists import_instance;
+`,
+  },
+  {
+    name: 'migrations/0020_lists',
+    checksum: '1a5bdefe17bc5a04',
+    worksWith: '0006',
+    sql: `-- Instances can be searched by workflow and age.
+-- Works with 0006.
+
+-- Each name has a row without a version: that of limits, and that of lists.
+insert into workflows (name, version)
+select distinct w.name, ''
+from workflows as w
+on conflict do nothing;
+
+-- The workflow, whatever its version: its row without one. Unlike \`workflow\` it never changes, so that an
+-- index on it is not written again when the first claim decides the version. Null for an unstarted
+-- instance.
+alter table instances add column any_version integer;
+update instances as i
+set any_version = named.workflow
+from workflows as w
+join workflows as named on named.name = w.name and named.version = ''
+where w.workflow = i.workflow
+  and i.status > 0;
+
+drop index instances_created;
+-- For search(): started instances of a workflow by age. None of the columns ever changes, so that the end
+-- of an instance stays a change on the same page (HOT).
+create index instances_by_workflow on instances (any_version, created_at, iid)
+  where any_version is not null;
+
+-- By workflow and status, too.
+truncate unsuccessful;
+alter table unsuccessful
+  add column any_version integer not null,
+  add column status smallint not null,
+  drop constraint unsuccessful_pkey,
+  add primary key (any_version, status, created_at, iid);
+insert into unsuccessful (any_version, status, created_at, iid)
+select i.any_version, i.status, i.created_at, i.iid
+from instances as i
+where i.status > 2;
+`,
+  },
+  {
+    name: 'migrations/0021_progress_versions',
+    checksum: '4fa32b8494d58171',
+    worksWith: '0006',
+    sql: `-- How often the progress of an instance was set.
+-- Works with 0006.
+
+-- Null for 0: takes no room in instances without progress.
+alter table instances add column progress_version integer;
+update instances
+set progress_version = 1
+where progress is not null;
+
+-- These answer more from now on.
+drop function if exists instance_rows;
+drop function if exists find;
+`,
+  },
 ]
 
 /** Functions, applied again whenever their text changes. */
@@ -568,8 +806,332 @@ $$;
 `,
   },
   {
+    name: 'procedures/admit',
+    checksum: '637dface12bdd291',
+    sql: `-- Judges one line: admits as many of it as the limit allows, by priority and then in the order in which
+-- they were due. p_iids are instances of it that were due, and did not wait in line so far. The caller
+-- has locked the line exclusively.
+--
+-- While an instance waits in line and the limit has room, or will have it by time alone, one of the line has
+-- a wake_at: so a claim judges the line again.
+create or replace function admit(
+  p_workflow integer,
+  p_limit_key text,
+  p_iids bigint[],
+  p_clock bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_rate_key text := 'w' || p_workflow || ' ' || p_limit_key;
+  v_limit workflows%rowtype;
+  v_ending bigint[];
+  v_joining bigint[];
+  v_left bigint := 1000;
+  v_rate_left bigint;
+  v_opens_at bigint;
+  v_chosen bigint[];
+begin
+  select w.*
+  into v_limit
+  from workflows as w
+  where w.workflow = p_workflow;
+
+  -- A request to end does not wait for a place: no code of it runs.
+  v_ending := array(
+    select e.iid
+    from unnest(p_iids) as g (iid)
+    cross join lateral (
+      select m.iid
+      from inbox as m
+      where m.iid = g.iid
+        and m.kind > 2
+        and m.kind in (4, 5)
+      limit 1
+    ) as e
+  );
+  if cardinality(v_ending) > 0 then
+    delete from admissions
+    where iid = any (v_ending);
+    update runs
+    set admitted = null
+    where iid = any (v_ending);
+  end if;
+
+  -- They join the line. One that is locked is just being suspended or terminated, by a transaction that
+  -- waits for this one.
+  v_joining := array(
+    select r.iid
+    from runs as r
+    where r.iid = any (p_iids)
+      and r.admitted = false
+      and not r.held
+    for update skip locked
+  );
+  update admissions
+  set state = 1
+  where iid = any (v_joining)
+    and state = 0;
+  update runs
+  set wake_at = null
+  where iid = any (v_joining);
+
+  if v_limit.concurrency is not null and v_limit.keyed is not null then
+    v_left := least(
+      v_left,
+      v_limit.concurrency - (
+        select count(*)
+        from (
+          select
+          from admissions as a
+          where a.workflow = p_workflow
+            and a.limit_key = p_limit_key collate "C"
+            and a.state = 2
+          limit v_limit.concurrency
+        ) as admitted
+      )
+    );
+    if v_left < 1 then
+      return;
+    end if;
+  end if;
+  if v_limit.rate_count is not null and v_limit.keyed is not null then
+    select r.most, r.opens_at
+    into v_rate_left, v_opens_at
+    from rate_left(v_rate_key, v_limit.rate_count, v_limit.rate_ms, p_clock) as r;
+  end if;
+
+  v_chosen := array(
+    select r.iid
+    from (
+      select a.iid
+      from admissions as a
+      where a.workflow = p_workflow
+        and a.limit_key = p_limit_key collate "C"
+        and a.state = 1
+      order by a.priority desc, a.since, a.iid
+      limit least(v_left, v_rate_left)
+    ) as a
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.iid = a.iid
+        and r.admitted = false
+        and not r.held
+      limit 1
+      for update skip locked
+    ) as r
+  );
+  if cardinality(v_chosen) > 0 then
+    update admissions
+    set state = 2
+    where iid = any (v_chosen);
+    update runs
+    set admitted = true,
+        wake_at = p_clock
+    where iid = any (v_chosen);
+    v_left := v_left - cardinality(v_chosen);
+    if v_rate_left is not null then
+      perform spend_limits(
+        array_fill(v_rate_key, array[cardinality(v_chosen)]),
+        array_fill(v_limit.rate_count, array[cardinality(v_chosen)]),
+        array_fill(v_limit.rate_ms, array[cardinality(v_chosen)]),
+        p_clock
+      );
+      select r.opens_at
+      into v_opens_at
+      from rate_left(v_rate_key, v_limit.rate_count, v_limit.rate_ms, p_clock) as r;
+    end if;
+  end if;
+
+  -- The one that is first now is judged when the rate allows it, or soon if there was more than one call may do.
+  if v_left > 0 and v_opens_at is not null then
+    perform wake_line(p_workflow, p_limit_key, v_opens_at);
+  elsif cardinality(v_chosen) >= 1000 then
+    perform wake_line(p_workflow, p_limit_key, p_clock);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/admit_due',
+    checksum: '9ee92e5173627b20',
+    sql: `-- For claim(): judges the limits of instances that are due and not admitted. Those that are admitted are
+-- due, like any other; the rest waits in line, and is not due until a place is free.
+--
+-- Returns instances whose key is not known yet: the caller computes it and calls set_limit_keys(). And
+-- whether there may be more to judge than one call does.
+create or replace function admit_due(
+  p_workflows integer[],
+  p_hinted bigint[],
+  p_clock bigint,
+  out unkeyed bigint[],
+  out has_more boolean
+)
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+#variable_conflict use_column
+declare
+  v_iids bigint[];
+  v_line record;
+  v_timeout text := current_setting('lock_timeout');
+begin
+  -- Hinted ones first: a start is judged at once, however many starts of other keys arrived before it.
+  v_iids := array(
+    select r.iid
+    from (select distinct h.iid from unnest(p_hinted) as h (iid)) as h
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.iid = h.iid
+        and r.workflow = any (p_workflows)
+        and r.wake_at <= p_clock
+        and r.admitted = false
+      limit 1
+    ) as r
+    limit 1000
+  );
+  v_iids := v_iids || array(
+    select due.iid
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at <= p_clock
+        and r.admitted = false
+        and r.iid <> all (v_iids)
+      order by r.wake_at
+      limit 1000
+    ) as due
+    limit 1000 - cardinality(v_iids)
+  );
+  has_more := cardinality(v_iids) >= 1000;
+  if cardinality(v_iids) = 0 then
+    return;
+  end if;
+
+  -- Nothing else is locked yet: a commit that waits for a line is not waited for here.
+  perform set_config('lock_timeout', '1s', true);
+  perform lock_lines(array_agg(l.workflow), array_agg(l.limit_key), true)
+  from lines_of(v_iids) as l
+  where l.limit_key is not null;
+  perform set_config('lock_timeout', v_timeout, true);
+
+  for v_line in
+    select l.workflow, l.limit_key, l.iids
+    from lines_of(v_iids) as l
+    where l.limit_key is not null
+  loop
+    perform admit(v_line.workflow, v_line.limit_key, v_line.iids, p_clock);
+  end loop;
+  unkeyed := array(select unnest(l.iids) from lines_of(v_iids) as l where l.limit_key is null);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/all_lines',
+    checksum: '8be899c95c42696f',
+    sql: `-- The lines of these workflows in which instances wait, from a key on. One index lookup per line, not per
+-- instance.
+create or replace function all_lines(p_workflows integer[], p_from text, p_most integer)
+  returns table (workflow integer, limit_key text)
+  language plpgsql
+  stable
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_sort to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive lines as (
+    select w.workflow, first.limit_key
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select a.limit_key
+      from admissions as a
+      where a.workflow = w.workflow
+        and a.state = 1
+        and a.limit_key >= p_from collate "C"
+      order by a.limit_key
+      limit 1
+    ) as first
+    union all
+    select l.workflow, next.limit_key
+    from lines as l
+    cross join lateral (
+      select a.limit_key
+      from admissions as a
+      where a.workflow = l.workflow
+        and a.state = 1
+        and a.limit_key > l.limit_key
+      order by a.limit_key
+      limit 1
+    ) as next
+  )
+  select l.workflow, l.limit_key
+  from lines as l
+  limit p_most;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/any_versions',
+    checksum: '7898bfcd5c0ea114',
+    settings: 'none',
+    sql: `-- The rows without a version of the same workflows, in the order given: for instances.any_version.
+--
+-- Settings: its caller's.
+create or replace function any_versions(p_workflows integer[])
+  returns integer[]
+  language plpgsql
+  stable
+as $$
+begin
+  if p_workflows[1] = all (p_workflows) then
+    return array_fill(
+      (
+        select named.workflow
+        from workflows as w
+        join workflows as named on named.name = w.name and named.version = ''
+        where w.workflow = p_workflows[1]
+      ),
+      array[cardinality(p_workflows)]
+    );
+  end if;
+  return array(
+    select (
+      select named.workflow
+      from workflows as w
+      join workflows as named on named.name = w.name and named.version = ''
+      where w.workflow = g.workflow
+    )
+    from unnest(p_workflows) with ordinality as g (workflow, place)
+    order by g.place
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/apply_effects',
-    checksum: 'cf54ee04d1203602',
+    checksum: '5cc49880ae49ffb5',
     settings: 'none',
     sql: `-- Applies the effects of turns besides their history, for the instances in p_done: one statement for
 -- each kind of effect. p_effects are the lists declared below.
@@ -660,6 +1222,7 @@ begin
   if cardinality(v_progress_iids) > 0 then
     update instances as i
     set progress = p.progress,
+        progress_version = coalesce(i.progress_version, 0) + 1,
         updated_at = p_clock
     from unnest(v_progress_iids, v_progress) as p (iid, progress)
     join unnest(p_done) as d (iid) on d.iid = p.iid
@@ -824,9 +1387,9 @@ $$;
   },
   {
     name: 'procedures/begin_transaction',
-    checksum: '4fd95cf60f863a81',
+    checksum: '16bd39195e78d36a',
     sql: `-- The first statement of a transaction that runs user code. Returns the id of the transaction, by which
--- finish_transaction() recognizes it; null if the code must not run.
+-- finish_transaction() recognises it; null if the code must not run.
 --
 -- Until the end of the transaction nothing else runs the code of this command: a second one waits here,
 -- and then sees the result of the first. The advisory lock has a single 64-bit key, unlike the locks of
@@ -904,6 +1467,79 @@ begin
     where g.iid = any (p_done);
     perform drop_tasks(v_iids, v_executions, v_commands);
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/check_lines',
+    checksum: '6806cbbfe7fc4a3e',
+    sql: `-- For tick(): wakes lines whose limit has room although no instance in them is due. It happens when a
+-- transaction that was about to wake the line has failed. Some lines at a time, from a random place on, so
+-- that a tick stays short however many there are.
+create or replace function check_lines(p_workflows integer[], p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_limits integer[] := array(
+    select distinct l.workflow
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral limit_of(w.workflow) as l
+  );
+begin
+  if cardinality(v_limits) = 0 then
+    return;
+  end if;
+  perform wake_lines(array_agg(stuck.workflow), array_agg(stuck.limit_key), p_clock)
+  from (
+    select l.workflow, l.limit_key
+    from (
+      select * from all_lines(v_limits, '', 50)
+      union
+      -- A random place: the keys of half of the lines are after that of the middle one, on average.
+      select * from all_lines(v_limits, chr(33 + floor(random() * 94)::integer), 50)
+    ) as l
+    join workflows as w on w.workflow = l.workflow
+    where (
+        select r.wake_at
+        from (
+          select a.iid
+          from admissions as a
+          where a.workflow = l.workflow
+            and a.limit_key = l.limit_key
+            and a.state = 1
+          order by a.priority desc, a.since, a.iid
+          limit 1
+        ) as first
+        -- A plain join would read every run, if the table was nearly empty when the server last looked.
+        cross join lateral (
+          select r.wake_at
+          from runs as r
+          where r.iid = first.iid
+          limit 1
+        ) as r
+      ) is null
+      and (
+        w.concurrency is null
+        or w.concurrency > (
+          select count(*)
+          from (
+            select
+            from admissions as a
+            where a.workflow = l.workflow
+              and a.limit_key = l.limit_key
+              and a.state = 2
+            limit w.concurrency
+          ) as admitted
+        )
+      )
+  ) as stuck;
 end
 $$;
 `,
@@ -990,12 +1626,12 @@ $$;
   },
   {
     name: 'procedures/claim',
-    checksum: '0669b86171978a4b',
+    checksum: 'fc6cfe91526cd2e0',
     sql: `-- Takes ownership of up to p_limit instances of these workflows: first hinted ones, then due ones, then
 -- those with messages. A runtime gets one quarantined instance at a time. Returns numbers only, and
 -- load() reads the rest: a large answer to a process that stopped reading would keep the rows locked.
 -- An instance that was started without a version gets one, and is passed on if that version is not
--- among these workflows.
+-- among these workflows. One that the limit of its workflow does not admit is not claimed.
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -1013,7 +1649,11 @@ create or replace function claim(
   -- Instances for other runtimes, which have the version that these were given.
   out passed bigint[],
   -- When the next one is due; in the past if another transaction has locked it.
-  out next_due bigint
+  out next_due bigint,
+  -- Instances whose limit cannot be judged until their key is computed.
+  out unkeyed bigint[],
+  -- Whether there are more limits to judge.
+  out has_more boolean
 )
   language plpgsql
   volatile
@@ -1030,6 +1670,10 @@ declare
   v_more bigint[];
   v_share integer;
   v_quarantined bigint;
+  v_late bigint[];
+  -- Which priorities there are: one entry for each of a workflow.
+  v_ranked integer[] := p_workflows;
+  v_ranks integer[] := array_fill(0, array[cardinality(p_workflows)]);
 begin
   clock := v_clock;
   if not v_alive then
@@ -1041,6 +1685,17 @@ begin
   perform be_durable();
   if p_limit < 1 or cardinality(p_workflows) = 0 then
     return;
+  end if;
+  -- Before any row is locked: see line_lock().
+  if has_unadmitted() then
+    select a.unkeyed, a.has_more
+    into unkeyed, has_more
+    from admit_due(p_workflows, p_hinted, v_clock) as a;
+  end if;
+  if (select true from runs as r where r.priority is not null and r.wake_at is not null and r.attempts < 2 and r.admitted is not false limit 1) then
+    select array_agg(k.workflow), array_agg(k.rank)
+    into v_ranked, v_ranks
+    from ranks_of(p_workflows) as k;
   end if;
 
   if (
@@ -1091,11 +1746,11 @@ begin
         from runs as r
         where r.iid = h.iid
           and r.owner is null and not r.held
-          and r.attempts < 2
+          and r.attempts < 2 and r.admitted is not false
           and r.workflow = any (p_workflows)
           and (
             r.wake_at <= v_clock
-            or r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null) and (
+            or r.owner is null and not r.held and r.admitted is not false and (r.epoch > 0 or r.wake_at is null) and (
               select true
               from inbox as i
               where i.iid = r.iid
@@ -1128,29 +1783,37 @@ begin
     from (
       select due.iid
       from (
-        select p.workflow
-        from unnest(p_workflows) as p (workflow)
+        select k.workflow, array_agg(k.rank order by k.rank desc) as ranks
+        from unnest(v_ranked, v_ranks) with ordinality as k (workflow, rank, place)
         cross join lateral (
           select r.wake_at
           from runs as r
-          where r.workflow = p.workflow
+          where r.workflow = k.workflow
+            and coalesce(r.priority, 0) = k.rank
             and r.wake_at <= v_clock
-            and r.attempts < 2
+            and r.attempts < 2 and r.admitted is not false
           order by r.wake_at
           limit 1
         ) as oldest
-        order by oldest.wake_at
+        group by k.workflow
+        order by min(oldest.wake_at), min(k.place)
       ) as w
       cross join lateral (
-        select r.iid
-        from runs as r
-        where r.workflow = w.workflow
-          and r.wake_at <= v_clock
-          and r.attempts < 2
-          and r.iid <> all (v_found)
-        order by r.wake_at
+        select ranked.iid
+        from unnest(w.ranks) as k (rank)
+        cross join lateral (
+          select r.iid
+          from runs as r
+          where r.workflow = w.workflow
+            and coalesce(r.priority, 0) = k.rank
+            and r.wake_at <= v_clock
+            and r.attempts < 2 and r.admitted is not false
+            and r.iid <> all (v_found)
+          order by r.wake_at
+          limit v_share
+          for update skip locked
+        ) as ranked
         limit v_share
-        for update skip locked
       ) as due
       limit p_limit - cardinality(v_found)
     ) as free;
@@ -1168,8 +1831,8 @@ begin
         select r.iid
         from runs as r
         where r.iid = m.iid
-          and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
-          and r.attempts < 2
+          and r.owner is null and not r.held and r.admitted is not false and (r.epoch > 0 or r.wake_at is null)
+          and r.attempts < 2 and r.admitted is not false
           and r.workflow = any (p_workflows)
           and r.iid <> all (v_found)
         limit 1
@@ -1181,6 +1844,18 @@ begin
     v_found := v_found || v_more;
   end if;
 
+  if cardinality(v_found) > 0 then
+    v_late := line_up_late(v_found, v_clock);
+    if cardinality(v_late) > 0 then
+      has_more := true;
+      v_found := array(
+        select f.iid
+        from unnest(v_found) with ordinality as f (iid, place)
+        where f.iid <> all (v_late)
+        order by f.place
+      );
+    end if;
+  end if;
   if cardinality(v_found) = 0 then
     next_due := next_wake(p_workflows);
     return;
@@ -1362,7 +2037,7 @@ $$;
   },
   {
     name: 'procedures/close_children',
-    checksum: '9a526a4d33a74037',
+    checksum: '55bd90e7ed67a1db',
     settings: 'none',
     sql: `-- Asks unfinished children to end, in the way that their link to the parent says. p_commands are the
 -- commands that started them; null means all children of that parent. p_executions is null for the
@@ -1429,13 +2104,14 @@ begin
       limit 1
     ) is null
   order by child.iid;
+  perform wake_unadmitted(v_children);
 end
 $$;
 `,
   },
   {
     name: 'procedures/close_orphans',
-    checksum: 'aecbe76b415743e2',
+    checksum: '179cbfd25ddbcab3',
     sql: `-- Asks children to end whose parent ended before they were started: the end of the parent did not see
 -- them. Waits for a parent that is just ending, and does not delay one that continues.
 create or replace function close_orphans(p_iids bigint[])
@@ -1481,13 +2157,14 @@ begin
     limit 1
   ) as child
   order by child.iid;
+  perform wake_unadmitted(p_iids);
 end
 $$;
 `,
   },
   {
     name: 'procedures/commit_batch',
-    checksum: 'eb9496e1e87f0fb9',
+    checksum: '8c4c24f741f8045f',
     sql: `-- Commits the starts and turns of one runtime, each judged by itself (F1, F2, F4, C8 of
 -- docs/internals/races.md). Must be called alone, as the only statement of its transaction.
 --
@@ -1524,7 +2201,9 @@ create or replace function commit_batch(
   out clock bigint,
   out server text,
   out starts text,
-  out turns text
+  out turns text,
+  -- Instances that are due because others left the limit of their workflow; null for none.
+  out woken bigint[]
 )
   language plpgsql
   volatile
@@ -1719,7 +2398,7 @@ begin
   end if;
 
   if cardinality(p_ended_iids) > 0 then
-    perform end_instances(
+    woken := end_instances(
       v_clock,
       -- The shorter list.
       case when cardinality(v_done) = v_size then p_ended_iids else v_done end,
@@ -1788,7 +2467,7 @@ $$;
   },
   {
     name: 'procedures/continue_instances',
-    checksum: '28443443c84b8457',
+    checksum: '8474f7de5ad24f3a',
     sql: `-- Begins the next execution of the instances in p_done. p_continued are lists, in the order of the
 -- columns below. An instance that its owner does not keep is released, due now.
 create or replace function continue_instances(p_clock bigint, p_done bigint[], p_continued text)
@@ -1852,6 +2531,107 @@ begin
   if v_with_tasks is not null then
     perform remove_tasks(v_with_tasks, v_executions);
   end if;
+  -- Most schemas have no retention.
+  if (select true from workflows as w where w.retention_ms is not null limit 1) then
+    perform note_continued(p_clock, p_done, v_iids, v_lists[4]::integer[], v_lists[3]::integer[]);
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/depths',
+    checksum: '91177cd9f24f1496',
+    settings: 'any plan',
+    sql: `-- How much there is to do. Reads all unfinished instances, all tasks and all messages: each column but
+-- the first is JSON.
+--
+-- Settings: any plan.
+create or replace function depths(
+  out clock bigint,
+  out workflows text,
+  out tasks text,
+  out oldest_due_at bigint,
+  out waiting bigint,
+  out parked bigint
+)
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+begin
+  clock := now_ms();
+  workflows := (
+    select json_agg(
+      json_build_object('name', w.name, 'version', w.version, 'status', d.status, 'count', d.count)
+      order by w.name, w.version, d.status
+    )
+    from (
+      select
+        r.workflow,
+        case when r.held then 'suspended' when r.epoch = 0 then 'scheduled' else 'running' end
+          as status,
+        count(*) as count
+      from runs as r
+      group by 1, 2
+      union all
+      select
+        i.workflow,
+        case i.status
+          when 3 then 'failed'
+          when 4 then 'cancelled'
+          else 'terminated'
+        end,
+        count(*)
+      from unsuccessful as u
+      join instances as i on i.iid = u.iid
+      group by 1, 2
+    ) as d
+    join workflows as w on w.workflow = d.workflow
+  );
+  tasks := (
+    select json_agg(
+      json_build_object(
+        'activity', d.activity, 'tag', d.tag, 'waiting', d.waiting, 'delayed', d.delayed,
+        'running', d.running,
+        'oldestAt', (select l.at from last_turn(d.oldest) as l)
+      )
+      order by d.activity, d.tag
+    )
+    from (
+      select
+        t.activity, t.tag,
+        count(*) filter (where t.held_by is null and t.visible_at is null) as waiting,
+        count(*) filter (where t.held_by is null and t.visible_at is not null) as delayed,
+        count(*) filter (where t.held_by is not null) as running,
+        (array_agg(t.iid order by t.number) filter (where t.held_by is null and t.visible_at is null))[1]
+          as oldest
+      from tasks as t
+      group by t.activity, t.tag
+    ) as d
+  );
+  -- What may run at once has no time of its own: a start is due since it was made or resumed, and an
+  -- instance that was released since its last turn.
+  oldest_due_at := least(
+    (select min(r.wake_at) from runs as r where r.wake_at > 0 and r.wake_at <= clock),
+    (
+      select min(i.updated_at)
+      from runs as r
+      join instances as i on i.iid = r.iid
+      where r.wake_at = 0
+        and r.epoch = 0
+    ),
+    (
+      select min(l.at)
+      from runs as r
+      cross join lateral last_turn(r.iid) as l
+      where r.wake_at = 0
+        and r.epoch > 0
+    )
+  );
+  select count(*) filter (where not m.parked), count(*) filter (where m.parked)
+  into waiting, parked
+  from inbox as m;
 end
 $$;
 `,
@@ -1981,7 +2761,7 @@ $$;
   },
   {
     name: 'procedures/doctor_indexes',
-    checksum: 'ca01e99286107d85',
+    checksum: '8ae79bddf1d68bce',
     settings: 'any plan',
     sql: `-- Whether all indexes exist and are valid: a part of doctor(). Without one of them everything still
 -- works, and becomes slower with each row.
@@ -2007,14 +2787,18 @@ begin
     end
   from unnest(
     array[
-      'absences_at', 'absences_pkey', 'ended_pkey', 'history_pkey', 'inbox_early', 'inbox_mail',
-      'inbox_pkey', 'inbox_results', 'inbox_waiting', 'instances_children', 'instances_id_key',
-      'instances_pkey',
-      'limits_pkey', 'limits_spent', 'posted_pkey', 'replies_at', 'replies_pkey', 'runs_careful',
-      'runs_due', 'runs_pkey', 'runtimes_alive', 'runtimes_pkey', 'sessions_pkey',
-      'sessions_runtime', 'sessions_touched', 'state_pkey', 'tasks_careful', 'tasks_delayed',
-      'tasks_held', 'tasks_limited', 'tasks_pkey', 'tasks_ready', 'tasks_sessions', 'tasks_silent',
-      'unwanted_tasks_pkey', 'workflows_name_version_key', 'workflows_pkey', 'workflows_retained'
+      'absences_at', 'absences_pkey', 'admissions_admitted', 'admissions_line',
+      'admissions_pkey', 'ended_pkey', 'history_pkey', 'inbox_early', 'inbox_mail',
+      'inbox_pkey', 'inbox_results', 'inbox_waiting', 'instances_by_parent',
+      'instances_by_workflow', 'instances_children', 'instances_id_key', 'instances_pkey',
+      'labels_pkey', 'limits_pkey', 'limits_spent', 'posted_pkey', 'replies_at', 'replies_pkey',
+      'runs_careful', 'runs_due', 'runs_held', 'runs_pkey', 'runs_prioritized',
+      'runs_unadmitted', 'runtimes_alive', 'runtimes_pkey', 'schedules_due', 'schedules_pkey',
+      'schedules_set', 'sessions_pkey', 'sessions_runtime', 'sessions_touched', 'state_pkey',
+      'tasks_careful', 'tasks_delayed', 'tasks_held', 'tasks_limited', 'tasks_pkey',
+      'tasks_ready', 'tasks_sessions', 'tasks_silent', 'unsuccessful_pkey',
+      'unwanted_tasks_pkey', 'workflows_limited', 'workflows_name_version_key',
+      'workflows_pkey', 'workflows_retained', 'workflows_unnoted'
     ]
   ) as e (name)
   left join pg_class as c
@@ -2034,7 +2818,7 @@ $$;
   },
   {
     name: 'procedures/doctor_instances',
-    checksum: '36422aa112e04c85',
+    checksum: 'bb43f9122333dfba',
     settings: 'any plan',
     sql: `-- Instances that make no progress without help: a part of doctor().
 --
@@ -2121,7 +2905,7 @@ begin
     );
     exit when v_activity is null;
     continue when v_activity = any (v_activities);
-    -- Without tags: only the runtimes know which tags they serve.
+    -- Without tags: the tables do not have the tags that runtimes serve.
     v_count := (
       select count(*)
       from (
@@ -2651,12 +3435,88 @@ $$;
 `,
   },
   {
+    name: 'procedures/due_schedules',
+    checksum: 'e8d94b1c0d581bb3',
+    sql: `-- Schedules to look at now: those that are due, up to p_limit; those with these names; and those whose
+-- next due time was set in the future, because the clock was turned back since. And when the next of the
+-- others is due.
+create or replace function due_schedules(
+  p_limit integer,
+  p_names text,
+  p_count integer,
+  out clock bigint,
+  out schedules text,
+  out next bigint
+)
+  language plpgsql
+  stable
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  clock := v_clock;
+  schedules := (
+    select coalesce(json_agg(found.schedule), '[]')
+    from (
+      select schedule_json(s) as schedule
+      from (
+        select s.name
+        from (
+          select s.name
+          from schedules as s
+          where s.wake_at <= v_clock
+          order by s.wake_at
+          limit p_limit
+        ) as s
+        union
+        select s.name
+        from unnest(split_texts(p_names, p_count)) as g (name)
+        cross join lateral (
+          select s.name
+          from schedules as s
+          where s.name = g.name collate "C"
+            and s.wake_at is not null
+          limit 1
+        ) as s
+        union
+        select s.name
+        from (
+          select s.name
+          from schedules as s
+          where s.set_at > v_clock + 3600000
+            and s.wake_at is not null
+          order by s.set_at
+          limit p_limit
+        ) as s
+      ) as wanted
+      cross join lateral (
+        select *
+        from schedules as s
+        where s.name = wanted.name
+        limit 1
+      ) as s
+      order by s.wake_at
+    ) as found
+  );
+  next := (
+    select s.wake_at
+    from schedules as s
+    where s.wake_at > v_clock
+    order by s.wake_at
+    limit 1
+  );
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/end_instances',
-    checksum: '5cde0efde5b1f488',
+    checksum: '3d60aeca159bccce',
     settings: 'none',
-    sql: `-- Ends the instances of p_iids that are in p_done: removes their inbox and tasks, keeps their history and
--- state, and sends the results to their parents. Message keys stay until the instances are removed: a
--- sender may not know that its message arrived, and send it again.
+    sql: `-- Ends the instances of p_iids that are in p_done: removes their inbox and tasks, keeps their
+-- history and state, and sends the results to their parents. Message keys stay until the instances
+-- are removed: a sender that missed the answer may send its message again. Returns other instances that are
+-- due because of it: those ended left the limit of their workflow.
 --
 -- Settings: its caller's.
 create or replace function end_instances(
@@ -2666,7 +3526,7 @@ create or replace function end_instances(
   p_statuses smallint[],
   p_outputs text
 )
-  returns void
+  returns bigint[]
   language plpgsql
   volatile
 as $$
@@ -2675,6 +3535,7 @@ declare
   v_ended bigint[];
   v_children bigint[];
   v_with_tasks bigint[];
+  v_limited bigint[];
 begin
   with ended as materialized (
     select e.iid, e.place
@@ -2684,7 +3545,7 @@ begin
   run as (
     delete from runs as r
     where r.iid = any (array(select e.iid from ended as e))
-    returning r.iid, r.has_tasks
+    returning r.iid, r.has_tasks, r.admitted
   ),
   undelivered as (
     delete from inbox as i
@@ -2704,8 +3565,9 @@ begin
   select
     (select array_agg(f.iid) from finished as f),
     (select array_agg(f.iid) from finished as f where f.parent_iid is not null),
-    (select array_agg(r.iid) from run as r where r.has_tasks)
-  into v_ended, v_children, v_with_tasks;
+    (select array_agg(r.iid) from run as r where r.has_tasks),
+    (select array_agg(r.iid) from run as r where r.admitted is not null)
+  into v_ended, v_children, v_with_tasks, v_limited;
 
   if v_with_tasks is not null then
     perform remove_tasks(v_with_tasks, null);
@@ -2715,6 +3577,39 @@ begin
     perform tell_parents(v_children);
   end if;
   perform note_ended(p_clock, v_ended);
+  if 2 < any (p_statuses) then
+    perform note_unsuccessful(v_ended);
+  end if;
+  -- Last: it locks lines, and a transaction that has these locked must wait for nothing else.
+  return case when v_limited is null then '{}' else leave_lines(v_limited, p_clock) end;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/end_statuses',
+    checksum: '4dc300e61cb02fa7',
+    settings: 'none',
+    sql: `-- The numbers of those among some statuses, a list of words, that instances end with.
+--
+-- Settings: its caller's.
+create or replace function end_statuses(p_statuses jsonb)
+  returns smallint[]
+  language plpgsql
+  immutable
+as $$
+begin
+  return array(
+    select s.number
+    from (
+      values
+        ('completed', 2::smallint),
+        ('failed', 3::smallint),
+        ('cancelled', 4::smallint),
+        ('terminated', 5::smallint)
+    ) as s (word, number)
+    where p_statuses ? s.word
+  );
 end
 $$;
 `,
@@ -2763,8 +3658,67 @@ $$;
 `,
   },
   {
+    name: 'procedures/executions',
+    checksum: 'cc2ec0004f8e57fe',
+    sql: `-- The executions of an instance that have a history, in order.
+create or replace function executions(p_iid bigint)
+  returns table (
+    execution integer,
+    started_at bigint,
+    last_turn_at bigint,
+    turns bigint,
+    events bigint,
+    bytes bigint
+  )
+  language plpgsql
+  stable
+  set enable_bitmapscan to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select
+    h.execution, min(h.at), max(h.at), count(*), sum(h.count)::bigint,
+    sum(octet_length(h.events))::bigint
+  from history as h
+  where h.iid = p_iid
+  group by h.execution
+  order by h.execution;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/fail_schedule',
+    checksum: '8c2381dc8fddd2c7',
+    sql: `-- Records why a schedule cannot be fired, and makes it due again later.
+create or replace function fail_schedule(
+  p_name text,
+  p_revision text,
+  p_error text,
+  p_retry_ms bigint
+)
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  update schedules
+  set error = p_error,
+      error_at = v_clock,
+      wake_at = v_clock + p_retry_ms
+  where name = p_name collate "C"
+    and revision = p_revision collate "C"
+    and wake_at is not null;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/find',
-    checksum: '0b2d1a1740b0ad7e',
+    checksum: 'e541c770a936abb2',
     sql: `-- Instances by their ids, as instance_rows() returns them.
 create or replace function find(p_ids text, p_count integer)
   returns table (
@@ -2790,7 +3744,8 @@ create or replace function find(p_ids text, p_count integer)
     on_close smallint,
     labels text,
     progress text,
-    mail bigint
+    mail bigint,
+    progress_version integer
   )
   language plpgsql
   stable
@@ -2800,6 +3755,113 @@ begin
   return query
   select f.*
   from instance_rows(iids_of(p_ids, p_count)) as f;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/find_tasks',
+    checksum: '080b8144435f25ff',
+    sql: `-- Finds tasks, in the order of their keys. Examines at most p_scan rows, and returns at most p_limit of
+-- those that match; where to continue is in each row, null at the end. If none matches and there is
+-- more, there is one row with nothing else in it.
+create or replace function find_tasks(
+  p_activity text,
+  p_tag text,
+  p_session text,
+  p_instance text,
+  p_state text,
+  p_after_iid bigint,
+  p_after_execution integer,
+  p_after_command integer,
+  p_limit integer,
+  p_scan integer
+)
+  returns table (
+    iid bigint,
+    execution integer,
+    command integer,
+    id text,
+    workflow text,
+    activity text,
+    tag text,
+    session text,
+    session_of integer,
+    attempts integer,
+    deaths smallint,
+    owner integer,
+    owned_since bigint,
+    visible_at bigint,
+    error text,
+    next_iid bigint,
+    next_execution integer,
+    next_command integer
+  )
+  language plpgsql
+  stable
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  v_clock bigint := now_ms();
+  v_iid bigint := (select i.iid from instances as i where i.id = p_instance collate "C");
+  v_from bigint := case when p_instance is null then -1 else coalesce(v_iid, -1) end;
+  v_until bigint := case when p_instance is null then 9223372036854775807 else coalesce(v_iid, -1) end;
+begin
+  return query
+  with examined as materialized (
+    select t.*, row_number() over (order by t.iid, t.execution, t.command) as place
+    from (
+      select t.*
+      from tasks as t
+      where (t.iid, t.execution, t.command)
+          > (coalesce(p_after_iid, v_from - 1), coalesce(p_after_execution, 0), coalesce(p_after_command, 0))
+        and t.iid <= v_until
+        and t.iid >= v_from
+      order by t.iid, t.execution, t.command
+      limit p_scan
+    ) as t
+  ),
+  fitting as materialized (
+    select t.*
+    from examined as t
+    where (p_activity is null or t.activity = p_activity)
+      and (p_tag is null or t.tag = p_tag)
+      and (p_session is null or t.session = p_session)
+      and (
+        p_state is null
+        or p_state = case
+          when t.held_by is not null then 'running'
+          when t.visible_at > v_clock then 'delayed'
+          else 'waiting'
+        end
+      )
+    order by t.place
+    limit p_limit
+  ),
+  last as (
+    select e.iid, e.execution, e.command
+    from examined as e
+    where e.place = case
+      when (select count(*) from fitting) = p_limit then (select max(f.place) from fitting as f)
+      else p_scan
+    end
+  )
+  select
+    f.iid, f.execution, f.command, i.id, w.name, f.activity, f.tag, coalesce(f.session, ''),
+    s.runtime, f.attempts, f.deaths, f.held_by, case when f.held_by is not null then f.held_since end,
+    f.visible_at, f.error, l.iid, l.execution, l.command
+  from (select true) as one (row)
+  left join last as l on true
+  left join fitting as f on true
+  left join instances as i on i.iid = f.iid
+  left join workflows as w on w.workflow = i.workflow
+  left join sessions as s on s.session = f.session
+  where f.iid is not null
+    or l.iid is not null
+  order by f.place;
 end
 $$;
 `,
@@ -2832,11 +3894,11 @@ $$;
   },
   {
     name: 'procedures/finish_tasks',
-    checksum: 'c4cd43f584c97be4',
-    sql: `-- Records the results of attempts, each judged by itself. Returns one letter for each, see TASK_VERDICT,
--- and the owners of the instances.
+    checksum: '79f7798b4d88f177',
+    sql: `-- Records the results of attempts, each judged by itself. Returns one letter for each, see
+-- TASK_VERDICT, and the owners of the instances.
 --
--- A result that completes a task is accepted from any runtime that knows the token of the task; any
+-- A result that completes a task is accepted from any runtime that names the token of the task; any
 -- other only from the current attempt, at a live runtime.
 create or replace function finish_tasks(
   p_runtime integer,
@@ -2978,20 +4040,21 @@ $$;
   },
   {
     name: 'procedures/finish_transaction',
-    checksum: '205f71f2969593ea',
-    sql: `-- The last statement of a transaction that ran user code: puts its result into the inbox.
--- Returns TRANSACTION_VERDICT: done, refused (roll it back), or ended (the code ended the transaction
--- that begin_transaction() began).
+    checksum: '11f095a92c729cf3',
+    sql: `-- The last statement of a transaction that ran user code: puts its result into the inbox. Returns
+-- TRANSACTION_VERDICT: done, refused (roll it back), or ended (the code ended the transaction that
+-- begin_transaction() began).
 --
 -- Why the result is recorded exactly once, though this locks nothing that a commit would wait for:
 --
---   - The code of one command never runs twice at once: begin_transaction() keeps a lock to the end.
+--   - The code of one command never runs twice at once: begin_transaction() keeps a lock to the
+--     end.
 --   - A takeover of the instance or the task before this statement is visible to it: refused.
 --   - After a later takeover, the code has to wait for that lock, and then finds the result in the
 --     inbox.
---   - A result that is no longer in the inbox was taken by the owner. The present owner knows it: it
---     read the history when it claimed the instance, or took the result itself. So it checks whether
---     the command is still open when the code begins, and nothing can come in between.
+--   - A result that is no longer in the inbox was taken by the owner. The present owner has it: it
+--     read the history when it claimed the instance, or took the result itself. So it checks
+--     whether the command is still open when the code begins, and nothing can come in between.
 create or replace function finish_transaction(
   p_xid text,
   p_runtime integer,
@@ -3050,6 +4113,131 @@ $$;
 `,
   },
   {
+    name: 'procedures/fire_schedules',
+    checksum: '80c271b21011c707',
+    sql: `-- Deals with due times of schedules, each by itself. Returns one letter for each, see FIRING: d started,
+-- e the id is taken, s skipped, w waits for an instance, m missed, and without any effect: r refused,
+-- a the id is unstarted under another number, n the number is taken, l the id is locked.
+--
+-- The row of the schedule is locked first: of several runtimes, one fires, and the others do not wait.
+create or replace function fire_schedules(
+  p_names text,
+  p_revisions text,
+  p_dues bigint[],
+  p_missed bigint[],
+  -- Null where everything was missed.
+  p_ats bigint[],
+  p_next_ats bigint[],
+  p_overlaps smallint[],
+  p_passed bigint[],
+  p_nexts_after_passed bigint[],
+  -- One start each, as insert_starts() takes it, with its number and id.
+  p_starts text[],
+  p_iids bigint[],
+  p_ids text,
+  out letters text
+)
+  language plpgsql
+  volatile
+  set lock_timeout to '5ms'
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_count integer := cardinality(p_dues);
+  v_names text[] := split_texts(p_names, v_count);
+  v_revisions text[] := split_texts(p_revisions, v_count);
+  v_ids text[] := split_texts(p_ids, v_count);
+  v_schedule schedules;
+  v_running bigint[];
+  v_next_at bigint;
+  v_skipped bigint;
+  v_letter text;
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  letters := '';
+  for n in 1 .. v_count loop
+    select *
+    into v_schedule
+    from schedules as s
+    where s.name = v_names[n] collate "C"
+      and s.revision = v_revisions[n] collate "C"
+      and s.next_at = p_dues[n]
+      and s.wake_at is not null
+    for update skip locked;
+    if not found then
+      letters := letters || 'r';
+      continue;
+    end if;
+
+    v_running := unfinished(v_schedule.running);
+    v_next_at := p_next_ats[n];
+    v_skipped := 0;
+    if p_ats[n] is null then
+      v_letter := 'm';
+    elsif v_running <> '{}' and p_overlaps[n] = 1 then
+      v_letter := 's';
+      v_next_at := p_nexts_after_passed[n];
+      v_skipped := p_passed[n];
+    elsif v_running <> '{}' and p_overlaps[n] = 2 then
+      v_letter := 'w';
+      v_next_at := p_ats[n];
+    else
+      begin
+        v_letter := (
+          select case s.letters
+            when 'd' then 'd'
+            when 'e' then 'e'
+            when 'a' then 'a'
+            else 'n'
+          end
+          from insert_starts(null, v_clock, p_starts[n]) as s
+        );
+      exception
+        when lock_not_available then
+          v_letter := 'l';
+      end;
+      if v_letter = 'd' then
+        v_running := v_running || p_iids[n];
+      elsif v_letter = 'e' then
+        v_skipped := 1;
+      end if;
+    end if;
+    letters := letters || v_letter;
+
+    if v_letter in ('a', 'n') then
+      continue;
+    end if;
+    if v_letter = 'l' then
+      update schedules
+      set wake_at = v_clock + 1000
+      where name = v_schedule.name;
+      continue;
+    end if;
+    update schedules as s
+    set next_at = v_next_at,
+        wake_at = case
+          when v_letter = 'w' then v_clock + 60000
+          else v_next_at
+        end,
+        set_at = v_clock,
+        running = v_running[greatest(1, cardinality(v_running) - 100 + 1):],
+        missed = s.missed + p_missed[n],
+        missed_at = case when p_missed[n] > 0 then v_clock else s.missed_at end,
+        skipped = s.skipped + v_skipped,
+        skipped_at = case when v_skipped > 0 then v_clock else s.skipped_at end,
+        started = s.started + case when v_letter = 'd' then 1 else 0 end,
+        last_at = case when v_letter = 'd' then p_ats[n] else s.last_at end,
+        last_id = case when v_letter = 'd' then v_ids[n] else s.last_id end,
+        error = case when v_letter = 'w' then s.error end,
+        error_at = case when v_letter = 'w' then s.error_at end
+    where s.name = v_schedule.name;
+  end loop;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/flags',
     checksum: 'ae3e8c7b8a865d33',
     settings: 'any plan',
@@ -3070,6 +4258,69 @@ begin
     from unnest(p_iids) with ordinality as g (iid, place)
     left join unnest(p_true) as t (iid) on t.iid = g.iid
   );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/fleet',
+    checksum: '5d8836c9480ee4d9',
+    settings: 'any plan',
+    sql: `-- All runtimes that are alive or died in the last days, and how much they own. Reads all unfinished
+-- instances. Lists are JSON.
+--
+-- Settings: any plan.
+create or replace function fleet()
+  returns table (
+    clock bigint,
+    runtime integer,
+    info text,
+    state smallint,
+    lease_until bigint,
+    registered_at bigint,
+    instances bigint,
+    tasks bigint,
+    workflows text,
+    serves text,
+    activities text
+  )
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+declare
+  v_clock bigint := now_ms();
+begin
+  return query
+  with owned as (
+    select r.owner, count(*) as count
+    from runs as r
+    where r.owner is not null
+    group by r.owner
+  ),
+  owned_tasks as (
+    select t.held_by, count(*) as count
+    from tasks as t
+    where t.held_by is not null
+    group by t.held_by
+  )
+  select
+    v_clock, t.runtime, t.info, t.state, t.lease_until, t.registered_at,
+    coalesce(o.count, 0), coalesce(k.count, 0),
+    (
+      select coalesce(
+        json_agg(json_build_object('name', w.name, 'version', w.version) order by w.name, w.version),
+        '[]'
+      )::text
+      from workflows as w
+      where w.workflow = any (t.workflows)
+    ),
+    t.serves, to_json(t.activities)::text
+  from runtimes as t
+  left join owned as o on o.owner = t.runtime
+  left join owned_tasks as k on k.held_by = t.runtime
+  where t.state <> 3
+  order by t.registered_at, t.runtime;
 end
 $$;
 `,
@@ -3206,6 +4457,24 @@ $$;
 `,
   },
   {
+    name: 'procedures/has_limits',
+    checksum: 'cc6bba8edf014874',
+    settings: 'none',
+    sql: `-- Whether any workflow has a limit: most schemas have none, and then nothing else is looked at.
+--
+-- Settings: its caller's.
+create or replace function has_limits()
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return (select true from workflows as w where w.keyed is not null limit 1) is not null;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/has_quarantined',
     checksum: '10aac37f61c639a6',
     sql: `-- Whether a runtime owns a quarantined instance or task: then it gets no other one. claim() records the
@@ -3231,6 +4500,24 @@ begin
     ),
     false
   );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/has_unadmitted',
+    checksum: 'af5c5c0c974055bd',
+    settings: 'none',
+    sql: `-- Whether a limit has to be judged, now or at a time.
+--
+-- Settings: its caller's.
+create or replace function has_unadmitted()
+  returns boolean
+  language plpgsql
+  stable
+as $$
+begin
+  return (select true from runs as r where r.wake_at is not null and r.admitted = false limit 1) is not null;
 end
 $$;
 `,
@@ -3353,7 +4640,7 @@ $$;
   },
   {
     name: 'procedures/import_instance',
-    checksum: 'cf3d8d99e5045ae5',
+    checksum: '7e9935e8c4bdf0bc',
     sql: `-- Creates an instance from the turns of one execution, without an owner and due now. Returns a letter:
 -- d done, now or before, e the id is taken, r the number is taken.
 create or replace function import_instance(
@@ -3370,6 +4657,8 @@ create or replace function import_instance(
   p_state_count integer,
   p_state_keys text,
   p_state_values text,
+  -- The key for the limit of its workflow; null if the caller does not know it.
+  p_limit_key text default null,
   out verdict text
 )
   language plpgsql
@@ -3383,9 +4672,12 @@ declare
 begin
   perform require_fresh_snapshots();
   perform be_durable();
-  insert into instances (iid, id, workflow, execution, status, created_at, updated_at, labels)
+  insert into instances (
+    iid, id, workflow, any_version, execution, status, created_at, updated_at, labels
+  )
   values (
-    p_iid, p_id, p_workflow, p_executions[1], 1, v_clock, v_clock, nullif(p_labels, '{}')
+    p_iid, p_id, p_workflow, (any_versions(array[p_workflow]))[1], p_executions[1], 1, v_clock, v_clock,
+    nullif(p_labels, '{}')
   )
   on conflict do nothing;
   if not found then
@@ -3400,6 +4692,9 @@ begin
     return;
   end if;
 
+  if p_labels <> '{}' then
+    perform note_labels(v_clock, array[p_iid], array[p_iid], array[p_labels]);
+  end if;
   insert into history (iid, execution, turn, epoch, at, first, count, events)
   select p_iid, t.execution, t.turn, 0, t.at, t.first, t.count, t.events
   from unnest(
@@ -3411,8 +4706,9 @@ begin
   from unnest(
     split_texts(p_state_keys, p_state_count), split_texts(p_state_values, p_state_count)
   ) as s (key, value);
-  insert into runs (iid, workflow, epoch, wake_at)
-  values (p_iid, p_workflow, 0, v_clock);
+  insert into runs (iid, workflow, epoch, wake_at, admitted)
+  values (p_iid, p_workflow, 0, v_clock, (select false from limit_of(p_workflow)));
+  perform line_up(v_clock, array[p_iid], array[p_limit_key]);
   verdict := 'd';
 end
 $$;
@@ -3420,19 +4716,19 @@ $$;
   },
   {
     name: 'procedures/insert_starts',
-    checksum: 'fa46b30280caeafc',
+    checksum: '1d06c9b00aa40fb3',
     settings: 'none',
     sql: `-- Adds new instances, for commit_batch() and start_batch(). Returns one letter for each, in the order
 -- given (d done, e the id is taken, a the id is unstarted under another number, r the number is taken,
 -- or the sender does not own the parent), and the numbers of those that were added now.
 --
 -- p_starts are lists, in the order of their variables below; the labels follow their count. Last come
--- the lists of messages that go with a start. Lists of parents and labels are empty if no instance has
--- any.
+-- the lists of messages that go with a start, and two that are left out if no instance has any: priorities,
+-- and keys for the limits of workflows. Lists of parents and labels are empty if no instance has any.
 --
 -- Settings: its caller's.
 create or replace function insert_starts(
-  -- Null for a client, which does not know the store's time either.
+  -- Null for a client, which does not have the store's time either.
   p_owner integer,
   p_clock bigint,
   p_starts text,
@@ -3444,11 +4740,12 @@ create or replace function insert_starts(
 as $$
 #variable_conflict use_column
 declare
-  v_lists text[] := split_lists(p_starts, 23);
+  v_lists text[] := string_to_array(p_starts, e'\\x02');
   v_iids bigint[] := v_lists[1];
   v_size integer := cardinality(v_iids);
   v_ids text[] := split_texts(v_lists[2], v_size);
   v_workflows integer[] := v_lists[3];
+  v_any_versions integer[] := any_versions(v_workflows);
   v_owned boolean[] := v_lists[4];
   v_wake_ats bigint[] := v_lists[5];
   v_executions integer[] := v_lists[6];
@@ -3474,7 +4771,37 @@ declare
   v_more bigint[];
   v_awaited bigint[];
   v_ended bigint[];
+  v_has_limits boolean := has_limits();
+  v_priorities smallint[];
+  v_limit_keys text[];
+  -- Whether their workflow has a limit.
+  v_is_limited boolean[];
 begin
+  if cardinality(v_lists) <> 23 then
+    v_lists := split_lists(p_starts, 25);
+    v_priorities := v_lists[24];
+    -- Each after "=", or empty where the key is not known.
+    v_limit_keys := string_to_array(v_lists[25], e'\\x01', '');
+  end if;
+  if v_has_limits then
+    v_is_limited := array(
+      select (select true from limit_of(g.workflow))
+      from unnest(v_workflows) with ordinality as g (workflow, n)
+      order by g.n
+    );
+    if true = any (v_is_limited) and true = any (v_owned) then
+      -- A sender that does not know of the limit: it has to send the start again, unowned, as it does if
+      -- another transaction has locked the id.
+      perform
+      from unnest(v_is_limited, v_owned) as g (is_limited, owned)
+      where g.is_limited
+        and g.owned;
+      if found then
+        raise exception 'an instance of a workflow with a limit cannot be owned before it is admitted'
+          using errcode = '55P03';
+      end if;
+    end if;
+  end if;
   if not v_is_plain then
     v_outputs := split_texts(v_lists[13], v_size);
     v_parent_iids := v_lists[14];
@@ -3486,14 +4813,21 @@ begin
   end if;
 
   loop
+    -- Of several starts of one id, the one under the number that its messages have comes first: under
+    -- another number, the messages would belong to no instance.
+    --
     -- Most starts have only an id and a first turn, and a statement of their own: the one for all
     -- columns costs several times as much to set up.
     if v_is_plain then
       with added as (
-        insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-        select g.iid, v_ids[n], v_workflows[n], v_executions[n], 1, p_clock, p_clock
+        insert into instances (
+          iid, id, workflow, any_version, execution, status, created_at, updated_at
+        )
+        select
+          g.iid, v_ids[n], v_workflows[n], v_any_versions[n], v_executions[n], 1, p_clock,
+          p_clock
         from unnest(v_iids) with ordinality as g (iid, n)
-        order by v_ids[n] collate "C"
+        order by v_ids[n] collate "C", g.iid = any (v_awaited) desc nulls last
         on conflict do nothing
         returning iid
       )
@@ -3503,11 +4837,11 @@ begin
     else
       with added as (
         insert into instances (
-          iid, id, workflow, execution, status, output, created_at, updated_at, finished_at,
+          iid, id, workflow, any_version, execution, status, output, created_at, updated_at, finished_at,
           parent_iid, parent_execution, parent_command, on_close, parent_id, labels
         )
         select
-          g.iid, v_ids[n], v_workflows[n], v_executions[n], v_statuses[n],
+          g.iid, v_ids[n], v_workflows[n], v_any_versions[n], v_executions[n], v_statuses[n],
           case when v_statuses[n] > 1 then v_outputs[n] end,
           p_clock,
           p_clock,
@@ -3518,6 +4852,8 @@ begin
         -- The starter of a child must own the parent: another owner may have dropped the command.
         where v_parent_iids[n] is null
           or p_owner is null
+          -- Its unstarted row is deleted already.
+          or g.iid = any (v_awaited)
           or coalesce(
             (
               select r.owner is not distinct from p_owner
@@ -3527,7 +4863,7 @@ begin
             true
           )
         -- In one order, so that two calls for the same ids cannot deadlock.
-        order by v_ids[n] collate "C"
+        order by v_ids[n] collate "C", g.iid = any (v_awaited) desc nulls last
         on conflict do nothing
         returning iid
       )
@@ -3537,7 +4873,35 @@ begin
     end if;
 
     -- In any order: no other transaction writes rows with these numbers.
-    if v_more is not null then
+    if v_more is not null and (v_has_limits or v_priorities is not null) then
+      insert into runs (iid, workflow, owner, epoch, wake_at, priority, admitted)
+      select
+        g.iid, v_workflows[n],
+        case when v_owned[n] then p_owner end,
+        case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+        case when not v_owned[n] then v_wake_ats[n] end,
+        nullif(v_priorities[n], 0),
+        case when v_is_limited[n] then false end
+      from unnest(v_iids) with ordinality as g (iid, n)
+      where v_statuses[n] = 1
+        and g.iid = any (v_more);
+      if true = any (v_is_limited) then
+        perform line_up(
+          p_clock, array_agg(g.iid), array_agg(substr(v_limit_keys[n], 2))
+        )
+        from unnest(v_iids) with ordinality as g (iid, n)
+        where v_is_limited[n]
+          and g.iid = any (v_more);
+      end if;
+      insert into history (iid, execution, turn, epoch, at, first, count, events)
+      select
+        g.iid, v_executions[n], v_turns[n],
+        case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+        case when p_owner is null then p_clock else v_ats[n] end,
+        v_firsts[n], v_counts[n], v_events[n]
+      from unnest(v_iids) with ordinality as g (iid, n)
+      where g.iid = any (v_more);
+    elsif v_more is not null then
       with to_run as (
         insert into runs (iid, workflow, owner, epoch, wake_at)
         select
@@ -3616,6 +4980,10 @@ begin
     order by m.iid, m.place;
   end if;
 
+  if v_labels is not null then
+    perform note_labels(p_clock, v_born, v_iids, v_labels);
+  end if;
+
   -- Instances that ended in their first turn, with messages or a parent.
   if cardinality(v_awaited) > 0 or v_lists[14] <> '{}' then
     v_ended := array(
@@ -3636,6 +5004,9 @@ begin
   end if;
   if 1 < any (v_statuses) then
     perform note_ended(p_clock, v_born);
+    if 2 < any (v_statuses) then
+      perform note_unsuccessful(v_born);
+    end if;
   end if;
 
   if cardinality(v_born) = v_size then
@@ -3643,8 +5014,8 @@ begin
     return;
   end if;
 
-  -- A known number is the same start, sent again. If its sender was to own it and has lost it since,
-  -- the sender must not continue it.
+  -- A number that exists is the same start, sent again. If its sender was to own it and has lost it
+  -- since, the sender must not continue it.
   letters := (
     select string_agg(
       case
@@ -3795,7 +5166,7 @@ $$;
   },
   {
     name: 'procedures/instance_rows',
-    checksum: '8763c468aa8515f2',
+    checksum: '607d5b2a4f86b2e5',
     sql: `-- Instances for find() and look(), in the order given. \`place\` counts from 1; unknown ones have no
 -- row.
 create or replace function instance_rows(p_iids bigint[])
@@ -3822,7 +5193,8 @@ create or replace function instance_rows(p_iids bigint[])
     on_close smallint,
     labels text,
     progress text,
-    mail bigint
+    mail bigint,
+    progress_version integer
   )
   language plpgsql
   stable
@@ -3834,7 +5206,9 @@ begin
     g.place, i.iid, i.id, coalesce(w.name, ''), coalesce(w.version, ''), i.execution, i.status,
     coalesce(r.held, false),
     -- Not claimed yet, and not an import of an instance that had begun.
-    coalesce(not r.held and r.epoch = 0 and last.turn = 1 and last.next_event = 2, false),
+    coalesce(
+      not r.held and (r.admitted = false or r.epoch = 0 and last.turn = 1 and last.next_event = 2), false
+    ),
     r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at, i.output, i.report,
     i.parent_iid, i.parent_id, i.parent_execution, i.parent_command, i.on_close,
     coalesce(i.labels, '{}'), i.progress,
@@ -3844,7 +5218,8 @@ begin
       where m.iid = i.iid
         and m.kind > 2
         and m.kind = 3
-    )
+    ),
+    coalesce(i.progress_version, 0)
   from unnest(p_iids) with ordinality as g (iid, place)
   join instances as i on i.iid = g.iid
   -- Unstarted ones have no workflow.
@@ -3858,7 +5233,7 @@ $$;
   },
   {
     name: 'procedures/is_claimable',
-    checksum: '9f7af47409761141',
+    checksum: 'be2eb6f3b39a8dda',
     sql: `-- Whether claim() would find anything of these workflows for a runtime.
 create or replace function is_claimable(
   p_runtime integer,
@@ -3875,19 +5250,8 @@ create or replace function is_claimable(
 as $$
 begin
   return coalesce(
-    (
-      select true
-      from unnest(p_workflows) as w (workflow)
-      cross join lateral (
-        select r.iid
-        from runs as r
-        where r.workflow = w.workflow
-          and r.wake_at <= p_clock
-          and r.attempts < 2
-        limit 1
-      ) as due
-      limit 1
-    ),
+    -- Also if only a limit has to be judged.
+    nullif(next_wake(p_workflows) <= p_clock, false),
     (
       select not has_quarantined(p_runtime)
       from unnest(p_workflows) as w (workflow)
@@ -3909,8 +5273,8 @@ begin
         select
         from runs as r
         where r.iid = m.iid
-          and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
-          and r.attempts < 2
+          and r.owner is null and not r.held and r.admitted is not false and (r.epoch > 0 or r.wake_at is null)
+          and r.attempts < 2 and r.admitted is not false
           and r.workflow = any (p_workflows)
         limit 1
       ) as unowned
@@ -4041,6 +5405,27 @@ $$;
 `,
   },
   {
+    name: 'procedures/label_key',
+    checksum: 'ee75ab8ddf75d010',
+    settings: 'any plan',
+    sql: `-- The key of a label in the table of labels: short, whatever its name and its value. Two labels may
+-- share one, so that searches compare the labels themselves, too.
+--
+-- Settings: any plan.
+create or replace function label_key(p_name text, p_value text)
+  returns bigint
+  language plpgsql
+  immutable
+as $$
+begin
+  return (
+    'x' || left(encode(sha256(convert_to(p_name || chr(31) || p_value, 'UTF8')), 'hex'), 16)
+  )::bit(64)::bigint;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/last_turn',
     checksum: '34e3bf1b226c3f5c',
     sql: `-- The last turn of an instance: one index lookup, whatever the statistics of the table.
@@ -4070,14 +5455,155 @@ $$;
 `,
   },
   {
-    name: 'procedures/limit_left',
-    checksum: '45f9e425b642bd6b',
-    sql: `-- How many tasks of a limit may start now. If none, opens_at is when the next may start (null if another
--- task has to end first).
+    name: 'procedures/leave_lines',
+    checksum: 'f82008730bfeab3a',
+    sql: `-- Instances leave the limit of their workflow: they have ended. Each place that becomes free goes to the
+-- first in its line; where that is not all there is to it, because of a rate or a limit that changed, the
+-- line is judged again. Returns instances that are due because of it, for a hint.
 --
--- Running tasks are counted. The rate is one time per limit, until which it is used up (the generic cell
--- rate algorithm): each start adds its share, and a task may start as long as that time stays within
--- p_rate_ms from now. So p_rate_count tasks may start at once, and then one per share.
+-- A place is handed on without counting anew: other transactions may do the same in the same line, at the
+-- same time, each with the places that it frees.
+create or replace function leave_lines(p_iids bigint[], p_clock bigint)
+  returns bigint[]
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+#variable_conflict use_column
+declare
+  v_workflows integer[];
+  v_limit_keys text[];
+  -- How many places become free in each line.
+  v_freed bigint[];
+  -- Whether one of those that leave was not admitted: it may have had the line judged.
+  v_passed_on boolean[];
+  v_admitted bigint[];
+  v_unfinished record;
+  v_woken bigint[];
+begin
+  perform lock_lines(array_agg(a.workflow), array_agg(a.limit_key), false)
+  from admissions as a
+  where a.iid = any (p_iids)
+    and a.limit_key is not null;
+
+  with gone as (
+    delete from admissions as a
+    where a.iid = any (p_iids)
+    returning a.workflow, a.limit_key, a.state
+  )
+  select
+    array_agg(l.workflow), array_agg(l.limit_key), array_agg(l.freed), array_agg(l.passed_on)
+  into v_workflows, v_limit_keys, v_freed, v_passed_on
+  from (
+    select
+      g.workflow, g.limit_key,
+      count(*) filter (where g.state = 2) as freed,
+      bool_or(g.state < 2) as passed_on
+    from gone as g
+    where g.limit_key is not null
+    group by g.workflow, g.limit_key
+  ) as l;
+  if v_workflows is null then
+    return '{}';
+  end if;
+
+  with lines as materialized (
+    select
+      l.workflow, l.limit_key,
+      -- No place is handed on under a rate, nor while more are admitted than a lower limit allows now.
+      case
+        when w.rate_count is null and w.keyed is not null then least(
+          l.freed,
+          w.concurrency - (
+            select count(*)
+            from (
+              select
+              from admissions as a
+              where a.workflow = l.workflow
+                and a.limit_key = l.limit_key
+                and a.state = 2
+              limit w.concurrency
+            ) as admitted
+          )
+        )
+        else 0
+      end as places,
+      l.passed_on or w.rate_count is not null or w.keyed is null as must_judge
+    from unnest(v_workflows, v_limit_keys, v_freed, v_passed_on)
+      as l (workflow, limit_key, freed, passed_on)
+    join workflows as w on w.workflow = l.workflow
+  ),
+  chosen as materialized (
+    select l.workflow, l.limit_key, r.iid, r.wake_at
+    from lines as l
+    cross join lateral (
+      select r.iid, r.wake_at
+      from (
+        select a.iid
+        from admissions as a
+        where a.workflow = l.workflow
+          and a.limit_key = l.limit_key
+          and a.state = 1
+        order by a.priority desc, a.since, a.iid
+        -- Some more, because other transactions may have locked the first.
+        limit l.places + 100
+      ) as a
+      cross join lateral (
+        select r.iid, r.wake_at
+        from runs as r
+        where r.iid = a.iid
+          and r.admitted = false
+          and not r.held
+        limit 1
+        for update skip locked
+      ) as r
+      limit l.places
+    ) as r
+    where l.places > 0
+  ),
+  unfinished as (
+    select l.workflow, l.limit_key
+    from lines as l
+    left join lateral (
+      select count(*) as handed_on, count(c.wake_at) as were_due
+      from chosen as c
+      where c.workflow = l.workflow
+        and c.limit_key = l.limit_key
+    ) as c on true
+    -- One that was due had the line judged, for places besides these.
+    where l.must_judge or c.handed_on < l.places or c.were_due > 0
+  )
+  select
+    (select array_agg(c.iid) from chosen as c) as admitted,
+    (select array_agg(u.workflow) from unfinished as u) as workflows,
+    (select array_agg(u.limit_key) from unfinished as u) as limit_keys
+  into v_unfinished;
+  v_admitted := coalesce(v_unfinished.admitted, '{}');
+  if cardinality(v_admitted) > 0 then
+    update admissions
+    set state = 2
+    where iid = any (v_admitted);
+    update runs
+    set admitted = true,
+        wake_at = p_clock
+    where iid = any (v_admitted);
+  end if;
+  if v_unfinished.workflows is not null then
+    v_woken := wake_lines(v_unfinished.workflows, v_unfinished.limit_keys, p_clock);
+  end if;
+  return v_admitted || v_woken;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/limit_left',
+    checksum: '0cf4701791e6db76',
+    sql: `-- How many tasks of a limit may start now. If none, opens_at is when the next may start (null if another
+-- task has to end first). Running tasks are counted; for the rate see rate_left().
 create or replace function limit_left(
   p_limit_key text,
   p_concurrency integer,
@@ -4092,8 +5618,7 @@ create or replace function limit_left(
   set enable_bitmapscan to off
 as $$
 declare
-  v_share bigint;
-  v_spent_until bigint;
+  v_rate record;
 begin
   most := 2147483647;
   if p_concurrency is not null then
@@ -4112,20 +5637,44 @@ begin
     end if;
   end if;
   if p_rate_count is not null then
-    v_share := limit_share(p_rate_count, p_rate_ms);
-    v_spent_until := greatest(
-      p_clock * 1000,
-      (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
-    );
-    -- Negative if a transaction with a later clock was here.
-    most := greatest(
-      least(most, (p_clock * 1000 + p_rate_ms * 1000 - v_spent_until) / v_share),
-      0
-    );
-    if most < 1 then
-      opens_at := (v_spent_until + v_share - p_rate_ms * 1000 + 1000 - 1) / 1000;
-    end if;
+    select r.most, r.opens_at
+    into v_rate
+    from rate_left(p_limit_key, p_rate_count, p_rate_ms, p_clock) as r;
+    most := least(most, v_rate.most);
+    opens_at := v_rate.opens_at;
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/limit_of',
+    checksum: '76bc681a64041ae6',
+    settings: 'none',
+    sql: `-- The limit of a workflow of any version; no row for none.
+--
+-- Settings: its caller's.
+create or replace function limit_of(p_workflow integer)
+  returns table (
+    workflow integer,
+    concurrency integer,
+    rate_count integer,
+    rate_ms bigint,
+    keyed boolean
+  )
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select l.workflow, l.concurrency, l.rate_count, l.rate_ms, l.keyed
+  from workflows as w
+  join workflows as l
+    on l.name = w.name
+    and l.version = ''
+  where w.workflow = p_workflow
+    and l.keyed is not null;
 end
 $$;
 `,
@@ -4145,6 +5694,149 @@ create or replace function limit_share(p_rate_count integer, p_rate_ms bigint)
 as $$
 begin
   return greatest(p_rate_ms * 1000 / p_rate_count, 1);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/line_lock',
+    checksum: 'f01d43baf9b3d3fa',
+    settings: 'none',
+    sql: `-- The second key of the advisory lock of a line; the first is the table. Lines with the same hash share
+-- a lock, which only makes them wait for each other.
+--
+--   - A claim that judges a line (admit_due()) has it exclusively. So what is counted stays true until the
+--     transaction ends, and no limit is exceeded.
+--   - A transaction that leaves one (leave_lines()) has it shared: a claim that still counts the place as taken
+--     has committed before, and those that it made wait are visible and woken.
+--
+-- Starts take no lock: they only ask to be judged.
+--
+-- Settings: its caller's.
+create or replace function line_lock(p_workflow integer, p_limit_key text)
+  returns integer
+  language sql
+  immutable
+as $$
+  select hashtext(p_workflow || ' ' || p_limit_key)
+$$;
+`,
+  },
+  {
+    name: 'procedures/line_up',
+    checksum: 'b8539a240e36daed',
+    sql: `-- New instances that are not admitted yet wait for the limit of their workflow: the first claim after they
+-- are due judges it. Takes no lock, because a start may be part of a transaction that a user keeps open.
+create or replace function line_up(
+  p_clock bigint,
+  p_iids bigint[],
+  -- Null where the caller did not know the key.
+  p_limit_keys text[]
+)
+  returns void
+  language plpgsql
+  volatile
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  insert into admissions (iid, since, workflow, priority, state, limit_key)
+  select
+    r.iid, greatest(r.wake_at, p_clock), l.workflow, r.priority, 0,
+    case when l.keyed then p_limit_keys[g.place] else '' end
+  from unnest(p_iids) with ordinality as g (iid, place)
+  cross join lateral (
+    select r.iid, r.wake_at, r.workflow, coalesce(r.priority, 0) as priority
+    from runs as r
+    where r.iid = g.iid
+      and r.admitted = false
+    limit 1
+  ) as r
+  cross join lateral limit_of(r.workflow) as l;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/line_up_late',
+    checksum: '5be84c242fd5f862',
+    settings: 'none',
+    sql: `-- For claim(): of instances that it is about to take, those that never ran and have a limit that their start
+-- did not know of. The start was committed while the limit was registered, or they were suspended then. They
+-- are lined up, and due: the next claim judges them. Returns them. The caller has locked their rows.
+--
+-- A request to end does not wait for a place: see admit().
+--
+-- Settings: its caller's.
+create or replace function line_up_late(p_iids bigint[], p_clock bigint)
+  returns bigint[]
+  language plpgsql
+  volatile
+as $$
+declare
+  v_late bigint[];
+begin
+  if not has_limits() then
+    return '{}';
+  end if;
+  v_late := array(
+    select late.iid
+    from unnest(p_iids) as f (iid)
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.iid = f.iid
+        and r.epoch = 0
+        and r.admitted is null
+        and (select true from limit_of(r.workflow))
+        and (
+          select true
+          from inbox as m
+          where m.iid = r.iid
+            and m.kind > 2
+            and m.kind in (4, 5)
+          limit 1
+        ) is null
+      limit 1
+    ) as late
+  );
+  if cardinality(v_late) > 0 then
+    update runs
+    set admitted = false
+    where iid = any (v_late);
+    perform line_up(p_clock, v_late, array_fill(null::text, array[cardinality(v_late)]));
+  end if;
+  return v_late;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/lines_of',
+    checksum: '6f9a2f4b3e3baa34',
+    sql: `-- The lines that these instances belong to, as far as they are not admitted; limit_key is null for those
+-- whose key is not known yet.
+create or replace function lines_of(p_iids bigint[])
+  returns table (workflow integer, limit_key text, iids bigint[])
+  language plpgsql
+  volatile
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_hashagg to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select a.workflow, a.limit_key, array_agg(a.iid)
+  from unnest(p_iids) as g (iid)
+  cross join lateral (
+    select a.iid, a.workflow, a.limit_key
+    from admissions as a
+    where a.iid = g.iid
+      and a.state < 2
+    limit 1
+  ) as a
+  group by a.workflow, a.limit_key;
 end
 $$;
 `,
@@ -4236,6 +5928,42 @@ begin
     p.reply_to, p.parked
   from parts as p
   order by p.rank, p.iid, p.number;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/lock_lines',
+    checksum: '1c0d577a79883234',
+    settings: 'none',
+    sql: `-- Locks lines until the end of the transaction, in one order, so that two transactions cannot deadlock.
+-- Waits: those who have such a lock wait for nothing else.
+--
+-- Settings: its caller's.
+create or replace function lock_lines(
+  p_workflows integer[],
+  p_limit_keys text[],
+  p_exclusive boolean
+)
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_space integer := ('admissions'::regclass::oid::bigint - 2147483648)::integer;
+  v_lock integer;
+begin
+  for v_lock in
+    select distinct line_lock(l.workflow, l.limit_key)
+    from unnest(p_workflows, p_limit_keys) as l (workflow, limit_key)
+    order by 1
+  loop
+    if p_exclusive then
+      perform pg_advisory_xact_lock(v_space, v_lock);
+    else
+      perform pg_advisory_xact_lock_shared(v_space, v_lock);
+    end if;
+  end loop;
 end
 $$;
 `,
@@ -4336,7 +6064,7 @@ $$;
   },
   {
     name: 'procedures/may_transact',
-    checksum: '1b0ff6507168350f',
+    checksum: '34bb7348e395c491',
     sql: `-- Whether the result of a transaction would be accepted: its runtime owns the instance at this epoch, or
 -- the task at this attempt, and there is no result yet. Locks nothing.
 create or replace function may_transact(
@@ -4346,7 +6074,7 @@ create or replace function may_transact(
   p_command integer,
   p_epoch integer,
   p_attempt integer,
-  -- The last turn that the owner knows, and the token of the task. A null is not compared.
+  -- The last turn that the owner has seen, and the token of the task. A null is not compared.
   p_turn integer,
   p_token bigint
 )
@@ -4401,6 +6129,107 @@ $$;
 `,
   },
   {
+    name: 'procedures/move_schedule',
+    checksum: '3490c4fcd884fd38',
+    sql: `-- Sets the next due time of a schedule, and whether it is paused, unless it was changed or fired since
+-- its caller read it.
+create or replace function move_schedule(
+  p_name text,
+  p_revision text,
+  p_due bigint,
+  p_next_at bigint,
+  p_paused boolean,
+  out moved boolean
+)
+  language plpgsql
+  volatile
+as $$
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  update schedules
+  set next_at = p_next_at,
+      paused = p_paused,
+      wake_at = case when not p_paused then p_next_at end,
+      set_at = now_ms()
+  where name = p_name collate "C"
+    and revision = p_revision collate "C"
+    and next_at = p_due;
+  moved := found;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/next_judgement',
+    checksum: '1c793f5a46ea173d',
+    settings: 'none',
+    sql: `-- When the next line of these workflows is judged, possibly in the past; null for never.
+--
+-- Settings: its caller's.
+create or replace function next_judgement(p_workflows integer[], p_after bigint)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+begin
+  if not has_unadmitted() then
+    return null;
+  end if;
+  return (
+    select min(next.wake_at)
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select r.wake_at
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at > p_after
+        and r.admitted = false
+      order by r.wake_at
+      limit 1
+    ) as next
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/next_schedule_at',
+    checksum: '32217d5c090fb445',
+    settings: 'none',
+    sql: `-- When a schedule has to be looked at: p_clock or earlier for now, null for none.
+--
+-- Settings: its caller's.
+create or replace function next_schedule_at(p_clock bigint)
+  returns bigint
+  language plpgsql
+  stable
+as $$
+declare
+  v_at bigint := (
+    select s.wake_at
+    from schedules as s
+    where s.wake_at is not null
+    order by s.wake_at
+    limit 1
+  );
+begin
+  if v_at > p_clock
+    and exists (
+      select
+      from schedules as s
+      where s.set_at > p_clock + 3600000
+        and s.wake_at is not null
+    )
+  then
+    return p_clock;
+  end if;
+  return v_at;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/next_task_at',
     checksum: 'ab20c5da9602567f',
     sql: `-- When the next task of these activities becomes ready, possibly in the past; null for never. Tags
@@ -4441,37 +6270,194 @@ $$;
   },
   {
     name: 'procedures/next_wake',
-    checksum: 'a14497a6bb1743e8',
+    checksum: 'cf916c7a2a05b2b2',
     settings: 'none',
-    sql: `-- When the next instance of these workflows is due, possibly in the past; null for never.
+    sql: `-- When the next instance of these workflows is due, or has its limit judged: after a moment, possibly in
+-- the past; null for never.
 --
 -- Settings: its caller's.
-create or replace function next_wake(p_workflows integer[])
+create or replace function next_wake(p_workflows integer[], p_after bigint default -1)
   returns bigint
   language plpgsql
   volatile
 as $$
+declare
+  v_ranked integer[] := p_workflows;
+  v_ranks integer[] := array_fill(0, array[cardinality(p_workflows)]);
 begin
-  return (
-    select min(next.wake_at)
-    from unnest(p_workflows) as w (workflow)
-    cross join lateral (
-      select r.wake_at
-      from runs as r
-      where r.workflow = w.workflow
-        and r.wake_at is not null
-        and r.attempts < 2
-      order by r.wake_at
-      limit 1
-    ) as next
+  if (select true from runs as r where r.priority is not null and r.wake_at is not null and r.attempts < 2 and r.admitted is not false limit 1) then
+    select array_agg(k.workflow), array_agg(k.rank)
+    into v_ranked, v_ranks
+    from ranks_of(p_workflows) as k;
+  end if;
+  return least(
+    (
+      select min(next.wake_at)
+      from unnest(v_ranked, v_ranks) as w (workflow, rank)
+      cross join lateral (
+        select r.wake_at
+        from runs as r
+        where r.workflow = w.workflow
+          and coalesce(r.priority, 0) = w.rank
+          and r.wake_at > p_after
+          and r.attempts < 2 and r.admitted is not false
+        order by r.wake_at
+        limit 1
+      ) as next
+    ),
+    next_judgement(p_workflows, p_after)
   );
 end
 $$;
 `,
   },
   {
+    name: 'procedures/note_continued',
+    checksum: 'b180db6487ce2388',
+    settings: 'none',
+    sql: `-- Records that executions were followed by others, of workflows that have a retention, for
+-- remove_expired(). p_executions are the numbers of the next ones; only those of p_done count.
+--
+-- Settings: its caller's.
+create or replace function note_continued(
+  p_clock bigint,
+  p_done bigint[],
+  p_iids bigint[],
+  p_executions integer[],
+  p_workflows integer[]
+)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  insert into ended (at, iid, workflow, execution)
+  select p_clock, c.iid, c.workflow, c.execution - 1
+  from unnest(p_iids, p_executions, p_workflows) as c (iid, execution, workflow)
+  join unnest(p_done) as d (iid) on d.iid = c.iid
+  where (select w.retention_ms from workflows as w where w.workflow = c.workflow) is not null
+  order by c.iid
+  on conflict (workflow, at, iid) do update
+  set execution = excluded.execution;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/note_earlier',
+    checksum: '31ba438b2385de56',
+    sql: `-- Records what ended, or continued as new, before its workflow had a retention: for remove_expired(). Goes
+-- through the instances of one workflow by their age, p_limit at a time, for all of its versions that have
+-- got a retention. Returns whether there is more.
+create or replace function note_earlier(p_limit integer)
+  returns boolean
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_any_version integer;
+  v_workflows integer[];
+  v_at bigint;
+  v_iid bigint;
+  v_iids bigint[];
+  v_last_at bigint;
+  v_last_iid bigint;
+begin
+  -- Each runtime that is busy with it keeps the others from it.
+  v_any_version := (
+    select named.workflow
+    from workflows as w
+    join workflows as named on named.name = w.name and named.version = ''
+    where w.noted_at is not null
+    order by w.workflow
+    limit 1
+    for update of w skip locked
+  );
+  if v_any_version is null then
+    return false;
+  end if;
+  v_workflows := array(
+    select w.workflow
+    from workflows as named
+    join workflows as w on w.name = named.name
+    where named.workflow = v_any_version
+      and w.noted_at is not null
+    order by w.workflow
+    for update of w skip locked
+  );
+  select w.noted_at, w.noted_iid
+  into v_at, v_iid
+  from workflows as w
+  where w.workflow = any (v_workflows)
+  order by w.noted_at, w.noted_iid
+  limit 1;
+  v_iids := array(
+    select i.iid
+    from instances as i
+    where i.any_version = v_any_version
+      and (i.created_at, i.iid) > (v_at, v_iid)
+    order by i.created_at, i.iid
+    limit p_limit
+  );
+  insert into ended (at, iid, workflow, execution)
+  select
+    coalesce(i.finished_at, (
+      select h.at
+      from history as h
+      where h.iid = i.iid
+        and h.execution = i.execution - 1
+      order by h.turn desc
+      limit 1
+    )),
+    i.iid, i.workflow,
+    case when i.finished_at is null then i.execution - 1 end
+  from unnest(v_iids) as e (iid)
+  cross join lateral (
+    select i.iid, i.workflow, i.execution, i.finished_at, i.status
+    from instances as i
+    where i.iid = e.iid
+    limit 1
+  ) as i
+  where i.workflow = any (v_workflows)
+    and (
+      i.status > 1
+      or exists (
+        select
+        from history as h
+        where h.iid = i.iid
+          and h.execution = i.execution - 1
+      )
+    )
+  on conflict do nothing;
+
+  if cardinality(v_iids) < p_limit then
+    update workflows
+    set noted_at = null,
+        noted_iid = null
+    where workflow = any (v_workflows);
+    -- What was noted in this call is removed by the next one.
+    return true;
+  end if;
+  select i.created_at, i.iid
+  into v_last_at, v_last_iid
+  from instances as i
+  where i.iid = v_iids[p_limit];
+  update workflows
+  set noted_at = v_last_at,
+      noted_iid = v_last_iid
+  where workflow = any (v_workflows)
+    and (noted_at, noted_iid) < (v_last_at, v_last_iid);
+  return true;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/note_ended',
-    checksum: 'e621404c7a16cf48',
+    checksum: '62fcfe07494eb717',
     settings: 'none',
     sql: `-- Records the end of instances whose workflow has a retention, for remove_expired().
 --
@@ -4497,8 +6483,72 @@ begin
     ) as i
     where (select w.retention_ms from workflows as w where w.workflow = i.workflow) is not null
     order by e.iid
-    on conflict do nothing;
+    -- An execution of it was followed by this one in the same millisecond.
+    on conflict (workflow, at, iid) do update
+    set execution = null;
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/note_labels',
+    checksum: 'ff3c0087a73e9eee',
+    settings: 'none',
+    sql: `-- Adds the labels of new instances, for search(). p_labels are those of p_iids, as JSON.
+--
+-- Settings: its caller's.
+create or replace function note_labels(
+  p_clock bigint,
+  p_born bigint[],
+  p_iids bigint[],
+  p_labels text[]
+)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  insert into labels (label, created_at, iid)
+  select label_key(l.key, l.value), p_clock, g.iid
+  from unnest(p_iids, p_labels) as g (iid, labels)
+  join unnest(p_born) as b (iid) on b.iid = g.iid
+  cross join lateral jsonb_each_text(g.labels::jsonb) as l
+  where g.labels <> '{}'
+  -- Names that differ may share a key.
+  on conflict do nothing;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/note_unsuccessful',
+    checksum: '7db6ddf6fb1c276d',
+    settings: 'none',
+    sql: `-- Notes those of the instances that ended without being completed, for search().
+--
+-- Settings: its caller's.
+create or replace function note_unsuccessful(p_iids bigint[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  insert into unsuccessful (any_version, status, created_at, iid)
+  select i.any_version, i.status, i.created_at, i.iid
+  from unnest(p_iids) as e (iid)
+  -- The limit keeps the order of the join: from the few that are given to the large table.
+  cross join lateral (
+    select
+      -- A call that was running during migration 0020 may have left it null.
+      coalesce(i.any_version, (any_versions(array[i.workflow]))[1]) as any_version,
+      i.status, i.created_at, i.iid
+    from instances as i
+    where i.iid = e.iid
+      and i.status > 2
+    limit 1
+  ) as i
+  on conflict do nothing;
 end
 $$;
 `,
@@ -4533,7 +6583,7 @@ $$;
   },
   {
     name: 'procedures/open_lanes',
-    checksum: '5cf3e645c5d90b9b',
+    checksum: '7c4143f8d892f782',
     sql: `-- The lanes that a runtime serves and may take tasks from, the oldest task first. \`most\` is how many
 -- tasks it may take; 0 for a closed lane that opens at \`opens_at\`. Locks limits until the end of the
 -- transaction.
@@ -4575,7 +6625,7 @@ declare
     where t.held_by = p_runtime
       and t.session is not null
   );
-  -- Not known until it matters.
+  -- Not read until it matters.
   v_may_take_quarantined boolean;
   v_keys text[] := '{}';
   v_lefts bigint[] := '{}';
@@ -4693,10 +6743,10 @@ $$;
   },
   {
     name: 'procedures/owned',
-    checksum: '8c02a0867bca8bb8',
+    checksum: '83baa644e9b5efa5',
     settings: 'any plan',
-    sql: `-- All instances that a runtime owns. Scans the unfinished instances: only for the rare case that the
--- runtime may own more than it knows.
+    sql: `-- All instances that a runtime owns. Scans the unfinished instances: only for the rare case that
+-- the runtime may own more than it has in memory.
 --
 -- Settings: any plan.
 create or replace function owned(p_runtime integer)
@@ -4775,7 +6825,7 @@ $$;
   },
   {
     name: 'procedures/park_mail',
-    checksum: '76f2b67d6f93d3d8',
+    checksum: 'cc8495aadc34e144',
     sql: `-- Parks the messages of instances without an owner, which claims and ticks would otherwise read again
 -- and again. A claimable instance becomes due instead, and due instances are found by their workflow.
 -- One that is not claimable (suspended, scheduled, unstarted) has its messages read when it is resumed,
@@ -4841,7 +6891,7 @@ begin
       update runs as r
       set wake_at = p_clock
       where r.iid = any (v_runs)
-        and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
+        and r.owner is null and not r.held and r.admitted is not false and (r.epoch > 0 or r.wake_at is null)
         and (r.wake_at is null or r.wake_at > p_clock)
       returning r.iid
     )
@@ -4879,11 +6929,12 @@ $$;
   },
   {
     name: 'procedures/park_unread',
-    checksum: '148ca66a9764de0c',
+    checksum: '1026df6343642a17',
     sql: `-- Returns those of these instances whose messages are parked when they are sent, because no runtime can
 -- read them now:
 --
---   - suspended and scheduled ones, which read their messages when they are resumed or due;
+--   - suspended and scheduled ones, which read their messages when they are resumed or due, or admitted by
+--     the limit of their workflow;
 --   - those of a workflow that no live runtime has. They become due, and runtimes that have the workflow
 --     find them at no cost to the others.
 --
@@ -4916,6 +6967,7 @@ begin
       and r.owner is null
       and (
         r.held
+        or r.admitted = false
         or r.epoch = 0 and r.wake_at > p_clock + 60000
         or r.wake_at <= p_clock and not is_served(r.workflow, p_clock)
       )
@@ -4925,7 +6977,7 @@ begin
     select r.iid
     from runs as r
     where r.iid = any (v_iids)
-      and r.owner is null and not r.held and (r.epoch > 0 or r.wake_at is null)
+      and r.owner is null and not r.held and r.admitted is not false and (r.epoch > 0 or r.wake_at is null)
       and (r.wake_at is null or r.wake_at > p_clock)
       and not is_served(r.workflow, p_clock)
     for no key update skip locked
@@ -5035,7 +7087,7 @@ $$;
   },
   {
     name: 'procedures/post_any',
-    checksum: '0eb1c54680c86852',
+    checksum: 'fecc8f24e0be5143',
     settings: 'none',
     sql: `-- The general case of post(): any number, of any kind, to instances in any state.
 --
@@ -5104,10 +7156,10 @@ begin
       v_early := '{}';
     end if;
     exit when cardinality(v_early) = 0 and keep_unstarted(v_targets, p_clock);
-    -- Then look again, in a new statement, which sees a concurrent insert. An id that is still missing
-    -- had a number that is taken: it was reserved before a failover that lost the latest writes. A
-    -- number from the sequence may belong to a block that is just being reserved; whoever finds it
-    -- taken tries the next one.
+    -- Then look again, in a new statement, which sees a concurrent insert. An id that is still
+    -- missing had a number that is taken: it was reserved before a failover that lost the latest
+    -- writes. A number from the sequence may belong to a block that is just being reserved; a call
+    -- that finds it taken tries the next one.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select
       case when v_is_taken then nextval('instance_numbers') else p_iids[n.place] end,
@@ -5275,7 +7327,7 @@ begin
       and g.kind in (4, 5)
       and r.epoch = 0
       and r.owner is null
-      and (r.wake_at is not null or r.held);
+      and (r.wake_at is not null or r.held or r.admitted = false);
   end if;
 
   verdicts := array_to_string(v_letters, '');
@@ -5438,6 +7490,235 @@ begin
       perform tell_within(v_posted.iids, false);
     end if;
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/prune',
+    checksum: '9e074325d6e52d14',
+    sql: `-- Removes the histories of earlier executions: all but the last p_keep of each instance, and of these
+-- only those whose last turn was before p_ended_until. Returns how many executions were removed.
+--
+-- Needs no lock: the number of an execution only grows. An owner that continues as new meanwhile makes
+-- the current execution an earlier one, which a later call removes.
+create or replace function prune(
+  p_iids bigint[],
+  p_keep integer,
+  p_ended_until bigint,
+  out pruned bigint
+)
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  perform require_fresh_snapshots();
+  with old as materialized (
+    select i.iid, e.execution
+    from unnest(p_iids) as g (iid)
+    cross join lateral (
+      select i.iid, i.execution
+      from instances as i
+      where i.iid = g.iid
+        and i.execution > p_keep
+      limit 1
+    ) as i
+    cross join lateral (
+      select h.execution, max(h.at) as last_at
+      from history as h
+      where h.iid = i.iid
+        and h.execution <= i.execution - greatest(p_keep, 1)
+      group by h.execution
+    ) as e
+    where p_ended_until is null
+      or e.last_at < p_ended_until
+  ),
+  removed as (
+    delete from history as h
+    using old as o
+    where h.iid = o.iid
+      and h.execution = o.execution
+  )
+  select count(*)
+  into pruned
+  from old;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/put_schedule',
+    checksum: 'a25c4c1296889911',
+    sql: `-- Creates a schedule, or changes the one with this name. Returns what it did: created, changed or
+-- unchanged. With the same timing, the next due time stays.
+create or replace function put_schedule(
+  p_name text,
+  p_revision text,
+  p_workflow integer,
+  p_timing text,
+  p_template text,
+  p_next_at bigint,
+  p_anchor bigint,
+  out outcome text
+)
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  insert into schedules (
+    name, revision, workflow, timing, template, anchor, next_at, wake_at, set_at, created_at,
+    updated_at
+  )
+  values (
+    p_name, p_revision, p_workflow, p_timing, p_template, p_anchor, p_next_at, p_next_at, v_clock,
+    v_clock, v_clock
+  )
+  on conflict do nothing;
+  if found then
+    outcome := 'created';
+    return;
+  end if;
+  update schedules as s
+  set revision = p_revision,
+      workflow = p_workflow,
+      timing = p_timing,
+      template = p_template,
+      anchor = case when s.timing = p_timing then s.anchor else p_anchor end,
+      next_at = case when s.timing = p_timing then s.next_at else p_next_at end,
+      wake_at = case
+        when s.paused then null
+        when s.timing = p_timing then s.next_at
+        else p_next_at
+      end,
+      set_at = v_clock,
+      updated_at = v_clock,
+      error = null,
+      error_at = null
+  where s.name = p_name collate "C"
+    and (s.timing <> p_timing or s.template <> p_template or s.workflow <> p_workflow);
+  outcome := case when found then 'changed' else 'unchanged' end;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/ranks_of',
+    checksum: 'b656105defdb7dbd',
+    sql: `-- The priorities of what is or will be due, for each of these workflows. One index lookup per priority, not
+-- per instance.
+create or replace function ranks_of(p_workflows integer[])
+  returns table (workflow integer, rank integer)
+  language plpgsql
+  stable
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_sort to off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive ranks as (
+    select w.workflow, first.rank
+    from unnest(p_workflows) as w (workflow)
+    cross join lateral (
+      select coalesce(r.priority, 0) as rank
+      from runs as r
+      where r.workflow = w.workflow
+        and r.wake_at is not null
+        and r.attempts < 2 and r.admitted is not false
+      order by coalesce(r.priority, 0) desc
+      limit 1
+    ) as first
+    union all
+    select k.workflow, next.rank
+    from ranks as k
+    cross join lateral (
+      select coalesce(r.priority, 0) as rank
+      from runs as r
+      where r.workflow = k.workflow
+        and coalesce(r.priority, 0) < k.rank
+        and r.wake_at is not null
+        and r.attempts < 2 and r.admitted is not false
+      order by coalesce(r.priority, 0) desc
+      limit 1
+    ) as next
+  )
+  select k.workflow, k.rank
+  from ranks as k;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/rate_left',
+    checksum: 'b1ea119c1cd227b6',
+    settings: 'none',
+    sql: `-- How many may start now under a rate, of tasks or of instances. If none, opens_at is when the next may
+-- start.
+--
+-- The rate is one time per limit, until which it is used up (the generic cell rate algorithm): each
+-- start adds its share, and one may start as long as that time stays within p_rate_ms from now. So
+-- p_rate_count may start at once, and then one per share.
+--
+-- Settings: its caller's.
+create or replace function rate_left(
+  p_limit_key text,
+  p_rate_count integer,
+  p_rate_ms bigint,
+  p_clock bigint,
+  out most bigint,
+  out opens_at bigint
+)
+  language plpgsql
+  stable
+as $$
+declare
+  v_share bigint := limit_share(p_rate_count, p_rate_ms);
+  v_spent_until bigint := greatest(
+    p_clock * 1000,
+    (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
+  );
+begin
+  -- Negative if a transaction with a later clock was here.
+  most := greatest(
+    (p_clock * 1000 + p_rate_ms * 1000 - v_spent_until) / v_share, 0
+  );
+  if most < 1 then
+    opens_at := (v_spent_until + v_share - p_rate_ms * 1000 + 1000 - 1) / 1000;
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/read_schedules',
+    checksum: 'c74677262e93564f',
+    sql: `-- The schedules with these names, or all if p_names is null, by name: a JSON list.
+create or replace function read_schedules(p_names text, p_count integer, out schedules text)
+  language plpgsql
+  stable
+  -- All of them are read through.
+  set enable_seqscan to on
+as $$
+begin
+  if p_names is null then
+    schedules := (select json_agg(schedule_json(s) order by s.name) from schedules as s);
+  else
+    schedules := (
+      select json_agg(schedule_json(s) order by s.name)
+      from unnest(split_texts(p_names, p_count)) as g (name)
+      join schedules as s on s.name = g.name collate "C"
+    );
+  end if;
+  schedules := coalesce(schedules, '[]');
 end
 $$;
 `,
@@ -5615,7 +7896,7 @@ $$;
   },
   {
     name: 'procedures/register',
-    checksum: '66ba5161d2408ccd',
+    checksum: 'b06d3542f036447d',
     settings: 'any plan',
     sql: `-- Registers a new runtime.
 --
@@ -5631,6 +7912,12 @@ create or replace function register(
   p_retentions bigint[] default null,
   -- The tags and activities that it serves, as JSON; null from older versions.
   p_serves text default null,
+  -- The limits of the workflows without a version; the last is null for no limit. No lists from older
+  -- versions: then the stored limits stay.
+  p_concurrencies integer[] default null,
+  p_rate_counts integer[] default null,
+  p_rate_mss bigint[] default null,
+  p_keyed boolean[] default null,
   out runtime integer,
   out server text,
   out clock bigint,
@@ -5645,13 +7932,23 @@ declare
 begin
   workflows := workflow_numbers(p_names, p_versions, p_count);
   update workflows as w
-  set retention_ms = g.retention_ms
+  set retention_ms = g.retention_ms,
+      -- What has ended so far was not noted while there was none: see note_earlier().
+      noted_at = case
+        when g.retention_ms is null then null
+        when w.retention_ms is null then -1
+        else w.noted_at
+      end,
+      noted_iid = case when w.retention_ms is null then 0 else w.noted_iid end
   from unnest(workflows, p_retentions) as g (workflow, retention_ms)
   where p_retentions is not null
     and w.workflow = g.workflow
     and w.retention_ms is distinct from g.retention_ms;
   perform keep_clock();
   v_clock := now_ms();
+  if p_keyed is not null then
+    perform set_limits(workflows, p_concurrencies, p_rate_counts, p_rate_mss, p_keyed, v_clock);
+  end if;
   -- A runtime without a row counts as dead. Done here because each registration adds a row.
   delete from runtimes as r
   where r.state <> 1
@@ -5674,7 +7971,7 @@ $$;
   },
   {
     name: 'procedures/remove',
-    checksum: '322ce666a6a69ad0',
+    checksum: '3d2e83e20c7c8959',
     sql: `-- Removes instances that have ended, or were never started, with all their rows; returns how many.
 create or replace function remove(p_ids text, p_count integer, out removed bigint)
   language plpgsql
@@ -5698,12 +7995,7 @@ begin
   );
   -- For messages that are just being sent to an unstarted one: see unpark_started().
   update absences set at = -1 where iid = any (v_iids);
-  delete from instances where iid = any (v_iids);
-  delete from history where iid = any (v_iids);
-  delete from state where iid = any (v_iids);
-  delete from inbox where iid = any (v_iids);
-  delete from posted where iid = any (v_iids);
-  perform remove_tasks(v_iids, null);
+  perform remove_rows(v_iids);
   removed := cardinality(v_iids);
 end
 $$;
@@ -5711,15 +8003,15 @@ $$;
   },
   {
     name: 'procedures/remove_expired',
-    checksum: '32534ab4aa9968ba',
-    sql: `-- Removes instances whose retention is over, with all their rows: those that expired first, at most
--- p_limit. Returns how many ends were examined, and when the last of them expired.
+    checksum: '6ca6a1885320f3e5',
+    sql: `-- Removes instances whose retention is over, with all their rows, and the histories of executions that
+-- were followed by others as long ago: those that expired first, at most p_limit. Returns how many ends were examined, and when the last of them expired.
 --
--- A child is kept while the execution that started it runs: after a takeover the parent may start it
--- again, and has to find it. It is examined again after another retention period.
+-- A child is kept while the execution that started it runs: after a takeover the parent may start
+-- it again, and has to find it. It is examined again after another retention period.
 --
--- p_since skips those that expired before, which are known to be removed. While something holds vacuum
--- back, each call would otherwise read past all rows that were ever removed.
+-- p_since skips those that expired before it, which an earlier call has removed. While something
+-- holds vacuum back, each call would otherwise read past all rows that were ever removed.
 create or replace function remove_expired(
   p_since bigint,
   p_limit integer,
@@ -5736,15 +8028,19 @@ declare
   v_clock bigint := now_ms();
   v_iids bigint[];
   v_kept bigint[];
+  v_continued bigint[];
+  v_executions integer[];
+  v_is_noting boolean;
 begin
   perform require_fresh_snapshots();
   -- A removal that is lost in a crash is repeated.
   perform set_config('synchronous_commit', 'off', true);
+  v_is_noting := note_earlier(p_limit);
   with expired as materialized (
-    select e.workflow, e.at, e.iid, e.at + w.retention_ms as over_at
+    select e.workflow, e.at, e.iid, e.execution, e.at + w.retention_ms as over_at
     from workflows as w
     cross join lateral (
-      select e.workflow, e.at, e.iid
+      select e.workflow, e.at, e.iid, e.execution
       from ended as e
       where e.workflow = w.workflow
         and e.at >= p_since - w.retention_ms
@@ -5765,10 +8061,26 @@ begin
       and n.at = e.at
       and n.iid = e.iid
   )
-  select array_agg(e.iid), count(*), max(e.over_at)
-  into v_iids, looked_at, reached
+  select
+    array_agg(e.iid) filter (where e.execution is null),
+    array_agg(e.iid) filter (where e.execution is not null),
+    array_agg(e.execution) filter (where e.execution is not null),
+    count(*), max(e.over_at)
+  into v_iids, v_continued, v_executions, looked_at, reached
   from expired as e;
+  if v_is_noting then
+    -- What was noted just now may have expired long ago: the next call begins there.
+    looked_at := p_limit;
+    reached := 0;
+  end if;
 
+  if v_continued is not null then
+    delete from history as h
+    using unnest(v_continued, v_executions) as c (iid, execution)
+    where h.iid = c.iid
+      and h.execution <= c.execution
+      and h.execution < (select i.execution from instances as i where i.iid = c.iid);
+  end if;
   if v_iids is null then
     return;
   end if;
@@ -5797,15 +8109,80 @@ begin
     v_iids := array(select unnest(v_iids) except select unnest(v_kept));
   end if;
 
-  delete from instances
-  where iid = any (v_iids)
-    and status > 1;
-  delete from history
-  where iid = any (v_iids);
-  delete from state
-  where iid = any (v_iids);
-  delete from posted
-  where iid = any (v_iids);
+  perform remove_rows(array(
+    select i.iid
+    from unnest(v_iids) as e (iid)
+    cross join lateral (
+      select i.iid
+      from instances as i
+      where i.iid = e.iid
+        and i.status > 1
+      limit 1
+    ) as i
+  ));
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/remove_rows',
+    checksum: '727a54c2f4c8687c',
+    sql: `-- Removes instances that do not run, with all their rows in all tables. The caller has locked them.
+create or replace function remove_rows(p_iids bigint[])
+  returns void
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+begin
+  if p_iids = '{}' then
+    return;
+  end if;
+  with gone as (
+    delete from instances
+    where iid = any (p_iids)
+    returning iid, any_version, created_at, status, labels
+  ),
+  failure as (
+    delete from unsuccessful as u
+    using gone as g
+    where g.status > 2
+      and u.any_version = g.any_version
+      and u.status = g.status
+      and u.created_at = g.created_at
+      and u.iid = g.iid
+  )
+  delete from labels as l
+  using gone as g
+  cross join lateral jsonb_each_text(g.labels::jsonb) as own
+  where g.labels is not null
+    and l.label = label_key(own.key, own.value)
+    and l.created_at = g.created_at
+    and l.iid = g.iid;
+  delete from history where iid = any (p_iids);
+  delete from state where iid = any (p_iids);
+  delete from inbox where iid = any (p_iids);
+  delete from posted where iid = any (p_iids);
+  perform remove_tasks(p_iids, null);
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/remove_schedule',
+    checksum: '6b2c2a9533418402',
+    sql: `-- Deletes a schedule; returns whether there was one. Its instances continue.
+create or replace function remove_schedule(p_name text, out removed boolean)
+  language plpgsql
+  volatile
+as $$
+begin
+  perform be_durable();
+  delete from schedules
+  where name = p_name collate "C";
+  removed := found;
 end
 $$;
 `,
@@ -5838,6 +8215,98 @@ begin
   if v_iids is not null then
     perform drop_tasks(v_iids, v_executions, v_commands);
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/remove_trees',
+    checksum: '6c5993798a7fec73',
+    sql: `-- Removes instances that have ended, each with all its descendants, or not at all. Returns a letter for
+-- each, in order (d removed, w its parent runs and may look for it, r it or a descendant has not ended, u
+-- there is no such instance), and how many instances were removed with each. With p_together, none is
+-- removed unless all can be: the counts are 0 then. The w comes before the r, which a caller may take as
+-- a reason to terminate the instance.
+--
+-- The rows are locked before they are judged. What is started below one of them later finds its parent
+-- gone, and is asked to end: see close_orphans().
+create or replace function remove_trees(
+  p_iids bigint[],
+  p_together boolean,
+  out verdicts text,
+  out counts bigint[]
+)
+  language plpgsql
+  volatile
+  -- A transaction of a user may have locked one of them: then the call fails and is retried, and
+  -- occupies no connection meanwhile.
+  set lock_timeout to '30ms'
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_iid bigint;
+  v_tree bigint[];
+  v_locked bigint[];
+  v_gone bigint[] := '{}';
+  v_count bigint;
+  v_letter text;
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  verdicts := '';
+  counts := '{}';
+  foreach v_iid in array p_iids loop
+    v_tree := '{}';
+    -- Until nothing is added: a descendant may have been started before its parent was locked.
+    loop
+      v_locked := array(
+        select i.iid
+        from instances as i
+        where i.iid = any ((select t.iids from tree(v_iid, false, 2147483647) as t)::bigint[])
+          and i.iid <> all (v_tree)
+        order by i.id
+        for update
+      );
+      exit when v_locked = '{}';
+      v_tree := v_tree || v_locked;
+    end loop;
+    v_count := 0;
+    if v_tree = '{}' then
+      v_letter := 'u';
+    elsif (
+      select true
+      from instances as i
+      join instances as p on p.iid = i.parent_iid
+      where i.iid = v_iid
+        and p.status = 1
+        and p.execution = i.parent_execution
+    ) then
+      v_letter := 'w';
+    elsif (
+      select true
+      from instances as i
+      where i.iid = any (v_tree)
+        and i.status = 1
+      limit 1
+    ) then
+      v_letter := 'r';
+    else
+      v_letter := 'd';
+      -- It may be below another one of p_iids.
+      v_tree := array(select t.iid from unnest(v_tree) as t (iid) where t.iid <> all (v_gone));
+      v_count := cardinality(v_tree);
+      v_gone := v_gone || v_tree;
+    end if;
+    verdicts := verdicts || v_letter;
+    counts := counts || v_count;
+  end loop;
+  if p_together and verdicts ~ '[rw]' then
+    counts := array_fill(0::bigint, array[cardinality(p_iids)]);
+    return;
+  end if;
+  perform remove_rows(v_gone);
 end
 $$;
 `,
@@ -6213,19 +8682,445 @@ $$;
 `,
   },
   {
+    name: 'procedures/schedule_json',
+    checksum: '40f4a2104712f9a7',
+    settings: 'none',
+    sql: `-- A schedule as clients and runtimes read it: JSON.
+--
+-- Settings: its caller's.
+create or replace function schedule_json(p_schedule schedules)
+  returns json
+  language plpgsql
+  stable
+as $$
+begin
+  return (
+    select json_build_object(
+      'name', p_schedule.name,
+      'revision', p_schedule.revision,
+      'workflow', p_schedule.workflow,
+      'workflowName', json_build_object('name', w.name, 'version', w.version),
+      'timing', p_schedule.timing,
+      'template', p_schedule.template,
+      'anchor', p_schedule.anchor,
+      'nextAt', p_schedule.next_at,
+      'wakeAt', p_schedule.wake_at,
+      'setAt', p_schedule.set_at,
+      'paused', p_schedule.paused,
+      'createdAt', p_schedule.created_at,
+      'updatedAt', p_schedule.updated_at,
+      'lastAt', p_schedule.last_at,
+      'lastId', p_schedule.last_id,
+      'started', p_schedule.started,
+      'skipped', p_schedule.skipped,
+      'skippedAt', p_schedule.skipped_at,
+      'missed', p_schedule.missed,
+      'missedAt', p_schedule.missed_at,
+      'error', p_schedule.error,
+      'errorAt', p_schedule.error_at,
+      'running', (
+        select coalesce(
+          json_agg(json_build_object('iid', i.iid, 'id', i.id) order by g.place), '[]'::json
+        )
+        from unnest(unfinished(p_schedule.running)) with ordinality as g (iid, place)
+        cross join lateral (
+          select i.iid, i.id
+          from instances as i
+          where i.iid = g.iid
+          limit 1
+        ) as i
+      )
+    )
+    from workflows as w
+    where w.workflow = p_schedule.workflow
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/search',
+    checksum: '361fc81c64c96e9b',
+    sql: `-- Finds instances, in the order of their creation. p_query is JSON, as \`InstanceQuery\` describes it.
+-- Returns at most p_limit of them, how many there are, and where to continue: null at the end. With the
+-- limit 0 it only counts.
+--
+-- Examines at most p_scan rows, so that each call is short whatever the filter: see search_source() for
+-- which. They come in parts that are ordered by age, such as the workflows. No part is followed beyond its
+-- share of p_scan; the nearest place at which one was left is the horizon of all.
+--
+-- Statements are composed of what the query asks for. Those without a filter read an index and no row.
+create or replace function search(
+  p_query text,
+  p_after_at bigint,
+  p_after_iid bigint,
+  p_limit integer,
+  p_scan integer,
+  out iids bigint[],
+  out matched bigint,
+  out next_at bigint,
+  out next_iid bigint
+)
+  language plpgsql
+  stable
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_sort to off
+as $$
+declare
+  v_query jsonb := p_query::jsonb;
+  v_newest boolean := v_query ->> 'order' = 'newest';
+  v_direction text := case when v_newest then 'desc' else 'asc' end;
+  v_ended_until bigint := (v_query ->> 'finishedUntil')::bigint;
+  v_from bigint := coalesce((v_query ->> 'createdFrom')::bigint, 0);
+  -- What ended before a time was created before it.
+  v_until bigint := least((v_query ->> 'createdUntil')::bigint, v_ended_until, 9223372036854775806);
+  v_source record;
+  v_range text;
+  v_ats bigint[];
+begin
+  iids := '{}';
+  matched := 0;
+  select * into v_source from search_source(v_query);
+  if v_source.parts = 0 then
+    return;
+  end if;
+
+  -- Rows are compared as (created_at, iid).
+  v_range := case when v_newest
+    then format(' and (c.created_at, c.iid) < (%s, %s) and c.created_at >= %s',
+      least(p_after_at, v_until),
+      case when p_after_at < v_until then p_after_iid else -1 end,
+      v_from)
+    else format(' and (c.created_at, c.iid) > (%s, %s) and c.created_at < %s',
+      greatest(p_after_at, v_from - 1),
+      case when p_after_at >= v_from then p_after_iid else 9223372036854775807 end,
+      v_until)
+    end;
+
+  -- A few rows are all examined. Without a filter, no more are read than are returned.
+  if not v_source.is_few and (v_source.filter <> '' or p_limit = 0) then
+    execute format(
+      'select c.created_at, c.iid
+      from %s
+      cross join lateral (
+        select c.created_at, c.iid
+        from %s%s
+        order by c.created_at %s, c.iid %4$s
+        offset %s
+        limit 1
+      ) as c
+      order by c.created_at %4$s, c.iid %4$s
+      limit 1',
+      v_source.each_part, v_source.candidates, v_range, v_direction,
+      greatest(p_scan / v_source.parts, 1) - 1
+    )
+    into next_at, next_iid;
+    if next_at is not null then
+      v_range := v_range || format(
+        ' and (c.created_at, c.iid) %s (%s, %s)', case when v_newest then '>=' else '<=' end, next_at, next_iid
+      );
+    end if;
+  end if;
+
+  if p_limit = 0 then
+    execute format(
+      'select count(*) from %s cross join lateral (select from %s%s%s) as c',
+      v_source.each_part, v_source.rows, v_range, v_source.filter
+    )
+    into matched;
+    return;
+  end if;
+  execute format(
+    'select array_agg(f.iid order by f.created_at %4$s, f.iid %4$s),
+      array_agg(f.created_at order by f.created_at %4$s, f.iid %4$s)
+    from (
+      select c.created_at, c.iid
+      from %1$s
+      cross join lateral (
+        select c.created_at, c.iid
+        from %2$s%3$s%6$s
+        order by c.created_at %4$s, c.iid %4$s
+        limit %5$s
+      ) as c
+      order by c.created_at %4$s, c.iid %4$s
+      limit %5$s
+    ) as f',
+    v_source.each_part, v_source.rows, v_range, v_direction, p_limit + 1, v_source.filter
+  )
+  into iids, v_ats;
+  iids := coalesce(iids, '{}');
+  matched := cardinality(iids);
+  if matched > p_limit then
+    matched := p_limit;
+    iids := iids[:p_limit];
+    next_at := v_ats[p_limit];
+    next_iid := iids[p_limit];
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/search_filter',
+    checksum: '0b126a5f0824198a',
+    settings: 'none',
+    sql: `-- For search(): the conditions on a row \`i\` of instances, as SQL that begins with " and"; empty for none.
+-- What the source of a search ensures by itself is left out of p_query.
+--
+-- Settings: its caller's.
+create or replace function search_filter(p_query jsonb)
+  returns text
+  language plpgsql
+  stable
+as $$
+declare
+  v_statuses jsonb := p_query -> 'statuses';
+  -- As in instance_rows().
+  v_is_scheduled text := 'coalesce(r.admitted = false or r.epoch = 0'
+    ' and (select l.turn = 1 and l.next_event = 2 from last_turn(r.iid) as l), false)';
+  v_unfinished text[] := '{}';
+  v_choices text[] := '{}';
+  v_filter text := '';
+begin
+  if jsonb_typeof(v_statuses) = 'array' then
+    if v_statuses ?| array['completed', 'failed', 'cancelled', 'terminated'] then
+      v_choices := v_choices || format('i.status = any (%L)', end_statuses(v_statuses));
+    end if;
+    if v_statuses ?& array['scheduled', 'running', 'suspended'] then
+      v_choices := v_choices || 'i.status = 1'::text;
+    elsif v_statuses ?| array['scheduled', 'running', 'suspended'] then
+      if v_statuses ? 'suspended' then
+        v_unfinished := v_unfinished || 'r.held'::text;
+      end if;
+      if v_statuses ?& array['scheduled', 'running'] then
+        v_unfinished := v_unfinished || 'not r.held'::text;
+      elsif v_statuses ? 'scheduled' then
+        v_unfinished := v_unfinished || ('not r.held and ' || v_is_scheduled);
+      elsif v_statuses ? 'running' then
+        v_unfinished := v_unfinished || ('not r.held and not ' || v_is_scheduled);
+      end if;
+      v_choices := v_choices || format(
+        'i.status = 1 and (select true from runs as r where r.iid = i.iid and (%s) limit 1)',
+        array_to_string(v_unfinished, ' or ')
+      );
+    end if;
+    v_filter := v_filter
+      || format(' and (%s)', coalesce(nullif(array_to_string(v_choices, ' or '), ''), 'false'));
+  end if;
+  if p_query ->> 'workflow' is not null then
+    v_filter := v_filter || format(
+      ' and i.any_version = (select w.workflow from workflows as w where w.name = %L and w.version = '''')',
+      p_query ->> 'workflow'
+    );
+  end if;
+  if p_query ->> 'version' is not null then
+    v_filter := v_filter || format(
+      ' and i.workflow = any (array(select w.workflow from workflows as w where w.version = %L))',
+      p_query ->> 'version'
+    );
+  end if;
+  if (p_query ->> 'minExecution')::integer > 1 then
+    v_filter := v_filter || format(' and i.execution >= %L', p_query ->> 'minExecution');
+  end if;
+  if p_query ->> 'finishedFrom' is not null then
+    v_filter := v_filter || format(' and i.finished_at >= %L', p_query ->> 'finishedFrom');
+  end if;
+  if p_query ->> 'finishedUntil' is not null then
+    v_filter := v_filter || format(' and i.finished_at < %L', p_query ->> 'finishedUntil');
+  end if;
+  if p_query ->> 'idPrefix' is not null then
+    v_filter := v_filter || format(' and starts_with(i.id, %L)', p_query ->> 'idPrefix');
+  end if;
+  if p_query -> 'labels' <> '{}' then
+    v_filter := v_filter
+      || format(' and coalesce(i.labels, ''{}'')::jsonb @> %L', p_query -> 'labels');
+  end if;
+  return v_filter;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/search_source',
+    checksum: '29b6686fefd75ab9',
+    settings: 'none',
+    sql: `-- For search(): where the instances come from that a query may find, and what to compare them with.
+--
+-- parts is how many ordered parts there are, 0 if nothing can match; each_part is a table of them.
+-- candidates is a table \`c\` with created_at and iid, and the condition that makes it one part; rows is the
+-- same with the row \`i\` of each instance, for the conditions of filter. is_few: there is one row in each
+-- part, and few parts.
+--
+-- Settings: its caller's.
+create or replace function search_source(
+  p_query jsonb,
+  out parts integer,
+  out each_part text,
+  out candidates text,
+  out rows text,
+  out filter text,
+  out is_few boolean
+)
+  language plpgsql
+  stable
+as $$
+declare
+  v_query jsonb := p_query;
+  v_statuses jsonb := nullif(p_query -> 'statuses', 'null');
+  v_prefix text := p_query ->> 'idPrefix';
+  v_last text := v_prefix || repeat(chr(1114111), 500);
+  v_ends smallint[] := end_statuses(v_statuses);
+  v_is_unfinished boolean := coalesce(
+    not v_statuses ?| array['completed', 'failed', 'cancelled', 'terminated'], false
+  );
+  v_is_unsuccessful boolean := coalesce(
+    not v_statuses ?| array['scheduled', 'running', 'suspended', 'completed'], false
+  );
+  -- Rows that are candidates themselves.
+  v_own_row text := 'instances as c cross join lateral (select c.*) as i';
+  v_workflows integer[];
+  v_label bigint;
+  v_label_count bigint;
+  v_parent bigint;
+  v_few bigint[];
+begin
+  is_few := false;
+  parts := 0;
+  v_workflows := array(
+    select w.workflow
+    from workflows as w
+    where w.version = ''
+      and (p_query ->> 'workflow' is null or w.name = p_query ->> 'workflow')
+      and (
+        p_query ->> 'version' is null
+        or exists (
+          select
+          from workflows as v
+          where v.name = w.name
+            and v.version = p_query ->> 'version'
+        )
+      )
+  );
+  if v_workflows = '{}' then
+    return;
+  end if;
+
+  if p_query ->> 'parent' is not null then
+    v_parent := (select i.iid from instances as i where i.id = p_query ->> 'parent' collate "C");
+    if v_parent is null then
+      return;
+    end if;
+    parts := 1;
+    each_part := format('(values (%s::bigint)) as p (iid)', v_parent);
+    candidates := 'instances as c where c.parent_iid = p.iid';
+    rows := v_own_row || ' where c.parent_iid = p.iid and c.on_close < 4';
+    filter := search_filter(v_query);
+    return;
+  end if;
+
+  -- Of several labels, one that fewer instances have.
+  if p_query -> 'labels' <> '{}' then
+    select l.label, l.count
+    into v_label, v_label_count
+    from (
+      select
+        label_key(e.key, e.value) as label,
+        (
+          select count(*)
+          from (
+            select
+            from labels as n
+            where n.label = label_key(e.key, e.value)
+            limit 5000
+          ) as n
+        ) as count
+      from jsonb_each_text(p_query -> 'labels') as e
+    ) as l
+    order by l.count
+    limit 1;
+  end if;
+
+  -- Sources without an order of their own are used when they have few rows.
+  if v_label is null or v_label_count = 5000 then
+    if v_is_unfinished and not v_statuses ?| array['scheduled', 'running'] then
+      v_few := array(select r.iid from runs as r where r.held limit 5000 + 1);
+    elsif v_is_unfinished then
+      v_few := array(select r.iid from runs as r limit 5000 + 1);
+    end if;
+    if v_prefix is not null and (v_few is null or cardinality(v_few) > 5000) then
+      -- Whether there are more is read from the index alone.
+      perform
+      from instances as i
+      where i.id >= v_prefix collate "C"
+        and i.id <= v_last collate "C"
+      offset 5000
+      limit 1;
+      v_few := case when not found then array(
+        select i.iid
+        from instances as i
+        where i.id >= v_prefix collate "C"
+          and i.id <= v_last collate "C"
+      ) end;
+    end if;
+    if cardinality(v_few) between 0 and 5000 then
+      is_few := true;
+      parts := cardinality(v_few);
+      each_part := format('unnest(%L::bigint[]) as p (iid)', v_few);
+      candidates := 'instances as c where c.iid = p.iid';
+      rows := v_own_row || ' where c.iid = p.iid and c.any_version is not null';
+      filter := search_filter(v_query);
+      return;
+    end if;
+  end if;
+
+  if v_label is not null and not (v_label_count = 5000 and v_is_unsuccessful) then
+    parts := 1;
+    each_part := format('(values (%s::bigint)) as p (label)', v_label);
+    candidates := 'labels as c where c.label = p.label';
+  else
+    parts := cardinality(v_workflows);
+    each_part := format('unnest(%L::integer[]) as p (workflow)', v_workflows);
+    v_query := v_query - 'workflow';
+    if not v_is_unsuccessful then
+      candidates := 'instances as c where c.any_version = p.workflow';
+      rows := v_own_row || ' where c.any_version = p.workflow';
+      filter := search_filter(v_query);
+      return;
+    end if;
+    v_query := v_query - 'statuses';
+    parts := parts * cardinality(v_ends);
+    each_part := each_part || format(' cross join unnest(%L::smallint[]) as s (status)', v_ends);
+    candidates := 'unsuccessful as c where c.any_version = p.workflow and c.status = s.status';
+  end if;
+  filter := search_filter(v_query);
+  -- The limit keeps the order of the join: from the candidates to the large table.
+  rows := case when filter = ''
+    then candidates
+    else replace(
+      candidates, ' where ',
+      ' cross join lateral (select i.* from instances as i where i.iid = c.iid limit 1) as i where '
+    )
+    end;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/send',
-    checksum: 'a0bb5e7edfdb1043',
-    sql: `-- Puts results into inboxes. Only inserts: an instance is claimable because its inbox has rows, so there
--- is no flag to set and no row to lock. Drops a second result for a command, a result for an instance
--- that has ended, and one of a sender that knows a turn which history does not have: a failover lost
--- that turn.
+    checksum: '15f68644366fb571',
+    sql: `-- Puts results into inboxes. Only inserts: an instance is claimable because its inbox has rows, so
+-- there is no flag to set and no row to lock. Drops a second result for a command, a result for an
+-- instance that has ended, and one whose sender has seen a turn that history does not have: a
+-- failover lost that turn.
 create or replace function send(
   p_iids bigint[],
   p_kinds smallint[],
   p_executions integer[],
   p_commands integer[],
   p_payloads text,
-  -- The last turns that the senders know, and their times; a null is not compared.
+  -- The last turns that the senders have seen, and their times; a null is not compared.
   p_turns integer[] default null,
   p_ats bigint[] default null
 )
@@ -6329,6 +9224,123 @@ begin
     return null;
   end if;
   return v_touched_at + p_idle_ms;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/set_limit_keys',
+    checksum: 'a2bbef4bfc412603',
+    sql: `-- Records the keys of instances that were started without one. The first that is recorded counts.
+create or replace function set_limit_keys(p_iids bigint[], p_limit_keys text, out changed bigint)
+  language plpgsql
+  volatile
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_limit_keys text[] := split_texts(p_limit_keys, cardinality(p_iids));
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  update admissions as a
+  set limit_key = g.limit_key
+  from unnest(p_iids, v_limit_keys) as g (iid, limit_key)
+  where a.iid = g.iid
+    and a.limit_key is null;
+  get diagnostics changed = row_count;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/set_limits',
+    checksum: '7b8292be0c9636c5',
+    sql: `-- For register(): the limits of workflows, in the rows without a version. A limit that has changed judges
+-- all its lines again. A new one applies to all instances that never ran, also those that were started
+-- before a runtime said that there is a limit.
+create or replace function set_limits(
+  p_workflows integer[],
+  p_concurrencies integer[],
+  p_rate_counts integer[],
+  p_rate_mss bigint[],
+  -- Null for no limit.
+  p_keyed boolean[],
+  p_clock bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+  set enable_sort to off
+as $$
+#variable_conflict use_column
+declare
+  v_changed integer[];
+  v_unlimited integer[] := array(
+    select w.workflow
+    from workflows as w
+    where w.workflow = any (p_workflows)
+      and w.version = ''
+      and w.keyed is null
+  );
+begin
+  with changed as (
+    update workflows as w
+    set concurrency = g.concurrency,
+        rate_count = g.rate_count,
+        rate_ms = g.rate_ms,
+        keyed = g.keyed
+    from unnest(p_workflows, p_concurrencies, p_rate_counts, p_rate_mss, p_keyed)
+      as g (workflow, concurrency, rate_count, rate_ms, keyed)
+    where w.workflow = g.workflow
+      and w.version = ''
+      and (w.concurrency, w.rate_count, w.rate_ms, w.keyed)
+        is distinct from (g.concurrency, g.rate_count, g.rate_ms, g.keyed)
+    returning w.workflow
+  )
+  select array_agg(c.workflow)
+  into v_changed
+  from changed as c;
+  if v_changed is not null then
+    -- Without a key, all are one line, also those whose key was never computed.
+    update admissions as a
+    set limit_key = ''
+    where a.limit_key is null
+      and a.state = 0
+      and a.workflow in (
+        select w.workflow from workflows as w where w.workflow = any (v_changed) and w.keyed is not true
+      );
+    with lined_up as (
+      update runs as r
+      set admitted = false
+      from unnest(v_changed) as c (workflow)
+      cross join lateral (
+        select v.workflow
+        from workflows as w
+        join workflows as v on v.name = w.name
+        where w.workflow = c.workflow
+          and w.keyed is not null
+          and w.workflow = any (v_unlimited)
+      ) as version
+      where r.workflow = version.workflow
+        and r.wake_at is not null
+        and r.epoch = 0
+        and r.attempts < 2 and r.admitted is not false
+        and r.admitted is null
+      returning r.iid, r.wake_at, r.priority, c.workflow
+    )
+    insert into admissions (iid, since, workflow, priority, state, limit_key)
+    select
+      u.iid, u.wake_at, u.workflow, coalesce(u.priority, 0), 0,
+      case when (select w.keyed from workflows as w where w.workflow = u.workflow) then null else '' end
+    from lined_up as u
+    on conflict do nothing;
+    perform wake_lines(array_agg(l.workflow), array_agg(l.limit_key), p_clock)
+    from all_lines(v_changed, '', 2147483647) as l;
+  end if;
 end
 $$;
 `,
@@ -6601,7 +9613,7 @@ $$;
   },
   {
     name: 'procedures/start_within',
-    checksum: 'c0838038fe31c6aa',
+    checksum: 'fd752d1fb6dc2c1e',
     settings: 'any plan',
     sql: `-- start_batch() in a transaction that the user commits. Null, without any effect, outside of the
 -- transaction that enter_within() marked with this token: there it would commit on its own.
@@ -6622,7 +9634,7 @@ begin
   if current_setting('holdfast.within', true) = p_token then
     answer := start_batch(p_starts, p_effects);
     if p_tell::boolean then
-      perform tell_within((split_lists(p_starts, 23))[1]::bigint[], true);
+      perform tell_within(split_part(p_starts, e'\\x02', 1)::bigint[], true);
     end if;
   end if;
 end
@@ -6631,13 +9643,13 @@ $$;
   },
   {
     name: 'procedures/stranded',
-    checksum: '6d2dc4b90128000f',
+    checksum: '7cb532940af81865',
     sql: `-- A few unowned instances of these workflows that wait for activities other than p_named. A runtime
--- knows the activities that were registered, and those that its workflows have called so far; its code
--- may contain others.
+-- names the activities that were registered, and those that its workflows have called so far; its
+-- code may contain others.
 --
--- Only a runtime that knows an activity makes its delayed tasks ready, or takes them from an owner
--- without a heartbeat: so such tasks are included here.
+-- Delayed tasks become ready, and tasks are taken from an owner without a heartbeat, only by a
+-- runtime that names their activity: so such tasks are included here.
 create or replace function stranded(p_workflows integer[], p_named text[])
   returns bigint[]
   language plpgsql
@@ -6733,9 +9745,9 @@ $$;
   },
   {
     name: 'procedures/suspend',
-    checksum: '8f02963997c22717',
-    sql: `-- Suspends unfinished instances, whatever their owner. Returns one letter for each, t or f: whether it
--- was unfinished.
+    checksum: '0b702dd60d9caef9',
+    sql: `-- Suspends unfinished instances, whatever their owner. What is suspended already keeps the report of why it
+-- is. Returns one letter for each, t or f: whether it was unfinished.
 create or replace function suspend(
   p_ids text,
   p_count integer,
@@ -6752,6 +9764,8 @@ declare
   v_clock bigint := now_ms();
   v_iids bigint[] := iids_of(p_ids, p_count);
   v_suspended bigint[];
+  v_waiting bigint[];
+  v_woken bigint[];
 begin
   perform require_fresh_snapshots();
   perform be_durable();
@@ -6766,6 +9780,7 @@ begin
         wake_at = null,
         held = true
     where iid = any (v_iids)
+      and not held
     returning iid
   ),
   told as (
@@ -6778,7 +9793,27 @@ begin
   select array_agg(a.iid)
   into v_suspended
   from suspended_runs as a;
-  suspended := flags(v_iids, v_suspended);
+  suspended := flags(v_iids, array(select r.iid from runs as r where r.iid = any (v_iids)));
+
+  -- One that is not admitted leaves its line, and keeps its place in it.
+  v_waiting := array(select r.iid from runs as r where r.iid = any (v_suspended) and r.admitted = false);
+  if cardinality(v_waiting) > 0 then
+    perform lock_lines(array_agg(l.workflow), array_agg(l.limit_key), false)
+    from lines_of(v_waiting) as l
+    where l.limit_key is not null;
+    update admissions
+    set state = 0
+    where iid = any (v_waiting)
+      and state = 1;
+    v_woken := (
+      select wake_lines(array_agg(l.workflow), array_agg(l.limit_key), v_clock)
+      from lines_of(v_waiting) as l
+      where l.limit_key is not null
+    );
+    if cardinality(v_woken) > 0 then
+      perform tell_within(v_woken, true);
+    end if;
+  end if;
 end
 $$;
 `,
@@ -7126,7 +10161,7 @@ $$;
   },
   {
     name: 'procedures/tell_hints',
-    checksum: 'a85b625bf90200d9',
+    checksum: 'd7ef9cce908999f8',
     settings: 'any plan',
     sql: `-- Notifies other processes of what the caller has committed. Writes only to the notification queue, so
 -- that no commit waits for the disk while it has the lock on that queue.
@@ -7176,6 +10211,8 @@ begin
     where t.state = 1
       and t.runtime <> p_teller
       and t.lease_until > v_clock
+      -- One that has neither delivers messages of an outbox, and has no use for hints.
+      and (cardinality(t.workflows) > 0 or t.serves is not null)
   );
 end
 $$;
@@ -7273,10 +10310,10 @@ $$;
   },
   {
     name: 'procedures/tell_tasks',
-    checksum: '98c3528a56dc192a',
+    checksum: 'be560a964749919a',
     settings: 'any plan',
-    sql: `-- Notifies of new tasks: as many live runtimes as there are tasks of an activity, idle ones first. If a
--- tag or a session decides which can run them, notifies all. Never the sender, which knows already.
+    sql: `-- Notifies of new tasks: as many live runtimes as there are tasks of an activity, idle ones first.
+-- If a tag or a session decides which can run them, notifies all. Never notifies the sender itself.
 --
 -- Settings: any plan.
 create or replace function tell_tasks(
@@ -7351,12 +10388,13 @@ $$;
   },
   {
     name: 'procedures/tell_work',
-    checksum: '18ec6321aec70ef8',
-    sql: `-- Notifies of instances that have messages (p_due false) or are due: the owner of each or, without one,
--- a live runtime that has its workflow. Never the sender, which knows already; only if it has no room,
--- another runtime gets what it could run itself.
+    checksum: '55ecdf6d2c71b84a',
+    sql: `-- Notifies of instances that have messages (p_due false) or are due: the owner of each or, without
+-- one, a live runtime that has its workflow. Never notifies the sender itself; only if it has no
+-- room, another runtime gets what it could run itself.
 --
--- Unowned instances are distributed in small batches, so that many starts at once wake several runtimes.
+-- Unowned instances are distributed in small batches, so that many starts at once wake several
+-- runtimes.
 create or replace function tell_work(
   p_iids bigint[],
   p_due boolean,
@@ -7426,7 +10464,7 @@ $$;
   },
   {
     name: 'procedures/terminate',
-    checksum: '45e150ddf787b828',
+    checksum: '3cb3aac8b759c3fe',
     sql: `-- Ends unfinished instances at once, whatever their owner. Returns one letter for each, t or f: whether
 -- it was unfinished. And what to announce: instances that may have new messages because of it, and
 -- whether any of those that ended had tasks.
@@ -7449,6 +10487,7 @@ declare
   v_clock bigint := now_ms();
   v_iids bigint[] := iids_of(p_ids, p_count);
   v_ended bigint[];
+  v_woken bigint[];
 begin
   perform require_fresh_snapshots();
   perform be_durable();
@@ -7482,9 +10521,12 @@ begin
   );
 
   if v_ended is not null then
-    perform end_instances(
+    v_woken := end_instances(
       v_clock, v_ended, v_iids, array_fill(5::smallint, array[p_count]), p_outputs
     );
+    if cardinality(v_woken) > 0 then
+      perform tell_within(v_woken, true);
+    end if;
     perform close_children(
       v_ended,
       array_fill(null::integer, array[cardinality(v_ended)]),
@@ -7510,7 +10552,7 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: 'abb22fc326c2df82',
+    checksum: 'd50aae8d7eca0cfe',
     settings: 'any plan',
     sql: `-- Marks runtimes whose lease expired as dead, and finds what a lost hint would have announced. Its cost
 -- does not depend on how many instances wait: it counts and scans nothing.
@@ -7534,7 +10576,7 @@ create or replace function tick(
   p_held_commands integer[],
   p_held_attempts integer[],
   p_idle boolean,
-  -- Activities that it has no code for, as far as it knows.
+  -- Activities that it has no code for, as far as it could find out.
   p_unknown text,
   p_unknown_count integer,
   out state text,
@@ -7553,7 +10595,9 @@ create or replace function tick(
   out late_messages bigint,
   out early_messages bigint,
   -- Whether the next one should come soon: there is more of what a tick does, or hints are left out.
-  out soon boolean
+  out soon boolean,
+  -- When a schedule has to be looked at; null for none.
+  out next_schedule bigint
 )
   language plpgsql
   volatile
@@ -7593,24 +10637,17 @@ begin
   -- From half of the queue on, hints are left out: see tell_within().
   soon := park_mail(v_clock) or pg_notification_queue_usage() >= 0.5;
 
+  if has_limits() then
+    perform check_lines(p_workflows, v_clock);
+  end if;
+
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);
-  next_due := (
-    select min(next.wake_at)
-    from unnest(p_workflows) as w (workflow)
-    cross join lateral (
-      select r.wake_at
-      from runs as r
-      where r.workflow = w.workflow
-        and r.wake_at > v_clock
-        and r.attempts < 2
-      order by r.wake_at
-      limit 1
-    ) as next
-  );
+  next_due := next_wake(p_workflows, v_clock);
   if p_lease_ms is not null then
     owned := (select count(*) from runs as r where r.owner = p_runtime);
   end if;
+  next_schedule := next_schedule_at(v_clock);
 
   wanted := owned_task_flags(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts
@@ -7681,6 +10718,118 @@ $$;
 `,
   },
   {
+    name: 'procedures/tree',
+    checksum: '86ce75db8daf72ab',
+    sql: `-- An instance and all its descendants, each after its parent, siblings by their creation; at most
+-- p_limit. With p_from_root the same for its topmost ancestor. Those that a workflow started
+-- independently are no descendants.
+create or replace function tree(
+  p_iid bigint,
+  p_from_root boolean,
+  p_limit integer,
+  out iids bigint[]
+)
+  language plpgsql
+  stable
+  set enable_bitmapscan to off
+  set enable_hashjoin to off
+  set enable_mergejoin to off
+as $$
+declare
+  v_top bigint := p_iid;
+  v_above bigint;
+  v_level bigint[];
+begin
+  loop
+    exit when not p_from_root;
+    v_above := (
+      select above.iid
+      from instances as i
+      join instances as above on above.iid = i.parent_iid
+      where i.iid = v_top
+        and i.on_close < 4
+    );
+    exit when v_above is null;
+    v_top := v_above;
+  end loop;
+  iids := array(
+    select i.iid
+    from instances as i
+    where i.iid = v_top
+      and i.status > 0
+  );
+  v_level := iids;
+  -- One level after the other: a child may not be older than its parent, but it is below it.
+  while cardinality(v_level) > 0 and cardinality(iids) < p_limit loop
+    v_level := array(
+      select child.iid
+      from unnest(v_level) with ordinality as g (iid, place)
+      cross join lateral (
+        select i.iid, i.created_at
+        from instances as i
+        where i.parent_iid = g.iid
+          and i.on_close < 4
+        order by i.created_at, i.iid
+        limit p_limit
+      ) as child
+      order by g.place, child.created_at, child.iid
+      limit p_limit - cardinality(iids)
+    );
+    iids := iids || v_level;
+  end loop;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/trigger_schedule',
+    checksum: 'd2cb0e967cae4d62',
+    sql: `-- Starts an instance of a schedule now, whatever its due times. Returns one letter, as insert_starts()
+-- does: r also if the schedule was changed.
+create or replace function trigger_schedule(
+  p_name text,
+  p_revision text,
+  p_start text,
+  p_iid bigint,
+  p_id text,
+  out letter text
+)
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_running bigint[];
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  select s.running
+  into v_running
+  from schedules as s
+  where s.name = p_name collate "C"
+    and s.revision = p_revision collate "C"
+  for update;
+  if not found then
+    letter := 'r';
+    return;
+  end if;
+  letter := (select s.letters from insert_starts(null, v_clock, p_start) as s);
+  -- Sent again, it may have been done before.
+  if letter <> 'd' or p_iid = any (v_running) then
+    return;
+  end if;
+  v_running := unfinished(v_running) || p_iid;
+  update schedules
+  set running = v_running[greatest(1, cardinality(v_running) - 100 + 1):],
+      started = started + 1,
+      last_at = v_clock,
+      last_id = p_id
+  where name = p_name collate "C";
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/try_lock_name',
     checksum: '6f4113d7b414e7a3',
     settings: 'any plan',
@@ -7728,6 +10877,41 @@ $$;
 `,
   },
   {
+    name: 'procedures/turns_page',
+    checksum: '0ee231fc8da128c1',
+    sql: `-- Turns of one execution that have events behind the one of a number, in order.
+create or replace function turns_page(
+  p_iid bigint,
+  p_execution integer,
+  p_after integer,
+  p_limit integer
+)
+  returns table (
+    execution integer,
+    number integer,
+    at bigint,
+    first integer,
+    count integer,
+    text text
+  )
+  language plpgsql
+  stable
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select h.execution, h.turn, h.at, h.first, h.count, h.events
+  from history as h
+  where h.iid = p_iid
+    and h.execution = p_execution
+    and h.first + h.count > p_after + 1
+  order by h.turn
+  limit p_limit;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/turns_within',
     checksum: '6f3783348fef43f4',
     settings: 'any plan',
@@ -7745,6 +10929,35 @@ begin
       order by t.number
     )
     from turns_of(p_iid::bigint, p_execution::integer) as t
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/unfinished',
+    checksum: 'adad2154e517b605',
+    settings: 'none',
+    sql: `-- Those of these instances that have not ended, in the order given.
+--
+-- Settings: its caller's.
+create or replace function unfinished(p_iids bigint[])
+  returns bigint[]
+  language plpgsql
+  stable
+as $$
+begin
+  return array(
+    select g.iid
+    from unnest(p_iids) with ordinality as g (iid, place)
+    -- The limit keeps the order of the join: from the few that are given to the runs.
+    cross join lateral (
+      select
+      from runs as r
+      where r.iid = g.iid
+      limit 1
+    ) as run
+    order by g.place
   );
 end
 $$;
@@ -7836,6 +11049,42 @@ $$;
 `,
   },
   {
+    name: 'procedures/usage',
+    checksum: '9a391d70d2f2d933',
+    sql: `-- What is stored for an instance besides its histories.
+create or replace function usage(
+  p_iid bigint,
+  out state_keys bigint,
+  out state_bytes bigint,
+  out messages bigint,
+  out message_bytes bigint,
+  out tasks bigint
+)
+  language plpgsql
+  stable
+  set enable_bitmapscan to off
+as $$
+#variable_conflict use_column
+begin
+  select count(*), coalesce(sum(octet_length(s.value)), 0)
+  into state_keys, state_bytes
+  from state as s
+  where s.iid = p_iid;
+  select count(*), coalesce(sum(octet_length(m.payload)), 0)
+  into messages, message_bytes
+  from inbox as m
+  where m.iid = p_iid
+    and m.kind > 2
+    and m.kind = 3;
+  select count(*)
+  into tasks
+  from tasks as t
+  where t.iid = p_iid;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/verify',
     checksum: '8bb99ba6ae29b8c1',
     sql: `-- Whether the store still has what a runtime has in memory: one letter for each live instance, t or f.
@@ -7915,6 +11164,81 @@ as $$
         with ordinality as i (part, place)
       order by i.place
     )
+$$;
+`,
+  },
+  {
+    name: 'procedures/wake_line',
+    checksum: 'db2fa49b81da6971',
+    sql: `-- Has a line judged again at a time, by giving it to the first that waits in it; returns that one, or null
+-- if there is none, or if it is due by then anyway.
+create or replace function wake_line(p_workflow integer, p_limit_key text, p_at bigint)
+  returns bigint
+  language plpgsql
+  volatile
+  set enable_bitmapscan to off
+as $$
+#variable_conflict use_column
+declare
+  v_first bigint;
+begin
+  v_first := (
+    select r.iid
+    from (
+      select a.iid
+      from admissions as a
+      where a.workflow = p_workflow
+        and a.limit_key = p_limit_key collate "C"
+        and a.state = 1
+      order by a.priority desc, a.since, a.iid
+      -- More than one, because another transaction may have locked the first.
+      limit 100
+    ) as a
+    cross join lateral (
+      select r.iid
+      from runs as r
+      where r.iid = a.iid
+        and r.admitted = false
+        and not r.held
+      limit 1
+      for update skip locked
+    ) as r
+    limit 1
+  );
+  update runs
+  set wake_at = p_at
+  where iid = v_first
+    and (wake_at is null or wake_at > p_at);
+  if found then
+    return v_first;
+  end if;
+  return null;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/wake_lines',
+    checksum: '805146728919f97b',
+    settings: 'none',
+    sql: `-- wake_line() for several, now.
+--
+-- Settings: its caller's.
+create or replace function wake_lines(p_workflows integer[], p_limit_keys text[], p_clock bigint)
+  returns bigint[]
+  language plpgsql
+  volatile
+as $$
+begin
+  return array(
+    select first.iid
+    from (
+      select wake_line(l.workflow, l.limit_key, p_clock) as iid
+      from unnest(p_workflows, p_limit_keys) as l (workflow, limit_key)
+    ) as first
+    where first.iid is not null
+  );
+end
 $$;
 `,
   },
@@ -8001,6 +11325,38 @@ $$;
 `,
   },
   {
+    name: 'procedures/wake_unadmitted',
+    checksum: '4adf06db0cfd4ddb',
+    settings: 'none',
+    sql: `-- Has the limits of these instances judged now, of those that were asked to end: they need no place.
+--
+-- Settings: its caller's.
+create or replace function wake_unadmitted(p_iids bigint[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  if has_limits() then
+    update runs as r
+    set wake_at = now_ms()
+    where r.iid = any (p_iids)
+      and r.admitted = false
+      and not r.held
+      and (
+        select true
+        from inbox as m
+        where m.iid = r.iid
+          and m.kind > 2
+          and m.kind in (4, 5)
+        limit 1
+      );
+  end if;
+end
+$$;
+`,
+  },
+  {
     name: 'procedures/wall_ms',
     checksum: '468ac2d1e1ce766a',
     settings: 'none',
@@ -8019,14 +11375,16 @@ $$;
   },
   {
     name: 'procedures/whereabouts',
-    checksum: 'c3bd384281d2b0fe',
+    checksum: '2e43ed3b90269f13',
     sql: `-- The owner of an instance, its tasks, and what the live runtimes can run: for info(), which says why an
 -- instance makes no progress. Each column is JSON.
 create or replace function whereabouts(
   p_iid bigint,
   out owner text,
   out tasks text,
-  out runtimes text
+  out runtimes text,
+  -- The limit that it waits for; null for none.
+  out limited text
 )
   language plpgsql
   stable
@@ -8060,6 +11418,38 @@ begin
     left join runtimes as h on h.runtime = t.held_by
     where i.iid = p_iid
   );
+  limited := (
+    select json_build_object(
+      'key', case when l.keyed then a.limit_key end,
+      'concurrency', l.concurrency,
+      'rateCount', l.rate_count,
+      'rateMs', l.rate_ms,
+      'suspended', (
+        select count(*)
+        from (
+          select held.held
+          from admissions as other
+          cross join lateral (
+            select r.held
+            from runs as r
+            where r.iid = other.iid
+            limit 1
+          ) as held
+          where other.workflow = l.workflow
+            and other.limit_key = a.limit_key
+            and other.state = 2
+          -- Without a limit of concurrency there are no places, and the count would have no end.
+          limit coalesce(l.concurrency, 0)
+        ) as places
+        where places.held
+      )
+    )
+    from runs as r
+    join admissions as a on a.iid = r.iid
+    cross join lateral limit_of(r.workflow) as l
+    where r.iid = p_iid
+      and r.admitted = false
+  );
   runtimes := (
     select json_agg(
       json_build_object(
@@ -8082,9 +11472,10 @@ $$;
   },
   {
     name: 'procedures/workflow_numbers',
-    checksum: 'bfed761fb4d038c2',
+    checksum: '83996373988da6d8',
     settings: 'any plan',
-    sql: `-- The numbers of workflows, in the order given; new workflows get one.
+    sql: `-- The numbers of workflows, in the order given; new workflows get one, and each name gets a row without a
+-- version: for limits and lists.
 --
 -- Settings: any plan.
 create or replace function workflow_numbers(
@@ -8102,12 +11493,19 @@ declare
 begin
   perform require_fresh_snapshots();
   insert into workflows (name, version)
-  select distinct g.name, g.version
-  from unnest(v_names, v_versions) as g (name, version)
+  select g.name, g.version
+  from (
+    select n.name, n.version
+    from unnest(v_names, v_versions) as n (name, version)
+    union all
+    select n.name, ''
+    from unnest(v_names) as n (name)
+  ) as g
   -- An insert that conflicts would use up a number.
   left join workflows as w on w.name = g.name and w.version = g.version
   where w.workflow is null
-  order by g.name, g.version
+  group by g.name, g.version
+  order by g.version = '', g.name, g.version
   on conflict do nothing;
 
   numbers := array(
@@ -8116,6 +11514,1767 @@ begin
     join workflows as w on w.name = g.name and w.version = g.version
     order by g.place
   );
+end
+$$;
+`,
+  },
+]
+
+/** Tables of an outbox, in order. */
+export const OUTBOX_MIGRATIONS: readonly SqlFile[] = [
+  {
+    name: 'migrations/0001_outbox',
+    checksum: '2afa3aada8845467',
+    sql: `-- The outbox: messages that are written in transactions of users, and delivered afterwards. Every name
+-- begins with outbox_, which is replaced with the prefix of the family.
+
+create table outbox_topics (
+  topic integer generated always as identity primary key,
+  name text collate "C" not null unique,
+  -- The number of its first partition; the others follow.
+  first integer not null,
+  partitions integer not null,
+  -- Until then some process looks for messages by itself, and needs no notification.
+  awake_until bigint not null default 0
+);
+
+-- One row for each partition, changed with every batch that is delivered.
+create table outbox_partitions (
+  partition integer primary key,
+  topic integer not null,
+  -- The runtime that delivers it at present, if any.
+  owner integer,
+  -- Raised by each claim.
+  epoch bigint not null default 0,
+  -- Every message up to this position is done.
+  cursor bigint not null default 0,
+  -- How many messages that is.
+  seq bigint not null default 0,
+  -- How many messages after the cursor the owner is busy with.
+  handed integer not null default 0,
+  -- How many of those that wait apart it is busy with.
+  handed_waiting integer not null default 0,
+  -- Positions after the cursor that are done.
+  done bigint[] not null default '{}',
+  -- Positions after the cursor that failed, and how often.
+  failed bigint[] not null default '{}',
+  failures integer[] not null default '{}',
+  -- Nothing is delivered before this time.
+  due_at bigint,
+  -- Whether messages of it may wait apart, in outbox_waiting.
+  has_waiting boolean not null default false
+)
+with (fillfactor = 50);
+
+-- Positions and ids. Without a cache: they must be given out in order.
+create sequence outbox_positions cache 1;
+
+create table outbox_messages (
+  partition integer not null,
+  position bigint not null,
+  -- Null when it is the position.
+  id bigint,
+  enqueued_at bigint not null,
+  expires_at bigint,
+  key text,
+  payload text not null,
+  headers text,
+  primary key (partition, position)
+)
+with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.2);
+
+-- Messages that enter their partition later.
+create table outbox_delayed (
+  due_at bigint not null,
+  id bigint not null,
+  partition integer not null,
+  enqueued_at bigint not null,
+  ttl_ms bigint,
+  key text,
+  payload text not null,
+  headers text,
+  primary key (due_at, id)
+);
+
+-- Dedupe keys of messages.
+create table outbox_keys (
+  topic integer not null,
+  key text collate "C" not null,
+  id bigint not null,
+  at bigint not null,
+  primary key (topic, key)
+);
+
+create index outbox_keys_at on outbox_keys (at);
+
+-- Messages that wait apart, so that messages with other keys can pass them. The first of each key has a
+-- time at which it is tried again; those behind it have none.
+create table outbox_waiting (
+  partition integer not null,
+  position bigint not null,
+  id bigint not null,
+  seq bigint not null,
+  enqueued_at bigint not null,
+  expires_at bigint,
+  key text,
+  payload text not null,
+  headers text,
+  failures integer not null,
+  due_at bigint,
+  primary key (partition, position)
+);
+
+create index outbox_waiting_due on outbox_waiting (partition, due_at) where due_at is not null;
+
+create index outbox_waiting_keys on outbox_waiting (partition, key, position);
+
+create table outbox_dead_letters (
+  letter bigint generated always as identity primary key,
+  partition integer not null,
+  id bigint not null,
+  seq bigint not null,
+  enqueued_at bigint not null,
+  key text,
+  payload text not null,
+  headers text,
+  failures integer not null,
+  reason text not null,
+  failed_at bigint not null,
+  -- pending, reprocessing, resolved, discarded
+  state text not null default 'pending',
+  completed_at bigint,
+  deadline bigint
+);
+
+create index outbox_dead_letters_failed on outbox_dead_letters (failed_at, letter);
+
+create index outbox_dead_letters_state on outbox_dead_letters (state, failed_at, letter);
+
+create index outbox_dead_letters_partition on outbox_dead_letters (partition, failed_at, letter);
+`,
+  },
+]
+
+/** Functions of an outbox. */
+export const OUTBOX_PROCEDURES: readonly SqlFile[] = [
+  {
+    name: 'procedures/outbox_adders',
+    checksum: '49d823b4ce346200',
+    settings: 'none',
+    sql: `-- The open transactions that add messages: for each group of partitions the key of outbox_enter(), and the
+-- first position that the transaction may have. Null if it has not announced one yet, which takes it no longer
+-- than a statement.
+--
+-- Why no message is ever passed over: a transaction locks, then gets positions, then announces the first. It
+-- keeps its locks to its end, and they are released after its messages are visible. A reader reads the last
+-- position (p_last) first, then the locks, then messages. So a message up to p_last that the reader does not
+-- see is of a transaction that was rolled back, or of one whose lock the reader sees: and then it is not before
+-- the position that this one announced. Transactions that begin later get later positions.
+--
+-- Not a query of tables: pg_locks shows the locks of one moment, whatever the snapshot. A prepared transaction
+-- keeps its locks.
+--
+-- Settings: its caller's.
+create or replace function outbox_adders(p_last bigint, out keys bigint[], out positions bigint[])
+  language plpgsql
+  volatile
+as $$
+declare
+  -- pg_locks shows both keys as unsigned numbers.
+  v_space oid := (outbox_lock_space()::bigint & 4294967295)::oid;
+  v_positions oid := (outbox_position_space()::bigint & 4294967295)::oid;
+begin
+  with locks as materialized (
+    select
+      l.classid,
+      (l.objid::bigint + 2147483648) & 4294967295 as key,
+      l.virtualtransaction as adder
+    from pg_locks as l
+    where l.locktype = 'advisory'
+      and l.classid in (v_space, v_positions)
+      and l.objsubid = 2
+      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
+  ),
+  announced as (
+    select
+      l.adder,
+      -- The position below p_last with these lower bits. One that seems very old is later than p_last.
+      min(case when d.distance > 2147483648 then p_last + 1 else p_last - d.distance end) as position
+    from locks as l
+    cross join lateral (select (p_last - l.key) & 4294967295 as distance) as d
+    where l.classid = v_positions
+    group by l.adder
+  )
+  select array_agg(l.key), array_agg(a.position)
+  into keys, positions
+  from locks as l
+  left join announced as a on a.adder = l.adder
+  where l.classid = v_space;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_all_topics',
+    checksum: 'af1f33cbb80ca31e',
+    settings: 'any plan',
+    sql: `-- All topics that are registered.
+--
+-- Settings: any plan.
+create or replace function outbox_all_topics()
+  returns setof outbox_topics
+  language plpgsql
+  volatile
+as $$
+begin
+  return query select t.* from outbox_topics as t order by t.first;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_begin',
+    checksum: '7e03e6789100c217',
+    sql: `-- The first statement of a transaction of handlers: locks the partition, and returns whether the runtime
+-- still owns it at this epoch and cursor.
+--
+-- The transaction keeps its runtime from being declared dead, and others from all of its partitions. So it
+-- must not outlive its process: the server looks every second whether the connection is still there, where it
+-- can, and a connection that is silent has a limit.
+create or replace function outbox_begin(
+  p_runtime integer,
+  p_partition integer,
+  p_epoch bigint,
+  p_cursor bigint,
+  -- How long the connection may be idle between two statements, and how long a statement may take.
+  p_idle_limit_ms integer
+)
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+declare
+  v_limit interval := make_interval(secs => p_idle_limit_ms / 1000.0);
+  v_own interval := current_setting('statement_timeout');
+begin
+  if not enter(p_runtime) then
+    return false;
+  end if;
+  perform be_durable();
+  perform set_config('idle_in_transaction_session_timeout', p_idle_limit_ms::text, true);
+  -- A limit of the role that is lower stays.
+  if v_own = interval '0' or v_own > v_limit then
+    perform set_config('statement_timeout', p_idle_limit_ms::text, true);
+  end if;
+  -- Only systems that tell of a closed connection accept it.
+  begin
+    perform set_config('client_connection_check_interval', '1s', true);
+  exception
+    when invalid_parameter_value then null;
+  end;
+  perform
+  from outbox_partitions as p
+  where p.partition = p_partition
+    and p.owner = p_runtime
+    and p.epoch = p_epoch
+    and p.cursor = p_cursor
+  for no key update;
+  return found;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_change_letters',
+    checksum: 'b2e3d04a4a985074',
+    sql: `-- Ends replays of dead letters: resolved, or pending again for a reason. Returns how many.
+create or replace function outbox_change_letters(p_letters bigint[], p_reason text)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_count bigint;
+begin
+  perform be_durable();
+  if p_reason is null then
+    update outbox_dead_letters as l
+    set state = 'resolved',
+        completed_at = v_clock,
+        deadline = null
+    where l.letter = any (p_letters)
+      and l.state = 'reprocessing';
+  else
+    update outbox_dead_letters as l
+    set state = 'pending',
+        failures = l.failures + 1,
+        reason = p_reason,
+        failed_at = v_clock,
+        deadline = null
+    where l.letter = any (p_letters)
+      and l.state = 'reprocessing';
+  end if;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_cleanup_letters',
+    checksum: '5672c276e2c37a55',
+    sql: `-- Removes dead letters that are resolved or discarded. Returns how many.
+create or replace function outbox_cleanup_letters(p_from integer, p_to integer, p_limit bigint)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+declare
+  v_count bigint;
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  with taken as materialized (
+    select l.letter
+    from outbox_dead_letters as l
+    where l.state in ('resolved', 'discarded')
+      and (p_from is null or l.partition between p_from and p_to)
+    order by l.failed_at, l.letter
+    limit p_limit
+    for update skip locked
+  )
+  delete from outbox_dead_letters as l
+  using taken as t
+  where l.letter = t.letter;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_count_letters',
+    checksum: '61df93ca54a2a67f',
+    settings: 'any plan',
+    sql: `-- How many dead letters there are; for their states see outbox_find_letters().
+--
+-- Settings: any plan.
+create or replace function outbox_count_letters(p_from integer, p_to integer, p_state text)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  return (
+    select count(*)
+    from outbox_dead_letters as l
+    where (p_from is null or l.partition between p_from and p_to)
+      and (
+        p_state is null
+        or l.state = p_state and (l.deadline is null or l.deadline >= v_clock)
+        or p_state = 'pending' and l.state = 'reprocessing' and l.deadline < v_clock
+      )
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_discard_letters',
+    checksum: 'c0d5b19e625798b1',
+    sql: `-- Discards pending dead letters, also those whose replay missed its deadline. Returns how many.
+create or replace function outbox_discard_letters(p_from integer, p_to integer, p_limit bigint)
+  returns bigint
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+  v_count bigint;
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  with taken as materialized (
+    select l.letter
+    from outbox_dead_letters as l
+    where (l.state = 'pending' or l.state = 'reprocessing' and l.deadline < v_clock)
+      and (p_from is null or l.partition between p_from and p_to)
+    order by l.failed_at, l.letter
+    limit p_limit
+    for update skip locked
+  )
+  update outbox_dead_letters as l
+  set state = 'discarded',
+      completed_at = v_clock,
+      deadline = null
+  from taken as t
+  where l.letter = t.letter;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_enqueue',
+    checksum: '03da34f4c199e35c',
+    settings: 'any plan',
+    sql: `-- Stores messages in the transaction of a user. Null, without any effect, when there is no transaction:
+-- it would commit on its own. There is one when the token was set by enter_within(), or when something
+-- was written before: a statement by itself has written nothing at this point.
+--
+-- Returns the ids, and for each a 1 if it is a duplicate.
+--
+-- Settings: any plan.
+create or replace function outbox_enqueue(
+  p_token text,
+  p_partitions text,
+  p_topics text,
+  p_delays text,
+  p_ttls text,
+  -- Empty for none, like headers and dedupe keys.
+  p_keys text,
+  p_payloads text,
+  p_headers text,
+  p_dedupe_keys text,
+  p_notify text,
+  out answer text
+)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_partitions integer[] := p_partitions::integer[];
+  v_delays bigint[] := p_delays::bigint[];
+  v_size integer := cardinality(v_partitions);
+  v_clock bigint;
+  v_dedupe_keys text[];
+  v_ids bigint[];
+  v_duplicates boolean[] := array_fill(false, array[v_size]);
+  v_added integer[];
+  v_delayed integer[];
+  v_due_at bigint;
+  v_is_new boolean;
+  v_first bigint;
+begin
+  if coalesce(current_setting('holdfast.within', true), '') <> p_token
+    and pg_current_xact_id_if_assigned() is null
+  then
+    return;
+  end if;
+  perform be_durable();
+  v_clock := now_ms();
+
+  -- The usual case by itself, which costs a third.
+  if v_size = 1 and v_delays[1] = 0 and p_dedupe_keys = '' then
+    -- Before the position is given out: see outbox_adders().
+    v_is_new := outbox_enter(v_partitions);
+    v_first := nextval('outbox_positions');
+    if v_is_new then
+      perform outbox_note_position(v_first);
+    end if;
+    insert into outbox_messages (partition, position, enqueued_at, expires_at, key, payload, headers)
+    values (
+      v_partitions[1], v_first, v_clock, v_clock + (p_ttls::bigint[])[1],
+      nullif(p_keys, ''), p_payloads, nullif(p_headers, '')
+    );
+    answer := v_first || ';0';
+    if p_notify::boolean then
+      perform outbox_notify(v_partitions, 0, v_clock);
+    end if;
+    return;
+  end if;
+
+  -- Before positions are given out: see outbox_adders().
+  v_is_new := outbox_enter(v_partitions);
+  v_ids := array(select nextval('outbox_positions') from generate_series(1, v_size));
+  if v_is_new then
+    perform outbox_note_position(v_ids[1]);
+  end if;
+
+  if p_dedupe_keys <> '' and replace(p_dedupe_keys, e'\\x01', '') <> '' then
+    v_dedupe_keys := split_texts(p_dedupe_keys, v_size);
+    -- In the order of the keys: two transactions that add the same ones do not lock each other out.
+    insert into outbox_keys (topic, key, id, at)
+    select g.topic, g.key, g.id, v_clock
+    from (
+      select distinct on (topic, key) g.topic, g.key, g.id
+      from unnest(p_topics::integer[], v_dedupe_keys, v_ids) with ordinality
+        as g (topic, key, id, place)
+      where g.key <> ''
+      order by g.topic, g.key, g.place
+    ) as g
+    order by g.topic, g.key
+    on conflict do nothing;
+    -- A new statement: it sees a row that the insert waited for.
+    select array_agg(coalesce(k.id, g.id) order by g.place),
+      array_agg(coalesce(k.id <> g.id, false) order by g.place)
+    into v_ids, v_duplicates
+    from unnest(p_topics::integer[], v_dedupe_keys, v_ids) with ordinality
+      as g (topic, key, id, place)
+    left join outbox_keys as k
+      on k.topic = g.topic
+      and k.key = g.key
+      and g.key <> '';
+  end if;
+
+  with added as (
+    insert into outbox_messages (partition, position, enqueued_at, expires_at, key, payload, headers)
+    select
+      g.partition, g.id, v_clock, v_clock + g.ttl_ms, nullif(g.key, ''), g.payload,
+      nullif(g.headers, '')
+    from unnest(
+      v_partitions, v_ids, v_duplicates, v_delays, p_ttls::bigint[], split_texts(p_keys, v_size),
+      split_texts(p_payloads, v_size), split_texts(p_headers, v_size)
+    ) as g (partition, id, is_duplicate, delay_ms, ttl_ms, key, payload, headers)
+    where g.delay_ms = 0
+      and not g.is_duplicate
+    returning partition
+  )
+  select array_agg(distinct partition) into v_added from added;
+
+  if exists (select from unnest(v_delays) as d where d > 0) then
+    with delayed as (
+      insert into outbox_delayed (due_at, id, partition, enqueued_at, ttl_ms, key, payload, headers)
+      select
+        v_clock + g.delay_ms, g.id, g.partition, v_clock, g.ttl_ms, nullif(g.key, ''), g.payload,
+        nullif(g.headers, '')
+      from unnest(
+        v_partitions, v_ids, v_duplicates, v_delays, p_ttls::bigint[], split_texts(p_keys, v_size),
+        split_texts(p_payloads, v_size), split_texts(p_headers, v_size)
+      ) as g (partition, id, is_duplicate, delay_ms, ttl_ms, key, payload, headers)
+      where g.delay_ms > 0
+        and not g.is_duplicate
+      returning partition, due_at
+    )
+    select array_agg(distinct partition), min(due_at) into v_delayed, v_due_at from delayed;
+  end if;
+
+  if p_notify::boolean then
+    if v_added is not null then
+      perform outbox_notify(v_added, 0, v_clock);
+    end if;
+    if v_delayed is not null then
+      perform outbox_notify(v_delayed, v_due_at, v_clock);
+    end if;
+  end if;
+  answer := array_to_string(v_ids, ',') || ';'
+    || (select string_agg(d::integer::text, '' order by place)
+        from unnest(v_duplicates) with ordinality as g (d, place));
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_enter',
+    checksum: '3c6201710377454c',
+    settings: 'none',
+    sql: `-- Announces that this transaction adds messages to these partitions, before any of them gets a position. Call
+-- outbox_note_position() with the first position afterwards if this returns true. Readers see both locks, and
+-- read no position that an open transaction may still fill: see outbox_adders().
+--
+-- A key of 32 bits stands for up to 16 partitions: their group, and a bit for each. So a transaction that
+-- adds to many partitions takes few locks, and readers still know exactly which ones it may add to. It takes
+-- none twice: a setting of the transaction says which partitions it has announced. A rollback to a savepoint
+-- undoes the setting together with the locks.
+--
+-- Settings: its caller's.
+create or replace function outbox_enter(p_partitions integer[])
+  returns boolean
+  language plpgsql
+  volatile
+as $$
+declare
+  v_setting text := 'holdfast.outbox_' || 'outbox_partitions'::regclass::oid;
+  v_entered text := coalesce(current_setting(v_setting, true), '');
+  v_new integer[];
+begin
+  v_new := array(
+    select distinct p
+    from unnest(p_partitions) as p
+    where position(',' || p || ',' in v_entered) = 0
+  );
+  if cardinality(v_new) = 0 then
+    return false;
+  end if;
+  perform pg_advisory_xact_lock_shared(outbox_lock_space(), g.key)
+  from (
+    -- In 64 bits, and then in the range of a signed integer.
+    select (((p / 16)::bigint << 16) + bit_or(1 << (p % 16)) - 2147483648)::integer as key
+    from unnest(v_new) as p
+    group by p / 16
+  ) as g;
+  perform set_config(v_setting, v_entered || ',' || array_to_string(v_new, ',') || ',', true);
+  return true;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_find_letters',
+    checksum: '451d75138a0fb46e',
+    sql: `-- Dead letters, newest first. Locks nothing. Those whose replay missed its deadline are pending, also before
+-- outbox_tidy() has written that.
+create or replace function outbox_find_letters(
+  p_from integer,
+  p_to integer,
+  p_state text,
+  p_limit bigint,
+  p_after_failed_at bigint,
+  p_after_letter bigint
+)
+  returns setof outbox_dead_letters
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  return query
+  select
+    l.letter, l.partition, l.id, l.seq, l.enqueued_at, l.key, l.payload, l.headers, l.failures, l.reason,
+    l.failed_at,
+    case when l.deadline < v_clock then 'pending' else l.state end,
+    l.completed_at,
+    case when l.deadline < v_clock then null else l.deadline end
+  from outbox_dead_letters as l
+  where (p_from is null or l.partition between p_from and p_to)
+    and (
+      p_state is null
+      or l.state = p_state and (l.deadline is null or l.deadline >= v_clock)
+      or p_state = 'pending' and l.state = 'reprocessing' and l.deadline < v_clock
+    )
+    and (p_after_letter is null or (l.failed_at, l.letter) < (p_after_failed_at, p_after_letter))
+  order by l.failed_at desc, l.letter desc
+  limit p_limit;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_find_topics',
+    checksum: '9877ebe0c7c550b7',
+    settings: 'any plan',
+    sql: `-- Topics that are registered, as JSON: for transactions of users, whose answers have one text column.
+--
+-- Settings: any plan.
+create or replace function outbox_find_topics(p_names text, p_count text, out answer text)
+  language plpgsql
+  stable
+as $$
+begin
+  answer := (
+    select json_agg(json_build_object(
+      'topic', t.topic::text, 'name', t.name, 'first', t.first::text, 'partitions', t.partitions::text
+    ))
+    from outbox_topics as t
+    where t.name = any (split_texts(p_names, p_count::integer))
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_lock_space',
+    checksum: 'cfa93121cc6962c9',
+    settings: 'none',
+    sql: `-- The first key of the advisory locks of this outbox: see lock_space().
+--
+-- Settings: its caller's.
+create or replace function outbox_lock_space()
+  returns integer
+  language sql
+  stable
+as $$
+  select ('outbox_partitions'::regclass::oid::bigint - 2147483648)::integer
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_look',
+    checksum: '76f603fb62fb7e20',
+    sql: `-- The partitions that there may be something to do for, of those that have no live owner: with a message
+-- after the cursor, with messages that wait apart, or with a transaction that is still open and may add
+-- some. All of them when p_partitions is null: only those that have messages are looked at.
+create or replace function outbox_look(p_partitions integer[])
+  returns table (clock bigint, partition integer, due_at bigint, is_blocked boolean)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_clock bigint := now_ms();
+  v_keys bigint[];
+  v_partitions integer[] := p_partitions;
+begin
+  perform require_fresh_snapshots();
+  select a.keys into v_keys from outbox_adders(0) as a;
+  if v_partitions is null then
+    v_partitions := array(
+      with recursive used as (
+        (select m.partition from outbox_messages as m order by m.partition limit 1)
+        union all
+        select (
+          select m.partition
+          from outbox_messages as m
+          where m.partition > used.partition
+          order by m.partition
+          limit 1
+        )
+        from used
+        where used.partition is not null
+      ),
+      waiting as (
+        (select w.partition from outbox_waiting as w order by w.partition limit 1)
+        union all
+        select (
+          select w.partition
+          from outbox_waiting as w
+          where w.partition > waiting.partition
+          order by w.partition
+          limit 1
+        )
+        from waiting
+        where waiting.partition is not null
+      )
+      select used.partition from used where used.partition is not null
+      union
+      select waiting.partition from waiting where waiting.partition is not null
+      union
+      select ((k >> 16) * 16 + bit)::integer
+      from unnest(v_keys) as k
+      cross join generate_series(0, 15) as bit
+      where k & (1 << bit) <> 0
+    );
+  end if;
+  return query
+  select v_clock, w.partition, w.due_at, w.is_blocked
+  from (
+    select
+      p.partition,
+      least(
+        case when m.position is not null then coalesce(p.due_at, 0) end,
+        case when p.has_waiting then (
+          select min(w.due_at)
+          from outbox_waiting as w
+          where w.partition = p.partition
+            and w.due_at is not null
+        ) end
+      ) as due_at,
+      exists (
+        select from unnest(v_keys) as k
+        where k >> 16 = p.partition / 16
+          and k & (1 << (p.partition % 16)) <> 0
+      ) as is_blocked
+    from unnest(v_partitions) as g (partition)
+    join outbox_partitions as p on p.partition = g.partition
+    left join lateral (
+      select m.position
+      from outbox_messages as m
+      where m.partition = p.partition
+        and m.position > p.cursor
+        and not m.position = any (p.done)
+      order by m.position
+      limit 1
+    ) as m on true
+    where p.owner is null
+      or not exists (
+        select from runtimes as r where r.runtime = p.owner and r.state = 1
+      )
+  ) as w
+  where w.due_at is not null
+    or w.is_blocked;
+  -- So that the clock is answered in any case.
+  return query select v_clock, null::integer, null::bigint, null::boolean;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_move_delayed',
+    checksum: '7696e44567f8d025',
+    sql: `-- Puts delayed messages that are due into their partitions, behind all others.
+create or replace function outbox_move_delayed(
+  out clock bigint,
+  out partitions integer[],
+  out next_at bigint
+)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_due_ats bigint[];
+  v_ids bigint[];
+  v_first bigint;
+begin
+  perform require_fresh_snapshots();
+  clock := now_ms();
+  select array_agg(d.due_at order by d.due_at, d.id), array_agg(d.id order by d.due_at, d.id),
+    array_agg(distinct d.partition)
+  into v_due_ats, v_ids, partitions
+  from (
+    select d.due_at, d.id, d.partition
+    from outbox_delayed as d
+    where d.due_at <= clock
+    order by d.due_at, d.id
+    limit 1000
+    for update skip locked
+  ) as d;
+  if partitions is not null then
+    perform be_durable();
+    -- Before positions are given out: see outbox_adders().
+    perform outbox_enter(partitions);
+    v_first := nextval('outbox_positions');
+    perform outbox_note_position(v_first);
+    with moved as (
+      delete from outbox_delayed as d
+      using unnest(v_due_ats, v_ids) as g (due_at, id)
+      where d.due_at = g.due_at
+        and d.id = g.id
+      returning d.*
+    )
+    insert into outbox_messages (
+      partition, position, id, enqueued_at, expires_at, key, payload, headers
+    )
+    select
+      m.partition, nextval('outbox_positions'), m.id, m.enqueued_at, m.due_at + m.ttl_ms, m.key,
+      m.payload, m.headers
+    from (select * from moved order by due_at, id) as m;
+    perform outbox_notify(partitions, 0, clock);
+  end if;
+  next_at := (
+    select d.due_at
+    from outbox_delayed as d
+    where not d.id = any (coalesce(v_ids, '{}'))
+    order by d.due_at, d.id
+    limit 1
+  );
+  -- Others are moving what is left of those that are due: no use in trying again at once.
+  if next_at <= clock and coalesce(cardinality(v_ids), 0) < 1000 then
+    next_at := clock + 50;
+  end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_note_position',
+    checksum: '48e65fc660b010b6',
+    settings: 'none',
+    sql: `-- Announces the first position that this transaction got after outbox_enter(): as a lock, since nothing else
+-- of an open transaction can be seen by others. The lower 32 bits are enough, see outbox_adders().
+--
+-- Settings: its caller's.
+create or replace function outbox_note_position(p_position bigint)
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  perform pg_advisory_xact_lock_shared(
+    outbox_position_space(), ((p_position & 4294967295) - 2147483648)::integer
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_notify',
+    checksum: '98257bf12444d163',
+    settings: 'none',
+    sql: `-- Notifies processes that deliver messages, when this transaction is committed. No notification is needed
+--
+--   - for a partition that has an owner: the owner looks for more before it gives the partition back, and
+--     sees the lock of this transaction then (outbox_enter());
+--   - while a process stays awake for the topic: it looks again after that time, and sees the lock, too.
+--
+-- Both save commits that wait for each other: PostgreSQL commits transactions with a NOTIFY one by one. A
+-- snapshot that is not fresh may show an owner that is gone.
+--
+-- A commit with a NOTIFY fails when the server's notification queue is full, which must not fail the
+-- transaction of a user: none is sent while half of the queue is in use.
+--
+-- Settings: its caller's.
+create or replace function outbox_notify(p_partitions integer[], p_at bigint, p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+as $$
+declare
+  v_is_fresh boolean :=
+    current_setting('transaction_isolation') in ('read committed', 'read uncommitted');
+  v_partitions text;
+begin
+  select string_agg(distinct g.partition::text, ',')
+  into v_partitions
+  from unnest(p_partitions) as g (partition)
+  -- An old snapshot may lack a new topic.
+  left join outbox_partitions as p on p.partition = g.partition
+  left join outbox_topics as t on t.topic = p.topic
+  where p_at > 0
+    or not v_is_fresh
+    or (p.owner is null and t.awake_until <= p_clock);
+  if v_partitions is null or pg_notification_queue_usage() >= 0.5 then
+    return;
+  end if;
+  perform pg_notify(
+    hint_channel('o' || left(md5('outbox_partitions'), 16)),
+    -- The server takes less than 8000 bytes. None means: look everywhere.
+    format(
+      '{"kind":"messages","partitions":[%s],"at":%s}',
+      case when length(v_partitions) > 7000 then '' else v_partitions end,
+      p_at
+    )
+  );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_position_space',
+    checksum: '162db30cda557333',
+    settings: 'none',
+    sql: `-- The first key of the advisory locks that announce positions: see lock_space().
+--
+-- Settings: its caller's.
+create or replace function outbox_position_space()
+  returns integer
+  language sql
+  stable
+as $$
+  select ('outbox_messages'::regclass::oid::bigint - 2147483648)::integer
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_register_topics',
+    checksum: '335463f4c2f386c2',
+    settings: 'any plan',
+    sql: `-- Registers topics that are unknown, with consecutive numbers for their partitions, and returns each as
+-- it is stored: another number of partitions is the caller's error.
+--
+-- Settings: any plan.
+create or replace function outbox_register_topics(p_names text, p_counts integer[])
+  returns table (topic integer, name text, first integer, partitions integer)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_names text[] := split_texts(p_names, cardinality(p_counts));
+  v_new record;
+begin
+  perform require_fresh_snapshots();
+  if exists (
+    select from unnest(v_names) as g (name)
+    where not exists (select from outbox_topics as t where t.name = g.name)
+  ) then
+    perform be_durable();
+    -- One registration at a time, since each continues the numbers of the one before. Readers go on.
+    lock table outbox_topics in share row exclusive mode;
+    for v_new in
+      select g.name, g.count
+      from unnest(v_names, p_counts) with ordinality as g (name, count, place)
+      where not exists (select from outbox_topics as t where t.name = g.name)
+      order by g.place
+    loop
+      with registered as (
+        insert into outbox_topics (name, first, partitions)
+        select v_new.name, coalesce(max(t.first + t.partitions), 0), v_new.count
+        from outbox_topics as t
+        on conflict do nothing
+        returning topic, first, partitions
+      )
+      insert into outbox_partitions (partition, topic)
+      select r.first + i, r.topic
+      from registered as r
+      cross join generate_series(0, r.partitions - 1) as i;
+    end loop;
+  end if;
+  return query
+  select t.topic, t.name, t.first, t.partitions
+  from unnest(v_names) with ordinality as g (name, place)
+  join outbox_topics as t on t.name = g.name
+  order by g.place;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_remove_done',
+    checksum: '216dd0a91322aa4c',
+    sql: `-- Removes messages that are done, up to a number of them, and returns how many. Need not survive a crash
+-- of the server: then they are removed again.
+create or replace function outbox_remove_done(p_limit integer, out removed integer)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_partition integer := -1;
+  v_count integer;
+begin
+  perform require_fresh_snapshots();
+  perform set_config('synchronous_commit', 'off', true);
+  removed := 0;
+  loop
+    -- The next partition that has messages.
+    select m.partition
+    into v_partition
+    from outbox_messages as m
+    where m.partition > v_partition
+    order by m.partition
+    limit 1;
+    exit when not found;
+    delete from outbox_messages as m
+    using (
+      select o.position
+      from outbox_messages as o
+      where o.partition = v_partition
+        and o.position <= (
+          select p.cursor from outbox_partitions as p where p.partition = v_partition
+        )
+      order by o.position
+      limit p_limit - removed
+    ) as d
+    where m.partition = v_partition
+      and m.position = d.position;
+    get diagnostics v_count = row_count;
+    removed := removed + v_count;
+    exit when removed >= p_limit;
+  end loop;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_replay_letters',
+    checksum: 'd50e8eb23690731e',
+    sql: `-- Takes dead letters for a replay: pending ones, and those whose replay missed its deadline. Another
+-- process that replays at the same time gets others.
+create or replace function outbox_replay_letters(
+  p_from integer,
+  p_to integer,
+  p_limit bigint,
+  p_deadline_ms bigint
+)
+  returns setof outbox_dead_letters
+  language plpgsql
+  volatile
+as $$
+declare
+  v_clock bigint := now_ms();
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  return query
+  with taken as materialized (
+    select l.letter
+    from outbox_dead_letters as l
+    where (l.state = 'pending' or l.state = 'reprocessing' and l.deadline < v_clock)
+      and (p_from is null or l.partition between p_from and p_to)
+    order by l.failed_at, l.letter
+    limit p_limit
+    for update skip locked
+  )
+  update outbox_dead_letters as l
+  set state = 'reprocessing',
+      deadline = v_clock + p_deadline_ms
+  from taken as t
+  where l.letter = t.letter
+  returning l.*;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_requeue_letters',
+    checksum: '61be534ec0857fc1',
+    sql: `-- Puts dead letters back into their partitions, behind all other messages, and removes them. Returns the
+-- partitions.
+create or replace function outbox_requeue_letters(
+  p_letters bigint[],
+  out requeued integer[]
+)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_letters bigint[];
+  v_first bigint;
+begin
+  perform require_fresh_snapshots();
+  perform be_durable();
+  select array_agg(l.letter order by l.letter), array_agg(l.partition order by l.letter)
+  into v_letters, requeued
+  from (
+    select l.letter, l.partition
+    from outbox_dead_letters as l
+    where l.letter = any (p_letters)
+      and l.state in ('pending', 'reprocessing')
+    order by l.letter
+    for update
+  ) as l;
+  if v_letters is null then
+    requeued := '{}';
+    return;
+  end if;
+  -- Before positions are given out: see outbox_adders().
+  perform outbox_enter(requeued);
+  v_first := nextval('outbox_positions');
+  perform outbox_note_position(v_first);
+  with removed as (
+    delete from outbox_dead_letters as l
+    where l.letter = any (v_letters)
+    returning l.*
+  )
+  insert into outbox_messages (partition, position, id, enqueued_at, key, payload, headers)
+  select r.partition, nextval('outbox_positions'), r.id, r.enqueued_at, r.key, r.payload, r.headers
+  from (select * from removed order by partition, seq, letter) as r;
+  perform outbox_notify(requeued, 0, now_ms());
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_settle',
+    checksum: '6afc75bc60f4e6b3',
+    sql: `-- What a settlement says about single messages: those that become dead letters, those that wait apart
+-- from now on, and those that waited. The caller has locked the partition and judged the settlement.
+create or replace function outbox_settle(p_partition integer, p_settle jsonb, p_clock bigint)
+  returns void
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_keys text[];
+begin
+  if jsonb_array_length(p_settle -> 'dead') > 0 then
+    insert into outbox_dead_letters (
+      partition, id, seq, enqueued_at, key, payload, headers, failures, reason, failed_at
+    )
+    select
+      p_partition, m.id, d.seq, m.enqueued_at, m.key, m.payload, m.headers, d.failures, d.reason,
+      p_clock
+    from jsonb_to_recordset(p_settle -> 'dead')
+      as d (position bigint, seq bigint, reason text, failures integer)
+    cross join lateral (
+      select w.id, w.enqueued_at, w.key, w.payload, w.headers
+      from outbox_waiting as w
+      where w.partition = p_partition
+        and w.position = d.position
+      union all
+      select coalesce(m.id, m.position), m.enqueued_at, m.key, m.payload, m.headers
+      from outbox_messages as m
+      where m.partition = p_partition
+        and m.position = d.position
+      limit 1
+    ) as m
+    order by d.position;
+  end if;
+
+  if jsonb_array_length(p_settle -> 'waiting') > 0 or jsonb_array_length(p_settle -> 'dead') > 0 then
+    with settled as (
+      delete from outbox_waiting as w
+      using (
+        select position
+        from jsonb_to_recordset(p_settle -> 'waiting') as o (position bigint, retry jsonb)
+        where coalesce(jsonb_typeof(o.retry), 'null') = 'null'
+        union all
+        select position from jsonb_to_recordset(p_settle -> 'dead') as d (position bigint)
+      ) as o
+      where w.partition = p_partition
+        and w.position = o.position
+      returning w.key
+    )
+    select array_agg(distinct key) into v_keys from settled where key is not null;
+    update outbox_waiting as w
+    set failures = (o.retry ->> 'failures')::integer,
+        due_at = (o.retry ->> 'dueAt')::bigint
+    from jsonb_to_recordset(p_settle -> 'waiting') as o (position bigint, retry jsonb)
+    where w.partition = p_partition
+      and w.position = o.position
+      and jsonb_typeof(o.retry) = 'object';
+  end if;
+
+  if jsonb_array_length(p_settle -> 'deferred') > 0 then
+    insert into outbox_waiting (
+      partition, position, id, seq, enqueued_at, expires_at, key, payload, headers, failures, due_at
+    )
+    select
+      p_partition, m.position, coalesce(m.id, m.position), a.seq, m.enqueued_at, m.expires_at, m.key,
+      m.payload, m.headers, a.failures, a.due_at
+    from jsonb_to_recordset(p_settle -> 'deferred')
+      as a (position bigint, seq bigint, failures integer, due_at bigint)
+    join outbox_messages as m
+      on m.partition = p_partition
+      and m.position = a.position;
+    -- Only the first of each key is tried again.
+    update outbox_waiting as w
+    set due_at = null
+    from jsonb_to_recordset(p_settle -> 'deferred') as a (position bigint)
+    where w.partition = p_partition
+      and w.position = a.position
+      and exists (
+        select from outbox_waiting as b
+        where b.partition = p_partition
+          and b.key = w.key
+          and b.position < w.position
+      );
+  end if;
+
+  -- Those behind a message that is done come next.
+  update outbox_waiting as w
+  set due_at = p_clock
+  from unnest(v_keys) as k (key)
+  where w.partition = p_partition
+    and w.key = k.key
+    and w.due_at is null
+    and w.position = (
+      select min(b.position)
+      from outbox_waiting as b
+      where b.partition = p_partition
+        and b.key = k.key
+    );
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_stats',
+    checksum: 'fe6ad56792f39599',
+    settings: 'any plan',
+    sql: `-- How full the partitions of these topics are. Counts: for people. A delayed message is not old before it is
+-- due: no process is late with it.
+--
+-- Settings: any plan.
+create or replace function outbox_stats(p_topics integer[])
+  returns table (
+    clock bigint,
+    partition integer,
+    depth bigint,
+    ready bigint,
+    delayed bigint,
+    oldest_at bigint
+  )
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_clock bigint := now_ms();
+begin
+  return query
+  select
+    v_clock, p.partition,
+    m.count + w.count + d.count,
+    case when p.due_at > v_clock then 0 else m.count end + w.due,
+    d.count,
+    least(m.oldest, w.oldest, d.oldest)
+  from outbox_partitions as p
+  cross join lateral (
+    select count(*) as count, min(m.enqueued_at) as oldest
+    from outbox_messages as m
+    where m.partition = p.partition
+      and m.position > p.cursor
+      and not m.position = any (p.done)
+  ) as m
+  cross join lateral (
+    select
+      count(*) as count,
+      count(*) filter (where w.due_at <= v_clock) as due,
+      min(w.enqueued_at) as oldest
+    from outbox_waiting as w
+    where w.partition = p.partition
+  ) as w
+  left join (
+    select
+      d.partition,
+      count(*) as count,
+      min(d.due_at) filter (where d.due_at <= v_clock) as oldest
+    from outbox_delayed as d
+    group by d.partition
+  ) as e on e.partition = p.partition
+  cross join lateral (select coalesce(e.count, 0) as count, e.oldest) as d
+  where p.topic = any (p_topics)
+  order by p.partition;
+  return query select v_clock, null::integer, null::bigint, null::bigint, null::bigint,
+    null::bigint;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_stay_awake',
+    checksum: '5a7e66302863ee69',
+    settings: 'any plan',
+    sql: `-- A process looks for messages of these topics by itself for a while, or no longer if p_ms is 0: see
+-- outbox_notify(). Need not survive a
+-- crash of the server.
+--
+-- Settings: any plan.
+create or replace function outbox_stay_awake(p_topics integer[], p_ms bigint, out until bigint)
+  language plpgsql
+  volatile
+as $$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  until := now_ms() + p_ms;
+  update outbox_topics as t
+  set awake_until = until
+  from (
+    select o.topic
+    from outbox_topics as o
+    where o.topic = any (p_topics)
+      and (p_ms = 0 or o.awake_until < until)
+    order by o.topic
+    for no key update
+  ) as g
+  where t.topic = g.topic;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_steps',
+    checksum: 'f4fbaf973d6816ef',
+    sql: `-- Takes steps with partitions for a runtime: claim, or settle what was delivered; then read; then release.
+-- One transaction for all of them; each is judged by itself on (runtime, epoch, cursor).
+--
+-- Returns for each step one row without a position, whose payload is the answer as JSON, and then one row
+-- for each message.
+create or replace function outbox_steps(p_runtime integer, p_steps text)
+  returns table (
+    step integer,
+    -- Null for the answer itself.
+    message_position bigint,
+    id bigint,
+    seq bigint,
+    key text,
+    payload text,
+    headers text,
+    enqueued_at bigint,
+    expires_at bigint,
+    failures integer,
+    -- Whether it waited apart.
+    is_due boolean,
+    -- Whether messages with its key wait apart, so that it has to wait behind them.
+    is_waiting boolean
+  )
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_steps jsonb := p_steps::jsonb;
+  v_clock bigint;
+  v_is_alive boolean := enter(p_runtime);
+  v_last bigint;
+  v_keys bigint[];
+  v_positions bigint[];
+  v_horizon bigint;
+  v_is_blocked boolean;
+  v_place integer := -1;
+  v_step jsonb;
+  v_settle jsonb;
+  v_row outbox_partitions;
+  v_before outbox_partitions;
+  v_is_claim boolean;
+  v_abandoned integer;
+  v_read integer;
+  v_messages integer;
+  v_due integer;
+  v_waiting_at bigint;
+  v_is_released boolean;
+begin
+  if v_is_alive then
+    perform be_durable();
+    v_clock := now_ms();
+    -- In this order: see outbox_adders().
+    select case when is_called then last_value else 0 end into v_last from outbox_positions;
+    if exists (
+      select from jsonb_array_elements(v_steps) as s where (s ->> 'read')::integer > 0
+    ) then
+      select a.keys, a.positions into v_keys, v_positions from outbox_adders(v_last) as a;
+    end if;
+  end if;
+
+  for v_step in select * from jsonb_array_elements(v_steps) loop
+    v_place := v_place + 1;
+    if not v_is_alive then
+      return query select v_place, null::bigint, null::bigint, null::bigint, null, '{"state":"dead"}',
+        null, null::bigint, null::bigint, null::integer, null::boolean, null::boolean;
+      continue;
+    end if;
+
+    v_is_claim := v_step ->> 'epoch' is null;
+    v_abandoned := 0;
+    v_row := null;
+    if v_is_claim then
+      select p.* into v_row
+      from outbox_partitions as p
+      where p.partition = (v_step ->> 'partition')::integer
+        and (p.owner is null or p.owner = p_runtime or not exists (
+          select from runtimes as r where r.runtime = p.owner and r.state = 1
+        ))
+      for no key update skip locked;
+    else
+      select p.* into v_row
+      from outbox_partitions as p
+      where p.partition = (v_step ->> 'partition')::integer
+      for no key update;
+      if v_row.owner is distinct from p_runtime
+        or v_row.epoch <> (v_step ->> 'epoch')::bigint
+        or v_row.cursor <> coalesce((v_step -> 'settle' ->> 'cursor')::bigint, v_row.cursor)
+      then
+        v_row := null;
+      end if;
+    end if;
+    if v_row.partition is null then
+      return query select v_place, null::bigint, null::bigint, null::bigint, null,
+        case when v_is_claim then '{"state":"busy"}' else '{"state":"lost"}' end,
+        null, null::bigint, null::bigint, null::integer, null::boolean, null::boolean;
+      continue;
+    end if;
+
+    v_before := v_row;
+    if v_is_claim then
+      if v_row.owner is not null
+        and v_row.owner <> p_runtime
+        and v_row.handed + v_row.handed_waiting > 0
+        -- One that was stopped did not die of them, and a lease that expired while the server was down could
+        -- not be renewed: see reclaim_dead().
+        and not exists (
+          select from runtimes as r
+          where r.runtime = v_row.owner
+            and (r.state = 3 or r.lease_until <= server_since())
+        )
+      then
+        v_abandoned := v_row.handed + v_row.handed_waiting;
+        -- Its owner died with these messages: that is a failure of each of them.
+        select array_agg(g.position), array_agg(g.failures)
+        into v_row.failed, v_row.failures
+        from (
+          select position, sum(failures)::integer as failures
+          from (
+            select unnest(v_row.failed) as position, unnest(v_row.failures) as failures
+            union all
+            (
+              select m.position, 1
+              from outbox_messages as m
+              where m.partition = v_row.partition
+                and m.position > v_row.cursor
+                and not m.position = any (v_row.done)
+              order by m.position
+              limit v_row.handed
+            )
+          ) as each
+          group by position
+        ) as g;
+        v_row.failed := coalesce(v_row.failed, '{}');
+        v_row.failures := coalesce(v_row.failures, '{}');
+        update outbox_waiting as w
+        set failures = w.failures + 1
+        from (
+          select w.position
+          from outbox_waiting as w
+          where w.partition = v_row.partition
+            and w.due_at is not null
+          order by w.due_at, w.position
+          limit v_row.handed_waiting
+        ) as g
+        where w.partition = v_row.partition
+          and w.position = g.position;
+      end if;
+      v_row.owner := p_runtime;
+      v_row.epoch := v_row.epoch + 1;
+    end if;
+
+    v_settle := v_step -> 'settle';
+    if v_settle is not null and jsonb_typeof(v_settle) = 'object' then
+      -- Most settlements have nothing to say about single messages.
+      if v_row.has_waiting
+        or jsonb_array_length(v_settle -> 'dead') + jsonb_array_length(v_settle -> 'deferred') > 0
+      then
+        perform outbox_settle(v_row.partition, v_settle, v_clock);
+      end if;
+      v_row.cursor := (v_settle ->> 'to')::bigint;
+      v_row.seq := v_row.seq + (v_settle ->> 'passed')::bigint;
+      v_row.done := array(select jsonb_array_elements_text(v_settle -> 'done')::bigint);
+      v_row.failed := array(select jsonb_array_elements_text(v_settle -> 'failed')::bigint);
+      v_row.failures := array(select jsonb_array_elements_text(v_settle -> 'failures')::integer);
+      v_row.due_at := (v_settle ->> 'dueAt')::bigint;
+      v_row.has_waiting := v_row.has_waiting or jsonb_array_length(v_settle -> 'deferred') > 0;
+    end if;
+
+    v_read := (v_step ->> 'read')::integer;
+    v_messages := 0;
+    v_due := 0;
+    v_is_blocked := false;
+    if v_read > 0 then
+      -- Up to where it can be read: null when an open transaction may have added something anywhere.
+      v_horizon := v_last;
+      if v_keys is not null then
+        select
+          count(*) > 0,
+          case
+            when count(*) > count(g.position) then null
+            else coalesce(least(v_last, min(g.position) - 1), v_last)
+          end
+        into v_is_blocked, v_horizon
+        from unnest(v_keys, v_positions) as g (key, position)
+        where g.key >> 16 = v_row.partition / 16
+          and g.key & (1 << (v_row.partition % 16)) <> 0;
+      end if;
+      if v_row.due_at is null or v_row.due_at <= v_clock then
+        v_row.due_at := null;
+        return query
+        select
+          v_place, m.position, coalesce(m.id, m.position), v_row.seq + m.ordinal, m.key, m.payload,
+          m.headers, m.enqueued_at, m.expires_at,
+          coalesce(v_row.failures[array_position(v_row.failed, m.position)], 0), false,
+          v_row.has_waiting and exists (
+            select from outbox_waiting as w
+            where w.partition = v_row.partition
+              and w.key = m.key
+          )
+        from (
+          select
+            m.*,
+            row_number() over (order by m.position) as place,
+            sum(octet_length(m.payload)) over (order by m.position) as bytes
+          from (
+            -- Those that are done have a number, too.
+            select m.*, row_number() over (order by m.position) as ordinal
+            from (
+              select m.*
+              from outbox_messages as m
+              where m.partition = v_row.partition
+                and m.position > v_row.cursor
+                and m.position <= v_horizon
+              order by m.position
+              limit v_read + cardinality(v_row.done)
+            ) as m
+          ) as m
+          where not m.position = any (v_row.done)
+        ) as m
+        where m.bytes <= 4194304
+          or m.place = 1
+        order by m.position;
+        get diagnostics v_messages = row_count;
+      end if;
+      if v_row.has_waiting then
+        return query
+        select
+          v_place, w.position, w.id, w.seq, w.key, w.payload, w.headers, w.enqueued_at,
+          w.expires_at, w.failures, true, false
+        from outbox_waiting as w
+        where w.partition = v_row.partition
+          and w.due_at <= v_clock
+        order by w.due_at, w.position
+        limit v_read;
+        get diagnostics v_due = row_count;
+      end if;
+    end if;
+    v_row.handed := v_messages;
+    v_row.handed_waiting := v_due;
+    v_waiting_at := null;
+    if v_row.has_waiting then
+      v_row.has_waiting := exists (
+        select from outbox_waiting as w where w.partition = v_row.partition
+      );
+      v_waiting_at := (
+        select w.due_at
+        from outbox_waiting as w
+        where w.partition = v_row.partition
+          and w.due_at > v_clock
+        order by w.due_at
+        limit 1
+      );
+    end if;
+    v_is_released := v_step ->> 'release' = 'always'
+      or v_step ->> 'release' = 'when-empty' and v_messages + v_due = 0;
+    if v_is_released then
+      v_row.owner := null;
+      v_row.handed := 0;
+      v_row.handed_waiting := 0;
+      -- No other runtime had it in between. While a transaction stays open, the partitions that wait for it
+      -- are claimed again and again, and none of their row versions can be vacuumed.
+      if v_is_claim and v_before.owner is null and v_messages + v_due = 0 then
+        v_row.epoch := v_before.epoch;
+      end if;
+    end if;
+
+    update outbox_partitions as p
+    set owner = v_row.owner,
+        epoch = v_row.epoch,
+        cursor = v_row.cursor,
+        seq = v_row.seq,
+        handed = v_row.handed,
+        handed_waiting = v_row.handed_waiting,
+        done = v_row.done,
+        failed = v_row.failed,
+        failures = v_row.failures,
+        due_at = v_row.due_at,
+        has_waiting = v_row.has_waiting
+    where p.partition = v_row.partition
+      and v_row is distinct from v_before;
+
+    return query
+    select
+      v_place, null::bigint, null::bigint, null::bigint, null,
+      json_build_object(
+        'state', 'ok',
+        'epoch', v_row.epoch,
+        'cursor', v_row.cursor,
+        'done', v_row.done,
+        'failed', v_row.failed,
+        'failures', v_row.failures,
+        'abandoned', v_abandoned,
+        'dueAt', least(
+          case when v_row.due_at > v_clock then v_row.due_at end, v_waiting_at
+        ),
+        'isReleased', v_is_released,
+        'isBlocked', v_is_blocked,
+        'clock', v_clock
+      )::text,
+      null, null::bigint, null::bigint, null::integer, null::boolean, null::boolean;
+  end loop;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_tick',
+    checksum: '9442751704a435a2',
+    settings: 'any plan',
+    sql: `-- Renews the lease of a runtime that delivers messages, marks others as dead whose lease expired, and finds
+-- what a lost hint would have announced: see outbox_look(). The first row has the state and no partition, and
+-- when the first lease of another runtime ends. A lease that has ended counts as one that ends in a second:
+-- its runtime is not dead yet because a transaction of it is still open.
+--
+-- Settings: any plan.
+create or replace function outbox_tick(p_runtime integer, p_lease_ms bigint)
+  returns table (
+    is_alive boolean,
+    clock bigint,
+    delayed_at bigint,
+    lease_ends_at bigint,
+    partition integer,
+    due_at bigint,
+    is_blocked boolean
+  )
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_is_alive boolean;
+  v_clock bigint;
+begin
+  select r.is_alive, r.clock into v_is_alive, v_clock from renew_lease(p_runtime, p_lease_ms) as r;
+  perform reclaim_dead(v_clock, p_runtime);
+  return query
+  select
+    v_is_alive, v_clock,
+    (select d.due_at from outbox_delayed as d order by d.due_at, d.id limit 1),
+    (
+      select min(greatest(r.lease_until, v_clock + 1000))
+      from runtimes as r
+      where r.state = 1
+        and r.runtime <> p_runtime
+    ),
+    null::integer, null::bigint, null::boolean;
+  return query
+  select v_is_alive, l.clock, null::bigint, null::bigint, l.partition, l.due_at, l.is_blocked
+  from outbox_look(null) as l
+  where l.partition is not null;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_tidy',
+    checksum: '2b466f5b1f7ed5e7',
+    sql: `-- Removes old dedupe keys and completed dead letters, some of them at a time, and gives back dead letters
+-- whose replay missed its deadline. Returns whether there may be more to remove: in a transaction of its
+-- own, so that none takes long.
+create or replace function outbox_tidy(p_keys_ms bigint, p_letters_ms bigint, out more boolean)
+  language plpgsql
+  volatile
+as $$
+#variable_conflict use_column
+declare
+  v_limit constant integer := 10000;
+  v_clock bigint := now_ms();
+  v_removed bigint;
+begin
+  perform require_fresh_snapshots();
+  perform set_config('synchronous_commit', 'off', true);
+  delete from outbox_keys as k
+  using (
+    select o.topic, o.key
+    from outbox_keys as o
+    where o.at < v_clock - p_keys_ms
+    order by o.at
+    limit v_limit
+    for update skip locked
+  ) as d
+  where k.topic = d.topic
+    and k.key = d.key;
+  get diagnostics v_removed = row_count;
+  more := v_removed >= v_limit;
+  delete from outbox_dead_letters as l
+  using (
+    select o.letter
+    from unnest(array['resolved', 'discarded']) as s (state)
+    cross join lateral (
+      select o.letter
+      from outbox_dead_letters as o
+      where o.state = s.state
+        and o.failed_at < v_clock - p_letters_ms
+        and o.completed_at < v_clock - p_letters_ms
+      limit v_limit
+    ) as o
+  ) as d
+  where l.letter = d.letter;
+  get diagnostics v_removed = row_count;
+  more := more or v_removed >= v_limit;
+  update outbox_dead_letters as l
+  set state = 'pending',
+      deadline = null
+  where l.state = 'reprocessing'
+    and l.deadline < v_clock;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/outbox_wake_others',
+    checksum: '6617eb00c072bbbe',
+    settings: 'any plan',
+    sql: `-- Notifies other processes of messages that the caller has no room for.
+--
+-- Settings: any plan.
+create or replace function outbox_wake_others(p_partitions integer[])
+  returns void
+  language plpgsql
+  volatile
+as $$
+begin
+  if pg_notification_queue_usage() < 0.5 then
+    perform pg_notify(
+      hint_channel('o' || left(md5('outbox_partitions'), 16)),
+      format('{"kind":"messages","partitions":[%s],"at":0}', array_to_string(p_partitions, ','))
+    );
+  end if;
 end
 $$;
 `,

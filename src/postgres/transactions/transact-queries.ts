@@ -18,7 +18,7 @@ type Result = Awaited<ReturnType<Queryable['query']>>
 export class TransactQueries implements Queryable {
   readonly #session: Session
   #firstError: unknown
-  #lost: unknown
+  #maybeLost: unknown
   #underWay = 0
   #closed = false
 
@@ -31,9 +31,17 @@ export class TransactQueries implements Queryable {
     return this.#firstError
   }
 
-  /** The error that ended the connection. */
-  get lost(): unknown {
-    return this.#lost
+  /**
+   * An error that may mean the end of the connection. It need not: any statement may raise any SQLSTATE, and
+   * the driver refuses some values itself.
+   */
+  get maybeLost(): unknown {
+    return this.#maybeLost
+  }
+
+  /** Whether a statement was sent and is not answered yet. */
+  get isBusy(): boolean {
+    return this.#underWay > 0
   }
 
   /** The code has returned. Throws if statements are still running. */
@@ -60,6 +68,11 @@ export class TransactQueries implements Queryable {
     if (typeof text !== 'string') {
       throw new TypeError(`transaction: tx.query() takes SQL and values, got ${describe(text)}`)
     }
+    if (!Array.isArray(values)) {
+      throw new TypeError(
+        `transaction: the values of tx.query() must be an array, got ${describe(values)}`,
+      )
+    }
     if (endsTransaction(text)) {
       throw new Error(
         `transaction: ${describe(text)} was not sent: Holdfast commits when the code returns, and ` +
@@ -68,13 +81,23 @@ export class TransactQueries implements Queryable {
     }
     this.#underWay++
     try {
-      return (await this.#session.query({ text, values })) as Result
+      // One text could otherwise contain several statements, and one of them could be a commit.
+      const result = await this.#session.query({ text, values, queryMode: 'extended' })
+      if (Array.isArray(result)) throw severalStatements(text)
+      return result as Result
     } catch (error) {
       this.#firstError ??= error
-      if (dropsConnection(error)) this.#lost ??= error
+      if (dropsConnection(error)) this.#maybeLost ??= error
       throw error
     } finally {
       this.#underWay--
     }
   }
+}
+
+/** By a driver that sends them all: whether the transaction is still there is found out at its end. */
+function severalStatements(text: string): TypeError {
+  return new TypeError(
+    `transaction: tx.query() takes one statement, got several: ${describe(text)}`,
+  )
 }

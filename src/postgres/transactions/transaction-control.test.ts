@@ -15,6 +15,10 @@ test.each([
   `prepare transaction 'x'`,
   '-- done\ncommit',
   '/* all of it */ ; rollback',
+  '/* a /* nested */ comment */ commit',
+  '-- done\rcommit',
+  `prepare /* it */ transaction 'x'`,
+  'start -- now\n transaction',
 ])('%j ends or begins a transaction', (text) => {
   expect(endsTransaction(text)).toBe(true)
 })
@@ -33,6 +37,11 @@ test.each([
   '',
   '-- commit',
   'select 1 -- commit',
+  '/* a /* nested */ commit */ select 1',
+  '/* commit',
+  '/*/ commit */ select 1',
+  'rollback /* back */ to a',
+  '"commit"',
 ])('%j does not', (text) => {
   expect(endsTransaction(text)).toBe(false)
 })

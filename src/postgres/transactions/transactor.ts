@@ -22,6 +22,8 @@ import { TransactQueries } from './transact-queries.ts'
 /** Runs transactions of one store. */
 export interface Transactor {
   transact(work: Transact): Promise<'done' | 'refused'>
+  /** Lends one of the connections for transactions of users, once one is free. */
+  lend<T>(operation: string, use: (session: Session) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -42,18 +44,22 @@ export function transactorOf(
   const { schema } = settings
   const connections = connectionsFor(settings, watch)
   const slots = semaphore(MAX_AT_ONCE)
+  const lend: Transactor['lend'] = async (operation, use) => {
+    const slot = await slots.acquire()
+    try {
+      return await connections.session(operation, use)
+    } finally {
+      slot[Symbol.dispose]()
+    }
+  }
   return {
+    lend,
     async transact(work) {
-      const slot = await slots.acquire()
-      try {
-        const end = await connections.session('transact', (session) =>
-          inSession(session, { schema, idleLimitMs, work }),
-        )
-        if ('thrown' in end) throw end.thrown
-        return end.verdict
-      } finally {
-        slot[Symbol.dispose]()
-      }
+      const end = await lend('transact', (session) =>
+        inSession(session, { schema, idleLimitMs, work }),
+      )
+      if ('thrown' in end) throw end.thrown
+      return end.verdict
     },
     async close() {
       const closed = connections.close()
@@ -121,7 +127,9 @@ async function run(session: Session, { schema, idleLimitMs, work }: Place): Prom
     queries.end()
   } catch (thrown) {
     queries.close()
-    return queries.lost === undefined ? { thrown } : blame(queries.lost)
+    // The connection may be fine: then this is an error of the code, which counts as an attempt.
+    const isLost = queries.maybeLost !== undefined && !(await rollback(session))
+    return isLost ? blame(queries.maybeLost) : { thrown }
   }
   try {
     const values = [begun, ...judged, payload, turn, token]
@@ -144,13 +152,13 @@ const ABORTED = '25P02'
 function closingReason(session: Session): Disposable & { of(error: unknown): unknown } {
   // What is on loan is a connection of the driver.
   const client = session as PgClient
-  let told: unknown
+  let serverCode: unknown
   const listen = (error: Error): void => {
-    told ??= codeOf(error)
+    serverCode ??= codeOf(error)
   }
   client.on('error', listen)
   return {
-    of: (error) => told ?? codeOf(error),
+    of: (error) => serverCode ?? codeOf(error),
     [Symbol.dispose]: () => void client.removeListener('error', listen),
   }
 }
@@ -182,9 +190,15 @@ async function commit(session: Session): Promise<End> {
   }
 }
 
-/** A lost connection rolls back by itself; the error before it is the one to report. */
-async function rollback(session: Session): Promise<void> {
-  await session.query({ text: 'rollback' }).catch(() => {})
+/**
+ * False if the connection is lost: then the server rolls back by itself, and the error before this is the
+ * one to report.
+ */
+function rollback(session: Session): Promise<boolean> {
+  return session.query({ text: 'rollback' }).then(
+    () => true,
+    () => false,
+  )
 }
 
 function isAborted(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { describe } from '../../base/describe.ts'
 
-// Sends statements through the transaction of a database driver or an ORM. They are recognized by
+// Sends statements through the transaction of a database driver or an ORM. They are recognised by
 // their methods: none is imported, and every version that has the method works.
 //
 // Answers have one text column, so that type conversions of the drivers do not matter.
@@ -48,8 +48,13 @@ export function sendThrough(tx: unknown): Send {
   }
   const call = CALLS[method](tx as Drivers)
   return async (text, values) => {
-    const result = await call(text, values)
-    return 'rows' in result ? result.rows : result
+    const result = (await call(text, values)) as Rows | null | undefined
+    const rows = Array.isArray(result) ? result : (result as { rows?: unknown } | undefined)?.rows
+    if (Array.isArray(rows)) return rows
+    throw new TypeError(
+      `${method}() of the transaction returned ${describe(result)} instead of rows; pass the transaction ` +
+        'of a driver',
+    )
   }
 }
 

@@ -8,7 +8,7 @@ export function driverErrorOf(error: unknown): unknown {
   return error
 }
 
-// Codes of Prisma look the same: P2010 stands for any error of the server.
+// Codes of Prisma look the same: P2010 means any error of the server.
 function isSqlState(code: unknown): code is string {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^P[1-9]/.test(code)
 }

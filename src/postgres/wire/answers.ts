@@ -5,8 +5,9 @@ import type { InstanceRow, ParentLink } from '../../store/instances.ts'
 import type { TickAnswer } from '../../store/runtimes.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { OpenTask } from '../../store/tasks.ts'
-import type { TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
-import { KINDS, ON_CLOSES, POST_VERDICTS, STATUSES, VERDICTS } from './numbers.ts'
+import type { AwaitedLimit, TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
+import type { FiringVerdict } from '../../store/schedules.ts'
+import { FIRINGS, KINDS, ON_CLOSES, POST_VERDICTS, STATUSES, VERDICTS } from './numbers.ts'
 import { splitTexts, text, int, intOrNull, ints, intsOrNull, type Row } from '../connect/rows.ts'
 
 // Converts rows of procedures into the types of the port.
@@ -21,14 +22,25 @@ export function toFlags(letters: string): boolean[] {
   return Array.from(letters, (letter) => letter === 't')
 }
 
+/** One letter per firing of a schedule. */
+export function toFirings(letters: string): FiringVerdict[] {
+  return Array.from(letters, (letter) => FIRINGS.get(letter)!)
+}
+
 /** What `commit_batch` answers. */
 export function toCommitAnswer(row: Row): CommitAnswer {
   const clock = int(row, 'clock')
   const state = text(row, 'state')
   if (state === 'dead') return { state, clock }
   if (state === 'verify') return { state, clock, server: text(row, 'server') }
-  const { starts, turns } = row
-  return { state: 'ok', clock, starts: toVerdicts(starts), turns: toVerdicts(turns) }
+  const { starts, turns, woken = null } = row
+  return {
+    state: 'ok',
+    clock,
+    starts: toVerdicts(starts),
+    turns: toVerdicts(turns),
+    ...(woken !== null && { woken: ints(row, 'woken') }),
+  }
 }
 
 /** What `claim` answers. */
@@ -50,6 +62,8 @@ export function toClaimAnswer(row: Row): ClaimAnswer {
       doing: doings[i]!,
     })),
     passed: ints(row, 'passed'),
+    ...(row['unkeyed'] !== null && { unkeyed: ints(row, 'unkeyed') }),
+    ...(row['has_more'] === 't' && { hasMore: true }),
     nextDue: intOrNull(row, 'next_due'),
   }
 }
@@ -78,6 +92,7 @@ export function toTickAnswer(row: Row): TickAnswer {
     claimable: text(row, 'claimable') === 't',
     nextDue: intOrNull(row, 'next_due'),
     nextTask: intOrNull(row, 'next_task'),
+    nextSchedule: intOrNull(row, 'next_schedule'),
     stranded: row['stranded'] === null ? [] : ints(row, 'stranded'),
     wanted: toFlags(text(row, 'wanted')),
     helped: row['helped'] === '' ? [] : splitTexts(row, 'helped'),
@@ -162,7 +177,7 @@ export function toLoaded(rows: readonly Row[]): Map<number, Loaded> {
   return loaded
 }
 
-/** A turn of `load` and `turns_of`. */
+/** A turn of `load`, `turns_of` and `turns_page`. */
 export function toTurn(row: Row): TurnRow {
   return {
     execution: int(row, 'execution'),
@@ -194,7 +209,23 @@ export function toWhereabouts(row: Row): Whereabouts {
       ownedSince: heldSince,
     })),
     runtimes: read<Whereabouts['runtimes']>('runtimes', []),
+    limit: toLimit(read<LimitJson | null>('limited', null)),
   }
+}
+
+/** A limit, as `whereabouts` writes it. */
+interface LimitJson extends Pick<AwaitedLimit, 'key' | 'concurrency'> {
+  readonly rateCount: number | null
+  readonly rateMs: number | null
+  /** Missing from procedures of earlier builds. */
+  readonly suspended?: number
+}
+
+function toLimit(limit: LimitJson | null): AwaitedLimit | null {
+  if (limit === null) return null
+  const { key, concurrency, rateCount, rateMs, suspended = 0 } = limit
+  const rate = rateCount === null || rateMs === null ? null : { count: rateCount, perMs: rateMs }
+  return { key, concurrency, rate, suspended }
 }
 
 /** Rows of `read_state` and `replies_to`, each at its place among `count`. */
@@ -227,6 +258,7 @@ function toInstance(row: Row): InstanceRow {
     parent: parentOf(row),
     labels: text(row, 'labels'),
     progress: row['progress'] ?? null,
+    progressVersion: int(row, 'progress_version'),
     mail: int(row, 'mail'),
   }
 }

@@ -5,7 +5,7 @@ import type { Connections } from '../connect/connections.ts'
 import type { Statement } from '../connect/driver.ts'
 import { storeError } from '../connect/errors.ts'
 
-/** Connections that fail as told, and remember what they were sent. */
+/** Connections that fail as the test says, and record what was sent to them. */
 function connectionsThat(fail: (statement: Statement) => string | undefined, words = 'no') {
   const sent: (string | undefined)[] = []
   const connections = {
@@ -20,7 +20,7 @@ function connectionsThat(fail: (statement: Statement) => string | undefined, wor
 }
 
 test.each(['26000', '42P05'])(
-  'behind a pooler that mixes prepared statements up (%s), none are prepared any more',
+  'behind a pooler that mixes up prepared statements (%s), no more are prepared',
   async (code) => {
     const { connections, sent } = connectionsThat(({ name }) =>
       name === undefined ? undefined : code,
@@ -33,6 +33,17 @@ test.each(['26000', '42P05'])(
     expect(sent).toEqual([expect.stringMatching(/^holdfast_reserve_/), undefined, undefined])
   },
 )
+
+test('names of statements are different within what the server keeps of them', async () => {
+  const { connections, sent } = connectionsThat(() => undefined)
+  const call = callerOf(connections, 'holdfast')
+  const prefix = 'x'.repeat(60)
+
+  for (const procedure of ['a', 'b']) await call(`${prefix}_${procedure}`, [1])
+
+  expect(sent.map((name) => name!.length)).toEqual([63, 63])
+  expect(new Set(sent).size).toBe(2)
+})
 
 test('a statement whose procedure was replaced is prepared anew, by another text', async () => {
   const stale = new Set<string | undefined>()
@@ -72,7 +83,7 @@ test.each([
   },
 )
 
-test('another error is nothing that a second sending would mend', async () => {
+test('any other error is not retried', async () => {
   const { connections, sent } = connectionsThat(() => '42601')
   const call = callerOf(connections, 'holdfast')
 

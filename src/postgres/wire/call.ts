@@ -89,16 +89,20 @@ export function callerOf(connections: Connections, schema: string): Call {
 
 type Prepared = Required<Pick<Statement, 'name' | 'text'>>
 
+/** The server ignores what comes after so many characters of a name. */
+const MAX_NAME = 63
+
 /** Schemas may share the connections of one pool, so the name depends on the whole text. */
 function named(procedure: string, text: string): Prepared {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 8)
-  return { name: `holdfast_${procedure}_${hash}`, text }
+  const readable = `holdfast_${procedure}`.slice(0, MAX_NAME - hash.length - 1)
+  return { name: `${readable}_${hash}`, text }
 }
 
 // After each of these errors nothing was done, and the call can be repeated.
 
-// Invalid statement name, and one that exists already: a pooler has handed a prepared statement to a
-// session that does not know it. PgBouncer before 1.21 does in transaction mode.
+// Invalid statement name, and one that exists already: a pooler has handed a prepared statement to
+// a session that does not have it. PgBouncer before 1.21 does in transaction mode.
 const MIXED_UP: readonly unknown[] = ['26000', '42P05']
 
 // The procedure returns other columns than when the statement was prepared: another version has replaced

@@ -1,6 +1,7 @@
 import type { Verdict } from '../../store/commits.ts'
 import type { InboxRow, PostVerdict } from '../../store/inbox.ts'
 import type { EndStatus, InstanceRow, OnParentClose } from '../../store/instances.ts'
+import type { FiringVerdict, Overlap } from '../../store/schedules.ts'
 import type { TaskEnd, TaskVerdict } from '../../store/tasks.ts'
 
 // The values in the database for the words of the port. Procedures write `:STATUS.running`, which
@@ -45,6 +46,9 @@ export const TASK_END = {
   release: 4,
 } as const satisfies Record<TaskEnd['kind'], number>
 
+/** Of instances under the limit of their workflow. */
+export const ADMISSION = { unjudged: 0, waiting: 1, admitted: 2 } as const
+
 /** Of runtimes. */
 export const RUNTIME = { alive: 1, dead: 2, closed: 3 } as const
 
@@ -81,6 +85,22 @@ export const TRANSACTION_VERDICT = { done: 'd', refused: 'r', ended: 'e' } as co
 /** From this share of the queue of notifications on, a transaction of a user sends no hints. */
 export const MAX_QUEUE_USAGE = 0.5
 
+/** Of what a schedule does while an instance that it started has not ended. */
+export const OVERLAP = { allow: 0, skip: 1, queue: 2 } as const satisfies Record<Overlap, number>
+
+/** Of what became of a due time, one letter for each. */
+export const FIRING = {
+  started: 'd',
+  exists: 'e',
+  skipped: 's',
+  waiting: 'w',
+  missed: 'm',
+  refused: 'r',
+  unstarted: 'a',
+  renumber: 'n',
+  locked: 'l',
+} as const satisfies Record<FiringVerdict, string>
+
 /** The words by what the server writes. */
 export const STATUSES: ReadonlyMap<number, InstanceRow['status']> = inverse(STATUS)
 export const KINDS: ReadonlyMap<number, InboxRow['kind']> = inverse(KIND)
@@ -88,6 +108,7 @@ export const ON_CLOSES: ReadonlyMap<number, OnParentClose> = inverse(ON_CLOSE)
 export const VERDICTS: ReadonlyMap<string, Verdict> = inverse(VERDICT)
 export const POST_VERDICTS: ReadonlyMap<string, PostVerdict> = inverse(POST_VERDICT)
 export const TASK_VERDICTS: ReadonlyMap<string, TaskVerdict['verdict']> = inverse(TASK_VERDICT)
+export const FIRINGS: ReadonlyMap<string, FiringVerdict> = inverse(FIRING)
 
 function inverse<Word extends string, Written extends number | string>(
   written: Record<Word, Written>,

@@ -25,6 +25,7 @@ function listsOf(items: readonly StartItem[]): string[] {
     ...parentLists(items),
     ...labelLists(items),
     ...messageLists(items),
+    ...flowLists(items),
   ]
 }
 
@@ -54,6 +55,17 @@ function messageLists(items: readonly StartItem[]): string[] {
     listOf(messages.map(({ iid }) => iid)),
     textsOf(messages, ({ name }) => name),
     textsOf(messages, ({ payload }) => payload),
+  ]
+}
+
+/** Priorities, and keys for limits of workflows; most batches have neither, and leave them out. */
+function flowLists(items: readonly StartItem[]): string[] {
+  if (items.every(({ priority = 0, limitKey }) => priority === 0 && limitKey === undefined))
+    return []
+  return [
+    listOf(items.map(({ priority = 0 }) => priority)),
+    // Empty is none; a key may be empty as well.
+    textsOf(items, ({ limitKey }) => (limitKey === undefined ? '' : `=${limitKey}`)),
   ]
 }
 

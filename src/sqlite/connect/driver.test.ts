@@ -41,7 +41,7 @@ describe.each(DRIVERS)('the driver over %s', (name) => {
     driver.close()
   })
 
-  test.runIf(available)('it counts changes, gives all rows, and none as undefined', () => {
+  test.runIf(available)('it counts changes, returns all rows, and undefined for none', () => {
     const driver = openDriver(':memory:', name)
     driver.exec('create table t (x integer) strict; insert into t values (1), (2), (3)')
 
@@ -52,23 +52,26 @@ describe.each(DRIVERS)('the driver over %s', (name) => {
     driver.close()
   })
 
-  test.runIf(available)('it gives rows as lists, and the same statement objects afterwards', () => {
-    const driver = openDriver(':memory:', name)
-    driver.exec(
-      "create table t (y text, x integer) strict; insert into t values ('a', 1), (null, 2)",
-    )
-    const statement = driver.prepare('select y, x from t where x < ? order by x')
+  test.runIf(available)(
+    'it returns rows as arrays, and objects from the same statement afterwards',
+    () => {
+      const driver = openDriver(':memory:', name)
+      driver.exec(
+        "create table t (y text, x integer) strict; insert into t values ('a', 1), (null, 2)",
+      )
+      const statement = driver.prepare('select y, x from t where x < ? order by x')
 
-    expect(statement.lists(9)).toEqual([
-      ['a', 1],
-      [null, 2],
-    ])
-    expect({ ...(statement.get(9) as object) }).toEqual({ y: 'a', x: 1 })
-    expect(statement.lists(0)).toEqual([])
-    driver.close()
-  })
+      expect(statement.lists(9)).toEqual([
+        ['a', 1],
+        [null, 2],
+      ])
+      expect({ ...(statement.get(9) as object) }).toEqual({ y: 'a', x: 1 })
+      expect(statement.lists(0)).toEqual([])
+      driver.close()
+    },
+  )
 
-  test.runIf(available)('a statement with `returning` gives its rows', () => {
+  test.runIf(available)('a statement with `returning` returns its rows', () => {
     const driver = openDriver(':memory:', name)
     driver.exec('create table t (x integer primary key autoincrement, y text) strict')
 

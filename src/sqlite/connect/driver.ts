@@ -3,7 +3,7 @@ import { moduleUrl } from '../../base/threads/module-url.ts'
 import { requireWith } from '../../base/peer.ts'
 import { StoreError } from '../../store/store-error.ts'
 
-// The little of an SQLite driver that is used here, over the two that there are. Both are
+// The subset of an SQLite driver used here, implemented by both supported drivers. Both are
 // synchronous; they run in a thread of their own (`thread-main.ts`), unless a queue is to have none.
 
 /** What can be bound and read. Numbers are whole and safe. */
@@ -11,7 +11,7 @@ export type Value = string | number | Uint8Array | null
 
 /** A prepared statement. Values are bound by position. */
 export interface Statement {
-  /** Runs a statement that returns no rows; answers how many it changed. */
+  /** Runs a statement that returns no rows; returns how many it changed. */
   run(...values: Value[]): number
   /** All rows of a statement that returns some. */
   all(...values: Value[]): unknown[]
@@ -21,11 +21,43 @@ export interface Statement {
   get(...values: Value[]): unknown
 }
 
+/** One that a driver has prepared. */
+export interface DriverStatement extends Statement {
+  /** Runs any statement: its rows, and how many it returned or changed. */
+  query(...values: Value[]): QueryResult
+}
+
+/** What became of a statement that may or may not return rows. */
+export interface QueryResult {
+  readonly rows: unknown[]
+  readonly rowCount: number
+}
+
+/**
+ * A connection of your own, as the driver made it: a `DatabaseSync` of `node:sqlite`, or a `Database`
+ * of `better-sqlite3`. This is what both have; cast it to use the rest.
+ */
+export interface SqliteDatabase {
+  /** Runs SQL that returns nothing, also several statements. */
+  exec(sql: string): unknown
+  /** A statement; values are bound by position. */
+  prepare(sql: string): {
+    run(...values: Value[]): { readonly changes: number | bigint }
+    get(...values: Value[]): unknown
+    all(...values: Value[]): unknown[]
+  }
+  close(): unknown
+}
+
 /** One connection. */
 export interface Driver {
+  /** What the driver made. */
+  readonly connection: SqliteDatabase
   /** Runs SQL that returns nothing, also several statements. */
   exec(sql: string): void
-  prepare(sql: string): Statement
+  prepare(sql: string): DriverStatement
+  /** The whole database, for `openImage`. Missing where the driver cannot do both. */
+  image?(): Buffer
   close(): void
 }
 
@@ -37,12 +69,27 @@ export function chooseDriver(name: DriverName | undefined): DriverName {
   return name ?? (nodeSqlite() === undefined ? 'better-sqlite3' : 'node:sqlite')
 }
 
-/** Opens a file, or `:memory:`, with the driver named, or with the first one that is there. */
-export function openDriver(path: string, name: DriverName | undefined): Driver {
+/**
+ * Opens a file, or `:memory:`, with the driver named, or with the first one that is there. For reading
+ * only, the file must exist.
+ */
+export function openDriver(
+  path: string,
+  name: DriverName | undefined,
+  access: Access = 'read-write',
+): Driver {
   return chooseDriver(name) === 'node:sqlite'
-    ? overNodeSqlite(connectNode(path))
-    : overBetterSqlite(connectBetter(path))
+    ? overNodeSqlite(connectNode(path, access))
+    : overBetterSqlite(connectBetter(path, access))
 }
+
+/** Opens a copy in memory of a database, as `image` has returned it. It grows to 1 GiB at most. */
+export function openImage(image: Buffer): Driver {
+  return overBetterSqlite(connectBetter(image))
+}
+
+/** What a connection may do with the file. */
+type Access = 'read-write' | 'read-only'
 
 /** The same, as the driver has it: for users. */
 export function openConnection(
@@ -52,7 +99,7 @@ export function openConnection(
   return chooseDriver(name) === 'node:sqlite' ? connectNode(path) : connectBetter(path)
 }
 
-/** Which SQLite library a driver stands for, in words: a process may have several of one name. */
+/** Describes the SQLite library of a driver: a process may have several with one name. */
 export function libraryOf(name: DriverName | undefined): string {
   const chosen = chooseDriver(name)
   if (chosen === 'node:sqlite') return chosen
@@ -64,8 +111,8 @@ function requireBetter(): NodeJS.Require | undefined {
   return requireWith('better-sqlite3/package.json', moduleUrl(import.meta.url))
 }
 
-// Both are described by what is used of them: @types/node 20 does not know node:sqlite, and who
-// uses that needs no better-sqlite3.
+// Both types list only what is used here: @types/node 20 lacks node:sqlite, and node:sqlite works
+// without better-sqlite3 installed.
 interface NodeConnection {
   exec(sql: string): void
   prepare(sql: string): {
@@ -79,7 +126,7 @@ interface NodeConnection {
 }
 
 interface NodeSqlite {
-  readonly DatabaseSync: new (path: string) => NodeConnection
+  readonly DatabaseSync: new (path: string, options: { readOnly: boolean }) => NodeConnection
 }
 
 interface BetterConnection {
@@ -89,24 +136,31 @@ interface BetterConnection {
     all(...values: Value[]): unknown[]
     get(...values: Value[]): unknown
     raw(wanted: boolean): unknown
+    /** Whether it returns rows. */
+    readonly reader: boolean
   }
+  serialize(): Buffer
   close(): unknown
 }
 
-type BetterSqlite = new (path: string, options: { timeout: number }) => BetterConnection
+type BetterSqlite = new (
+  place: string | Buffer,
+  options: { timeout: number; readonly: boolean },
+) => BetterConnection
 
 function nodeSqlite(): NodeSqlite | undefined {
   return process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined
 }
 
-function connectNode(path: string): NodeConnection {
+function connectNode(path: string, access: Access = 'read-write'): NodeConnection {
   const builtin = nodeSqlite()
   if (builtin === undefined) throw missing(`Node ${process.version} has no node:sqlite`)
-  return new builtin.DatabaseSync(path)
+  return new builtin.DatabaseSync(path, { readOnly: access === 'read-only' })
 }
 
 function overNodeSqlite(connection: NodeConnection): Driver {
   return {
+    connection,
     exec: (sql) => connection.exec(sql),
     prepare(sql) {
       const statement = connection.prepare(sql)
@@ -125,10 +179,22 @@ function overNodeSqlite(connection: NodeConnection): Driver {
           }
         },
         get: (...values) => statement.get(...values),
+        query(...values) {
+          // Those that return no rows are run as well, and only SQLite knows what they changed.
+          const before = countChanges(connection, 'total_changes()')
+          const rows = statement.all(...values)
+          if (rows.length > 0) return { rows, rowCount: rows.length }
+          const isChanged = countChanges(connection, 'total_changes()') !== before
+          return { rows, rowCount: isChanged ? countChanges(connection, 'changes()') : 0 }
+        },
       }
     },
     close: () => connection.close(),
   }
+}
+
+function countChanges(connection: NodeConnection, which: 'changes()' | 'total_changes()'): number {
+  return Number((connection.prepare(`select ${which} as n`).get() as { n: number | bigint }).n)
 }
 
 function betterSqlite(): BetterSqlite {
@@ -150,6 +216,7 @@ function betterSqlite(): BetterSqlite {
 
 function overBetterSqlite(connection: BetterConnection): Driver {
   return {
+    connection,
     exec: (sql) => void connection.exec(sql),
     prepare(sql) {
       const statement = connection.prepare(sql)
@@ -165,17 +232,23 @@ function overBetterSqlite(connection: BetterConnection): Driver {
           }
         },
         get: (...values) => statement.get(...values),
+        query(...values) {
+          if (!statement.reader) return { rows: [], rowCount: statement.run(...values).changes }
+          const rows = statement.all(...values)
+          return { rows, rowCount: rows.length }
+        },
       }
     },
+    image: () => connection.serialize(),
     close: () => void connection.close(),
   }
 }
 
-function connectBetter(path: string): BetterConnection {
+function connectBetter(place: string | Buffer, access: Access = 'read-write'): BetterConnection {
   const BetterSqlite = betterSqlite()
   try {
     // Waiting for other processes is done by `busy.ts`, not by the driver.
-    return new BetterSqlite(path, { timeout: 0 })
+    return new BetterSqlite(place, { timeout: 0, readonly: access === 'read-only' })
   } catch (error) {
     const { code } = error as { code?: unknown }
     if (typeof code === 'string' && code.startsWith('SQLITE_')) throw error

@@ -4,18 +4,21 @@ import { StoreError } from '../../store/store-error.ts'
 import { libraryOf } from './driver.ts'
 import type { SqliteSettings } from './options.ts'
 
-// Two SQLite libraries must not use one file in one process (see `same-library.ts`), so the first to
-// open it is noted for the rest of the process: connections of users may stay open unseen. Also noted
-// for another copy of this package, which may find another copy of better-sqlite3. Files that have been
-// removed are forgotten, for a process may use any number of files.
+// Two SQLite libraries must not use one file in one process (see `same-library.ts`), so the first
+// one that opens a file is recorded until the process ends: connections that users opened may still
+// be open. The record is shared with other copies of this package, which may load another copy of
+// better-sqlite3. Removed files are forgotten, since a process may use any number of files.
 
 const KEY = Symbol.for('holdfast.sqlite.libraries')
 
-/** From so many files on, those that have been removed are looked for. */
+/** From this many files on, removed ones are forgotten. */
 const MANY = 1_000
 let sweepAt = MANY
 
-/** Notes the library that is about to open a file. Throws when the process uses another one for it. */
+/**
+ * Records the library that is about to open a file. Throws when the process uses another one for
+ * it.
+ */
 export function claimLibrary({ path, driver }: Pick<SqliteSettings, 'path' | 'driver'>): void {
   if (path === ':memory:') return
   const place = placeOf(path)
@@ -28,8 +31,8 @@ export function claimLibrary({ path, driver }: Pick<SqliteSettings, 'path' | 'dr
   throw new StoreError(
     'misconfigured',
     'sqlite open',
-    `this process has opened ${place} with ${first} already, and must not open it with ${library} too: ` +
-      "two SQLite libraries in one process destroy each other's commits. Give the same driver to every " +
+    `this process has opened ${place} with ${first} already, and cannot also open it with ${library}: ` +
+      "two SQLite libraries in one process destroy each other's commits. Pass the same driver to every " +
       'sqlite() and openDatabase() for this file',
   )
 }

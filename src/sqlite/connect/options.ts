@@ -4,7 +4,7 @@ import type { DriverName } from './driver.ts'
 
 /** Where an SQLite store is, and how much it may lose. */
 export interface SqliteOptions {
-  /** The file; it is created when there is none, its folder is not. `:memory:` keeps nothing. */
+  /** The file; it is created if it is missing, but not its folder. `:memory:` keeps nothing. */
   readonly path: string
   /**
    * `fsync`: what was acknowledged survives power loss. `os`: it survives the end of the process,
@@ -21,18 +21,21 @@ export interface SqliteOptions {
   readonly driver?: DriverName
 }
 
-/** The same, complete. Crosses to the thread. */
+/** The same, complete. Can be sent to the thread. */
 export interface SqliteSettings {
   readonly path: string
   readonly durability: 'fsync' | 'os'
   readonly driver: DriverName | undefined
   /** How long an operation waits for other processes that write. */
   readonly busyMs: number
-  /** What stands in the file. */
+  /** What the file contains. */
   readonly holds: 'workflows' | 'queues'
 }
 
-/** A write takes a few milliseconds, so whoever waits this long waits for a stopped process. */
+/**
+ * A write takes a few milliseconds, so an operation that waits this long waits for a stopped
+ * process.
+ */
 const BUSY_MS = 5_000
 
 /** Checks options and fills in the defaults. */

@@ -28,7 +28,7 @@ describe.each([
   })
 })
 
-test('what is no error of SQLite is unexpected', () => {
+test('an error that is not from SQLite is unexpected', () => {
   expect(toStoreError('sqlite tick', new TypeError('oops')).code).toBe('unexpected')
   expect(toStoreError('sqlite tick', 'oops').message).toBe('sqlite tick: oops')
 })

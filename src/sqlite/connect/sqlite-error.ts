@@ -26,14 +26,16 @@ const PLACE = ['PERM', 'READONLY', 'CANTOPEN']
 
 const BY_NUMBER = new Map(Object.values(CODES))
 
-/** What a driver threw, as a `StoreError`. One that already is one is returned as it is. */
+/**
+ * The error of a driver as a `StoreError`. One that already is a `StoreError` is returned as it is.
+ */
 export function toStoreError(operation: string, thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   return new StoreError(codeOf(thrown), operation, message, { cause: thrown })
 }
 
-/** Whether somebody else holds a lock, so that trying again soon may help. */
+/** Whether another connection holds a lock, so that trying again soon may help. */
 export function isBusy(thrown: unknown): boolean {
   return codeOf(thrown) === 'busy'
 }
@@ -45,14 +47,17 @@ export function isDiskFull(thrown: unknown): boolean {
   return typeof errcode === 'number' ? (errcode & 0xff) === FULL : code === 'SQLITE_FULL'
 }
 
-/** Whether a file is something else than a database. */
+/** Whether a file is not a database. */
 export function isNotADatabase(thrown: unknown): boolean {
   const error = thrown instanceof StoreError ? thrown.cause : thrown
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }
   return typeof errcode === 'number' ? (errcode & 0xff) === NOTADB : code === 'SQLITE_NOTADB'
 }
 
-/** Whether SQLite could not open or write a file: for rights, or for what is there in its place. */
+/**
+ * Whether SQLite could not open or write a file: for lack of rights, or because something else is
+ * there.
+ */
 export function isRefusedByPlace(thrown: unknown): boolean {
   const error = thrown instanceof StoreError ? thrown.cause : thrown
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown }

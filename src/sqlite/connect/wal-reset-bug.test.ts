@@ -31,7 +31,7 @@ test('the library that the tests run with is fixed', () => {
   driver.close()
 })
 
-test('of one that is not, the version, the file and the way out are told', () => {
+test('the warning names the version, the file and the way out', () => {
   const old = { prepare: () => ({ get: () => ({ version: '3.50.4' }) }) } as unknown as Driver
 
   expect(walResetWarning(old, 'shop.db')).toMatch(
@@ -40,7 +40,7 @@ test('of one that is not, the version, the file and the way out are told', () =>
   expect(walResetWarning(old, ':memory:')).toBeUndefined()
 })
 
-test('what a thread has to say is said once by the process', async () => {
+test('a warning of a thread is logged once by the process', async () => {
   const script = `
     const { parentPort } = require('node:worker_threads')
     parentPort.on('message', ({ number }) => {
@@ -55,14 +55,14 @@ test('what a thread has to say is said once by the process', async () => {
     return worker
   }
   const thread = () => new SqliteThread(settingsFor('a.db'), start)
-  const heard: Error[] = []
-  process.on('warning', (warning) => heard.push(warning))
+  const warnings: Error[] = []
+  process.on('warning', (warning) => warnings.push(warning))
   const [one, other] = [thread(), thread()]
 
   await one.open()
   await other.open()
 
-  expect(heard).toMatchObject([
+  expect(warnings).toMatchObject([
     { name: 'HoldfastWarning', code: 'HOLDFAST_SQLITE_WAL_RESET', message: 'SQLite is too old' },
   ])
   await Promise.all(workers.map((worker) => worker.terminate()))

@@ -20,7 +20,7 @@ export function hasWalResetBug(version: string): boolean {
   return fixed === undefined || patch < fixed[1]
 }
 
-/** What to say of the library that a driver stands for, if it has the bug. */
+/** The warning about a driver's library, if it has the bug. */
 export function walResetWarning(driver: Driver, path: string): string | undefined {
   if (path === ':memory:') return undefined
   const { version } = driver.prepare('select sqlite_version() as version').get() as {
@@ -36,7 +36,7 @@ export function walResetWarning(driver: Driver, path: string): string | undefine
 
 let isWarned = false
 
-/** Says it once in a process, as Node says such things: on stderr, unless somebody listens. */
+/** Warns once in a process, with `process.emitWarning`. */
 export function warnOnce(warning: string | undefined): void {
   if (warning === undefined || isWarned) return
   isWarned = true

@@ -10,7 +10,7 @@ export const LOCK_BACKOFF = resolveBackoff('locked file', { initial: 0.5, max: 1
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * Does what may find the file locked by another process, again and again until it is free.
+ * Retries what may find the file locked by another process, until it is free.
  *
  * Not `retry()`: it blocks the thread, which has nothing else to do. `attempt` must leave nothing
  * behind when it throws.

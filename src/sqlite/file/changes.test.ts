@@ -5,7 +5,7 @@ import { Changes } from './changes.ts'
 import { Database } from './database.ts'
 import { register, unregister } from '../operations/runtimes.ts'
 
-/** A file that two have open: one who watches, and one who writes. */
+/** A file with two connections: one that watches, and one that writes. */
 function scene() {
   const file = tempFile()
   const settings = settingsFor(file.path, {})
@@ -38,7 +38,7 @@ const REGISTRATION = { leaseMs: 60_000, workflows: [], info: '' }
 const registerIn = (database: Database): number =>
   database.write('test', 0, (tx) => register(tx, REGISTRATION)).runtime
 
-test('what another connection commits is noticed once, what the own one does is not', async () => {
+test('commits of other connections are noticed once, its own are not', async () => {
   const { own, other, clock, changes, noticed } = scene()
   changes.watch([])
 
@@ -52,7 +52,7 @@ test('what another connection commits is noticed once, what the own one does is 
   expect(noticed).toHaveLength(1)
 })
 
-test('nothing is noticed that was there before', async () => {
+test('commits from before are not noticed', async () => {
   const { other, clock, changes, noticed } = scene()
   registerIn(other)
 
@@ -62,7 +62,7 @@ test('nothing is noticed that was there before', async () => {
   expect(noticed).toEqual([])
 })
 
-test('alone, it is looked ten times a second, and a stranger is noticed at the next look', async () => {
+test('alone, the file is checked ten times a second, and another process is noticed at the next check', async () => {
   const { own, other, clock, changes, noticed, looksWithin } = scene()
   changes.watch([registerIn(own)])
 
@@ -74,7 +74,7 @@ test('alone, it is looked ten times a second, and a stranger is noticed at the n
   expect(noticed).toHaveLength(1)
 })
 
-test('in company, it is looked every few milliseconds, until the others have left', async () => {
+test('with other processes, it is checked every few milliseconds, until they have left', async () => {
   const { own, other, clock, changes, noticed, looksWithin } = scene()
   changes.watch([registerIn(own)])
   const runtime = registerIn(other)
@@ -89,7 +89,7 @@ test('in company, it is looked every few milliseconds, until the others have lef
   expect(await looksWithin(1_000)).toBe(11)
 })
 
-test('those who only send are waited for attentively, for a while', async () => {
+test('processes that only send are watched closely, for a while', async () => {
   const { other, clock, changes, looksWithin } = scene()
   changes.watch([])
   other.write('test', 0, (tx) =>
@@ -117,7 +117,7 @@ test('a file that cannot be opened is tried again', async () => {
   expect(tries).toBe(11)
 })
 
-test('after a stop nothing is looked at', async () => {
+test('after a stop nothing is checked', async () => {
   const { clock, changes } = scene()
   changes.watch([])
 

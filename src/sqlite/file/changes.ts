@@ -1,10 +1,10 @@
 // Notices what others commit to the same file: other processes, and connections of the user.
 //
-//   - SQLite counts the commits of others for each connection (`data_version`): to look costs a few
-//     microseconds and no lock. It is looked at in the thread that writes, whose own commits do
-//     not count.
-//   - It is looked at often while another runtime is alive, more often when something was noticed
-//     just now, and seldom otherwise: a process alone on its file hardly notices that it looks.
+//   - SQLite counts the commits of others for each connection (`data_version`): reading the count
+//     takes a few microseconds and no lock. It is read in the thread that writes, whose own commits
+//     do not count.
+//   - It is read often while another runtime is alive, more often just after a change, and rarely
+//     otherwise: that costs a process which is alone on its file next to nothing.
 
 import { type Clock, systemClock, type Timer } from '../../base/time/clock.ts'
 import type { Database, Transaction } from './database.ts'
@@ -12,11 +12,11 @@ import type { Database, Transaction } from './database.ts'
 const WATCHFUL_MS = 5
 const IN_COMPANY_MS = 10
 const ALONE_MS = 100
-// Those who only send have no row that would tell of them. Who sent once may send again.
+// A process that only sends has no row that would show it. One that sent once may send again.
 const STAY_AWAKE_MS = 2_000
 const LOOK_AROUND_MS = 1_000
 
-/** Looks for commits of others, now and then. */
+/** Polls for commits of other processes. */
 export class Changes {
   readonly #opened: () => Database
   readonly #noticed: () => void
@@ -28,14 +28,14 @@ export class Changes {
   #lookedAroundMs = -Infinity
   #hasCompany = false
 
-  /** `noticed` is called after each look that found something. */
+  /** `noticed` is called after each poll that found a commit. */
   constructor(opened: () => Database, noticed: () => void, clock = systemClock()) {
     this.#clock = clock
     this.#opened = opened
     this.#noticed = noticed
   }
 
-  /** Begins to look, or goes on; `own` are the runtimes of this process. */
+  /** Starts or continues to poll; `own` are the runtimes of this process. */
   watch(own: readonly number[]): void {
     this.#own = own
     this.#lookedAroundMs = -Infinity
@@ -60,7 +60,7 @@ export class Changes {
       }
       if (isNew || nowMs - this.#lookedAroundMs >= LOOK_AROUND_MS) this.#lookAround(nowMs)
     } catch {
-      // The operations that fail of it say what is wrong with the file.
+      // Operations that fail because of it report what is wrong with the file.
     }
     this.#timer = this.#clock.after(this.#pauseMs(nowMs), () => this.#look())
   }

@@ -7,7 +7,9 @@ afterEach(() => void vi.useRealTimers())
 const KB = 1024
 const MB = 1024 * KB
 
-/** A checkpointer over a WAL that begins anew after each checkpoint, in a file that stays as it is. */
+/**
+ * A checkpointer over a WAL that starts over after each checkpoint, in a file that stays as it is.
+ */
 function overWal({ withRoom = false } = {}) {
   const lengths: number[] = []
   let length = 0
@@ -31,7 +33,7 @@ function overWal({ withRoom = false } = {}) {
     checkpointer,
     lengths,
     size: () => size,
-    /** So many writes that take so much each. */
+    /** This many writes that take this much each. */
     write: (count: number, each: number): void => {
       for (let i = 0; i < count; i++) {
         if (withRoom) checkpointer.makeRoom()
@@ -53,7 +55,7 @@ test('a short WAL is left alone', () => {
   expect(lengths).toEqual([])
 })
 
-test('a WAL worth it is emptied in the next pause, not in a rush', () => {
+test('a WAL of some length is checkpointed in the next pause, not under load', () => {
   const { write, lengths } = overWal()
 
   write(60, 100 * KB)
@@ -63,7 +65,7 @@ test('a WAL worth it is emptied in the next pause, not in a rush', () => {
   expect(lengths).toEqual([6_000 * KB])
 })
 
-test('a long WAL is emptied without a pause', () => {
+test('a long WAL is checkpointed without a pause', () => {
   const { write, lengths } = overWal()
 
   write(32, MB)
@@ -89,7 +91,7 @@ test('writes that take more than those before are noticed when the file grows', 
   expect(Math.max(...lengths)).toBeLessThanOrEqual(80 * MB)
 })
 
-test('a file that got very long is not kept', () => {
+test('a WAL that grew very long is truncated', () => {
   const { write, lengths, size } = overWal()
 
   write(1, 500 * MB)
@@ -98,7 +100,7 @@ test('a file that got very long is not kept', () => {
   expect(size()).toBe(0)
 })
 
-test('a checkpoint that fails is tried again later, and nobody hears of it', () => {
+test('a checkpoint that fails is retried later, without an error', () => {
   let calls = 0
   let size = 0
   const checkpointer = new Checkpointer({
@@ -121,7 +123,7 @@ test('a checkpoint that fails is tried again later, and nobody hears of it', () 
   expect(calls).toBe(2)
 })
 
-test('one that was stopped does nothing more', () => {
+test('a stopped checkpointer does nothing more', () => {
   const { checkpointer, write, lengths } = overWal()
 
   write(60, 100 * KB)
@@ -131,7 +133,7 @@ test('one that was stopped does nothing more', () => {
   expect(lengths).toEqual([])
 })
 
-test('a WAL that grows gets room, more each time, and none while it goes over what is there', () => {
+test('a growing WAL gets space ahead, more each time, and none while it reuses its space', () => {
   const { write, size } = overWal({ withRoom: true })
 
   write(1, KB)
@@ -144,7 +146,7 @@ test('a WAL that grows gets room, more each time, and none while it goes over wh
   expect(size()).toBe((258 + 512) * KB)
 })
 
-test('room does not pass for what stands in the WAL', () => {
+test('reserved space does not count as content of the WAL', () => {
   const { write, lengths, size } = overWal({ withRoom: true })
 
   write(39, 100 * KB)

@@ -1,16 +1,16 @@
 // When to move pages from the WAL into the file. SQLite would do it inside the commit that makes
 // the WAL long enough, which that caller then waits for. Here it is done between operations: in a
-// pause once the WAL is worth it, without one when it is long.
+// pause once it is worthwhile, without waiting for one when the WAL is long.
 //
-// SQLite says how much stands in the WAL only as the answer to a checkpoint. Between two of them it
-// is at least what its file has grown by. As long as the WAL goes over what stood there before, its
-// file does not grow; then it is guessed from the number of writes and from what a write took the
-// last time.
+// SQLite reports how much is in the WAL only as the result of a checkpoint. Between two checkpoints
+// it is at least what the file has grown by. While the WAL overwrites what an earlier round left
+// there, its file does not grow; then the amount is estimated from the number of writes and the
+// size of a write in the last round.
 //
-// A commit that makes the file longer waits for the file system to note the new length as well. So a
-// WAL that grows is given room ahead of what it needs. Without that (ext4, medians of 15 rounds in
-// turns) 1 push in flight reaches 0.62 of the rate, 64 reach 0.61, and workflows 0.60 (1 at a time) to
-// 0.72 (100 at a time).
+// A commit that makes the file longer waits for the file system to record the new length as well.
+// So a WAL that grows is extended ahead of what it needs. Without that (ext4, medians of 15 rounds
+// in turns) 1 push in flight reaches 0.62 of the rate, 64 reach 0.61, and workflows 0.60 (1 at a
+// time) to 0.72 (100 at a time).
 
 const MB = 1024 * 1024
 /** Worth a checkpoint when there is nothing else to do. */
@@ -19,25 +19,25 @@ const WORTH = 4 * MB
 const LONG = 32 * MB
 /** A file of the WAL that is too long to keep for later. */
 const HUGE = 64 * MB
-/** What a write takes, until there is an experience. */
+/** The size of a write, until one has been measured. */
 const PER_WRITE = 80 * 1024
-/** How much room a WAL gets the first time, and at the most; twice as much each time. */
+/** How much space a WAL gets the first time, and at most; twice as much each time. */
 const LEAST_ROOM = MB / 4
 const MAX_ROOM = 4 * MB
-/** Without a call for so long, there is a pause. */
+/** After this long without a call, there is a pause. */
 const PAUSE_MS = 20
 
 /** The WAL of a file. */
 export interface Wal {
-  /** How long its file is. Not to be asked for after each write. */
+  /** The length of its file. Too expensive to read after each write. */
   size(): number
   /** Whether its file is longer than that. */
   isLongerThan(bytes: number): boolean
-  /** Moves what it can into the file; answers how much stood in the WAL. */
+  /** Moves what it can into the file; returns how much was in the WAL. */
   checkpoint(): number
-  /** Cuts it off where nobody needs it any more, if that is possible now. */
+  /** Truncates the part that no connection needs any more, if that is possible now. */
   shorten(): void
-  /** Makes the file longer by zeros; answers by how many. */
+  /** Makes the file longer by zeros; returns by how many. */
   lengthen(bytes: number): number
 }
 
@@ -64,18 +64,18 @@ export class Checkpointer {
     this.#isMeasured = false
   }
 
-  /** To be called by who may write at this moment, before he does. */
+  /** Has to be called with the write lock held, before the write. */
   makeRoom(): void {
     if (!this.#wantsRoom) return
     this.#wantsRoom = false
     const made = this.#wal.lengthen(this.#room)
     this.#room = Math.min(this.#room * 2, MAX_ROOM)
-    // Nothing stands there yet.
+    // The WAL is still empty.
     this.#size += made
     this.#sizeBefore += made
   }
 
-  /** To be called after each operation, once its answer has left. */
+  /** Call it after each operation, once its answer has left. */
   tidy(): void {
     const length = this.#length()
     if (length >= LONG) this.#run()
@@ -107,7 +107,8 @@ export class Checkpointer {
       if (length > 0) this.#perWrite = Math.max(1, length / this.#writes)
       if (this.#size > HUGE) this.#wal.shorten()
     } catch {
-      // Nothing is lost: it all stands in the WAL, and the next write says what is wrong, if it is.
+      // Nothing is lost: the WAL has everything, and the next write reports the error, if it
+      // persists.
     }
     this.#writes = 0
     this.#size = this.#sizeBefore = this.#wal.size()

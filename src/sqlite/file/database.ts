@@ -1,12 +1,18 @@
 import { StoreError } from '../../store/store-error.ts'
 import { untilFree } from './busy.ts'
 import { Checkpointer } from './checkpoint.ts'
-import { type Driver, openDriver, type Statement } from '../connect/driver.ts'
+import {
+  type Driver,
+  type DriverStatement,
+  openDriver,
+  type SqliteDatabase,
+  type Statement,
+} from '../connect/driver.ts'
 import { checkPlace, openError } from './file-place.ts'
-import { checkFile, migrate } from '../schema/migrate.ts'
+import { checkFile, isCurrent, migrate } from '../schema/migrate.ts'
 import type { SqliteSettings } from '../connect/options.ts'
 import { openPrivately } from './private-file.ts'
-import { isDiskFull } from '../connect/sqlite-error.ts'
+import { isDiskFull, toStoreError } from '../connect/sqlite-error.ts'
 import { WalFile } from './wal-file.ts'
 import { walResetWarning } from '../connect/wal-reset-bug.ts'
 
@@ -20,37 +26,57 @@ export interface Transaction {
   readonly server: string
 }
 
-/** How many pages stood in the WAL, and how many of them are in the file. */
+/** A write transaction that its caller ends, by one of the two. */
+export interface OpenTransaction {
+  readonly tx: Transaction
+  /** It is on disk when this returns. Throws when that is not so; then it is rolled back. */
+  commit(): void
+  rollback(): void
+}
+
+/** How many pages were in the WAL, and how many of them are in the file. */
 interface Checkpointed {
   readonly log: number
   readonly checkpointed: number
 }
 
-/** A page in the WAL, with what stands before it. */
+/** A page in the WAL, with its header. */
 const FRAME = 4_096 + 24
 
 /** One open file, in WAL mode, with the durability asked for. Belongs to one thread. */
 export class Database {
-  /** What is to be said of the SQLite library that is used, if anything. */
+  /** The warning about the SQLite library in use, if there is one. */
   readonly warning: string | undefined
   readonly #driver: Driver
   readonly #settings: SqliteSettings
-  readonly #statements = new Map<string, Statement>()
+  readonly #now: () => number
+  readonly #statements = new Map<string, DriverStatement>()
   readonly #checkpointer: Checkpointer
   readonly #wal: WalFile
   #server: string | undefined
   #synchronous: 'full' | 'normal'
   #isLost = false
 
-  /** Opens the file, creating it when there is none, and brings its schema up to date. */
-  constructor(settings: SqliteSettings) {
+  /**
+   * Opens the file, creates it if it is missing, and brings its schema up to date. `now` is its clock, in
+   * milliseconds since 1970; `open` makes the connection.
+   */
+  constructor(
+    settings: SqliteSettings,
+    now: () => number = Date.now,
+    open: (settings: SqliteSettings) => Driver = openAt,
+  ) {
     this.#settings = settings
+    this.#now = now
     this.#synchronous = settings.durability === 'fsync' ? 'full' : 'normal'
     checkPlace(settings.path)
-    this.#driver = openAt(settings)
+    this.#driver = open(settings)
     try {
       this.#configure()
-      this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings))
+      // A file that is up to date can be opened, and read, while another process holds its lock.
+      if (!isCurrent(this.#driver, settings)) {
+        this.#transact('begin immediate', 'sqlite open', () => migrate(this.#driver, settings))
+      }
       this.warning = walResetWarning(this.#driver, settings.path)
       const wal = (this.#wal = new WalFile(
         settings.path === ':memory:' ? undefined : this.#walPath(),
@@ -68,8 +94,22 @@ export class Database {
     }
   }
 
+  /** The connection as the driver made it. */
+  get connection(): SqliteDatabase {
+    return this.#driver.connection
+  }
+
+  /** Whether a transaction is open on this connection. */
+  get isInTransaction(): boolean {
+    const { inTransaction, isTransaction } = this.#driver.connection as {
+      inTransaction?: boolean
+      isTransaction?: boolean
+    }
+    return inTransaction ?? isTransaction ?? false
+  }
+
   /** The statement for this SQL, prepared once. */
-  sql(text: string): Statement {
+  sql(text: string): DriverStatement {
     let statement = this.#statements.get(text)
     if (statement === undefined) {
       statement = this.#driver.prepare(text)
@@ -120,12 +160,46 @@ export class Database {
     }
   }
 
-  /** Another number than before says that another connection has committed something. */
+  /**
+   * Begins what `write` does in one go, for work that calls back. It must end before anything is waited
+   * for: until then no other connection can write, and this one can do nothing else.
+   */
+  begin(operation: string, clockOffsetMs: number): OpenTransaction {
+    if (this.#isLost) throw this.#lost(operation)
+    const isSynced = this.#settings.durability === 'fsync'
+    this.#syncCommits(isSynced)
+    untilFree(operation, this.#settings.busyMs, () => {
+      this.sql('begin immediate').run()
+      try {
+        if (isSynced) this.#checkpointer.makeRoom()
+      } catch (error) {
+        this.#rollback()
+        throw error
+      }
+    })
+    return {
+      tx: this.#transaction(clockOffsetMs),
+      commit: () => {
+        try {
+          this.sql('commit').run()
+          this.#checkWal(operation)
+        } catch (error) {
+          this.#rollback()
+          throw toStoreError(operation, error)
+        } finally {
+          this.#checkpointer.wrote()
+        }
+      },
+      rollback: () => this.#rollback(),
+    }
+  }
+
+  /** A number that changes when another connection commits. */
   dataVersion(): number {
     return (this.sql('pragma data_version').get() as { data_version: number }).data_version
   }
 
-  /** To be called between operations, after the answer has left: may move pages out of the WAL. */
+  /** Call it between operations, after the answer has left: may move pages out of the WAL. */
   tidy(): void {
     this.#checkpointer.tidy()
   }
@@ -134,7 +208,7 @@ export class Database {
   close(): void {
     this.#checkpointer.stop()
     this.#wal.close()
-    // Closing would move what stands in the deleted WAL into the file, over what others have written.
+    // Closing would copy the deleted WAL into the file, over what other processes have written.
     if (!this.#isLost) this.#driver.close()
   }
 
@@ -142,14 +216,14 @@ export class Database {
     const readServer = (): string => this.#readServer()
     return {
       sql: (text) => this.sql(text),
-      now: Date.now() + clockOffsetMs,
+      now: this.#now() + clockOffsetMs,
       get server() {
         return readServer()
       },
     }
   }
 
-  // Only a file of workflows has an identity: asked for when it is needed.
+  // Only a file of workflows has an identity, which is read when it is needed.
   #readServer(): string {
     this.#server ??= (this.sql('select server from store').get() as { server: string }).server
     return this.#server
@@ -184,7 +258,7 @@ export class Database {
     })
   }
 
-  // Before anything is acknowledged: what was written to a WAL that is deleted is seen by nobody else.
+  // Before anything is acknowledged: other processes never see what is written to a deleted WAL.
   #checkWal(operation: string): void {
     if (!this.#wal.isDeleted()) return
     this.#isLost = true
@@ -197,7 +271,7 @@ export class Database {
       operation,
       `the WAL of ${this.#settings.path} was deleted while it was in use, so nothing can be written ` +
         'any more until this process is restarted. Another SQLite library in this process has opened ' +
-        'the file and closed it again, or somebody has deleted the WAL. Open the file in this process ' +
+        'the file and closed it again, or another program has deleted the WAL. Open the file in this process ' +
         'only with openDatabase() of holdfast/sqlite',
     )
   }
@@ -247,13 +321,13 @@ export class Database {
     return `${(this.sql('pragma database_list').get() as { file: string }).file}-wal`
   }
 
-  /** Moves what it can from the WAL into the file, waiting for nobody. */
+  /** Moves what it can from the WAL into the file, without waiting for other connections. */
   #checkpoint(mode: 'passive' | 'truncate'): Checkpointed {
     return this.sql(`pragma wal_checkpoint(${mode})`).get() as Checkpointed
   }
 
-  // The disk is full. What stands in the WAL may still have its place in the file; then the WAL
-  // begins anew in the room that it has.
+  // The disk is full. The pages in the WAL may still fit into the file; then the WAL starts over in
+  // the space that it has.
   #emptyWal(): boolean {
     try {
       const { log, checkpointed } = this.#checkpoint('passive')

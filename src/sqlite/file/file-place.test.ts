@@ -47,7 +47,7 @@ test('a file that is not a database is named', () => {
   expect(refusalOf(file.path)).toEqual(refused(file.path, why))
 })
 
-test('links that lead nowhere are told', () => {
+test('broken links are named', () => {
   using file = tempFile()
   const loop = join(file.folder, 'loop')
   symlinkSync(loop, loop)
@@ -62,7 +62,7 @@ test('links that lead nowhere are told', () => {
   expect(readdirSync(file.folder).toSorted()).toEqual(['loop', 'test.db'])
 })
 
-test('a folder that must not be written in is told, with the user', () => {
+test('a folder that is not writable is named, with the user', () => {
   using file = tempFile()
   chmodSync(file.folder, 0o555)
   // Root may write anywhere.

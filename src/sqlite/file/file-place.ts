@@ -24,12 +24,17 @@ export function checkPlace(path: string): void {
   }
 }
 
-/** What is thrown when SQLite could not open a file, with the reason. */
+/** The error for a file that SQLite could not open, with the reason. */
 export function openError(path: string, thrown: unknown): StoreError {
   const error = toStoreError('sqlite open', thrown)
   if (path === ':memory:') return error
   if (isNotADatabase(thrown)) {
     return cannotOpen(path, 'it is not an SQLite database; name another file', error.cause)
+  }
+  if (error.code === 'corrupt') {
+    const said = error.cause instanceof Error ? error.cause.message : error.message
+    const why = `cannot open ${resolve(path)}, which is damaged: ${said}; restore a backup`
+    return new StoreError('corrupt', 'sqlite open', why, { cause: error.cause })
   }
   if (!isRefusedByPlace(thrown)) return error
   const why = reasonFor(path)
@@ -58,7 +63,7 @@ function reasonFor(path: string): string | undefined {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
   } catch (error) {
-    return `this process${user} must not read and write it (${(error as { code: string }).code})`
+    return `this process${user} is not allowed to read and write it (${(error as { code: string }).code})`
   }
   return undefined
 }

@@ -23,10 +23,10 @@ export function write<Args extends unknown[], Result>(
 }
 
 /**
- * An operation whose change power loss may undo: whoever relies on it is a process on the same
- * machine, and ends with it.
+ * An operation whose change may be lost in a power failure: only processes on the same machine rely
+ * on it, and they end with it.
  */
-export function fleeting<Args extends unknown[], Result>(
+export function nonDurableWrite<Args extends unknown[], Result>(
   run: (tx: Transaction, ...args: Args) => Result,
 ): Operation<Args, Result> {
   return { mode: 'write', run, isDurable: () => false }

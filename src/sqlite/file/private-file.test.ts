@@ -18,7 +18,7 @@ test('a new file is for its owner alone, and so are those beside it', withModes,
   expect(modes).toEqual({ 'test.db': '600', 'test.db-wal': '600', 'test.db-shm': '600' })
 })
 
-test('nobody else can read a new file at any moment', withModes, () => {
+test('no other user can read a new file at any moment', withModes, () => {
   using file = tempFile()
 
   const mode = openPrivately(file.path, () => statSync(file.path).mode)

@@ -2,24 +2,25 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-// Files are made for their owner alone. SQLite makes them for everybody to read, as far as the umask
-// lets it; the files that it keeps beside a database have the mode of that.
+// Creates files that only their owner can read. SQLite creates them readable for all users, unless
+// the umask forbids it; the files that it keeps beside a database get the mode of the database.
 //
-//   - A file that is there keeps its mode: somebody may want to share it with a group.
-//   - No file that others may have open is opened here, since closing it would drop the locks that
-//     this process has on it: it is made under another name and linked into its place.
+//   - An existing file keeps its mode: it may be shared with a group on purpose.
+//   - No file that may be open elsewhere in the process is opened here, since closing it would drop
+//     the locks that this process has on it: the file is created under another name and linked into
+//     place.
 
 const OWNER_ONLY = 0o600
 
 /**
- * Opens a file by way of SQLite. Where there is none it is made first, for its owner alone or, with
+ * Opens a file with SQLite. If it is missing, it is created first, for its owner alone or, with
  * `like`, with the mode of another file.
  */
 export function openPrivately<T>(path: string, open: () => T, like?: string): T {
   if (path === ':memory:' || existsSync(path)) return open()
   const mode = like === undefined ? OWNER_ONLY : modeOf(like)
   make(path, mode)
-  // A link to nowhere, or a file system without links: then SQLite makes the file.
+  // A broken link, or a file system without links: then SQLite creates the file.
   const isMade = existsSync(path)
   const opened = open()
   if (!isMade) changeMode(path, mode)
@@ -33,7 +34,8 @@ function make(path: string, mode: number): void {
     changeMode(made, mode)
     linkSync(made, path)
   } catch {
-    // Somebody was faster, or it cannot be done this way; what is wrong is said by SQLite.
+    // Another process was faster, or the file system does not support this; SQLite reports what is
+    // wrong.
   } finally {
     rmSync(made, { force: true })
   }

@@ -7,7 +7,7 @@ import { fateOf, isGone, ownProcess } from './process-place.ts'
 
 const [place, , began] = ownProcess().split(/ (?=\d)/) as [string, string, string]
 const [host, boot, namespace] = place.split('/') as [string, string, string]
-/** Only Linux tells enough of processes. */
+/** Only Linux says enough about processes. */
 const onLinux = { skip: process.platform !== 'linux' }
 
 function endedPid(): number {
@@ -25,24 +25,24 @@ test('a process that has ended is gone', () => {
 
 test('a process of an earlier boot is gone, whatever has its number now', onLinux, () => {
   const earlier = `${host}/11111111-2222-3333-4444-555555555555/pid:[4026531836]`
-  // Where this is a container, whose boot it is cannot be told.
+  // In a container, it is unknown whose boot that is.
   const fate = namespace === 'pid:[4026531836]' ? 'gone' : 'unknown'
 
   expect(fateOf(`${earlier} ${process.pid} ${began}`)).toBe(fate)
   expect(fateOf(`elsewhere${earlier} ${endedPid()} ${began}`)).toBe(fate)
 })
 
-test('of a container that shows a boot of its own nothing can be told', onLinux, () => {
+test('in a container that shows a boot of its own, the state is unknown', onLinux, () => {
   const container = `${host}/11111111-2222-3333-4444-555555555555/pid:[1]`
 
   expect(fateOf(`${container} ${process.pid} ${began}`)).toBe('unknown')
 })
 
-test('a process whose number another one has got is gone', onLinux, () => {
+test('a process whose pid was reused is gone', onLinux, () => {
   expect(fateOf(`${place} ${process.pid} ${Number(began) - 1}`)).toBe('gone')
 })
 
-test('a process that has ended and that nobody has asked for is gone', onLinux, async () => {
+test('a zombie process is gone', onLinux, async () => {
   // The shell's child ends when it may no longer read; what has taken the shell's place by then
   // never asks for it.
   const parent = spawn('sh', ['-c', 'read line <&3 & echo $!; exec sleep 60 3<&-'], {
@@ -64,12 +64,12 @@ test('a process that has ended and that nobody has asked for is gone', onLinux, 
   }
 })
 
-test('of a process in another container nothing can be told', () => {
+test('the state of a process in another container is unknown', () => {
   expect(fateOf(`${host}/${boot}/pid:[1] ${endedPid()} ${began}`)).toBe('unknown')
   expect(fateOf('')).toBe('unknown')
 })
 
-test('a host may be called anything, and nothing can be told without the boot', () => {
+test('a host may have any name, and without the boot the state is unknown', () => {
   expect(fateOf(`odd 1/ name/${boot}/${namespace} ${process.pid} ${began}`)).toBe(
     boot === '' ? 'unknown' : 'there',
   )

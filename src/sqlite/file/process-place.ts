@@ -1,38 +1,38 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-// Processes that share a file are on one machine, so one that was killed can be told from one that
-// is silent: nobody has to wait for its lease.
+// Processes that share a file are on one machine, so a process that was killed can be told apart
+// from one that is silent: other processes need not wait for its lease.
 //
-// A process is known by the boot of the machine, the namespace that its number belongs to (each
-// container has one), the number, and when it began: numbers are used again, in containers after
-// each start, and so are the names of namespaces. Only Linux tells the boot, the namespace and the
-// beginning; elsewhere the name of the host and the number have to do.
+// A process is identified by the boot of the machine, the namespace of its process id (each
+// container has one), the process id, and its start time: process ids are reused, in containers
+// after each start, and so are the names of namespaces. Only Linux provides the boot, the namespace
+// and the start time; elsewhere the host name and the process id have to do.
 
-/** What became of a process, as far as can be known from here. */
+/** The state of a process, as far as it can be seen from here. */
 export type Fate = 'there' | 'gone' | 'unknown'
 
 /** The namespace of processes that are in no container: Linux gives it this number. */
 const OUTERMOST = 'pid:[4026531836]'
 
-/** This process, as others on the same file may ask for it. */
+/** This process, in a form that others on the same file can check. */
 export function ownProcess(): string {
   const { host, boot, namespace, began } = own()
   return `${host}/${boot}/${namespace} ${process.pid} ${began}`
 }
 
-/** Whether that process is certainly gone; false when that cannot be known. */
+/** Whether that process is certainly gone; false if that cannot be seen from here. */
 export function isGone(other: string): boolean {
   return fateOf(other) === 'gone'
 }
 
-/** What became of a process. */
+/** The state of a process. */
 export function fateOf(other: string): Fate {
   const { host, boot, namespace } = own()
   const found = parse(other)
   if (found === undefined) return 'unknown'
-  // Two machines cannot use one file at a time, so that one has ended, and its processes with it.
-  // Only containers may each be shown a boot of their own, on one machine and at one time.
+  // Two machines cannot use one file at the same time, so that machine, and its processes, have
+  // ended. But containers may each be shown a boot of their own, on one machine at the same time.
   if (boot !== '' && found.boot !== '' && boot !== found.boot) {
     return namespace === OUTERMOST && found.namespace === OUTERMOST ? 'gone' : 'unknown'
   }
@@ -45,7 +45,7 @@ interface ProcessPlace {
   readonly host: string
   readonly boot: string
   readonly namespace: string
-  /** When the process began, in the machine's own measure. */
+  /** When the process began, in clock ticks since boot, as Linux reports it. */
   readonly began: string
 }
 
@@ -65,7 +65,8 @@ function isRunning(pid: number, began: string): boolean {
   }
   const found = statusOf(String(pid))
   if (found === undefined) return true
-  // One that has ended keeps its number until its parent has asked for it, which some never do.
+  // A process that has ended keeps its number until its parent has waited for it, which some never
+  // do.
   return !found.hasEnded && (began === '' || began === found.began)
 }
 
@@ -84,8 +85,8 @@ function own(): ProcessPlace {
 function statusOf(pid: string): { readonly began: string; readonly hasEnded: boolean } | undefined {
   const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   if (text === undefined) return undefined
-  // The name of the program, in brackets, may hold anything. The state follows it, as third field;
-  // the beginning is the twenty-second.
+  // The name of the program, in brackets, may contain anything. The state follows it, as third
+  // field; the beginning is the twenty-second.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return { began: fields[19] ?? '', hasEnded: fields[0] === 'Z' || fields[0] === 'X' }
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { tempFile } from '../../../test/support/sqlite.ts'
 import { WalFile } from './wal-file.ts'
 
-test('a file tells whether it is longer than that, also after it grew and was cut', () => {
+test('a file shows whether it is longer than that, even after it grew and was cut', () => {
   using file = tempFile()
   const { path } = file
   const wal = new WalFile(path)
@@ -25,7 +25,7 @@ test('a file tells whether it is longer than that, also after it grew and was cu
   wal.close()
 })
 
-test('a file tells that it was deleted, also when there is another of its name', () => {
+test('a file shows that it was deleted, even if there is another with its name', () => {
   using file = tempFile()
   const { path } = file
   writeFileSync(path, 'one')

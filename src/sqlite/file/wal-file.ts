@@ -10,11 +10,11 @@ import {
 } from 'node:fs'
 
 const ZEROS = Buffer.alloc(256 * 1024)
-/** So many times as much has to be free. */
+/** This many times as much has to be free. */
 const SPARE = 16
 const BYTE = Buffer.alloc(1)
 
-// On Linux by the name, since asking for the number of names asks for the times too (see below).
+// On Linux by the name, since reading the link count reads the times too (see below).
 function hasNoName(file: number): boolean {
   if (process.platform === 'linux') {
     try {
@@ -36,7 +36,7 @@ export class WalFile {
     this.#path = path
   }
 
-  /** How long it is; 0 for one that cannot be looked at: whoever writes to it is told why. */
+  /** Its length; 0 if it cannot be read: the next write to it reports why. */
   size(): number {
     if (this.#path === undefined) return 0
     try {
@@ -47,9 +47,9 @@ export class WalFile {
   }
 
   /**
-   * Whether it is longer than that, told by what can be read there. Not by its size: who asks for
-   * that asks for its times too, and then Linux notes a new time with the next write, for which that
-   * write's sync has to wait.
+   * Whether it is longer than that, judged by reading there. Not by its size: reading that also
+   * reads its times, and then Linux records a new time with the next write, which the sync of that
+   * write has to wait for.
    */
   isLongerThan(bytes: number): boolean {
     if (this.#path === undefined) return false
@@ -63,12 +63,12 @@ export class WalFile {
   }
 
   /**
-   * Makes it longer by zeros, in which SQLite sees nothing, as in what an earlier round has left
-   * there. Only for who holds the lock for writing: nobody else may be at its end.
+   * Appends zeros, which SQLite ignores like the leftovers of an earlier round. The caller must
+   * hold the write lock: no other connection may write to the end of the file.
    *
-   * Written, and not only reserved, so that going over them changes no more than what they hold.
-   * Answers by how much it is longer now: not at all where the disk has little room left, which the
-   * database itself may need.
+   * Written, not only allocated, so that overwriting them changes nothing but their content.
+   * Returns by how much the file has grown: not at all if the disk is nearly full, since the
+   * database itself may need the space.
    */
   lengthen(bytes: number): number {
     let made = 0
@@ -86,14 +86,14 @@ export class WalFile {
         closeSync(file)
       }
     } catch {
-      // Then a commit that makes the file longer says what is wrong.
+      // Then a commit that makes the file longer reports the error.
     }
     return made
   }
 
   /**
-   * Whether the file that SQLite began to write to is no longer there for others: then nobody will
-   * ever see what is written to it. To be called after the first write.
+   * Whether the file that SQLite started to write to has been deleted or replaced: then no other
+   * process ever sees what is written to it. Has to be called after the first write.
    */
   isDeleted(): boolean {
     if (this.#path === undefined) return false
@@ -105,7 +105,7 @@ export class WalFile {
     }
   }
 
-  /** To be called before SQLite closes its own, which may remove it. */
+  /** Call it before SQLite closes its own, which may remove it. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file)
     this.#file = undefined

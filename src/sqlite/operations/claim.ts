@@ -1,10 +1,12 @@
-import { ORDINARY, UNOWNED, WAKEABLE } from '../../store/claimable.ts'
+import { ADMITTED, ORDINARY, RANK, UNOWNED, WAKEABLE } from '../../store/claimable.ts'
 import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Claim, ClaimAnswer, ClaimRequest } from '../../store/claims.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
+import { admitDue, lineUpLate } from './admissions.ts'
 import { type Candidate, mayTakeQuarantined, nextQuarantined } from './quarantine.ts'
 import { lastTurn } from './history.ts'
+import { hasUnadmitted, nextWake, ranksOf } from './ranks.ts'
 import { resolveVersions } from './resolve-versions.ts'
 import { isAlive } from './runtimes.ts'
 
@@ -12,9 +14,9 @@ import { isAlive } from './runtimes.ts'
 // nothing to skip.
 
 const DUE = `
-select iid, workflow, wake_at as since
+select iid, workflow, wake_at as since, ${RANK} as rank
 from runs as r
-where workflow = ? and wake_at <= ? and ${ORDINARY}
+where workflow = ? and ${RANK} = ? and wake_at <= ? and ${ORDINARY}
 order by wake_at
 limit ?`
 
@@ -36,11 +38,12 @@ update runs set owner = ?, epoch = epoch + 1, wake_at = null
 where iid = ?
 returning epoch, attempts as deaths, doing`
 
-/** Takes what is due or has mail: first what was hinted at, then each workflow in turn. */
+/** Claims what is due or has mail: first what hints name, then each workflow in turn. */
 export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   const { runtime, workflows, limit, hinted } = request
   if (!isAlive(tx, runtime))
     return { state: 'dead', clock: tx.now, claims: [], passed: [], nextDue: null }
+  const judged = hasUnadmitted(tx) ? admitDue(tx, workflows, hinted) : {}
   const chosen = new Set<Iid>()
   let takesQuarantined = mayTakeQuarantined(tx, runtime)
   for (const iid of hinted) {
@@ -59,21 +62,21 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
       }
     }
   }
+  const late = lineUpLate(tx, [...chosen])
+  for (const iid of late) chosen.delete(iid)
   const passed = resolveVersions(tx, request, [...chosen])
   for (const iid of passed) chosen.delete(iid)
   const claims = [...chosen].map((iid) => take(tx, runtime, iid))
-  return { state: 'ok', clock: tx.now, claims, passed, nextDue: nextDue(tx, workflows) }
-}
-
-const NEXT = `
-select min(wake_at) as at from runs as r where workflow = ? and ${ORDINARY}`
-
-function nextDue(tx: Transaction, workflows: readonly number[]): number | null {
-  const moments = workflows.flatMap((workflow) => {
-    const { at } = tx.sql(NEXT).get(workflow) as { at: number | null }
-    return at ?? []
-  })
-  return moments.length === 0 ? null : Math.min(...moments)
+  const next = nextWake(tx, workflows, -1)
+  return {
+    state: 'ok',
+    clock: tx.now,
+    claims,
+    passed,
+    nextDue: next === Infinity ? null : next,
+    ...judged,
+    ...(late.length > 0 && { hasMore: true }),
+  }
 }
 
 /** For each workflow what waits for an owner, the longest first. */
@@ -86,13 +89,27 @@ function waiting(
   const mail = tx.sql(MAIL).all(JSON.stringify(workflows), limit) as Candidate[]
   const one = takesQuarantined ? nextQuarantined(tx, workflows) : undefined
   if (one !== undefined) mail.push(one)
+  const ranks = ranksOf(tx, workflows)
   return workflows
-    .map((workflow) => {
-      const due = tx.sql(DUE).all(workflow, tx.now, limit) as Candidate[]
+    .map((workflow, i) => {
+      const due: Candidate[] = []
+      for (const rank of ranks[i]!) {
+        if (due.length >= limit) break
+        due.push(...(tx.sql(DUE).all(workflow, rank, tx.now, limit) as Candidate[]))
+      }
       const lane = [...due, ...mail.filter((candidate) => candidate.workflow === workflow)]
-      return lane.toSorted((a, b) => a.since - b.since)
+      return lane.toSorted(byRank)
     })
-    .toSorted((a, b) => (a[0]?.since ?? Infinity) - (b[0]?.since ?? Infinity))
+    .toSorted((a, b) => oldest(a) - oldest(b))
+}
+
+/** Higher priorities first, and in each what has waited longest. */
+function byRank(a: Candidate, b: Candidate): number {
+  return (b.rank ?? 0) - (a.rank ?? 0) || a.since - b.since
+}
+
+function oldest(lane: readonly Candidate[]): number {
+  return lane.reduce((since, candidate) => Math.min(since, candidate.since), Infinity)
 }
 
 interface UnownedRun {
@@ -105,7 +122,7 @@ interface UnownedRun {
 const UNOWNED_RUN = `
 select workflow, attempts as deaths, coalesce(wake_at <= ?, 0) as isDue, ${WAKEABLE} as isWakeable
 from runs as r
-where iid = ? and ${UNOWNED}`
+where iid = ? and ${UNOWNED} and ${ADMITTED}`
 
 function claimable(
   tx: Transaction,
@@ -117,7 +134,7 @@ function claimable(
   if (run.isDue === 1) return run
   if (run.isWakeable === 0) return undefined
   const mail = tx.sql('select 1 from inbox where iid = ? and parked = 0 limit 1').get(iid)
-  // A task of it may wait for code that is known to who runs it: see `stranded`.
+  // One of its tasks may wait for code that the claiming runtime has: see `stranded`.
   const waits = mail ?? tx.sql('select 1 from tasks where iid = ? and held_by is null').get(iid)
   return waits === undefined ? undefined : run
 }

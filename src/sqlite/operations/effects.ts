@@ -12,6 +12,11 @@ const REPLY = `
 insert into replies (reply_to, payload, at) values (?, ?, ?)
 on conflict do nothing`
 
+const SET_PROGRESS = `
+update instances
+set progress = ?, progress_version = coalesce(progress_version, 0) + 1, updated_at = ?
+where iid = ?`
+
 /** Applies what a turn of this execution does beyond its own history. */
 export function applyEffects(tx: Transaction, iid: Iid, execution: number, effects: Effects): void {
   const { parked, closes, clearsState, state, progress, replies } = effects
@@ -22,14 +27,13 @@ export function applyEffects(tx: Transaction, iid: Iid, execution: number, effec
   if (clearsState) tx.sql('delete from state where iid = ?').run(iid)
   for (const change of state) changeState(tx, iid, change)
   if (progress !== null) {
-    const sql = 'update instances set progress = ?, updated_at = ? where iid = ?'
-    tx.sql(sql).run(progress, tx.now, iid)
+    tx.sql(SET_PROGRESS).run(progress, tx.now, iid)
   }
   for (const { to, payload } of replies) tx.sql(REPLY).run(to, payload, tx.now)
   changeTasks(tx, iid, execution, effects)
 }
 
-/** Sets a value of an instance, or takes it away. */
+/** Sets a value of an instance, or removes it. */
 export function changeState(tx: Transaction, iid: Iid, { key, value }: StateChange): void {
   if (value === null) tx.sql('delete from state where iid = ? and key = ?').run(iid, key)
   else tx.sql(SET).run(iid, key, value)

@@ -1,6 +1,6 @@
 import type { Ending, Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
-import { tellParent } from './children.ts'
+import { sendResultToParent } from './children.ts'
 import { noteEnded } from './remove-expired.ts'
 import { removeTasks } from './tasks.ts'
 
@@ -9,14 +9,19 @@ update instances
 set status = ?, output = ?, report = null, updated_at = ?, finished_at = ?
 where iid = ?`
 
-// Most that end have nothing of the kind: one look instead of two deletes.
+// Most instances that end have neither: one read instead of two deletes.
 const HAS_LEFT_BEHIND = `
 select exists (select 1 from inbox where iid = ?)
   or exists (select 1 from tasks where iid = ?) as any`
 
+const NOTE_UNSUCCESSFUL = `
+insert or ignore into unsuccessful (any_version, status, created_at, iid)
+select any_version, status, created_at, iid from instances where iid = ?`
+
 /**
- * Ends an instance, however it comes to that. Its state and progress can still be read, and what
- * was sent to it under a key is known until it is removed: its sender may not know that it arrived.
+ * Ends an instance, for whatever reason. Its state and progress can still be read, and the keys of
+ * messages that were sent to it are kept until it is removed: a sender may not have learned that
+ * its message arrived.
  */
 export function endInstance(
   tx: Transaction,
@@ -32,5 +37,6 @@ export function endInstance(
   }
   tx.sql(END).run(status, output, tx.now, tx.now, iid)
   noteEnded(tx, iid)
-  if (isChild) tellParent(tx, iid)
+  if (status !== 'completed') tx.sql(NOTE_UNSUCCESSFUL).run(iid)
+  if (isChild) sendResultToParent(tx, iid)
 }

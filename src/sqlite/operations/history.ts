@@ -1,4 +1,4 @@
-import type { TurnRow } from '../../store/commits.ts'
+import type { HistoryPage, TurnRow } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
 
@@ -7,7 +7,7 @@ insert into history (iid, execution, turn, epoch, at, first, count, events)
 values (?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing`
 
-// Judge and writer in one: an owner that earlier owners died with has more to do than this.
+// Judges and writes in one statement: an owner of an instance with deaths has more to do than this.
 const APPEND_OWNED = `
 insert into history (iid, execution, turn, epoch, at, first, count, events)
 select iid, ?, ?, epoch, ?, ?, ?, ?
@@ -21,6 +21,13 @@ from history
 where iid = ? and execution = ? and turn > ?
 order by turn`
 
+const PAGE = `
+select execution, turn, at, first, count, events
+from history
+where iid = ? and execution = ? and first + count > ?
+order by turn
+limit ?`
+
 const LAST_TURN = `
 select execution, turn from history where iid = ? order by execution desc, turn desc limit 1`
 
@@ -31,8 +38,8 @@ export function appendTurn(tx: Transaction, iid: Iid, epoch: number, turn: TurnR
 }
 
 /**
- * Appends the turn of an owner whom nothing else is asked of; false when it is not the owner, when
- * earlier owners died with the instance, or when there is a turn in its place.
+ * Appends the turn of an owner, if nothing else is to be done for it; false if the sender is not
+ * the owner, if earlier owners died with the instance, or if there is a turn in its place.
  */
 export function appendOwned(
   tx: Transaction,
@@ -54,7 +61,10 @@ export function writerOf(tx: Transaction, iid: Iid, turn: TurnRow): number | und
   return row?.epoch
 }
 
-/** Where an instance stands. One without history stands at turn 0, which its load will show. */
+/**
+ * The last turn of an instance. Without history it is turn 0, and loading the instance will show
+ * that.
+ */
 export function lastTurn(tx: Transaction, iid: Iid): { execution: number; turn: number } {
   const row = tx.sql(LAST_TURN).get(iid) as { execution: number; turn: number } | undefined
   return row === undefined
@@ -72,7 +82,13 @@ export function turnsAfter(
   return tx.sql(TURNS).all(iid, execution, after) as TurnRow[]
 }
 
-/** All turns of an execution, in order. */
-export function history(tx: Transaction, iid: Iid, execution: number): readonly TurnRow[] {
-  return turnsAfter(tx, iid, execution, 0)
+/** The turns of an execution, or a page of them, in order. */
+export function history(
+  tx: Transaction,
+  iid: Iid,
+  execution: number,
+  page?: HistoryPage,
+): readonly TurnRow[] {
+  if (page === undefined) return turnsAfter(tx, iid, execution, 0)
+  return tx.sql(PAGE).all(iid, execution, page.after + 1, page.limit) as TurnRow[]
 }

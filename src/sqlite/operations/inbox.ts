@@ -3,8 +3,8 @@ import type { Delivery } from '../../store/inbox.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
 
-// There is one writer at a time: who looks whether an instance has ended and then inserts is never
-// overtaken by the end. So nothing is left behind in the inbox of one that has ended.
+// There is one writer at a time: an end cannot come between the check whether an instance has ended
+// and the insert. So nothing is left in the inbox of an instance that has ended.
 
 const PUT = `
 insert into inbox (iid, kind, name, reply_to, payload, parked, at) values (?, ?, ?, ?, ?, ?, ?)`
@@ -17,7 +17,7 @@ interface Note {
   readonly payload: string
 }
 
-/** Whether it is looked at by claims and ticks: `parked` in the table. */
+/** Whether claims and ticks read it: `parked` in the table. */
 export const PARKED = { no: 0, unread: 1, untilStart: 2 } as const
 
 const SAMPLED = `
@@ -43,12 +43,12 @@ export function putIntoInbox(
   tx.sql(PUT).run(iid, kind, name, replyTo, payload, parked, tx.now)
 }
 
-/** What came before the start and was parked now waits for the owner. */
+/** What arrived before the start and was parked now waits for the owner. */
 export function unparkAll(tx: Transaction, iid: Iid): void {
   tx.sql('update inbox set parked = 0 where iid = ?').run(iid)
 }
 
-// Unfinished ones only: who has ended reads nothing any more.
+// Only unfinished ones: an instance that has ended reads nothing more.
 const SEND = `
 insert into inbox (iid, kind, execution, command, payload, at)
 select iid, ?, ?, ?, ?, ? from runs where iid = ?
@@ -64,7 +64,7 @@ export function send(tx: Transaction, deliveries: readonly Delivery[]): void {
 
 const TURN_AT = 'select at from history where iid = ? and execution = ? and turn = ?'
 
-/** Whether history has the turn that the sender of a result knows of. */
+/** Whether history has the last turn that the sender of a result has seen. */
 function hasTurn(
   tx: Transaction,
   iid: Iid,

@@ -12,6 +12,7 @@ select
   instances.execution as execution,
   case
     when held = 1 then 'suspended'
+    when admitted = 0 then 'scheduled'
     when epoch = 0 and not exists (
       select 1 from history
       where history.iid = instances.iid and (turn > 1 or count > 1)
@@ -25,7 +26,7 @@ select
     order by history.execution desc, turn desc
     limit 1
   ), 0)) as updatedAt,
-  labels, progress,
+  labels, progress, coalesce(progress_version, 0) as progressVersion,
   (select count(*) from inbox where inbox.iid = instances.iid and kind = 'message') as mail,
   ${PARENT_COLUMNS}
 from instances
@@ -70,6 +71,7 @@ function toInstance(found: unknown): InstanceRow | undefined {
     parent: toParent(row),
     labels: row.labels,
     progress: row.progress,
+    progressVersion: row.progressVersion,
     mail: row.mail,
   }
 }

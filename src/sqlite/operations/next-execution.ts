@@ -2,11 +2,13 @@ import type { Next } from '../../store/commits.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
 import { appendTurn } from './history.ts'
+import { noteEnded } from './remove-expired.ts'
 import { removeOldTasks } from './tasks.ts'
 
 const KEEP = `update runs set workflow = ?, attempts = 0, doing = '' where iid = ?`
 
-// Due at once for whoever runs the workflow of the next execution, which may be another one.
+// Due at once for any runtime that has the workflow of the next execution, which may be another
+// one.
 const FREE = `
 update runs set workflow = ?, attempts = 0, doing = '', owner = null, wake_at = ?
 where iid = ?`
@@ -30,4 +32,5 @@ export function continueInstance(
   else tx.sql(FREE).run(workflow, tx.now, iid)
   tx.sql(DROP_RESULTS).run(iid, started.execution)
   removeOldTasks(tx, iid, started.execution)
+  noteEnded(tx, iid, started.execution - 1)
 }

@@ -1,7 +1,7 @@
 import type { OnParentClose, ParentLink } from '../../store/instances.ts'
 import type { Value } from '../connect/driver.ts'
 
-/** The columns of `instances` that say who started one, in the order of `parentValues`. */
+/** The columns of `instances` that name the parent, in the order of `parentValues`. */
 export const PARENT_COLUMNS = 'parent_iid, parent_id, parent_execution, parent_command, on_close'
 
 /** These columns, as they are read. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postItem, settingsFor, startItem } from '../../../test/support/sqlite.ts'
 import { MAX_MAIL_PARKED, MAX_UNSTARTED_IN_ALL, UNSTARTED_SAMPLE } from '../../store/constants.ts'
 import { Database } from '../file/database.ts'
-import { OPERATIONS, type OperationName } from './table.ts'
+import { OPERATIONS, type OperationName } from '../thread/table.ts'
 
 // Claims and ticks look at all that waits for an owner and is not parked.
 
@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => database.close())
 
-test('messages for ids that are never started are looked at by no claim and no tick', () => {
+test('messages for ids that are never started are read by no claim and no tick', () => {
   run('reserve', MANY)
   run(
     'post',
@@ -30,7 +30,7 @@ test('messages for ids that are never started are looked at by no claim and no t
 })
 
 test.each(['suspended', 'of another workflow', 'waiting for its first turn'] as const)(
-  'mail of one that is %s is looked at by no claim and no tick, from the moment it is sent',
+  'mail of an instance that is %s is read by no claim and no tick, from the moment it is sent',
   (kind) => {
     startMany(kind)
 
@@ -41,7 +41,7 @@ test.each(['suspended', 'of another workflow', 'waiting for its first turn'] as 
   },
 )
 
-test('one that is resumed, and one whose workflow is registered later, read what was parked', () => {
+test('a resumed instance, and one whose workflow is registered later, read their parked mail', () => {
   startMany('suspended', 1)
   startMany('of another workflow', 1)
   postMany(2)
@@ -102,7 +102,7 @@ function run(name: OperationName, ...args: readonly unknown[]): unknown {
   )
 }
 
-/** How instances are that do not read what is sent to them, and those that do. */
+/** Instances that do not read their messages, and those that do. */
 type Kind = 'suspended' | 'of another workflow' | 'waiting for its first turn' | 'running'
 
 /** Starts further instances. */

@@ -1,4 +1,4 @@
-import { WAKEABLE } from '../../store/claimable.ts'
+import { UNADMITTED, WAKEABLE } from '../../store/claimable.ts'
 import { MAX_MAIL_PARKED } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
@@ -15,10 +15,10 @@ update runs as r set wake_at = ?
 where iid = ? and ${WAKEABLE} and (wake_at is null or wake_at > ?)`
 
 /**
- * Takes the mail of instances that nobody owns out of the way of claims and ticks, which would look at
- * it again and again. What can be claimed becomes due instead, and due instances are found by their
- * workflow. What cannot (suspended, or waiting for its first turn) has its mail read when it is resumed
- * or falls due. Answers whether there may be more of it, for another tick.
+ * Parks the mail of unowned instances, which claims and ticks would otherwise read again and again.
+ * An instance that can be claimed becomes due instead, and due instances are found by their
+ * workflow. The mail of one that cannot be claimed (suspended, or waiting for its first turn) is
+ * read when it is resumed or falls due. Returns whether there may be more, for another tick.
  */
 export function parkMail(tx: Transaction): boolean {
   const unowned = tx.sql(UNOWNED).all(MAX_MAIL_PARKED) as { iid: Iid }[]
@@ -36,6 +36,7 @@ where iid = ?
   and owner is null
   and (
     held
+    or ${UNADMITTED}
     or epoch = 0 and wake_at > ?
     or not exists (
       select 1 from runtimes, json_each(runtimes.workflows) as served
@@ -44,8 +45,8 @@ where iid = ?
   )`
 
 /**
- * Whether mail of an instance is parked when it is sent, because nobody would find it now. One of a
- * workflow that no live runtime has becomes due, as in a tick.
+ * Whether the mail of an instance is parked when it is sent, because no claim would find it now. An
+ * instance of a workflow that no live runtime has becomes due, as in a tick.
  */
 export function parkUnread(tx: Transaction, iid: Iid): boolean {
   if (tx.sql(UNREAD).get(iid, tx.now, tx.now) === undefined) return false

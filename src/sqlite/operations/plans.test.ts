@@ -10,18 +10,24 @@ import {
 import { newTask } from '../../testing/contract/task-items.ts'
 import { Database, type Transaction } from '../file/database.ts'
 import { packCommit } from '../packing/packed-commit.ts'
-import { OPERATIONS, type OperationName } from './table.ts'
+import { OPERATIONS, type OperationName } from '../thread/table.ts'
 
 // A statement that reads a whole table is quick in every test, and slow in the third month.
 
-/** What stays small: one row, those alive, a list that was given, what a limit has cut off. */
+/** What stays small: one row, live runtimes, a given list, what a limit has cut off. */
 const SMALL = [
   'store',
   'runtimes USING INDEX runtimes_alive',
   'workflows USING COVERING INDEX workflows_retained',
+  'workflows USING INDEX workflows_unnoted',
   'json_each',
   '(subquery-1)',
   'CONSTANT ROW',
+  // Workflows that have a limit.
+  'limited USING INDEX workflows_limited',
+  // Whether there is any: the first is enough.
+  'r USING COVERING INDEX runs_unadmitted',
+  'runs USING INDEX runs_prioritized',
   // Up to the first that is idle.
   'sessions USING INDEX sessions_touched',
   // A thousand at the most.
@@ -79,7 +85,7 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
       { key: 'b', value: null },
     ],
     progress: '1',
-    replies: [{ to: 'somebody', payload: '1' }],
+    replies: [{ to: 'caller', payload: '1' }],
   })
   const started = { ...turnRow(1), execution: 2 }
   const tick = {
@@ -126,7 +132,22 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
   run('look', [1])
   run('history', 1, 1)
   run('readState', [{ id: 'order-1', key: 'a' }])
-  run('replies', ['somebody'])
+  run('replies', ['caller'])
+  const schedule = { name: 'a', revision: 'r', workflow: 1, timing: 't', template: 'u' }
+  run('putSchedule', { ...schedule, nextAt: 1, anchor: 1 })
+  run('putSchedule', { ...schedule, template: 'v', nextAt: 1, anchor: 1 })
+  run('readSchedules', ['a'])
+  run('dueSchedules', 10, ['a'])
+  for (const [i, overlap] of (['allow', 'skip', 'queue', 'allow'] as const).entries()) {
+    const iid = 60 + Math.min(i, 2)
+    const start = startItem(iid, { owned: false, wakeAt: 0 })
+    const fired = { name: 'a', revision: 'r', due: 1, missed: 1, at: 1, nextAt: 1, start, overlap }
+    run('fireSchedules', [{ ...fired, passed: 1, nextAfterPassed: 1 }])
+  }
+  run('triggerSchedule', schedule, startItem(64, { owned: false, wakeAt: 0 }))
+  run('failSchedule', schedule, 'why', 1)
+  run('moveSchedule', { ...schedule, due: 1, nextAt: 2, paused: true })
+  run('removeSchedule', 'a')
   run('suspend', ['order-1'], 'why')
   run('resume', ['order-1'])
   run('terminate', [{ id: 'order-1', output: '1', events: 'ended' }])

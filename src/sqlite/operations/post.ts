@@ -6,7 +6,7 @@ import { insertUnstarted, keepUnstarted, STATUS } from './unstarted.ts'
 import { unstartedIsFull, PARKED, putIntoInbox } from './inbox.ts'
 import { parkUnread } from './park-mail.ts'
 
-/** Whom a post is for. */
+/** The instance that a post is for. */
 interface Target {
   readonly iid: Iid
   readonly status: PostFindings['status']
@@ -20,12 +20,12 @@ select instances.iid as iid, ${STATUS} as status, owner, early
 from instances left join runs on runs.iid = instances.iid
 where id = ?`
 
-// One that was never run is not woken by mail. The wish for its end need not wait for its time.
+// Mail does not wake an instance that never ran. A request to end it need not wait for its time.
 const WAKE_UNRUN = `
 update runs set wake_at = iif(held, null, ?), due_at = iif(held, ?, null)
-where iid = ? and epoch = 0 and owner is null and (wake_at is not null or held)`
+where iid = ? and epoch = 0 and owner is null and (wake_at is not null or held or admitted = 0)`
 
-// Counts no further than it has to: a full channel may hold many.
+// Counts no further than it has to: a full channel may have many.
 const WAITING = `
 select count(*) as count
 from (select 1 from inbox where iid = ? and kind = ? and name = ? limit ?)`
@@ -47,7 +47,7 @@ function postOne(tx: Transaction, item: Post): PostAnswer {
   if (found === undefined) insertUnstarted(tx, iid, item.id)
   else if (!isStarted) keepUnstarted(tx, iid)
   const reads = isStarted && (owner !== null || !parkUnread(tx, iid))
-  // Claims and ticks would otherwise look at what nobody can claim, again and again.
+  // Otherwise claims and ticks would read mail that cannot be claimed, again and again.
   const parked = isStarted ? PARKED.unread : PARKED.untilStart
   putIntoInbox(tx, iid, item, reads ? PARKED.no : parked)
   if (item.kind !== 'message') tx.sql(WAKE_UNRUN).run(tx.now, tx.now, iid)

@@ -3,8 +3,8 @@ import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
 
-// What two owners died with may be what they died of. It is handed out one at a time, so that the
-// next death tells.
+// An instance that two owners died with may have killed them. It is handed out alone, so that the
+// next death shows whether it did.
 
 /** An instance that waits for an owner. */
 export interface Candidate {
@@ -12,6 +12,8 @@ export interface Candidate {
   readonly workflow: number
   /** Since when it has been waiting for an owner. */
   readonly since: number
+  /** Its priority; 0 if it is left out. */
+  readonly rank?: number
 }
 
 const OWNS = `select 1 from runs as r where owner = ? and ${QUARANTINED} limit 1`
@@ -33,7 +35,7 @@ export function mayTakeQuarantined(tx: Transaction, runtime: number): boolean {
   return !ownsQuarantined(tx, runtime) && tx.sql(OWNS_TASK).get(runtime) === undefined
 }
 
-/** Whether there is one that nobody owns, due or not. */
+/** Whether there is one without an owner, due or not. */
 export function hasQuarantined(tx: Transaction): boolean {
   const sql = `select 1 from runs as r where owner is null and ${QUARANTINED} limit 1`
   return tx.sql(sql).get() !== undefined
@@ -75,7 +77,7 @@ export function nextQuarantined(
 
 const NOTE = 'update runs set doing = ? where iid = ? and owner = ? and epoch = ? and held = 0'
 
-/** Notes what the owner is about to do, in case it dies of it; false when it is not the owner. */
+/** Records what the owner is about to do, in case it dies of it; false when it is not the owner. */
 export function aboutTo(
   tx: Transaction,
   runtime: number,

@@ -83,7 +83,7 @@ function partOf(tx: Transaction, iid: Iid, sizes: readonly InboxSize[]): readonl
   })
 }
 
-/** Which of these copies are still what the store has, for this owner. */
+/** Which of these instances in memory the store still has, for this owner. */
 export function verify(
   tx: Transaction,
   runtime: number,
@@ -94,7 +94,7 @@ export function verify(
       .sql('select 1 from runs where iid = ? and owner = ? and epoch = ?')
       .get(iid, runtime, epoch)
     if (run === undefined) return false
-    // There may be one turn more: the copy's own, whose answer has not reached it.
+    // There may be one turn more: its own, whose answer has not arrived.
     return (
       tx
         .sql('select 1 from history where iid = ? and execution = ? and turn = ?')

@@ -28,7 +28,7 @@ interface Served {
 
 /**
  * Gives the latest version that a live runtime has to those of these instances whose start named
- * none. Answers with those of them that the runtime has not got the code of.
+ * none. Returns those of them that the runtime has not got the code of.
  */
 export function resolveVersions(
   tx: Transaction,

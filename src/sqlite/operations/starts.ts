@@ -2,22 +2,33 @@ import type { StartItem, Verdict } from '../../store/commits.ts'
 import { type KnownInstance, verdictOnUnappliedStart } from '../../store/verdicts.ts'
 import type { Transaction } from '../file/database.ts'
 import { STATUS } from './unstarted.ts'
+import { lineUp } from './admissions.ts'
 import { closeOrphan, isChildOf } from './children.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'
 import { appendTurn } from './history.ts'
 import { PARKED, putIntoInbox, unparkAll } from './inbox.ts'
+import { noteLabels } from './labels.ts'
+import type { StoredLimit } from './limits.ts'
 import { PARENT_COLUMNS, parentValues } from './parent.ts'
+
+/** The row of a workflow without its version. */
+const ANY_VERSION = `(
+  select named.workflow
+  from workflows join workflows as named on named.name = workflows.name and named.version = ''
+  where workflows.workflow = ?
+)`
 
 const INSERT_INSTANCE = `
 insert into instances
-  (iid, id, workflow, execution, status, created_at, updated_at, labels, ${PARENT_COLUMNS})
-values (?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)
+  (iid, id, workflow, any_version, execution, status, created_at, updated_at, labels, ${PARENT_COLUMNS})
+values (?, ?, ?, ${ANY_VERSION}, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing`
 
 const MAKE_LIVE = `
 update instances
-set workflow = ?, execution = ?, status = 'running', created_at = ?, updated_at = ?, labels = ?,
+set workflow = ?, any_version = ${ANY_VERSION}, execution = ?, status = 'running', created_at = ?,
+  updated_at = ?, labels = ?,
   (${PARENT_COLUMNS}) = (?, ?, ?, ?, ?)
 where iid = ?`
 
@@ -25,8 +36,18 @@ const INSERT_RUN = `
 insert into runs (iid, workflow, owner, epoch, wake_at, attempts, held, child)
 values (?, ?, ?, ?, ?, 0, 0, ?)`
 
+const MARK_RUN = 'update runs set priority = ?, admitted = ? where iid = ?'
+
 /** Makes a new instance, owned by `owner` if the item says so. */
-export function startInstance(tx: Transaction, item: StartItem, owner: number | null): Verdict {
+export function startInstance(
+  tx: Transaction,
+  item: StartItem,
+  owner: number | null,
+  limits: ReadonlyMap<number, StoredLimit>,
+): Verdict {
+  const limit = limits.get(item.workflow)
+  // The sender does not know of the limit: it sends the start again, unowned.
+  if (limit !== undefined && item.owned) return 'locked'
   const isRefused = isSuperseded(tx, item, owner)
   if (isRefused || !insertInstance(tx, item, item.turn.execution)) {
     const byNumber = known(tx, 'iid', item.iid)
@@ -38,7 +59,7 @@ export function startInstance(tx: Transaction, item: StartItem, owner: number | 
     }
     makeLive(tx, item)
   }
-  begin(tx, item, owner)
+  begin(tx, item, owner, limit)
   return 'done'
 }
 
@@ -62,8 +83,11 @@ export function known(
   return row && { iid: row.iid, id: row.id, isStarted: row.status !== 'unstarted' }
 }
 
-/** What is known of an instance from the beginning. */
-type NewInstance = Pick<StartItem, 'iid' | 'id' | 'workflow' | 'labels' | 'parent'>
+/** The row of an instance at its start. */
+type NewInstance = Pick<
+  StartItem,
+  'iid' | 'id' | 'workflow' | 'labels' | 'parent' | 'priority' | 'limitKey'
+>
 
 /** Inserts an instance, unless its id or number is taken. */
 export function insertInstance(
@@ -71,28 +95,41 @@ export function insertInstance(
   { iid, id, workflow, labels, parent }: NewInstance,
   execution: number,
 ): boolean {
-  const values = [iid, id, workflow, execution, tx.now, tx.now, labels, ...parentValues(parent)]
-  return tx.sql(INSERT_INSTANCE).run(...values) > 0
+  const values = [iid, id, workflow, workflow, execution, tx.now, tx.now, labels]
+  if (tx.sql(INSERT_INSTANCE).run(...values, ...parentValues(parent)) === 0) return false
+  noteLabels(tx, iid, labels)
+  return true
 }
 
 /** Inserts what makes an instance claimable, or owned. */
 export function insertRun(
   tx: Transaction,
-  { iid, workflow, parent }: NewInstance,
+  instance: NewInstance,
   { owner, epoch, wakeAt }: { owner: number | null; epoch: number; wakeAt: number | null },
+  limit: StoredLimit | undefined,
 ): void {
+  const { iid, workflow, parent, priority = 0 } = instance
   tx.sql(INSERT_RUN).run(iid, workflow, owner, epoch, wakeAt, isChildOf(parent) ? 1 : 0)
+  if (priority === 0 && limit === undefined) return
+  tx.sql(MARK_RUN).run(priority === 0 ? null : priority, limit === undefined ? null : 0, iid)
+  if (limit !== undefined) lineUp(tx, { ...instance, wakeAt }, limit)
 }
 
 function makeLive(tx: Transaction, { iid, workflow, turn, labels, parent }: StartItem): void {
-  const values = [workflow, turn.execution, tx.now, tx.now, labels, ...parentValues(parent)]
-  tx.sql(MAKE_LIVE).run(...values, iid)
+  const values = [workflow, workflow, turn.execution, tx.now, tx.now, labels]
+  tx.sql(MAKE_LIVE).run(...values, ...parentValues(parent), iid)
+  noteLabels(tx, iid, labels)
   unparkAll(tx, iid)
 }
 
-function begin(tx: Transaction, item: StartItem, owner: number | null): void {
+function begin(
+  tx: Transaction,
+  item: StartItem,
+  owner: number | null,
+  limit: StoredLimit | undefined,
+): void {
   const { iid, owned, turn, end, parent, messages, effects } = item
-  // 0 as long as nobody has run its code.
+  // 0 until a runtime has run its code.
   const epoch = owned || turn.count > 1 ? 1 : 0
   appendTurn(tx, iid, epoch, turn)
   if (effects !== null) applyEffects(tx, iid, turn.execution, effects)
@@ -100,7 +137,8 @@ function begin(tx: Transaction, item: StartItem, owner: number | null): void {
     endInstance(tx, iid, end, isChildOf(parent))
     return
   }
-  insertRun(tx, item, { owner: owned ? owner : null, epoch, wakeAt: owned ? null : item.wakeAt })
+  const run = { owner: owned ? owner : null, epoch, wakeAt: owned ? null : item.wakeAt }
+  insertRun(tx, item, run, limit)
   if (parent !== null) closeOrphan(tx, iid, parent)
   for (const { name, payload } of messages) {
     putIntoInbox(tx, iid, { kind: 'message', name, replyTo: '', payload }, PARKED.no)

@@ -6,8 +6,8 @@ import { claimTasks } from './task-claim.ts'
 import { freeTasksOf } from './task-owners.ts'
 import { finishTasks } from './task-results.ts'
 
-// Each look of a claim is at one place of an index (see `plans.test.ts`), so their number tells what a
-// claim costs.
+// A claim reads one position of an index at a time (see `plans.test.ts`), so the number of reads
+// shows what it costs.
 
 const LIMIT = { key: 'one at a time', concurrency: 1, rate: null }
 
@@ -88,7 +88,7 @@ class World implements Disposable {
     for (let i = 0; i < count; i++) this.#database.ask(given)
   }
 
-  /** What a claim brings, and how many looks it takes. */
+  /** What a claim returns, and how many reads it takes. */
   claim(runtime: number): { tasks: readonly ClaimedTask[]; looks: number } {
     const before = this.#database.looks
     const request = taskRequest(runtime, { maxSessions: 1 })
@@ -96,7 +96,7 @@ class World implements Disposable {
     return { tasks, looks: this.#database.looks - before }
   }
 
-  /** Claims all there is, and has it tried again later. */
+  /** Claims all there is, and has it retried later. */
   retryAll(runtime: number, delayMs: number): void {
     const end = { kind: 'retry', delayMs } as const
     const results = this.claim(runtime).tasks.map((task) => ({ ...task, end }))

@@ -5,7 +5,7 @@ import { isAlive } from './runtimes.ts'
 import { touchSession } from './task-sessions.ts'
 import { findTask, insertTask } from './tasks.ts'
 
-/** Records signs of life; answers for each whether the attempt is still wanted. */
+/** Records heartbeats; returns for each whether the attempt is still wanted. */
 export function beat(tx: Transaction, runtime: number, beats: readonly Beat[]): readonly boolean[] {
   if (!isAlive(tx, runtime)) return beats.map(() => false)
   return beats.map((item) => beatOne(tx, runtime, item))
@@ -29,7 +29,7 @@ function beatOne(tx: Transaction, runtime: number, item: Beat): boolean {
   return true
 }
 
-// Of the execution that runs now: what an earlier one asked for, nobody waits for.
+// Only of the current execution: an earlier one no longer waits for its tasks.
 const OWNS = `
 select 1
 from runs join instances on instances.iid = runs.iid

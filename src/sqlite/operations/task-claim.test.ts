@@ -10,7 +10,7 @@ import { freeTasksOf } from './task-owners.ts'
 import { nextTaskAt } from './task-lanes.ts'
 import { finishTasks } from './task-results.ts'
 
-// The store finds tasks by many small looks at the right places; the model looks at all of them.
+// The store finds tasks by many small reads in the right places; the model reads all of them.
 
 const CHARGE = ['charge']
 const ALL = ['mail', 'charge']
@@ -100,7 +100,7 @@ const VISIBLE_IN_SESSION: Action[] = [
   claimBy(0, CHARGE),
 ]
 
-/** It was silent for so long that its session was free, and nobody took it. */
+/** It was silent until its session was free, and no other runtime took the session. */
 const BACK_IN_SESSION: Action[] = [
   { do: 'ask', tasks: [taskIn('charge', 'a')] },
   claimBy(0, CHARGE),
@@ -122,7 +122,7 @@ const ALONE_IN_SESSION: Action[] = [
   { ...claimBy(0, ['mail']), maxSessions: 2 },
 ]
 
-/** It holds a task that two died with, only until it has been silent for too long. */
+/** It owns a task with two deaths, only until it has been silent for too long. */
 const QUARANTINED_AND_SILENT: Action[] = [
   { do: 'ask', tasks: [taskIn('charge', ''), taskIn('mail', '')] },
   claimBy(0, ALL),
@@ -166,7 +166,7 @@ function claimBy(index: number, activities: string[]): Extract<Action, { do: 'cl
   return { do: 'claim', runtime: index, activities, ...all }
 }
 
-test('each claim brings what looking at every task would bring, and says in time when to come back', () => {
+test('each claim returns what a scan of every task would, and says in time when the next is due', () => {
   fc.assert(
     fc.property(fc.array(action, { minLength: 40, maxLength: 80 }), (actions) => {
       using world = new World()
@@ -293,7 +293,7 @@ class World implements Disposable {
   }
 }
 
-/** Whether who comes at the time told is not too late. */
-function isInTime(told: number | null, comes: number | undefined): boolean {
-  return (told ?? Infinity) <= (comes ?? Infinity)
+/** Whether a claim at the returned time is not too late. */
+function isInTime(returned: number | null, comes: number | undefined): boolean {
+  return (returned ?? Infinity) <= (comes ?? Infinity)
 }

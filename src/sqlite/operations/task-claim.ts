@@ -48,8 +48,8 @@ const SHOW = 'update tasks set visible_at = null where activity = ? and tag = ? 
 const NEXT_SILENT = `
 select min(beat_until) as at from tasks where activity = ? and tag = ? and beat_until > ?`
 
-// One whose owner has been silent for too long does not count. Without `indexed by`, SQLite
-// would look at all that the runtime holds.
+// A task whose owner has been silent for too long does not count. Without `indexed by`, SQLite
+// would read all tasks that the runtime owns.
 const QUARANTINED_UNTIL = `
 select max(coalesce(beat_until, ${NEVER})) as at
 from tasks indexed by tasks_careful
@@ -74,13 +74,13 @@ class TaskClaim {
   readonly #tx: Transaction
   readonly #request: TaskRequest
   readonly #limits: Limits
-  /** Sessions in which the runtime holds tasks. */
+  /** Sessions in which the runtime owns tasks. */
   readonly #busy: Set<string>
   /** By the number of the first task of each. */
   readonly #sources = new Heap<Source>()
   readonly #first = new Map<Source, Candidate>()
   readonly #taken = new Map<number, ClaimedTask>()
-  /** Until when the runtime holds a task that two others died with: it gets no second one. */
+  /** Until when the runtime owns a task with two deaths: it gets no second one. */
   #quarantinedUntil: number
   #waitsElsewhere = false
   #nextDue = Infinity
@@ -91,11 +91,11 @@ class TaskClaim {
     this.#limits = new Limits(tx)
     this.#busy = busySessions(tx, request.runtime)
     const task = tx.sql(QUARANTINED_UNTIL).get(request.runtime) as { at: number | null }
-    // What it owns that owners died with is run alone, too.
+    // A quarantined instance that it owns is run alone, too.
     this.#quarantinedUntil = ownsQuarantined(tx, request.runtime) ? NEVER : (task.at ?? 0)
   }
 
-  /** Finds out what there is in a lane, now and by time alone. */
+  /** Reads what there is in a lane, now and by time alone. */
   look(lane: Lane): void {
     const { activity, tag } = lane
     const { now } = this.#tx
@@ -159,7 +159,7 @@ class TaskClaim {
 
   /** Takes what may be taken, and returns it in order. */
   take(): readonly ClaimedTask[] {
-    // Not before all lanes were looked at: that shows what has become visible.
+    // Not before all lanes were read: that shows what has become visible.
     if (this.#isFullOfSessions()) this.#lookIntoBusySessions()
     for (let next = this.#sources.pop(); next !== undefined; next = this.#sources.pop()) {
       const task = this.#first.get(next.key)!
@@ -180,7 +180,7 @@ class TaskClaim {
     return true
   }
 
-  /** What was never started in time is not handed out any more, and not looked at again. */
+  /** What was not started in time is no longer handed out, nor read again. */
   #isTooLate({ number, startBy, attempts, owner }: Candidate): boolean {
     if (startBy === null || startBy > this.#tx.now || attempts > 0) return false
     if (owner === null) this.#tx.sql(HIDE).run(NEVER, number)

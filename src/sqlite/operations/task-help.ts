@@ -1,10 +1,10 @@
 import type { TaskInterest } from '../../store/tasks.ts'
 import type { Transaction } from '../file/database.ts'
 
-// A runtime with more than it can do makes tasks of it when another one says that it has nothing to
-// do. What is handed over has no tag, so only those count that serve such tasks.
+// A runtime with more than it can do turns it into tasks when another one reports that it has
+// nothing to do. What is handed over has no tag, so only runtimes that serve such tasks count.
 
-/** What a runtime can do for others, as it stands in its row. */
+/** What a runtime can run for others, from its row. */
 export function offeredActivities(tasks: TaskInterest | null): string {
   return JSON.stringify(tasks?.served.untagged ? tasks.activities : [])
 }

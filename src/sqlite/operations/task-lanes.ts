@@ -2,13 +2,13 @@ import { QUARANTINE_DEATHS } from '../../store/constants.ts'
 import type { TaskInterest } from '../../store/tasks.ts'
 import type { Transaction } from '../file/database.ts'
 
-// Tasks of one activity and one tag stand together in every index. So what a runtime does not serve
-// is never looked at, however much of it waits.
+// Tasks of one activity and one tag are next to each other in every index. So a claim never reads
+// tasks that the runtime does not serve, however many of them wait.
 
 /** What makes a task one that can be handed out now. */
 export const READY =
   `held_by is null and visible_at is null and deaths < ${QUARANTINE_DEATHS}` as const
-/** The same of those that two runtimes died with: one at a time. */
+/** The same for quarantined ones: one at a time. */
 export const QUARANTINED =
   `held_by is null and visible_at is null and deaths >= ${QUARANTINE_DEATHS}` as const
 /** Either of the two. */
@@ -68,7 +68,7 @@ function* tagsOf(tx: Transaction, activity: string): Generator<string> {
 export interface Outlook {
   /** Whether something waits that could be handed out now, as far as time goes. */
   readonly hasReady: boolean
-  /** The same of those that two runtimes died with. */
+  /** The same for quarantined ones. */
   readonly hasQuarantined: boolean
   /** When the first of the others becomes visible, which may have come; `NEVER` or `null` for none. */
   readonly visibleAt: number | null
@@ -92,14 +92,14 @@ interface OutlookRow extends Omit<Outlook, 'hasReady' | 'hasQuarantined'> {
   readonly hasQuarantined: number
 }
 
-/** Looks at the beginning of each index of a lane. */
+/** Reads the first entry of each index of a lane. */
 export function outlookOf(tx: Transaction, { activity, tag }: Lane): Outlook {
   const lane = [activity, tag]
   const row = tx.sql(OUTLOOK).get(...lane, ...lane, ...lane, ...lane) as OutlookRow
   return { ...row, hasReady: row.hasReady === 1, hasQuarantined: row.hasQuarantined === 1 }
 }
 
-/** When the next task can be had, by time alone: now or earlier for now, `null` for none. */
+/** When the next task can be claimed, by time alone: now or earlier for now, `null` for none. */
 export function nextTaskAt(tx: Transaction, interest: TaskInterest): number | null {
   let next = Infinity
   for (const lane of servedLanes(tx, interest)) {

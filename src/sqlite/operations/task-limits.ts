@@ -4,9 +4,10 @@ import type { TaskLimit } from '../../store/tasks.ts'
 import type { Transaction } from '../file/database.ts'
 import type { Value } from '../connect/driver.ts'
 
-// How many tasks of a limit are owned is counted; its rate is one time, see `rates.ts`.
+// How many tasks of a limit are owned is counted; its rate is one time, see `rates.ts`. The rates of
+// workflows are in the same table: see `admissions.ts`.
 
-/** The limit of a task, as it stands in its row. */
+/** The limit of a task, from its row. */
 export interface LimitColumns {
   readonly limitKey: string
   readonly concurrency: number | null
@@ -31,7 +32,7 @@ const SPEND = `
 insert into limits (limit_key, spent_until) values (?, ?)
 on conflict do update set spent_until = excluded.spent_until`
 
-/** The limits during one claim. */
+/** The limits during one claim, of tasks or of instances. */
 export class Limits {
   readonly #tx: Transaction
   readonly #owned = new Map<string, number>()
@@ -51,19 +52,27 @@ export class Limits {
     if (concurrency !== null && !isOwned && this.#countOwned(task.limitKey) >= concurrency) {
       return Infinity
     }
-    const rate = rateOf(task)
-    return rate === undefined ? 0 : rateOpensAt(rate, this.#spent(task.limitKey))
+    return this.rateOpensAt(task.limitKey, rateOf(task))
   }
 
-  /** Notes that a task starts now, which may be owned already. */
+  /** When the next one may start under a rate; may be in the past. */
+  rateOpensAt(limitKey: string, rate: Rate | undefined): number {
+    return rate === undefined ? 0 : rateOpensAt(rate, this.#spent(limitKey))
+  }
+
+  /** Records that a task starts now, which may be owned already. */
   start(task: LimitColumns, isOwned: boolean): void {
     const owned = this.#owned.get(task.limitKey)
     if (owned !== undefined && !isOwned) this.#owned.set(task.limitKey, owned + 1)
-    const rate = rateOf(task)
+    this.spend(task.limitKey, rateOf(task))
+  }
+
+  /** Records a start under a rate. */
+  spend(limitKey: string, rate: Rate | undefined): void {
     if (rate === undefined) return
-    const until = spend(rate, this.#spent(task.limitKey), this.#tx.now)
-    this.#spentUntil.set(task.limitKey, until)
-    this.#tx.sql(SPEND).run(task.limitKey, until)
+    const until = spend(rate, this.#spent(limitKey), this.#tx.now)
+    this.#spentUntil.set(limitKey, until)
+    this.#tx.sql(SPEND).run(limitKey, until)
   }
 
   #countOwned(limitKey: string): number {
@@ -86,7 +95,11 @@ export class Limits {
   }
 }
 
-function rateOf({ rateCount, rateMs }: LimitColumns): Rate | undefined {
+/** The rate of a limit, from its columns. */
+export function rateOf({
+  rateCount,
+  rateMs,
+}: Pick<LimitColumns, 'rateCount' | 'rateMs'>): Rate | undefined {
   return rateCount === null || rateMs === null ? undefined : { count: rateCount, perMs: rateMs }
 }
 

@@ -37,7 +37,7 @@ const FORGIVE = `
 update tasks set deaths = 0, visible_at = null
 where iid = ? and held_by is null and deaths > 0`
 
-/** Tasks of an instance are handed out as if nobody had ever died with them. */
+/** Resets the deaths of an instance's tasks. */
 export function forgiveTasks(tx: Transaction, iid: Iid): void {
   tx.sql(FORGIVE).run(iid)
 }

@@ -7,9 +7,9 @@ import type { Transaction } from '../file/database.ts'
 //   - There is a row in `sessions` exactly as long as a runtime has the session.
 //   - `tasks.pin` says the same in each task of the session, also in those that a runtime owns.
 
-/** What stands in `tasks.pin` of a task without a session. */
+/** The value of `tasks.pin` for a task without a session. */
 export const NO_SESSION = 0
-/** What stands there when nobody has the session. */
+/** The value of `tasks.pin` while no runtime has the session. */
 export const FREE_SESSION = -1
 
 const PIN = `update tasks set pin = ? where session = ? and session <> ''`
@@ -38,8 +38,8 @@ const RETAKE =
   'insert into sessions (session, runtime, touched_at) values (?, ?, ?) on conflict do nothing'
 
 /**
- * Notes that a runtime is busy in a session, if it is its own. It is again when nobody took it since
- * the runtime was given up.
+ * Records that a runtime is busy in a session, if it is its own. That is also so if no other
+ * runtime has taken the session since this one lost it.
  */
 export function touchSession(tx: Transaction, session: string, runtime: number): void {
   if (session === '' || tx.sql(TOUCH).run(tx.now, session, runtime) > 0) return
@@ -73,7 +73,7 @@ where touched_at <= ? and ${IS_IDLE}
 order by touched_at
 limit ${MAX_AT_ONCE}`
 
-/** Frees sessions whose runtime has owned no task of them for so long. */
+/** Frees sessions whose runtime has owned no task of them for this long. */
 export function freeIdleSessions(tx: Transaction, idleMs: number): void {
   const idle = tx.sql(IDLE).all(tx.now - idleMs, tx.now) as { session: string }[]
   for (const { session } of idle) {
@@ -98,7 +98,7 @@ from (
   where touched_at <= ? and not exists (select 1 ${OWNED_IN_SESSION} and beat_until is null)
 )`
 
-/** When the next session is free, whoever has it, unless it is used until then. */
+/** When the next session becomes free, whichever runtime has it, unless it is used until then. */
 export function nextFreeSession(tx: Transaction, idleMs: number): number | null {
   const idle = tx.sql(LONGEST_IDLE).get(tx.now) as { at: number } | undefined
   const before = idle?.at ?? tx.now

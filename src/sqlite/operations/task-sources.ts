@@ -3,8 +3,8 @@ import type { Transaction } from '../file/database.ts'
 import { type Lane, serves, type Waiting } from './task-lanes.ts'
 import type { LimitColumns } from './task-limits.ts'
 
-// Where a claim finds tasks, each in the order of their numbers. A pool holds tasks that are alike in
-// all that may stand in the way of handing them out, so that one look tells about all of them.
+// Where a claim finds tasks, each in the order of their numbers. A pool contains tasks that are
+// alike in everything that could block them, so that one check decides for all of them.
 
 /** A task that may be handed out as far as time goes, with all that is judged on. */
 export interface Candidate extends Lane, LimitColumns {
@@ -20,7 +20,7 @@ export interface Candidate extends Lane, LimitColumns {
 
 /** Tasks in the order of their numbers. */
 export interface Source {
-  /** Whether what stands in the way of one of them stands in the way of all. */
+  /** Whether what blocks one of them blocks all. */
   readonly isPool: boolean
   /** The first with a greater number. */
   next(after: number): Candidate | undefined

@@ -4,15 +4,15 @@ import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
 import { QUARANTINED, READY } from './task-lanes.ts'
 
-// A runtime knows the activities that it was given, and those that its workflows have called so far.
-// What waits for any other may be in its code all the same.
+// A runtime is known to have the activities that it was given, and those that its workflows have
+// called so far. Its code may still have the activity that a task waits for.
 //
-// No optimization: without this, tasks of such an activity wait for ever once the process that called it
-// has ended (`test/tasks/next-process.test.ts`).
+// This is not an optimization: without it, tasks of such an activity wait forever once the process
+// that called it has ended (`test/tasks/next-process.test.ts`).
 
-// Which tasks can be had, each by the index that has them. Only a runtime that knows an
-// activity makes its delayed tasks ready, or takes them from an owner without a heartbeat: so such tasks
-// are included here.
+// Which tasks can be claimed, each found by its index. Delayed tasks become ready, and tasks are
+// taken from an owner without a heartbeat, only by a runtime that is known to have the activity: so
+// such tasks are included here.
 const DELAYED = 'visible_at is not null'
 const SILENT = 'beat_until is not null'
 

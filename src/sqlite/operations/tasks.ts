@@ -6,16 +6,17 @@ import type { Transaction } from '../file/database.ts'
 import { limitColumns } from './task-limits.ts'
 import { pinOf } from './task-sessions.ts'
 
-// The rows of tasks: how they come and go. A task is there as long as somebody waits for it.
+// The rows of tasks: how they are added and removed. A task exists as long as its instance waits
+// for it.
 
-/** The runtime that owns a task from the beginning, and what is known of its attempt. */
+/** The runtime that owns a task from the start, and its attempt. */
 export interface FirstAttempt {
   readonly runtime: number | null
   readonly beat: string | null
   readonly beatUntil: number | null
 }
 
-const NOBODY: FirstAttempt = { runtime: null, beat: null, beatUntil: null }
+const UNOWNED: FirstAttempt = { runtime: null, beat: null, beatUntil: null }
 
 const INSERT = `
 insert into tasks (
@@ -29,14 +30,14 @@ const HAS_RESULT = `
 select 1 from inbox where iid = ? and execution = ? and command = ? and command > 0`
 
 /**
- * Adds a task; a second one of a command is dropped. So is one that has its result: it is made
- * again by somebody who did not hear of the first time.
+ * Adds a task; a second one for a command is dropped. So is one whose command already has its
+ * result: its sender missed the answer to the first time.
  */
 export function insertTask(
   tx: Transaction,
   { iid, execution }: Pick<TaskKey, 'iid' | 'execution'>,
   task: NewTask,
-  { runtime, beat, beatUntil } = NOBODY,
+  { runtime, beat, beatUntil } = UNOWNED,
 ): void {
   const { command, activity, tag, session, input, options, attempts, startBy, limit } = task
   if (tx.sql(HAS_RESULT).get(iid, execution, command) !== undefined) return
@@ -48,7 +49,7 @@ export function insertTask(
 
 const DROP = 'delete from tasks where iid = ? and execution = ? and command = ?'
 
-/** Adds the tasks that a turn asks for, and removes those that nobody waits for any more. */
+/** Adds the tasks that a turn asks for, and removes those that are no longer needed. */
 export function changeTasks(
   tx: Transaction,
   iid: Iid,
@@ -60,7 +61,7 @@ export function changeTasks(
   for (const command of dropsTasks) tx.sql(DROP).run(iid, execution, command)
 }
 
-/** Removes all tasks of an instance that has ended, whoever owns them. */
+/** Removes all tasks of an instance that has ended, whichever runtime owns them. */
 export function removeTasks(tx: Transaction, iid: Iid): void {
   tx.sql('delete from tasks where iid = ?').run(iid)
 }

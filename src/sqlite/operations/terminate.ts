@@ -1,6 +1,7 @@
 import type { Terminated, Termination } from '../../store/admin.ts'
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
+import { leaveLine } from './admissions.ts'
 import { closeChildren } from './children.ts'
 import { endInstance } from './ends.ts'
 import { appendTurn } from './history.ts'
@@ -10,10 +11,11 @@ interface Unfinished {
   readonly execution: number
   readonly epoch: number
   readonly child: number
+  readonly admitted: number | null
 }
 
 const UNFINISHED = `
-select instances.iid as iid, execution, epoch, child
+select instances.iid as iid, execution, epoch, child, admitted
 from instances join runs on runs.iid = instances.iid
 where id = ?`
 
@@ -30,24 +32,31 @@ union all
 select iid from instances
 where parent_iid = ? and status = 'running' and on_close in ('cancel', 'terminate')`
 
-/** Ends unfinished instances at once, whoever owns them. */
+/** Ends unfinished instances at once, whichever runtime owns them. */
 export function terminate(tx: Transaction, terminations: readonly Termination[]): Terminated {
   const mail: Iid[] = []
+  const woken: Iid[] = []
   let hadTasks = false
   const ended = terminations.map((item) => {
     const found = tx.sql(UNFINISHED).get(item.id) as Unfinished | undefined
     if (found === undefined) return false
     const { iid } = found
     hadTasks ||= tx.sql('select 1 from tasks where iid = ? limit 1').get(iid) !== undefined
-    terminateOne(tx, found, item)
+    const next = terminateOne(tx, found, item)
+    if (next !== undefined) woken.push(next)
     for (const related of tx.sql(RELATED).all(iid, iid) as { iid: Iid }[]) mail.push(related.iid)
     return true
   })
-  return { ended, mail, hadTasks }
+  return { ended, mail, hadTasks, woken }
 }
 
-function terminateOne(tx: Transaction, found: Unfinished, { output, events }: Termination): void {
-  const { iid, execution, epoch, child } = found
+/** Ends an instance. Returns one that is due because of it. */
+function terminateOne(
+  tx: Transaction,
+  found: Unfinished,
+  { output, events }: Termination,
+): Iid | undefined {
+  const { iid, execution, epoch, child, admitted } = found
   const last = tx.sql(LAST).get(iid, execution) as
     { turn: number; at: number; next: number } | undefined
   const { turn, at, next } = last ?? { turn: 0, at: 0, next: 1 }
@@ -62,4 +71,5 @@ function terminateOne(tx: Transaction, found: Unfinished, { output, events }: Te
   })
   closeChildren(tx, iid, execution, 'all')
   endInstance(tx, iid, { status: 'terminated', output }, child === 1)
+  return admitted === null ? undefined : leaveLine(tx, iid)
 }

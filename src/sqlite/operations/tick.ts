@@ -5,9 +5,11 @@ import type { Transaction } from '../file/database.ts'
 import { isGone } from '../file/process-place.ts'
 import { removeUnstarted } from './unstarted.ts'
 import { hasQuarantined, mayTakeQuarantined } from './quarantine.ts'
+import { nextWake } from './ranks.ts'
 import { parkMail } from './park-mail.ts'
 import { removeOldReplies } from './replies.ts'
 import { isAlive } from './runtimes.ts'
+import { nextScheduleAt } from './schedules.ts'
 import { helpedActivities, offeredActivities } from './task-help.ts'
 import { freeTasksOf, wantedOf } from './task-owners.ts'
 import { stranded } from './task-stranded.ts'
@@ -20,7 +22,7 @@ const NOTE = `
 update runtimes set idle = ?, activities = ?
 where runtime = ? and (idle <> ? or activities <> ?)`
 
-/** Declares others dead who are gone or silent, and says what there is to do. */
+/** Marks other runtimes that are gone or silent as dead, and returns what there is to do. */
 export function tick(tx: Transaction, request: TickRequest): TickAnswer {
   const { runtime, workflows, tasks, unknown, ownedTasks, idle } = request
   const { now } = tx
@@ -41,6 +43,7 @@ export function tick(tx: Transaction, request: TickRequest): TickAnswer {
     mail: ownMail(tx, runtime),
     ...outlook(tx, runtime, workflows),
     nextTask: tasks === null ? null : nextTaskAt(tx, tasks),
+    nextSchedule: nextScheduleAt(tx),
     stranded: tasks === null ? [] : stranded(tx, workflows, [...tasks.activities, ...unknown]),
     wanted: wantedOf(tx, runtime, ownedTasks),
     helped: tasks === null ? [] : helpedActivities(tx, runtime, tasks.activities),
@@ -63,12 +66,13 @@ export function ownMail(tx: Transaction, runtime: number): readonly Iid[] {
 // A dead owner may have died of the instance: unlike one that closed, it counts.
 const FREE = 'update runs set owner = null, wake_at = ?, attempts = attempts + 1 where owner = ?'
 
-function reclaimDead(tx: Transaction, self: number): void {
+/** Declares others dead whose process is gone or whose lease has ended, and frees what they had. */
+export function reclaimDead(tx: Transaction, self: number): void {
   const alive = tx
     .sql(`select runtime, lease_until as leaseUntil, process from runtimes where state = 'alive'`)
     .all() as { runtime: number; leaseUntil: number; process: string }[]
   for (const { runtime, leaseUntil, process } of alive) {
-    // Its own lease may have ended, and nobody noticed.
+    // Its own lease may have expired without any other runtime noticing.
     if (runtime === self || (leaseUntil > tx.now && !isGone(process))) continue
     tx.sql(`update runtimes set state = 'dead' where runtime = ?`).run(runtime)
     tx.sql(FREE).run(tx.now, runtime)
@@ -86,7 +90,6 @@ where inbox.parked = 0
   and r.workflow in (select value from json_each(?))
 limit 1`
 
-const ORDINARY_RUNS = `from runs as r where workflow = ? and ${ORDINARY}`
 const QUARANTINED_RUNS = `from runs as r where owner is null and workflow = ? and ${QUARANTINED}`
 
 /** Whether something of these workflows can be claimed now, and when the next one falls due. */
@@ -95,18 +98,20 @@ export function outlook(
   runtime: number,
   workflows: readonly number[],
 ): { claimable: boolean; nextDue: number | null } {
-  let [isDue, nextDue] = [false, Infinity]
-  const lookAt = (runs: string, mayTake: boolean): void => {
-    for (const workflow of workflows) {
-      const first = earliest(tx, `${runs} and wake_at is not null`, workflow)
-      if (first > tx.now) nextDue = Math.min(nextDue, first)
-      else nextDue = Math.min(nextDue, earliest(tx, `${runs} and wake_at > ?`, workflow, tx.now))
-      if (mayTake && first <= tx.now) isDue = true
-    }
-  }
+  const first = nextWake(tx, workflows, -1)
+  let isDue = first <= tx.now
+  let nextDue = isDue ? nextWake(tx, workflows, tx.now) : first
   const takesQuarantined = mayTakeQuarantined(tx, runtime)
-  lookAt(ORDINARY_RUNS, true)
-  if (hasQuarantined(tx)) lookAt(QUARANTINED_RUNS, takesQuarantined)
+  for (const workflow of hasQuarantined(tx) ? workflows : []) {
+    const at = earliest(tx, `${QUARANTINED_RUNS} and wake_at is not null`, workflow)
+    if (at > tx.now) nextDue = Math.min(nextDue, at)
+    else
+      nextDue = Math.min(
+        nextDue,
+        earliest(tx, `${QUARANTINED_RUNS} and wake_at > ?`, workflow, tx.now),
+      )
+    if (takesQuarantined && at <= tx.now) isDue = true
+  }
   const mail = tx.sql(UNOWNED_MAIL).get(takesQuarantined ? 1 : 0, JSON.stringify(workflows))
   return {
     claimable: isDue || mail !== undefined,

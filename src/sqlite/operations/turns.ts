@@ -2,13 +2,14 @@ import type { TurnItem, TurnRow, Verdict } from '../../store/commits.ts'
 import type { Ending, Iid } from '../../store/instances.ts'
 import { isOwner, verdictOnUnapplied } from '../../store/verdicts.ts'
 import type { Transaction } from '../file/database.ts'
+import { leaveLine } from './admissions.ts'
 import { applyEffects } from './effects.ts'
 import { endInstance } from './ends.ts'
 import { appendOwned, appendTurn, writerOf } from './history.ts'
 import { continueInstance } from './next-execution.ts'
 import { writeReport } from './suspend.ts'
 
-// To come to rest is progress: who released it did not die of it.
+// A release is progress: the runtime that released it did not die of it.
 const RELEASE = `update runs set owner = null, wake_at = ?, attempts = 0, doing = '' where iid = ?`
 const SUSPEND = 'update runs set owner = null, wake_at = null, held = 1 where iid = ?'
 
@@ -21,14 +22,21 @@ interface Run {
   readonly doing: string
   readonly held: number
   readonly child: number
+  readonly admitted: number | null
 }
 
 /** Judges what a runtime writes about one instance and, if it may, writes it. */
-export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Verdict {
+export function commitTurn(
+  tx: Transaction,
+  runtime: number,
+  item: TurnItem,
+  /** Gets the instances that are due because this one left the limit of their workflow. */
+  woken: Iid[],
+): Verdict {
   if (isTurnOnly(item) && appendOwned(tx, runtime, item.iid, item.epoch, item.turn)) return 'done'
   const { iid, epoch, turn, effects } = item
   const run = tx
-    .sql('select owner, epoch, attempts, doing, held, child from runs where iid = ?')
+    .sql('select owner, epoch, attempts, doing, held, child, admitted from runs where iid = ?')
     .get(iid) as Run | undefined
   const owned = run && { ...run, isSuspended: run.held === 1 }
   if (run === undefined || !isOwner(owned, runtime, epoch) || !append(tx, item)) {
@@ -42,15 +50,19 @@ export function commitTurn(tx: Transaction, runtime: number, item: TurnItem): Ve
   if (effects !== null) {
     applyEffects(tx, iid, turn?.execution ?? currentExecution(tx, iid), effects)
   }
-  // It got further, so earlier deaths of owners no longer count. Most turns leave the row alone.
+  // It made progress, so earlier deaths no longer count. Most turns leave the row alone.
   if (turn !== null && (run.attempts > 0 || run.doing !== '')) {
     tx.sql(`update runs set attempts = 0, doing = '' where iid = ?`).run(iid)
   }
   proceed(tx, item, run.child === 1)
+  if (item.next.kind === 'end' && run.admitted !== null) {
+    const next = leaveLine(tx, iid)
+    if (next !== undefined) woken.push(next)
+  }
   return 'done'
 }
 
-/** Whether all there is to it is one more turn: by far the most are so. */
+/** Whether one more turn is all there is to write: by far the most common case. */
 function isTurnOnly(item: TurnItem): item is TurnItem & { readonly turn: TurnRow } {
   const { turn, taken, effects, next } = item
   return (

@@ -6,8 +6,8 @@ import {
 import type { Iid } from '../../store/instances.ts'
 import type { Transaction } from '../file/database.ts'
 
-// Instances that messages came for and that were never started. There is one writer at a time: none
-// goes while somebody sends to it or starts it.
+// Instances that have messages but were never started. There is one writer at a time: none is
+// removed while another call sends to it or starts it.
 
 /** The word in the files for an instance that was never started: older versions read them, too. */
 const UNSTARTED = `'absent'`
@@ -19,12 +19,12 @@ const INSERT_UNSTARTED = `
 insert into instances (iid, id, execution, status, created_at, updated_at, early)
 values (?, ?, 0, ${UNSTARTED}, ?, ?, 1)`
 
-/** The first message came for an id that nothing was started under. */
+/** The first message for an id without an instance. */
 export function insertUnstarted(tx: Transaction, iid: Iid, id: string): void {
   tx.sql(INSERT_UNSTARTED).run(iid, id, tx.now, tx.now)
 }
 
-/** Another message came for it: all of them are kept for as long again. */
+/** Another message for it: all of them are kept for as long again. */
 export function keepUnstarted(tx: Transaction, iid: Iid): void {
   tx.sql('update instances set updated_at = ?, early = early + 1 where iid = ?').run(tx.now, iid)
 }
@@ -35,7 +35,9 @@ where status = ${UNSTARTED} and updated_at < ?
 order by updated_at
 limit ?`
 
-/** Removes those whose newest message is too old, some at a time; answers how many messages went. */
+/**
+ * Removes those whose newest message is too old, some at a time; returns how many messages were removed.
+ */
 export function removeUnstarted(tx: Transaction): number {
   const expired = tx.sql(EXPIRED).all(tx.now - UNSTARTED_KEPT_MS, MAX_UNSTARTED_REMOVED) as {
     iid: Iid

@@ -1,6 +1,13 @@
 import type { Iid } from '../../store/instances.ts'
-import type { LiveRuntime, RuntimePlace, TaskPlace, Whereabouts } from '../../store/whereabouts.ts'
+import type {
+  AwaitedLimit,
+  LiveRuntime,
+  RuntimePlace,
+  TaskPlace,
+  Whereabouts,
+} from '../../store/whereabouts.ts'
 import type { Transaction } from '../file/database.ts'
+import { type LimitColumns, rateOf } from './task-limits.ts'
 
 const OWNER = `
 select runtimes.runtime as runtime, info
@@ -35,7 +42,39 @@ interface RuntimeRow extends RuntimePlace {
   readonly registers: number
 }
 
-/** Who works on an instance, and who could: for people, who ask why it does not move. */
+const LIMIT = `
+select admissions.workflow as workflow, limit_key as key, concurrency, rate_count as rateCount, rate_ms as rateMs, keyed
+from admissions join workflows on workflows.workflow = admissions.workflow
+where iid = ? and state <> 'admitted' and keyed is not null`
+
+const SUSPENDED = `
+select count(*) as suspended
+from (
+  select runs.held as held
+  from admissions join runs on runs.iid = admissions.iid
+  where admissions.workflow = ? and limit_key = ? and state = 'admitted'
+  limit ?
+)
+where held = 1`
+
+interface LimitRow extends Omit<LimitColumns, 'limitKey'> {
+  readonly workflow: number
+  readonly key: string | null
+  readonly keyed: number
+}
+
+/** The limit that an instance waits for. */
+function awaitedLimit(tx: Transaction, iid: Iid): AwaitedLimit | null {
+  const row = tx.sql(LIMIT).get(iid) as LimitRow | undefined
+  if (row === undefined) return null
+  const { workflow, key, keyed, concurrency } = row
+  // Without a limit of concurrency there are no places, and the count would have no end.
+  const line = [workflow, key, concurrency ?? 0]
+  const { suspended } = tx.sql(SUSPENDED).get(...line) as { suspended: number }
+  return { key: keyed === 1 ? key : null, concurrency, rate: rateOf(row) ?? null, suspended }
+}
+
+/** Which runtimes work on an instance, and which could: to find out why it does not move. */
 export function whereabouts(tx: Transaction, iid: Iid): Whereabouts {
   const owner = tx.sql(OWNER).get(iid) as RuntimePlace | undefined
   const tasks = tx.sql(TASKS).all(iid) as unknown as TaskRow[]
@@ -53,5 +92,6 @@ export function whereabouts(tx: Transaction, iid: Iid): Whereabouts {
       serves: serves === null ? null : (JSON.parse(serves) as LiveRuntime['serves']),
       activities: JSON.parse(activities) as string[],
     })),
+    limit: awaitedLimit(tx, iid),
   }
 }

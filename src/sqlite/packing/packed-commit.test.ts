@@ -104,7 +104,7 @@ test('a batch crosses to the thread and comes out as it went in', () => {
   )
 })
 
-test('what a plain start or turn lacks takes no room', () => {
+test('fields that a plain start or turn lacks take no space', () => {
   const turn = { execution: 1, turn: 1, at: 5, first: 1, count: 1, events: 'e' }
   const plain = { parent: null, labels: '{}', messages: [], effects: null }
   const start = { iid: 1, id: 'a', workflow: 1, owned: true, wakeAt: null, turn, end: null }

@@ -17,9 +17,11 @@ const PARENT = 2
 const LABELS = 4
 const MESSAGES = 8
 const EFFECTS = 16
+const PRIORITY = 32
+const LIMIT_KEY = 64
 const NO_LABELS = '{}'
 
-/** Takes a batch apart. */
+/** Packs a batch. */
 export function packCommit({ runtime, server, starts, turns }: CommitBatch): Packed {
   const to = new PackWriter()
   to.number(runtime)
@@ -32,13 +34,15 @@ export function packCommit({ runtime, server, starts, turns }: CommitBatch): Pac
 }
 
 function packStart(item: StartItem, to: PackWriter): void {
-  const { parent, labels, messages, effects } = item
+  const { parent, labels, messages, effects, priority = 0, limitKey } = item
   const parts =
     (item.owned ? OWNED : 0) |
     (parent === null ? 0 : PARENT) |
     (labels === NO_LABELS ? 0 : LABELS) |
     (messages.length === 0 ? 0 : MESSAGES) |
-    (effects === null ? 0 : EFFECTS)
+    (effects === null ? 0 : EFFECTS) |
+    (priority === 0 ? 0 : PRIORITY) |
+    (limitKey === undefined ? 0 : LIMIT_KEY)
   to.number(item.iid, item.workflow, parts, item.wakeAt ?? NONE)
   to.text(item.id)
   packRow(item.turn, to)
@@ -52,6 +56,8 @@ function packStart(item: StartItem, to: PackWriter): void {
   if (messages.length > 0) to.number(messages.length)
   for (const { name, payload } of messages) to.text(name, payload)
   if (effects !== null) packEffects(effects, to)
+  if (priority !== 0) to.number(priority)
+  if (limitKey !== undefined) to.text(limitKey)
 }
 
 function packTurn(item: TurnItem, to: PackWriter): void {
@@ -89,7 +95,7 @@ function packEnd(end: Ending | null, to: PackWriter): void {
   if (end !== null) to.text(end.output)
 }
 
-/** Puts a batch together again. */
+/** Unpacks a batch. */
 export function unpackCommit(packed: Packed): CommitBatch {
   const from = new PackReader(packed)
   return {
@@ -114,6 +120,8 @@ function unpackStart(from: PackReader): StartItem {
     labels: (parts & LABELS) === 0 ? NO_LABELS : from.text(),
     messages: (parts & MESSAGES) === 0 ? [] : from.list(from.number(), unpackMessage),
     effects: (parts & EFFECTS) === 0 ? null : unpackEffects(from),
+    ...((parts & PRIORITY) !== 0 && { priority: from.number() }),
+    ...((parts & LIMIT_KEY) !== 0 && { limitKey: from.text() }),
   }
 }
 

@@ -8,7 +8,7 @@ import type { PackReader, PackWriter } from './packing.ts'
 const ALL = -1
 const NONE = -1
 
-/** Takes effects apart. */
+/** Packs effects. */
 export function packEffects(effects: Effects, to: PackWriter): void {
   const { parked, closes, clearsState, state, progress, replies, tasks, dropsTasks } = effects
   to.list(parked)
@@ -36,7 +36,7 @@ function packTask(task: NewTask, to: PackWriter): void {
   to.number(concurrency ?? NONE, rate?.count ?? NONE, rate?.perMs ?? NONE)
 }
 
-/** Puts effects together again. */
+/** Unpacks effects. */
 export function unpackEffects(from: PackReader): Effects {
   const parked = from.numbers()
   const closed = from.number()

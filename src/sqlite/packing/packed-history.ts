@@ -11,7 +11,7 @@ export interface PackedLoad {
   readonly turns: Packed
 }
 
-/** Takes instances apart. */
+/** Packs instances. */
 export function packLoad(loaded: readonly Loaded[]): PackedLoad {
   return {
     instances: loaded.map(({ history, ...rest }) => ({ ...rest, turns: history.length })),
@@ -19,7 +19,7 @@ export function packLoad(loaded: readonly Loaded[]): PackedLoad {
   }
 }
 
-/** Puts instances together again. */
+/** Unpacks instances. */
 export function unpackLoad({ instances, turns }: PackedLoad): readonly Loaded[] {
   const rows = unpackTurns(turns)
   let next = 0
@@ -29,7 +29,7 @@ export function unpackLoad({ instances, turns }: PackedLoad): readonly Loaded[] 
   }))
 }
 
-/** Takes rows apart. */
+/** Packs rows. */
 export function packTurns(rows: readonly TurnRow[]): Packed {
   const to = new PackWriter()
   to.number(rows.length)
@@ -37,13 +37,13 @@ export function packTurns(rows: readonly TurnRow[]): Packed {
   return to.packed()
 }
 
-/** Puts rows together again. */
+/** Unpacks rows. */
 export function unpackTurns(packed: Packed): readonly TurnRow[] {
   const from = new PackReader(packed)
   return from.list(from.number(), readRow)
 }
 
-/** Writes a row behind something else. */
+/** Writes a row after something else. */
 export function writeRow(row: TurnRow, to: PackWriter): void {
   to.number(row.execution, row.turn, row.at, row.first, row.count)
   to.text(row.events)

@@ -98,14 +98,14 @@ export class PackReader {
     return this.number() === 1 ? this.text() : null
   }
 
-  /** So many of what `read` reads. */
+  /** This many of what `read` reads. */
   list<Item>(length: number, read: (from: PackReader) => Item): readonly Item[] {
     const items: Item[] = []
     for (let i = 0; i < length; i++) items.push(read(this))
     return items
   }
 
-  /** A view, to be copied by who keeps it. */
+  /** A view: copy it to keep it. */
   bytes(): Uint8Array {
     const from = this.#byte
     this.#byte += this.number()

@@ -2,7 +2,7 @@ import type { Change } from '../../store/queue-store.ts'
 import type { Scope } from './messages.ts'
 import { IN_FLIGHT } from './queue-row.ts'
 
-/** So many messages leave by one statement, which takes half the time of so many. */
+/** One statement removes this many messages, in half the time that one statement each takes. */
 export const ACKS_AT_ONCE = 32
 
 // Messages with a key, or with large data, are deleted one by one.
@@ -12,7 +12,7 @@ const ACKNOWLEDGED = `from messages
 
 /**
  * Takes out `ACKS_AT_ONCE` messages of the same receipt, if all of them are there to be taken out
- * and no two are the same. Otherwise none; answers whether it did.
+ * and no two are the same. Otherwise none; returns whether it did.
  */
 export function acknowledgeTogether(
   { tx, queue, queueRow }: Scope,

@@ -11,7 +11,7 @@ import {
   makeDeadLetter,
 } from './messages.ts'
 import { DEAD, IN_FLIGHT } from './queue-row.ts'
-import { after } from './times.ts'
+import { after } from '../file/times.ts'
 
 interface Found extends Attempt {
   readonly receipt: number
@@ -19,7 +19,7 @@ interface Found extends Attempt {
   readonly pushed_at: number
 }
 
-/** Does what happens to messages, in this order; answers what became of each. */
+/** Applies changes, in this order; returns the outcome of each. */
 export function changeAll(
   scope: Scope,
   changes: readonly Change[],
@@ -52,7 +52,7 @@ function acksFrom(changes: readonly Change[], first: number): readonly Change[] 
   return changes.slice(first, next)
 }
 
-/** Does what happens to one message; answers what became of it. */
+/** Applies one change; returns its outcome. */
 function change(scope: Scope, wanted: Change, maxAttempts: number): ChangeVerdict {
   if (wanted.kind === 'ack' && acknowledge(scope, wanted)) return 'done'
   const found = find(scope, wanted.id)
@@ -121,7 +121,7 @@ function revive(scope: Scope, found: Found): void {
   putBack(scope, found, dueAt)
 }
 
-// Who wants one back that has expired wants it to live.
+// A dead letter that has expired gets a new ttl when it returns to the queue.
 function expiryOf({ tx }: Scope, { expires_at, pushed_at }: Found): number | null {
   if (expires_at === null || expires_at > tx.now) return expires_at
   return after(tx.now, expires_at - pushed_at)

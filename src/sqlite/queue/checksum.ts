@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { DAMAGED, type Payload, RAW } from '../../store/queue-store.ts'
 
-// SQLite notices damage to the way its pages hang together, not to what they hold.
+// SQLite detects damage to the structure of its pages, not to their content.
 
 /** The checksum of a payload, which belongs to this message alone. */
 export function checksumOf(id: number, { data, format }: Payload): number {

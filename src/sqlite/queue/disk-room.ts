@@ -2,30 +2,37 @@ import { statfsSync, statSync } from 'node:fs'
 import type { Transaction } from '../file/database.ts'
 import { fileOf } from './file.ts'
 
-// A queue that has filled its disk can only be emptied if there is room left for that: deliveries
-// and acknowledgements go through the WAL, which can begin anew only when all of its content has
-// a place in the file.
+// A queue that has filled its disk can only be emptied if there is space left for that: deliveries
+// and acknowledgements go through the WAL, which can start over only when all of its content has a
+// place in the file.
 //
-//   - Pushes are refused while they would take the room that is kept for everything else.
-//   - The WAL is emptied before what the file still has to grow by has no place any more.
+//   - Pushes are refused while they would use the space that is reserved for everything else.
+//   - The WAL is emptied while the file still has space for its content.
 //
-// Others may fill the disk all the same; then what there is in the WAL and in the file has to do.
+// Other programs may still fill the disk; then the space inside the WAL and the file has to
+// do.
 
 const MB = 1024 * 1024
-/** So much is kept free: more than one batch without pushes takes. On a small disk it is a part of it. */
+/**
+ * This much is kept free: more than one batch without pushes takes. On a small disk it is a
+ * fraction of it.
+ */
 const KEPT = 8 * MB
 const KEPT_PART = 1 / 8
-/** The disk is looked at again when so much of what was found has been used, or so much time is over. */
+/**
+ * The disk is measured again when this much of what was found has been used, or this much time has
+ * passed.
+ */
 const USED_PART = 1 / 4
 const LOOK_AGAIN_MS = 1_000
 
-/** What is known of a disk and of the file on it, in bytes. */
+/** The sizes of a disk and of the file on it, in bytes. */
 export interface Disk {
   readonly total: number
   readonly free: number
-  /** So much longer the file gets when the WAL is emptied into it. */
+  /** How much the file grows when the WAL is emptied into it. */
   readonly owed: number
-  /** What nothing is in, in the file. */
+  /** Free space inside the file. */
   readonly unused: number
   readonly wal: number
 }
@@ -39,14 +46,14 @@ export interface Allowance {
 
 const UNLIMITED: Allowance = { mayPush: true, mustEmptyWal: false }
 
-/** What a batch may do that takes so much room. */
+/** What a batch of this size may do. */
 export function allowanceFor(disk: Disk, bytes: number): Allowance {
   const { free, owed, unused, wal } = disk
   const kept = keptOf(disk)
   const growth = owed + Math.max(0, bytes - unused)
   const mayPush =
     free >= growth + bytes + kept ||
-    // In the file's own room, and in that of the WAL, which begins anew when the disk is full.
+    // In the file's own room, and in that of the WAL, which starts over when the disk is full.
     (growth === 0 && free + wal >= bytes + kept)
   return { mayPush, mustEmptyWal: owed > 0 && free < owed + bytes + 2 * kept }
 }
@@ -55,7 +62,7 @@ function keptOf({ total }: Disk): number {
   return Math.min(KEPT, total * KEPT_PART)
 }
 
-/** What is known of the disk under one connection. */
+/** The disk under one connection. */
 class KnownDisk {
   readonly #path: string
   #budget = 0
@@ -76,7 +83,7 @@ class KnownDisk {
     return allowanceFor(disk, bytes)
   }
 
-  // Three small looks. A disk that says nothing of itself is taken for large.
+  // Three small reads. A disk that reports nothing is assumed to be large.
   #look(tx: Transaction): Disk | undefined {
     try {
       const { bsize, blocks, bavail } = statfsSync(this.#path)
@@ -99,7 +106,7 @@ class KnownDisk {
 /** By path, for as long as this thread has a queue open there. */
 const known = new Map<string, KnownDisk>()
 
-/** What a batch that takes so much room may do in this file. */
+/** What a batch of this size may do in this file. */
 export function allowanceOf(tx: Transaction, bytes: number): Allowance {
   const file = fileOf(tx)
   if (file === undefined) return UNLIMITED
@@ -108,13 +115,13 @@ export function allowanceOf(tx: Transaction, bytes: number): Allowance {
   return disk.allowanceFor(tx, bytes)
 }
 
-/** Forgets the disk under a file. Whoever else has that open here looks at it again. */
+/** Forgets the disk under a file. Other connections of this process to that file read it again. */
 export function forgetDisk(tx: Transaction): void {
   const file = fileOf(tx)
   if (file !== undefined) known.delete(file)
 }
 
-/** How many disks are known, for tests. */
+/** How many disks are recorded, for tests. */
 export function knownDisks(): number {
   return known.size
 }

@@ -6,7 +6,7 @@ import { removeUnknownUsers } from './users.ts'
 /** How many at a time, so that other processes do not wait long for the file. */
 const MAX_AT_ONCE = 5_000
 
-/** Does what time has brought: messages expire, delays and leases end. */
+/** Handles what has become due: messages expire, delays and leases end. */
 export function sweep(scope: Scope): void {
   endLives(scope)
   endDelays(scope)

@@ -41,14 +41,16 @@ export function toRow(list: readonly unknown[]): MessageRow {
   return { id, state, attempt, receipt, pushed_at, reason, format, checksum, large, data }
 }
 
-/** What is known of a message that leaves, or goes on to another state. */
+/** The columns of a message that is removed, or changes its state. */
 export interface Leaving {
   readonly id: number
   readonly state: number
   readonly key: string | null
 }
 
-/** More than this is kept apart. Longer text counts double at worst, which does no harm. */
+/**
+ * Longer data is stored in a table of its own. Long text counts double at worst, which is harmless.
+ */
 export const LARGE = 2_000
 
 /** So much data that is kept apart is read at once: it passes through memory several times. */
@@ -100,12 +102,12 @@ export function countWithinLimit(rows: readonly Pick<MessageRow, 'large'>[]): nu
   return countWithin(rows, rows.length, READ_AT_ONCE)
 }
 
-/** Takes out a message if the receipt is of its latest delivery; answers whether it did. */
+/** Removes a message if the receipt is of its latest delivery; returns whether it did. */
 export function acknowledge(
   scope: Scope,
   { id, receipt }: { readonly id: number; readonly receipt: number },
 ): boolean {
-  // The way most messages leave. What a statement returns takes as long again as what it does.
+  // How most messages leave. Returning rows takes as long again as the statement itself.
   const count = scope.tx
     .sql(
       `delete from messages
@@ -119,9 +121,9 @@ export function acknowledge(
 }
 
 /**
- * Takes a message out for good; with a receipt, only if that is the latest. Answers whether it did.
+ * Takes a message out for good; with a receipt, only if that is the latest. Returns whether it did.
  *
- * Goes by the row as it is now: what another removal let through may be removed next.
+ * Uses the row as it is now: what another removal let through may be removed next.
  */
 export function remove(scope: Scope, id: number, receipt?: number): boolean {
   const removed = scope.tx
@@ -143,7 +145,10 @@ export function expire(scope: Scope, id: number): void {
   if (remove(scope, id)) scope.events.expired++
 }
 
-/** Makes a message a dead letter. Later ones of its key go on. A delay is kept for when it returns. */
+/**
+ * Makes a message a dead letter. Later ones of its key are no longer blocked. A delay is kept for
+ * when it returns.
+ */
 export function makeDeadLetter(scope: Scope, leaving: Leaving, reason: string): void {
   scope.tx
     .sql(
@@ -158,7 +163,7 @@ export function makeDeadLetter(scope: Scope, leaving: Leaving, reason: string): 
   letNextThrough(scope, leaving)
 }
 
-/** Makes a message wait for a time, or be ready when that is over. */
+/** Makes a message wait until a time, or makes it ready if that has passed. */
 export function putBack(scope: Scope, leaving: Leaving, dueAt: number): void {
   place(scope, leaving, dueAt > scope.tx.now ? DELAYED : READY, dueAt)
 }

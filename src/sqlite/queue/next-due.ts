@@ -4,7 +4,7 @@ import { DELAYED, IN_FLIGHT } from './queue-row.ts'
 /** Later than anything that can fall due. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** SQL for when something falls due in a queue: three looks at the first entry of an index each. */
+/** SQL for when something falls due in a queue: reads the first entry of three indexes. */
 export function nextDueSql(queue: string): string {
   return `nullif(min(
     ifnull((select min(due_at) from messages

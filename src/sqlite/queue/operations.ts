@@ -39,7 +39,10 @@ export const QUEUE_OPERATIONS = {
   queueUnlock: read(unlockOnly),
 }
 
-/** A write that power loss may undo: what it says of users and their messages is over then anyway. */
+/**
+ * A write that may be lost in a power failure: what it says about users and their messages is over
+ * then anyway.
+ */
 function lenient<Args extends unknown[], Result>(
   run: (tx: Transaction, ...args: Args) => Result,
 ): Operation<Args, Result> {

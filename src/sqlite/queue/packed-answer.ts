@@ -9,7 +9,7 @@ import {
 import { readRecords, writeRecords } from './packed-records.ts'
 import { type Packed, PackReader, PackWriter } from '../packing/packing.ts'
 
-// What became of a batch, on its way from the thread.
+// The outcome of a batch, on its way from the thread.
 
 /** What the thread says of a batch. */
 export interface Answer extends BatchAnswer {
@@ -20,7 +20,7 @@ export interface Answer extends BatchAnswer {
 /** For a time that never comes. */
 const NEVER = -1
 
-/** Takes an answer apart. */
+/** Packs an answer. */
 export function packAnswer({ queueState, changes, pushes, taken, mustEmptyWal }: Answer): Packed {
   const to = new PackWriter()
   writeQueueState(queueState, to)
@@ -37,7 +37,7 @@ export function packAnswer({ queueState, changes, pushes, taken, mustEmptyWal }:
   return to.packed()
 }
 
-/** Puts it together again. */
+/** Unpacks an answer. */
 export function unpackAnswer(packed: Packed): Answer {
   const from = new PackReader(packed)
   return {

@@ -16,10 +16,10 @@ const TTL = 4
 const DELAY = 8
 const PRIORITY = 16
 
-/** What crosses in one piece: how durable it has to be is known before it is put together. */
+/** A batch as one buffer: how durable it has to be is decided before it is packed. */
 export type PackedPart = Omit<QueueBatch, 'durable'>
 
-/** Takes a batch apart. */
+/** Packs a batch. */
 export function packBatch(batch: PackedPart): Packed {
   const { changes, pushes, inOrder, takes, leaseMs, maxAttempts, capacity } = batch
   const to = new PackWriter()
@@ -36,7 +36,7 @@ export function packBatch(batch: PackedPart): Packed {
   return to.packed()
 }
 
-/** Puts it together again. */
+/** Unpacks a batch. */
 export function unpackBatch(packed: Packed): PackedPart {
   const from = new PackReader(packed)
   const [leaseMs, maxAttempts, capacity] = [from.number(), from.number(), from.number()]
@@ -111,7 +111,7 @@ function unpackGroup(from: PackReader): PushGroup {
   }
 }
 
-/** Formats begin at `DAMAGED`; the lowest bit tells text from bytes. */
+/** Formats begin at `DAMAGED`; the lowest bit distinguishes text from bytes. */
 export function packPayload({ data, format }: Payload, to: PackWriter): void {
   const isText = typeof data === 'string'
   to.number((format - DAMAGED) * 2 + (isText ? 1 : 0))

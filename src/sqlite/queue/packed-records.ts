@@ -13,7 +13,7 @@ export const STATES = [
   'blocked',
 ] as const satisfies readonly RecordState[]
 
-/** Takes records apart. */
+/** Packs records. */
 export function packRecords(records: readonly QueueRecord[]): Packed {
   const to = new PackWriter()
   writeRecords(records, to)

@@ -44,7 +44,7 @@ const batches: fc.Arbitrary<PackedPart> = fc.record({
         dedupeKey: fc.option(fc.string()),
         dedupeMs: whole,
       })
-      // Without a key nobody asks for it.
+      // Without a key it is never read.
       .map((group) => ({ ...group, dedupeMs: group.dedupeKey === null ? 0 : group.dedupeMs })),
   ),
 })

@@ -97,7 +97,7 @@ test('no statement reads all messages, or all that were pushed under a key', () 
 
 // Of each state there may be any number, also of one key: an index that holds others too, or of
 // which only the first column is used, is as bad as reading all of them.
-test('each statement finds messages by what holds only those it is about', () => {
+test('each statement finds messages by an index of only those it needs', () => {
   const ways = plans()
     .filter(({ detail }) => detail.startsWith('SEARCH messages'))
     .map(({ detail }) => {

@@ -1,12 +1,12 @@
-// Whether a user of a queue is alive: it keeps a lock on a small file beside the queue's for as long
-// as it lives. The system drops a lock when its process ends, in whatever way; numbers
-// of processes mean nothing from one container to the next, and some containers show a boot of
-// their own.
+// Whether a user of a queue is alive: it holds a lock on a small file beside the queue's for as
+// long as it lives. The system drops a lock when its process ends, for whatever reason; process ids
+// mean nothing across containers, and some containers show a boot of their own.
 //
-//   - A lock is held before anybody can know of the user: within the transaction that enters it.
-//   - A missing file says nothing. Whoever strikes a user off removes its file.
+//   - A user takes its lock before others can see it: within the transaction that adds it.
+//   - A missing file proves nothing. The process that removes a user from the table removes its
+//     file.
 //
-// SQLite is what can lock a file here, also across containers, as it does with the queue itself.
+// SQLite itself locks the file, as it does with the queue's; that works across containers, too.
 
 import { existsSync, rmSync } from 'node:fs'
 import type { Transaction } from '../file/database.ts'
@@ -44,7 +44,7 @@ export function unlockPresence(tx: Transaction, session: number): void {
   remove(path)
 }
 
-/** Whether a user holds its lock; `undefined` if that cannot be told. */
+/** Whether a user holds its lock; `undefined` if that cannot be determined. */
 export function isPresent(tx: Transaction, session: number): boolean | undefined {
   const path = presencePath(tx, session)
   if (path === undefined) return undefined
@@ -62,12 +62,12 @@ export function isPresent(tx: Transaction, session: number): boolean | undefined
   return false
 }
 
-/** How many locks are held, and how many others are known to be there, for tests. */
+/** How many locks are held, and how many locks of others were seen, for tests. */
 export function presenceCounts(): { readonly held: number; readonly seen: number } {
   return { held: held.size, seen: seenAtMs.size }
 }
 
-// Users come and go, and each has a number of its own: what is not trusted any more must go.
+// Users come and go, and each has a number of its own: what is no longer trusted must go.
 function remember(path: string): void {
   const nowMs = performance.now()
   for (const [other, atMs] of seenAtMs) {
@@ -96,7 +96,7 @@ function remove(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // Some systems cannot remove an open file. It is not needed any more.
+    // Some systems cannot remove an open file. It is no longer needed.
   }
 }
 

@@ -2,7 +2,7 @@ import type { PushGroup, PushVerdict } from '../../store/queue-store.ts'
 import { firstOfKey, type Scope } from './messages.ts'
 import { insertRow, Rows } from './rows.ts'
 import { BLOCKED, DELAYED, READY } from './queue-row.ts'
-import { after } from './times.ts'
+import { after } from '../file/times.ts'
 
 /** Stores groups in their order; with `inOrder`, one that finds no room keeps later ones out. */
 export function pushAll(

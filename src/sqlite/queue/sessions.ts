@@ -6,7 +6,7 @@ import { type Scope, scopeOf } from './messages.ts'
 import { nextDueAt } from './next-due.ts'
 import { queueStateOf } from './queue-state.ts'
 import { IN_FLIGHT } from './queue-row.ts'
-import { after } from './times.ts'
+import { after } from '../file/times.ts'
 import {
   registerUser,
   registerIfMissing,
@@ -22,7 +22,7 @@ import {
 const WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 300_000
 
-const ENDED_AHEAD = 'its process ended when it had been fetched ahead'
+const ENDED_AHEAD = 'its process ended after the message was prefetched'
 
 /** A message that a user has in flight. */
 interface LeasedMessage extends Attempt {
@@ -48,7 +48,7 @@ export function openSession(
   return { queue, session: scope.session, maxAttempts, queueState }
 }
 
-/** Gives back what a user has in flight, as if it had not been taken, and strikes it off. */
+/** Gives back what a user has in flight, as if it had not been taken, and removes it. */
 export function closeSession(tx: Transaction, { queue, session }: Session): void {
   const scope = scopeOf(tx, queue, session)
   endSession(scope, session, (message) => undoAttempt(scope, message))
@@ -64,7 +64,7 @@ export function reclaimDead(tx: Transaction, own: Session): QueueEvents {
   return scope.events
 }
 
-/** Sees to what users in processes that have ended had in flight. */
+/** Returns to the queue what users of ended processes had in flight. */
 function reclaimFromDead(scope: Scope): void {
   const { tx, queue } = scope
   for (const user of usersOf(tx, queue)) {

@@ -10,11 +10,11 @@ import {
 } from './messages.ts'
 import { isDue, nextDueAt } from './next-due.ts'
 import { IN_FLIGHT, READY } from './queue-row.ts'
-import { after } from './times.ts'
+import { after } from '../file/times.ts'
 
-// The column `session` says which user has a message in flight: as a negative number where it was
-// prefetched and its attempt does not count should the process end. A message that failed before has a
-// reason; its attempts always count, so that no message can end processes for ever.
+// The column `session` says which user has a message in flight: as a negative number if it was
+// prefetched and its attempt does not count should the process end. A message that failed before
+// has a reason; its attempts always count, so that no message can end processes forever.
 
 const NEXT = `where queue = ? and state = ${READY} and (expires_at is null or expires_at > ?)
   order by priority desc, id limit ?`
@@ -30,7 +30,7 @@ export function takeAll(
   for (const { max, isPrefetched } of takes) {
     const found = Math.min(max, queueRow.ready)
     if (found === 0) break
-    // Whoever has only one attempt has no other to count it with.
+    // With a limit of one attempt, there is no other attempt to count it with.
     const freshSession = isPrefetched && maxAttempts > 1 ? -session : session
     const taken = take(scope, found, until, freshSession)
     rows.push(...taken)

@@ -7,7 +7,7 @@ import { IN_FLIGHT } from './queue-row.ts'
 // The users of a queue. One that was removed although it is alive registers itself again with its
 // next call; until then leases protect its messages.
 
-/** Who a user of a queue is, in every call. */
+/** The user of a queue that makes a call. */
 export interface Session {
   readonly queue: number
   readonly session: number
@@ -58,7 +58,7 @@ export function removeUser(tx: Transaction, session: number): void {
   unlockPresence(tx, session)
 }
 
-/** What became of a user, as far as it can be told from here. */
+/** The state of a user, as far as it can be seen from here. */
 export function fateOfUser(tx: Transaction, { session, process }: User): Fate {
   const fate = fateOf(process)
   if (fate === 'there') return fate

@@ -38,12 +38,12 @@ test('a new file gets the schema, our mark and a number', () => {
   expect(driver.prepare('pragma application_id').get()).toMatchObject({
     application_id: 0x48465354,
   })
-  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 9 })
+  expect(driver.prepare('pragma user_version').get()).toMatchObject({ user_version: 14 })
   expect(driver.prepare('select count(*) as count from instances').get()).toEqual({ count: 0 })
   driver.close()
 })
 
-test('a file of the first schema keeps all that is in it', () => {
+test('a file of the first schema keeps all its data', () => {
   using file = tempFile()
   const mark = `pragma application_id = ${APPLICATION_ID}; pragma user_version = 1;`
   prepare(file.path, `${INSTANCES} ${mark} ${FIRST_SCHEMA_ROWS}`)
@@ -87,7 +87,7 @@ test('numbers of messages that were deleted before a migration are not used agai
   database.close()
 })
 
-test('a file of the second schema keeps who is due, and who two owners died with', () => {
+test('a file of the second schema keeps what is due, and what two owners died with', () => {
   using file = tempFile()
   const mark = `pragma application_id = ${APPLICATION_ID}; pragma user_version = 2;`
   prepare(file.path, `${INSTANCES} ${MESSAGES} ${mark} ${SECOND_SCHEMA_ROWS}`)
@@ -106,7 +106,7 @@ test('a file of the second schema keeps who is due, and who two owners died with
   database.close()
 })
 
-test('a file of the fourth schema keeps who was never started, for as long as any other', () => {
+test('a file of the fourth schema keeps unstarted instances, for as long as any other', () => {
   using file = tempFile()
   const mark = `pragma application_id = ${APPLICATION_ID}; pragma user_version = 4;`
   const schema = [INSTANCES, MESSAGES, TASKS, RETENTION].join('\n')
@@ -181,7 +181,7 @@ test('a file keeps its identity, and two files never share one', () => {
   expect(server(other.path)).not.toBe(first)
 })
 
-test('an empty file is as good as none', () => {
+test('an empty file is treated like a new one', () => {
   using file = tempFile()
   writeFileSync(file.path, '')
 
@@ -196,7 +196,7 @@ test('a schema from the future is refused', () => {
   expect(() => new Database(settingsFor(file.path))).toThrow(
     expect.objectContaining({
       code: 'newer_schema',
-      message: `sqlite open: ${file.path} has schema 99, this version of holdfast knows 9`,
+      message: `sqlite open: ${file.path} has schema 99, this version of holdfast supports up to 14`,
     }),
   )
 })
@@ -219,7 +219,7 @@ test.each([
   expect(readFileSync(file.path).equals(before)).toBe(true)
 })
 
-test('a file that is no database is refused, and not touched', () => {
+test('a file that is not a database is refused, and not touched', () => {
   using file = tempFile()
   writeFileSync(file.path, 'Dear diary, '.repeat(100))
 

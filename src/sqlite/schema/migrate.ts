@@ -9,6 +9,11 @@ import { VERSIONS } from '../migrations/0006_versions.ts'
 import { TASK_TOKENS } from '../migrations/0007_task_tokens.ts'
 import { WHEREABOUTS } from '../migrations/0008_whereabouts.ts'
 import { UNSTARTED } from '../migrations/0009_unstarted.ts'
+import { SCHEDULES } from '../migrations/0010_schedules.ts'
+import { ADMINISTRATION } from '../migrations/0011_administration.ts'
+import { LIMITS } from '../migrations/0012_limits.ts'
+import { LISTS } from '../migrations/0013_lists.ts'
+import { PROGRESS_VERSIONS } from '../migrations/0014_progress_versions.ts'
 import type { SqliteSettings } from '../connect/options.ts'
 import { QUEUES } from '../queue/migrations/0001_queues.ts'
 
@@ -16,7 +21,7 @@ import { QUEUES } from '../queue/migrations/0001_queues.ts'
 export const APPLICATION_ID = 0x48465354
 
 /** Says the same of a file with queues: "HFQU". */
-export const QUEUE_APPLICATION_ID = 0x48465155
+const QUEUE_APPLICATION_ID = 0x48465155
 
 interface Schema {
   readonly applicationId: number
@@ -37,6 +42,11 @@ const SCHEMAS: Readonly<Record<SqliteSettings['holds'], Schema>> = {
       TASK_TOKENS,
       WHEREABOUTS,
       UNSTARTED,
+      SCHEDULES,
+      ADMINISTRATION,
+      LIMITS,
+      LISTS,
+      PROGRESS_VERSIONS,
     ],
   },
   queues: { applicationId: QUEUE_APPLICATION_ID, migrations: [QUEUES] },
@@ -46,7 +56,7 @@ const SCHEMAS: Readonly<Record<SqliteSettings['holds'], Schema>> = {
 type Place = Pick<SqliteSettings, 'path' | 'holds'>
 
 /**
- * Refuses a file that is not ours to write, before anything in it is changed: somebody else's
+ * Refuses a file that is not ours to write, before anything in it is changed: another program's
  * database, or one that a newer version has migrated.
  */
 export function checkFile(driver: Driver, { path, holds }: Place): void {
@@ -58,7 +68,7 @@ export function checkFile(driver: Driver, { path, holds }: Place): void {
     throw new StoreError(
       'newer_schema',
       'sqlite open',
-      `${path} has schema ${version}, this version of holdfast knows ${migrations.length}`,
+      `${path} has schema ${version}, this version of holdfast supports up to ${migrations.length}`,
     )
   }
   const used = driver.prepare('select name from sqlite_schema limit 1').get()
@@ -66,7 +76,29 @@ export function checkFile(driver: Driver, { path, holds }: Place): void {
   throw new StoreError('misconfigured', 'sqlite open', `${path} is ${ownerOf(application)}`)
 }
 
-/** Brings the file up to date. To be called in a write transaction: another process may have begun. */
+/** How many migrations a file has had, and how many there are. Throws for a file that is not ours to use. */
+export function migrationsOf(driver: Driver, place: Place): { applied: number; known: number } {
+  checkFile(driver, place)
+  return {
+    applied: pragma(driver, 'user_version'),
+    known: SCHEMAS[place.holds].migrations.length,
+  }
+}
+
+/** Whether the file has had all migrations, as far as can be seen without its lock. Throws for a file that is not ours to use. */
+export function isCurrent(driver: Driver, place: Place): boolean {
+  const { applied, known } = migrationsOf(driver, place)
+  return applied === known
+}
+
+/** Refuses to read a file that does not hold what is wanted. Its schema may be of any version. */
+export function checkHolds(driver: Driver, { path, holds }: Place): void {
+  const application = pragma(driver, 'application_id')
+  if (application === SCHEMAS[holds].applicationId) return
+  throw new StoreError('misconfigured', 'sqlite open', `${path} is ${ownerOf(application)}`)
+}
+
+/** Brings the file up to date. Call it in a write transaction: another process may have begun. */
 export function migrate(driver: Driver, place: Place): void {
   checkFile(driver, place)
   const { applicationId, migrations } = SCHEMAS[place.holds]

@@ -22,7 +22,7 @@ describe.each([
     expect(firsts).toEqual([1, 2, 4, 7])
   })
 
-  test('lets timers have their turn while calls follow each other', async () => {
+  test('lets timers run while calls follow each other', async () => {
     await using under = threadOn(':memory:')
     let isOver = false
     const timer = setTimeout(() => (isOver = true), 5)
@@ -52,7 +52,7 @@ describe.each([
     expect(await under.thread.call('reserve', [1])).toBe(1)
   })
 
-  test('is opened by the next call when it could not be', async () => {
+  test('is opened by the next call when opening failed before', async () => {
     using file = tempFile()
     await using under = threadOn(file.path, { busyMs: 1 })
     const other = openDriver(file.path, undefined)
@@ -64,7 +64,7 @@ describe.each([
     expect(await under.thread.call('reserve', [1])).toBe(1)
   })
 
-  test('is closed after what was asked before, and refuses what is asked after', async () => {
+  test('is closed after earlier calls, and refuses later ones', async () => {
     using file = tempFile()
     const { thread } = threadOn(file.path)
 

@@ -2,13 +2,14 @@ import type { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { eventually } from '../../../test/support/engine.ts'
 import { settingsFor, tempFile } from '../../../test/support/sqlite.ts'
-import { type LeaseOrder, SharedLoopHeartbeat, sharedMs } from '../../store/lease.ts'
+import type { LeaseOrder } from '../../store/lease-keeper.ts'
+import { SharedLoopHeartbeat, sharedMs } from '../../watchdog/shared-loop-heartbeat.ts'
 import { openDriver } from '../connect/driver.ts'
 import { SqliteThread, startWorker } from './thread.ts'
 
 const LEASE_MS = 600
 
-/** A runtime on a file of its own, and the thread that looks after its lease. */
+/** A runtime on a file of its own, and the thread that renews its lease. */
 async function openRuntime() {
   const file = tempFile()
   const workers: Worker[] = []
@@ -51,7 +52,7 @@ async function openRuntime() {
   }
 }
 
-test('the lease is renewed while nobody asks the thread for anything', async () => {
+test('the lease is renewed while the thread has no requests', async () => {
   await using under = await openRuntime()
   const first = under.leaseUntil()
 
@@ -62,7 +63,7 @@ test('the lease is renewed while nobody asks the thread for anything', async () 
   expect(sharedMs() - renewedMs).toBeLessThan(10_000)
 })
 
-test('a thread that follows one that ended goes on with it', async () => {
+test('a thread that replaces one that ended continues to renew the lease', async () => {
   await using under = await openRuntime()
   await eventually(() => under.heartbeat.renewedMs('thread') > 0)
   await under.workers[0]!.terminate()
@@ -74,7 +75,7 @@ test('a thread that follows one that ended goes on with it', async () => {
   expect(under.workers).toHaveLength(2)
 })
 
-test('a lease that is dropped is not renewed any more, and others are', async () => {
+test('a dropped lease is no longer renewed, and others are', async () => {
   await using under = await openRuntime()
   const other = new SharedLoopHeartbeat()
   other.runtime = under.runtime
@@ -105,7 +106,7 @@ test('a runtime that was declared dead stays so', async () => {
   expect(under.heartbeat.renewedMs('thread')).toBeLessThan(endedMs)
 })
 
-test('a thread that looks after a lease ends when it is closed', async () => {
+test('a thread that renews a lease ends when it is closed', async () => {
   await using under = await openRuntime()
   const exited = new Promise((resolve) => under.workers[0]!.once('exit', resolve))
 

@@ -1,5 +1,5 @@
-import type { LeaseOrder } from '../../store/lease.ts'
-import { checkMs, type LeaseStore, LeaseWatch, processAround } from '../../store/lease-watch.ts'
+import type { LeaseOrder } from '../../store/lease-keeper.ts'
+import { checkMs, type LeaseStore, LeaseWatch, currentProcess } from '../../watchdog/lease-watch.ts'
 import type { Database, Transaction } from '../file/database.ts'
 import { start } from '../operations/commit.ts'
 import { look } from '../operations/look.ts'
@@ -8,7 +8,7 @@ import { suspend } from '../operations/suspend.ts'
 import { finishTasks } from '../operations/task-results.ts'
 import { MOMENT_MS } from './waiting-writes.ts'
 
-/** Leases that are looked after between the operations of the thread that has the file open. */
+/** Leases that the thread of the file renews between its operations. */
 export class Leases {
   readonly #store: LeaseStore
   readonly #timers = new Map<number, NodeJS.Timeout>()
@@ -17,13 +17,13 @@ export class Leases {
     this.#store = leaseStore(opened)
   }
 
-  /** Looks after a lease until it is dropped under the same key. */
+  /** Renews a lease until it is dropped under the same key. */
   keep(key: number, order: LeaseOrder): void {
-    // What is wrong with the file is said by the operations that fail of it.
+    // The operations that fail report what is wrong with the file.
     const watch = new LeaseWatch(
       order,
       this.#store,
-      processAround(() => {}),
+      currentProcess(() => {}),
     )
     this.#timers.set(
       key,
@@ -45,7 +45,7 @@ export class Leases {
 function leaseStore(opened: () => Database): LeaseStore {
   return {
     renewLease: async (runtime, leaseMs) =>
-      // It need not survive power loss: no runtime does. It is tried again soon, so that reads need not
+      // It need not survive power loss: no runtime does. It is retried soon, so that reads need not
       // wait for it while the file is locked.
       opened().write(
         'sqlite renewLease',
@@ -77,6 +77,7 @@ function renewLease(tx: Transaction, runtime: number, leaseMs: number): boolean 
   return tx.sql(RENEW).run(tx.now + leaseMs, runtime) > 0
 }
 
-function endLease(tx: Transaction, runtime: number): void {
+/** Ends a lease now: others take over what the runtime owned. */
+export function endLease(tx: Transaction, runtime: number): void {
   tx.sql('update runtimes set lease_until = ? where runtime = ?').run(tx.now, runtime)
 }

@@ -1,8 +1,8 @@
 import type { Database, Transaction } from '../file/database.ts'
 import type { Operation } from '../file/operation.ts'
-import { type OperationName, OPERATIONS } from '../operations/table.ts'
+import { type OperationName, OPERATIONS } from './table.ts'
 
-/** Does an operation of the table, in a transaction of its own. */
+/** Runs an operation of the table, in a transaction of its own. */
 export function perform(
   database: Database,
   operation: OperationName,

@@ -25,7 +25,7 @@ async function run(...args: string[]): Promise<{ code: number | null; lines: str
   return { code, lines: said }
 }
 
-test('a process that forgets to close its store ends all the same', async () => {
+test('a process that forgets to close its store still exits', async () => {
   using file = tempFile()
 
   expect(await run('leave', file.path)).toEqual({ code: 0, lines: ['1'] })
@@ -53,7 +53,7 @@ test('two processes write to one file, and nothing of either is lost', async () 
   expect(loaded.map(({ history }) => history.length)).toEqual(iids.map(() => 1))
 })
 
-test('what was acknowledged survives kill -9, and the file works on', async () => {
+test('acknowledged writes survive kill -9, and the file stays usable', async () => {
   using file = tempFile()
   const { process: started, lines } = child('start', file.path, '100000')
   const exited = once(started, 'exit')

@@ -1,10 +1,10 @@
-// The side of `thread.ts` that runs in the thread: it has the file open and does what it is asked.
+// The side of `thread.ts` that runs in the thread: it has the file open and executes requests.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { LeaseOrder } from '../../store/lease.ts'
+import type { LeaseOrder } from '../../store/lease-keeper.ts'
 import { Changes } from '../file/changes.ts'
 import { Database } from '../file/database.ts'
 import { Leases } from './leases.ts'
-import type { OperationName } from '../operations/table.ts'
+import type { OperationName } from './table.ts'
 import type { SqliteSettings } from '../connect/options.ts'
 import { isWrite, perform } from './perform.ts'
 import { StoreError } from '../../store/store-error.ts'
@@ -36,7 +36,7 @@ function answer({ number, operation }: Request, work: () => unknown): Response {
   }
 }
 
-/** Answers when it is done; others do not wait for it as long as the file is locked. */
+/** Answers when it is done; others do not wait for it while the file is locked. */
 function write(request: Request, operation: OperationName): void {
   const { args, clockOffsetMs } = request
   writes.add({
@@ -85,7 +85,7 @@ function dealWith({ operation, args, clockOffsetMs }: Request): unknown {
   return perform(opened(), operation as OperationName, args, clockOffsetMs)
 }
 
-/** Opened by the first that needs it, so that one that failed to open can be tried again. */
+/** Opened by the first request that needs it, so that a failed open can be retried. */
 function opened(): Database {
   if (database !== undefined) return database
   database = new Database(settings)

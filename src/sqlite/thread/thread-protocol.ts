@@ -1,12 +1,12 @@
 import { StoreError, type StoreErrorCode } from '../../store/store-error.ts'
-import type { OperationName } from '../operations/table.ts'
+import type { OperationName } from './table.ts'
 
 // What crosses between `thread.ts` and `thread-main.ts`. Requests are answered one by one, in the
 // order they were sent.
 
 /**
- * Something to do. `open` and `close` are about the file, `keepLease`, `dropLease`, `watch` and
- * `unwatch` about what the thread does unasked; the rest stands in the table.
+ * A request. `open` and `close` are about the file; `keepLease`, `dropLease`, `watch` and `unwatch`
+ * control what the thread does by itself; the table has the rest.
  */
 export interface Request {
   readonly number: number
@@ -16,10 +16,13 @@ export interface Request {
   readonly clockOffsetMs: number
 }
 
-/** What is not answered. */
+/** Requests that get no answer. */
 export type Unasked = 'keepLease' | 'dropLease' | 'watch' | 'unwatch'
 
-/** What became of it; or, unasked, that somebody else has changed the file, or what users must know. */
+/**
+ * The result of a request; or, without one, that another process has changed the file, or a warning
+ * for users.
+ */
 export type Response =
   | { readonly changed: true }
   | { readonly warning: string }
@@ -32,7 +35,7 @@ export interface StoreErrorData extends ErrorData {
   readonly cause: ErrorData | undefined
 }
 
-// Not left to the way data crosses between threads: the errors of better-sqlite3 are none there.
+// Not left to structured cloning: errors of better-sqlite3 are no errors after it.
 interface ErrorData {
   readonly name: string
   readonly message: string
@@ -40,13 +43,13 @@ interface ErrorData {
   readonly code: unknown
 }
 
-/** For the way out of the thread. */
+/** To send it out of the thread. */
 export function storeErrorToData(error: StoreError): StoreErrorData {
   const { code, cause } = error
   return { ...toData(error), code, cause: cause instanceof Error ? toData(cause) : undefined }
 }
 
-/** On the other side. The stacks are those of the thread: they say what failed. */
+/** Restores it on the other side. The stacks are those of the thread: they say what failed. */
 export function storeErrorFromData(data: StoreErrorData): StoreError {
   const { code, message, stack, cause } = data
   const split = message.indexOf(': ')

@@ -15,7 +15,7 @@ function threadOn(path: string, given = {}) {
   return { thread, workers, [Symbol.asyncDispose]: () => thread.close() }
 }
 
-test('what cannot be sent to a thread is refused, and the next call works', async () => {
+test('an argument that cannot be sent to a thread is refused, and the next call works', async () => {
   await using under = threadOn(':memory:')
 
   const failed = under.thread.call('reserve', [(() => 1) as unknown as number])
@@ -24,7 +24,7 @@ test('what cannot be sent to a thread is refused, and the next call works', asyn
   expect(await under.thread.call('reserve', [1])).toBe(1)
 })
 
-test('a thread that ends fails what it was asked, and the next call starts another', async () => {
+test('a thread that ends fails its pending calls, and the next call starts another', async () => {
   using file = tempFile()
   await using under = threadOn(file.path)
   await under.thread.call('reserve', [10])
@@ -40,7 +40,7 @@ test('a thread that ends fails what it was asked, and the next call starts anoth
   expect(under.workers).toHaveLength(2)
 })
 
-test('a thread that ends while it waits for a lock fails what it was asked', async () => {
+test('a thread that ends while it waits for a lock fails its pending calls', async () => {
   using file = tempFile()
   await using under = threadOn(file.path)
   await under.thread.open()
@@ -56,7 +56,7 @@ test('a thread that ends while it waits for a lock fails what it was asked', asy
   expect(await under.thread.call('reserve', [1])).toBe(1)
 })
 
-test('a call waits until another process lets go of the file', async () => {
+test('a call waits until another process unlocks the file', async () => {
   using file = tempFile()
   await using under = threadOn(file.path)
   await under.thread.open()
@@ -72,7 +72,7 @@ test('a call waits until another process lets go of the file', async () => {
   other.close()
 })
 
-test('a thread that ends while nothing is asked is replaced without a word', async () => {
+test('a thread that ends while idle is replaced silently', async () => {
   using file = tempFile()
   await using under = threadOn(file.path)
   await under.thread.call('reserve', [10])
@@ -96,7 +96,7 @@ test('a database in memory ends with its thread', async () => {
   })
 })
 
-test('one that was never used is closed without a thread', async () => {
+test('a store that was never used is closed without a thread', async () => {
   const { thread, workers } = threadOn(':memory:')
 
   await thread.close()

@@ -1,25 +1,27 @@
 import { Worker } from 'node:worker_threads'
-import type { LeaseKeeper, LeaseOrder } from '../../store/lease.ts'
+import type { LeaseKeeper, LeaseOrder } from '../../store/lease-keeper.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { HintHub } from './hints.ts'
 import { claimLibrary } from '../connect/library-of-file.ts'
-import type { ArgsOf, OperationName, ResultOf } from '../operations/table.ts'
+import type { ArgsOf, OperationName, ResultOf } from './table.ts'
 import type { SqliteSettings } from '../connect/options.ts'
+import type { StoreThread } from './store-thread.ts'
 import { threadEntry } from './thread-entry.ts'
 import { type Request, type Response, storeErrorFromData } from './thread-protocol.ts'
 import { warnOnce } from '../connect/wal-reset-bug.ts'
 
-// An fsync takes as long as thousands of turns: it must not hold up the event loop, so a file is
-// used from a thread of its own.
+// An fsync takes as long as thousands of turns: it must not block the event loop, so a file is used
+// from a thread of its own.
 //
 //   - Requests are done in the order of the calls, one at a time.
-//   - A thread that ends by itself fails what it was asked with `connection_lost`: it may or may
-//     not have been done. The next call starts another one.
-//   - A database in memory is lost with its thread, so there every later call fails.
-//   - The thread keeps the process alive only while somebody waits for an answer.
-//   - A thread looks after the leases, and for commits of others, as the one before it did.
-//   - One answer is given out in each round of the event loop. A port hands over all there are,
-//     and what comes meanwhile too: while answers and calls follow each other, no timer would run.
+//   - If a thread ends unexpectedly, its open requests fail with `connection_lost`: they may or may
+//     not have been done. The next call starts another thread.
+//   - A database in memory is lost with its thread, so every later call fails.
+//   - The thread keeps the process alive only while a call waits for an answer.
+//   - A new thread continues to renew the leases and to watch for commits of others.
+//   - One answer is handed out in each round of the event loop. A port delivers everything that has
+//     arrived, and what arrives meanwhile: while answers and calls follow each other, no timer
+//     would run.
 
 interface Pending {
   readonly operation: string
@@ -28,14 +30,14 @@ interface Pending {
 }
 
 /** The thread that has one file open. Starts with the first call. */
-export class SqliteThread {
+export class SqliteThread implements StoreThread {
   readonly #settings: SqliteSettings
   readonly #startWorker: typeof startWorker
   readonly #pending = new Map<number, Pending>()
   readonly #leases = new Map<number, LeaseOrder>()
-  /** Who listens to whom. */
+  /** The listeners of this file in this process. */
   readonly hub = new HintHub(this)
-  /** The runtimes of this process, while somebody wants to know of commits of others. */
+  /** The runtimes of this process, while a listener wants hints of other processes' commits. */
   #watchedFor: readonly number[] | undefined
   #worker: Worker | undefined
   #lastNumber = 0
@@ -43,7 +45,7 @@ export class SqliteThread {
   /** Answers for the next rounds; `undefined` when one may be given out in this round. */
   #later: Response[] | undefined
 
-  /** `start` makes the worker: only tests, which end it on purpose, have one of their own. */
+  /** `start` creates the worker: only tests, which end it on purpose, pass their own. */
   constructor(settings: SqliteSettings, start = startWorker) {
     this.#settings = settings
     this.#startWorker = start
@@ -59,7 +61,7 @@ export class SqliteThread {
     await this.#send('open', [], 0)
   }
 
-  /** Has an operation done, by a clock that is so much ahead of the machine's. */
+  /** Runs an operation, with a clock that is ahead of the machine's by this much. */
   async call<Name extends OperationName>(
     operation: Name,
     args: ArgsOf<Name>,
@@ -68,29 +70,29 @@ export class SqliteThread {
     return (await this.#send(operation, args, clockOffsetMs)) as ResultOf<Name>
   }
 
-  /** Has the thread look after the lease of a runtime. */
+  /** Makes the thread renew the lease of a runtime. */
   keepLease(order: LeaseOrder): LeaseKeeper {
     const key = ++this.#lastNumber
     this.#leases.set(key, order)
-    if (this.#worker !== undefined) tell(this.#worker, 'keepLease', [key, order])
+    if (this.#worker !== undefined) post(this.#worker, 'keepLease', [key, order])
     return {
       stop: async () => {
         this.#leases.delete(key)
-        if (this.#worker !== undefined) tell(this.#worker, 'dropLease', [key])
+        if (this.#worker !== undefined) post(this.#worker, 'dropLease', [key])
       },
     }
   }
 
   watchChanges(own: readonly number[]): void {
-    // Nobody else sees a database in memory.
+    // No other process sees a database in memory.
     if (this.#settings.path === ':memory:') return
     this.#watchedFor = own
-    if (this.#worker !== undefined) tell(this.#worker, 'watch', [own])
+    if (this.#worker !== undefined) post(this.#worker, 'watch', [own])
   }
 
   unwatchChanges(): void {
     this.#watchedFor = undefined
-    if (this.#worker !== undefined) tell(this.#worker, 'unwatch', [])
+    if (this.#worker !== undefined) post(this.#worker, 'unwatch', [])
   }
 
   /** Closes the file once everything asked for is done. Later calls fail with `closed`. */
@@ -98,7 +100,7 @@ export class SqliteThread {
     if (this.#ended !== undefined) return
     const closing = this.#worker === undefined ? undefined : this.#send('close', [], 0)
     this.#ended = 'the store was closed'
-    // One that ended by itself has the file open no longer, which is all that was asked for.
+    // A thread that has ended has the file no longer open, which is all that was asked for.
     await closing?.catch((error: StoreError) => {
       if (error.code !== 'connection_lost') throw error
     })
@@ -138,8 +140,8 @@ export class SqliteThread {
     })
     worker.on('exit', () => this.#onExit(worker, failure))
     worker.unref()
-    for (const lease of this.#leases) tell(worker, 'keepLease', lease)
-    if (this.#watchedFor !== undefined) tell(worker, 'watch', [this.#watchedFor])
+    for (const lease of this.#leases) post(worker, 'keepLease', lease)
+    if (this.#watchedFor !== undefined) post(worker, 'watch', [this.#watchedFor])
     return worker
   }
 
@@ -186,8 +188,8 @@ export class SqliteThread {
   }
 }
 
-/** Asks for what nobody waits for. */
-function tell(worker: Worker, operation: Request['operation'], args: readonly unknown[]): void {
+/** Sends a request that no call waits for. */
+function post(worker: Worker, operation: Request['operation'], args: readonly unknown[]): void {
   const request: Request = { number: 0, operation, args, clockOffsetMs: 0 }
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
   worker.postMessage(request)

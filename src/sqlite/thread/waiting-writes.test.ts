@@ -45,7 +45,7 @@ test('a write fails when it has waited for too long, and the next one has its ow
   expect(await second).toBe('b')
 })
 
-test('closing tells those who wait', async () => {
+test('closing fails waiting writes', async () => {
   const { writes, add } = scene(10_000)
   const waiting = add('a')
   writes.close()

@@ -1,19 +1,19 @@
 // Writes that find the file locked, by another process or by a transaction of the user.
 //
-//   - A lock is held for a moment as a rule, and is waited for. One that is held for longer keeps
-//     writes waiting, and nothing else: reads go on meanwhile.
-//   - Writes are done in the order they were asked for.
+//   - A lock is usually held for a moment, and the thread waits for it. A lock that is held longer
+//     delays writes, and nothing else: reads continue meanwhile.
+//   - Writes are done in the order of the calls.
 //   - Each fails when it has waited for as long as the settings say.
 
 import { StoreError } from '../../store/store-error.ts'
 
-/** So long the thread stands still for a lock: about as long as a few commits of others take. */
+/** How long the thread blocks for a lock: about as long as a few commits of others take. */
 export const MOMENT_MS = 20
 const RETRY_MS = 5
 
-/** A write, and who wants to know what became of it. */
+/** A write, and where its outcome goes. */
 export interface WaitingWrite {
-  /** Does it, or throws `busy` when the file is still locked after so long. */
+  /** Does it, or throws `busy` when the file is still locked after this long. */
   attempt(waitMs: number): void
   fail(error: StoreError): void
 }
@@ -36,11 +36,12 @@ export class WaitingWrites {
     if (isFirst) this.#later()
   }
 
-  /** Nothing is waited for any more. */
+  /** Nothing waits any longer. */
   close(): void {
     clearTimeout(this.#timer)
     for (const { write } of this.#waiting.splice(0)) {
-      if (!this.#isDone(write, 0)) write.fail(busy('the store was closed before it was free'))
+      if (!this.#isDone(write, 0))
+        write.fail(busy('the store was closed while the file was locked'))
     }
   }
 

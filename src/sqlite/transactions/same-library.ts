@@ -7,15 +7,15 @@ import type { SqliteSettings } from '../connect/options.ts'
 import { isBusy } from '../connect/sqlite-error.ts'
 import type { Handle } from './within-handle.ts'
 
-// POSIX locks belong to the process, so two SQLite libraries in one process do not see each other's:
-// both write at the same time, each overwrites what the other has committed, and the first to close
-// its last connection deletes the WAL that the other still writes to. Only connections of one library
-// are safe, since a library also notes its locks in memory.
+// POSIX locks belong to the process, so two SQLite libraries in one process do not see each
+// other's: both write at the same time, each overwrites what the other has committed, and the first
+// to close its last connection deletes the WAL that the other still writes to. Only connections of
+// one library are safe, since a library also keeps its locks in memory.
 //
-// Whether a handle is of the store's own library is therefore found out by a lock: the store's library
-// locks a file, and the handle is asked to attach it. It is locked out, or it is of another library.
-// The file is made for the purpose: closing a file drops the locks that the process has on it, and
-// nothing may happen to those on the database.
+// So a lock shows whether a handle is of the store's own library: the store's library locks a file,
+// and the handle tries to attach it. If it is not locked out, it is of another library. The file is
+// created for this purpose: closing a file drops the locks that the process has on it, and those on
+// the database must stay.
 
 /** Handles that have passed, and the driver whose library they are of. */
 const passed = new WeakMap<Handle, DriverName>()

@@ -13,10 +13,11 @@ const TURN = 'select 1 from history where iid = ? and execution = ? and turn = ?
 const OWNED = 'select 1 from runs where iid = ? and owner = ? and epoch = ? and held = 0'
 
 /**
- * Whether the result of a transaction would be taken: its runtime owns the instance at this epoch, or
- * holds the task at this attempt, and there is no result yet.
+ * Whether the result of a transaction would be accepted: its runtime owns the instance at this
+ * epoch, or the task at this attempt, and there is no result yet.
  *
- * There is one writer at a time, so what is found when the transaction begins holds until its end.
+ * There is one writer at a time, so what is found when the transaction begins is true until its
+ * end.
  */
 export function mayTransact(tx: Transaction, work: Judged): boolean {
   const { runtime, iid, execution, command, by } = work
@@ -26,7 +27,7 @@ export function mayTransact(tx: Transaction, work: Judged): boolean {
   return tx.sql(TURN).get(iid, execution, by.turn) !== undefined
 }
 
-/** Puts the result into the inbox of the instance; what was a task is none any more. */
+/** Puts the result into the inbox of the instance, and removes the task if there is one. */
 export function storeResult(tx: Transaction, work: Judged, payload: string): void {
   const { runtime, iid, execution, command, by } = work
   const key = { iid, execution, command }

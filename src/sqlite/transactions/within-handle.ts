@@ -4,10 +4,11 @@ import { StoreError } from '../../store/store-error.ts'
 import type { Transaction } from '../file/database.ts'
 import type { Statement, Value } from '../connect/driver.ts'
 import type { SqliteSettings } from '../connect/options.ts'
+import { HandlerStatements } from './handler-statements.ts'
 import { TransactStatements } from './transact-statements.ts'
 
-// A connection that the user opened, with `better-sqlite3` or `node:sqlite`, and began a transaction
-// on. Both are known by their methods alone.
+// A connection that the user opened, with `better-sqlite3` or `node:sqlite`, and began a
+// transaction on. Both are recognised by their methods alone.
 
 /** What the two have in common, and where they differ. */
 export interface Handle {
@@ -27,12 +28,18 @@ export interface Handle {
   readonly isTransaction?: boolean
 }
 
-/** The handle; throws a `TypeError` when it is none. */
+/** The handle; throws a `TypeError` if it is not one. */
 export function checkHandle(value: unknown): Handle {
   if (value instanceof TransactStatements) {
     throw new TypeError(
       'in: the tx of a SQLite transaction cannot be used here, since nothing can be awaited in it; ' +
         'start and send from the workflow, after the transaction',
+    )
+  }
+  if (value instanceof HandlerStatements) {
+    throw new TypeError(
+      'in: the tx of a transactional handler cannot be used here on SQLite, only on PostgreSQL; use ' +
+        'handle() and a transaction of your own, which enqueues, starts or sends',
     )
   }
   const { prepare, exec } = (value ?? {}) as Partial<Handle>
@@ -42,7 +49,7 @@ export function checkHandle(value: unknown): Handle {
   )
 }
 
-/** Whether the handle tells by itself that it is in a transaction. */
+/** Whether the handle says itself that it is in a transaction. */
 export function saysSo({ inTransaction, isTransaction }: Handle): boolean {
   return (inTransaction ?? isTransaction) !== undefined
 }
@@ -51,7 +58,7 @@ export function saysSo({ inTransaction, isTransaction }: Handle): boolean {
 export function isInTransaction(handle: Handle): boolean {
   const said = handle.inTransaction ?? handle.isTransaction
   if (said !== undefined) return said
-  // SQLite knows no transaction within another: beginning one fails exactly when there is one.
+  // SQLite has no nested transactions: `begin` fails exactly when there is one.
   try {
     handle.exec('begin')
   } catch {
@@ -61,7 +68,7 @@ export function isInTransaction(handle: Handle): boolean {
   return false
 }
 
-/** Refuses a handle of another file, or one that would lose what it commits with the power. */
+/** Refuses a handle of another file, or one that would lose what it commits in a power failure. */
 export function checkPlace(handle: Handle, { path, durability }: SqliteSettings): void {
   const [main] = handle.prepare('pragma database_list').all() as { file: string }[]
   const file = main?.file ?? ''
@@ -82,19 +89,30 @@ export function checkPlace(handle: Handle, { path, durability }: SqliteSettings)
 }
 
 /** The inside of the user's transaction, as operations work with it. */
-export function transactionOf(handle: Handle, clockOffsetMs: number): Transaction {
+export function transactionOf(handle: Handle, now: number): Transaction {
   return {
     sql: (text) => statementOf(handle, text),
-    now: Date.now() + clockOffsetMs,
+    now,
     get server() {
       return (statementOf(handle, 'select server from store').get() as { server: string }).server
     },
   }
 }
 
+/** Prepared once: that takes longer than most of them. */
+const prepared = new WeakMap<Handle, Map<string, Statement>>()
+
 function statementOf(handle: Handle, text: string): Statement {
+  let statements = prepared.get(handle)
+  if (statements === undefined) prepared.set(handle, (statements = new Map()))
+  const known = statements.get(text) ?? prepareOn(handle, text)
+  statements.set(text, known)
+  return known
+}
+
+function prepareOn(handle: Handle, text: string): Statement {
   const statement = handle.prepare(text)
-  // Whatever the user set for all of his own.
+  // Overrides what the user set for their own statements.
   statement.safeIntegers?.(false)
   statement.setReadBigInts?.(false)
   return {

@@ -1,7 +1,7 @@
 import { continuing, effects, END, message } from './items.ts'
 import { type Contract, idOf, turnItem, turnRow } from './scene.ts'
 
-/** What a channel does not take: the same again, and more than it may hold. */
+/** What a channel rejects: duplicates, and more than it may have. */
 export function describeChannels(contract: Contract): void {
   contract.describe('channels', () => {
     describeKeys(contract)
@@ -10,7 +10,7 @@ export function describeChannels(contract: Contract): void {
 }
 
 function describeKeys({ test, expect, open }: Contract): void {
-  test('a message that comes again with its key is dropped, also when the first was taken', async () => {
+  test('a message that is sent again with its key is dropped, even when the first was taken', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -92,7 +92,7 @@ function describeKeys({ test, expect, open }: Contract): void {
 }
 
 function describeCapacity({ test, expect, open }: Contract): void {
-  test('a channel takes as many messages as it may hold, and no more', async () => {
+  test('a channel takes as many messages as its capacity, and no more', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -121,7 +121,7 @@ function describeCapacity({ test, expect, open }: Contract): void {
     expect(verdicts).toEqual(['full', 'sent', 'sent'])
   })
 
-  test('a parked message takes its place, and one that was taken frees it', async () => {
+  test('a parked message counts towards the capacity, a taken one does not', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -137,7 +137,7 @@ function describeCapacity({ test, expect, open }: Contract): void {
     expect([parked, taken]).toEqual([['full'], ['sent']])
   })
 
-  test('a message that found no room may come again with its key', async () => {
+  test('a message that was refused by a full channel may be sent again with its key', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()

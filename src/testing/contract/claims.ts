@@ -1,6 +1,6 @@
 import { type Contract, ending, PAST_LEASE_MS, result, sorted, turnItem, turnRow } from './scene.ts'
 
-/** Who gets what, and in which order; and what is suspended. */
+/** Which runtime gets which instances, in which order; and what is suspended. */
 export function describeClaims(contract: Contract): void {
   contract.describe('claims', () => {
     describeChoice(contract)
@@ -20,7 +20,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect([one, rest]).toEqual([[a], [b, c]])
   })
 
-  test('what is not due is passed by [test_worker_delayed_visibility_skips_future_items]', async () => {
+  test('instances that are not due are skipped [test_worker_delayed_visibility_skips_future_items]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const clock = await scene.clock()
@@ -33,7 +33,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect([early, late]).toEqual([[now], [later]])
   })
 
-  test('what is due in time is claimed from that time on [test_timer_delayed_visibility]', async () => {
+  test('an instance that is due later is claimed from that time on [test_timer_delayed_visibility]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const clock = await scene.clock()
@@ -44,7 +44,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect(await runtime.claimed()).toEqual([iid])
   })
 
-  test('a claim tells when the next one falls due, also when that is now', async () => {
+  test('a claim says when the next one falls due, even if that is now', async () => {
     await using scene = await open()
     const runtime = await scene.runtime({ workflows: ['order', 'invoice'] })
     const [order, invoice] = runtime.workflows as [number, number]
@@ -96,7 +96,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect(four.filter((iid) => late.includes(iid))).toEqual([late[1]])
   })
 
-  test('with less room than workflows, none waits for ever', async () => {
+  test('with fewer slots than workflows, none waits forever', async () => {
     await using scene = await open()
     const names = ['a', 'b', 'c', 'd']
     const runtime = await scene.runtime({ workflows: names })
@@ -150,7 +150,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect((await scene.look(sleeping)).wakeAt).toBe(null)
   })
 
-  test('what was hinted at comes first, once, and only if it is due or has mail', async () => {
+  test('a hinted instance comes first, once, and only if it is due or has mail', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const clock = await scene.clock()
@@ -170,7 +170,7 @@ function describeChoice({ test, expect, open }: Contract): void {
     expect(second).toEqual([early])
   })
 
-  test('a claim raises the epoch and says where the instance stands [test_lock_token_uniqueness]', async () => {
+  test('a claim raises the epoch and returns the last turn of the instance [test_lock_token_uniqueness]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -190,7 +190,7 @@ function describeChoice({ test, expect, open }: Contract): void {
 }
 
 function describeHolding({ test, expect, open }: Contract): void {
-  test('what is suspended is never claimed, whatever arrives for it', async () => {
+  test('a suspended instance is never claimed, whatever arrives for it', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -205,7 +205,7 @@ function describeHolding({ test, expect, open }: Contract): void {
     expect((await scene.inboxOf(iid)).length).toBe(1)
   })
 
-  test('what is resumed is due at once, with its mail and no deaths counted', async () => {
+  test('a resumed instance is due at once, with its mail and no deaths counted', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const runtime = await scene.otherRuntime()

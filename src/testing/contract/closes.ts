@@ -37,7 +37,7 @@ function describeWhom({ test, expect, open }: Contract): void {
     expect(elsewhere).toEqual([[], [], [], []])
   })
 
-  test('what closes a child is a row of its inbox like that of anybody', async () => {
+  test('a request that closes a child is an ordinary row of its inbox', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -98,7 +98,7 @@ function describeWhom({ test, expect, open }: Contract): void {
     expect([await scene.waitingFor(closed!), await scene.waitingFor(kept!)]).toEqual([CANCEL, []])
   })
 
-  test('all means the unfinished children of any execution, and theirs not', async () => {
+  test('closing all means the unfinished children of any execution, but not their children', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [parent, stranger] = await runtime.own(2)
@@ -125,7 +125,7 @@ function describeWhom({ test, expect, open }: Contract): void {
     }
   })
 
-  test('an end that closes nobody leaves the children alone', async () => {
+  test('an end that closes no child leaves the children alone', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [one, other] = await runtime.own(2)
@@ -190,7 +190,7 @@ function describeWhom({ test, expect, open }: Contract): void {
 }
 
 function describeOnce({ test, expect, open }: Contract): void {
-  test('a child is not told what waits for it already', async () => {
+  test('a child does not get a request that already waits for it', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -205,7 +205,7 @@ function describeOnce({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(child!)).toEqual(['cancel: "by hand"'])
   })
 
-  test('a wish of another kind does not stand in the way', async () => {
+  test('a request of another kind does not prevent it', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -217,7 +217,7 @@ function describeOnce({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(child!)).toEqual(['cancel: "enough"', ...TERMINATE])
   })
 
-  test('a parent that closes finds nobody to post the same wish again', async () => {
+  test('a cancel after the parent has closed the child is a duplicate', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -229,7 +229,7 @@ function describeOnce({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(child!)).toEqual(CANCEL)
   })
 
-  test('a turn that is recognised from before closes nobody again', async () => {
+  test('a turn that is recognised from before closes no child again', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [parent, ended] = await runtime.own(2)
@@ -250,7 +250,7 @@ function describeOnce({ test, expect, open }: Contract): void {
     for (const child of children) expect(await scene.waitingFor(child)).toEqual([])
   })
 
-  test('a refused item closes nobody', async () => {
+  test('a refused item closes no child', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const stranger = await scene.otherRuntime()
@@ -268,7 +268,7 @@ function describeOnce({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(child!)).toEqual([])
   })
 
-  test('a suspended child is told, and stays where it is', async () => {
+  test('a suspended child gets the request, and stays suspended', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()

@@ -62,7 +62,7 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
       expect(sorted(owned.map(({ iid }) => iid))).toEqual(sorted([kept!, fresh!]))
     })
 
-    test('what was released is free at once, and can be claimed again [test_abandon_releases_lock_immediately]', async () => {
+    test('a released instance is free at once, and can be claimed again [test_abandon_releases_lock_immediately]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -80,7 +80,7 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
       ])
     })
 
-    test('what was released until later is not claimed before [test_abandon_work_item_with_delay]', async () => {
+    test('an instance that is released until later is not claimed before that time [test_abandon_work_item_with_delay]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -94,7 +94,7 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
       expect([early, late]).toEqual([[], [iid]])
     })
 
-    test('what ended leaves its history and its result, and nothing that waits', async () => {
+    test('an ended instance leaves its history and its result, and no inbox or tasks', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -122,7 +122,7 @@ export function describeCommits({ describe, test, expect, open }: Contract): voi
       expect(await scene.turnsOf(iid)).toEqual([1])
     })
 
-    test('only the mail that is named is taken; what came meanwhile stays [test_ack_only_affects_locked_messages]', async () => {
+    test('only the named mail is taken; later mail stays [test_ack_only_affects_locked_messages]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()

@@ -1,7 +1,7 @@
 import { continuing, END, message, stop } from './items.ts'
 import { type Contract, idOf, PAST_LEASE_MS, result, turnItem, turnRow } from './scene.ts'
 
-/** An instance that goes on in its next execution. */
+/** An instance that continues in its next execution. */
 export function describeContinues(contract: Contract): void {
   contract.describe('executions', () => {
     describeSteps(contract)
@@ -28,7 +28,7 @@ function describeSteps({ test, expect, open }: Contract): void {
     expect(await scene.look(iid)).toMatchObject({ execution: 2, status: 'running', output: null })
   })
 
-  test('an owner that keeps it goes on at its epoch', async () => {
+  test('an owner that keeps it continues at its epoch', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -46,7 +46,7 @@ function describeSteps({ test, expect, open }: Contract): void {
     expect(await scene.look(iid)).toMatchObject({ execution: 2, status: 'completed' })
   })
 
-  test('one that is not kept is due at once, for anybody [test_execution_id_sequencing]', async () => {
+  test('an instance that is not kept is due at once, for any runtime [test_execution_id_sequencing]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -87,7 +87,7 @@ function describeSteps({ test, expect, open }: Contract): void {
     expect(await newer.claimed()).toEqual([kept])
   })
 
-  test('going on is progress: no deaths are counted any more', async () => {
+  test('continuing is progress: the count of deaths is reset', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const [a, b] = await dead.own(2)
@@ -103,7 +103,7 @@ function describeSteps({ test, expect, open }: Contract): void {
     expect([await scene.under.attempts(a!), await scene.under.attempts(b!)]).toEqual([0, 0])
   })
 
-  test('a copy of the execution before is not the same any more', async () => {
+  test('a cached instance of the previous execution is no longer the same', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -121,7 +121,7 @@ function describeSteps({ test, expect, open }: Contract): void {
 }
 
 function describeInbox({ test, expect, open }: Contract): void {
-  test('messages and wishes stay, results of the execution before go', async () => {
+  test('messages and requests stay, results of the previous execution are removed', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -160,7 +160,7 @@ function describeInbox({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(iid)).toEqual(['message: b', 'message: c'])
   })
 
-  test('results of another instance that goes on or stays are not touched', async () => {
+  test('results of another instance that continues or stays are not touched', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [going, staying] = await runtime.own(2)
@@ -224,7 +224,7 @@ function describeRefusal({ test, expect, open }: Contract): void {
     expect(await scene.store.history(iid, 2)).toEqual([])
   })
 
-  test('who died after going on is taken over in the new execution', async () => {
+  test('an instance whose owner died after continuing is taken over in the new execution', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const iid = await dead.ownOne()

@@ -10,7 +10,7 @@ export function describeEarlyMessages(contract: Contract): void {
 }
 
 function describeAbsence({ test, expect, open }: Contract): void {
-  test('a message for one that never was is kept under the number it brought', async () => {
+  test('a message for an instance that does not exist is kept under the number it came with', async () => {
     await using scene = await open()
     const iid = await scene.store.reserve(1)
 
@@ -38,7 +38,7 @@ function describeAbsence({ test, expect, open }: Contract): void {
     })
   })
 
-  test('what comes for it later, or in the same call, joins the first', async () => {
+  test('later messages for it, even in the same call, join the first', async () => {
     await using scene = await open()
     const first = await scene.store.reserve(3)
 
@@ -61,7 +61,7 @@ function describeAbsence({ test, expect, open }: Contract): void {
     expect(await scene.under.rows(first)).toMatchObject({ inbox: 3, posted: 1 })
   })
 
-  test('nobody claims it, and nobody ends it, suspends it or resumes it', async () => {
+  test('it cannot be claimed, ended, suspended or resumed', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await early(scene, 'early')
@@ -107,7 +107,7 @@ function describeWithStart({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(free!)).toEqual(['message: 1', 'message: 2'])
   })
 
-  test('messages of a start whose id is taken go nowhere', async () => {
+  test('messages of a start whose id is taken are dropped', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [first, second] = await runtime.reserve(2)

@@ -39,7 +39,28 @@ export function describeHistories({ describe, test, expect, open }: Contract): v
       expect(await scene.turnsOf(iid)).toEqual([1, 2])
     })
 
-    test('there is no history of an execution or an instance that never was', async () => {
+    test('an execution is read in pages of turns, from the one with the next event on', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const iid = await runtime.ownOne()
+      const second = turnRow(2, { first: 2, count: 3 })
+      const third = turnRow(3, { first: 5, count: 1 })
+      await runtime.turns(turnItem(iid, { turn: second }))
+      await runtime.turns(turnItem(iid, { turn: third }))
+      const page = async (after: number, limit: number): Promise<number[]> =>
+        (await scene.store.history(iid, 1, { after, limit })).map(({ turn }) => turn)
+
+      expect(await scene.store.history(iid, 1, { after: 1, limit: 1 })).toEqual([second])
+      expect([await page(0, 2), await page(0, 10), await page(3, 10), await page(4, 10)]).toEqual([
+        [1, 2],
+        [1, 2, 3],
+        [2, 3],
+        [3],
+      ])
+      expect([await page(5, 10), await page(1_000_000, 10)]).toEqual([[], []])
+    })
+
+    test('there is no history of an execution or an instance that never existed', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()

@@ -35,7 +35,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
       expect(await runtime.tickAndCount()).toMatchObject({ owned: 0, claimable: true })
     })
 
-    test('whoever claims it goes on after its last turn', async () => {
+    test('the runtime that claims it continues after its last turn', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [iid] = await runtime.reserve(1)
@@ -81,7 +81,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
       expect(await scene.stateOf(iid!, 'a')).toEqual(['changed'])
     })
 
-    test('an id that is taken is answered with `exists`, also by one that is unstarted', async () => {
+    test('an id that is taken gets `exists`, even by an unstarted instance', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const taken = await runtime.ownOne()
@@ -105,7 +105,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
       }
     })
 
-    test('of two who import one id at once exactly one gets it', async () => {
+    test('of two concurrent imports of one id exactly one gets it', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const other = await scene.under.another()
@@ -125,7 +125,7 @@ export function describeImports({ describe, test, expect, open }: Contract): voi
   })
 }
 
-/** Something to import: three turns of the first execution, unless told otherwise. */
+/** Something to import: by default, three turns of the first execution. */
 function imported(
   iid: number,
   given: Partial<ImportItem> & Pick<ImportItem, 'workflow'>,

@@ -9,7 +9,7 @@ import { type Actor, ending, idOf, postTo, type Scene, turnItem, turnRow } from 
 /** The usual end. */
 export const END: Next = { kind: 'end', end: ending() }
 
-/** Effects, of which there are none but those given. */
+/** Effects: none but those given. */
 export function effects(given: Partial<Effects>): Effects {
   return {
     parked: [],
@@ -24,12 +24,12 @@ export function effects(given: Partial<Effects>): Effects {
   }
 }
 
-/** Sets values; `null` takes one away. */
+/** Sets values; `null` removes one. */
 export function setting(values: Readonly<Record<string, string | null>>): Effects {
   return effects({ state: Object.entries(values).map(([key, value]) => ({ key, value })) })
 }
 
-/** The next execution begins: the second one, which its owner keeps, unless told otherwise. */
+/** The next execution begins: by default the second one, which its owner keeps. */
 export function continuing(
   workflow: number,
   { execution = 2, keep = true }: { execution?: number; keep?: boolean } = {},
@@ -38,7 +38,7 @@ export function continuing(
   return { kind: 'continue', started, workflow, keep }
 }
 
-/** A link to the parent: the child of its first command, cancelled with it, unless told otherwise. */
+/** A link to the parent: by default the child of its first command, cancelled with it. */
 export function childOf(parent: Iid, given: Partial<ParentLink> = {}): ParentLink {
   return { iid: parent, id: idOf(parent), execution: 1, command: 1, onClose: 'cancel', ...given }
 }
@@ -58,7 +58,7 @@ export function message(id: string, payload: string, given: Partial<Post> = {}):
   }
 }
 
-/** A wish that an instance ends. */
+/** A request to end an instance. */
 export function stop(id: string, kind: 'cancel' | 'terminate', payload = '"enough"'): Post {
   return { ...message(id, payload), kind, name: '' }
 }

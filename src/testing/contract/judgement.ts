@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, Partial<TurnItem>>> = {
   'a turn into the next execution': { turn: turnRow(2), next: continuing(1) },
 }
 
-/** Who may write: each item is judged, and what fails has no effect at all. */
+/** Which runtime may write: each item is judged, and a refused item has no effect at all. */
 export function describeJudgement({ describe, test, expect, open }: Contract): void {
   describe('judgement', () => {
     for (const [kind, item] of Object.entries(KINDS)) {
@@ -56,7 +56,7 @@ export function describeJudgement({ describe, test, expect, open }: Contract): v
         expect(await scene.state([iid], [owner, stranger])).toEqual(before)
       })
 
-      test(`${kind} of one that is suspended has no effect at all`, async () => {
+      test(`${kind} of a suspended instance has no effect at all`, async () => {
         await using scene = await open()
         const owner = await scene.runtime()
         const iid = await owner.ownOne()
@@ -72,7 +72,7 @@ export function describeJudgement({ describe, test, expect, open }: Contract): v
       })
     }
 
-    test('an item for one that was released, ended or never was is refused [test_invalid_lock_token_on_ack]', async () => {
+    test('an item for an instance that was released, ended or never existed is refused [test_invalid_lock_token_on_ack]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [released, ended] = await runtime.own(2)

@@ -63,7 +63,7 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, inbox: 0, posted: 1 })
     })
 
-    test('a start under another number is told so, and writes nothing', async () => {
+    test('a start under another number is answered so, and writes nothing', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await early(scene, 'early')
@@ -85,7 +85,32 @@ export function describeLateStarts({ describe, test, expect, open }: Contract): 
       expect(await runtime.tickAndCount()).toMatchObject({ owned: 1, claimable: false })
     })
 
-    test('who does not own its parent is refused, and its messages stay', async () => {
+    test('of two starts in a batch, the one under its number makes it live', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const [plain, labelled] = [await early(scene, 'plain'), await early(scene, 'labelled')]
+      const [other, another] = await runtime.reserve(2)
+
+      await runtime.starts(
+        runtime.startItem(other!, { id: 'plain' }),
+        runtime.startItem(plain, { id: 'plain', owned: false, wakeAt: 0 }),
+      )
+      await runtime.starts(
+        runtime.startItem(another!, { id: 'labelled', labels: '{"a":"b"}' }),
+        runtime.startItem(labelled, { id: 'labelled' }),
+      )
+
+      expect(await scene.store.find(['plain', 'labelled'])).toMatchObject([
+        { iid: plain, status: 'scheduled', mail: 1 },
+        { iid: labelled, status: 'running', mail: 1 },
+      ])
+      expect(await scene.store.look([other!, another!])).toEqual([undefined, undefined])
+      for (const iid of [other!, another!]) {
+        expect(await scene.under.rows(iid)).toMatchObject({ runs: 0, history: 0 })
+      }
+    })
+
+    test('a sender that does not own its parent is refused, and its messages stay', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const stale = await scene.otherRuntime()

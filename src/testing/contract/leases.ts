@@ -20,7 +20,7 @@ export function describeLeases(contract: Contract): void {
 const endedBadly = { status: 'failed', output: '"stale"' } as const
 
 function describeDeath({ test, expect, open }: Contract): void {
-  test('a runtime whose lease ended goes on as long as nobody has noticed', async () => {
+  test('a runtime whose lease ended continues as long as no other has noticed', async () => {
     await using scene = await open()
     const late = await scene.runtime()
     const [iid, next] = await late.own(2)
@@ -66,7 +66,7 @@ function describeDeath({ test, expect, open }: Contract): void {
     expect(sorted(late)).toEqual(iids)
   })
 
-  test('a runtime is dead once and for ever [test_orchestration_lock_renewal_after_expiration]', async () => {
+  test('a dead runtime stays dead [test_orchestration_lock_renewal_after_expiration]', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()
@@ -124,7 +124,7 @@ function describeDeath({ test, expect, open }: Contract): void {
     expect(await living.turns(turnItem(kept[0]!, { turn: turnRow(2) }))).toEqual(['done'])
   })
 
-  test('several who notice a death at once free its instances once [test_concurrent_lock_attempts_respect_expiration]', async () => {
+  test('several runtimes that notice a death at once free its instances once [test_concurrent_lock_attempts_respect_expiration]', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const takers = [await scene.runtime(), await scene.otherRuntime(), await scene.otherRuntime()]
@@ -161,7 +161,7 @@ function describeDeath({ test, expect, open }: Contract): void {
     expect(await scene.under.attempts(lame!)).toBe(2)
   })
 
-  test('a turn, and coming to rest, end the count of deaths [ignore_attempt_never_goes_negative]', async () => {
+  test('a turn, and a release, reset the count of deaths [ignore_attempt_never_goes_negative]', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()
@@ -181,7 +181,7 @@ function describeDeath({ test, expect, open }: Contract): void {
 }
 
 function describeTicks({ test, expect, open }: Contract): void {
-  test('a tick on an empty store has nothing to tell', async () => {
+  test('a tick on an empty store has nothing to report', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
 
@@ -196,7 +196,7 @@ function describeTicks({ test, expect, open }: Contract): void {
     })
   })
 
-  test('a tick names own instances with mail, once each, and those of nobody else', async () => {
+  test('a tick names owned instances with mail, once each, and no others', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -249,7 +249,7 @@ function describeTicks({ test, expect, open }: Contract): void {
     expect(alive(await runtime.tick([])).claimable).toBe(false)
   })
 
-  test('a tick tells when the next one of these workflows falls due', async () => {
+  test('a tick says when the next one of these workflows falls due', async () => {
     await using scene = await open()
     const runtime = await scene.runtime({ workflows: ['order', 'invoice', 'other'] })
     const [order, invoice, other] = runtime.workflows as [number, number, number]

@@ -16,10 +16,10 @@ import {
   retried,
 } from './task-items.ts'
 
-/** Beats of what runs at the owner: the first one makes it a task. */
+/** Heartbeats of activities that run at the owner: the first one makes them a task. */
 export function describeLocalBeats({ describe, test, expect, open }: Contract): void {
-  describe('beats at the owner', () => {
-    test('the first beat of what runs at the owner makes it a task that the owner holds', async () => {
+  describe('heartbeats at the owner', () => {
+    test('the first heartbeat of a local activity makes it a task of the owner', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -45,7 +45,7 @@ export function describeLocalBeats({ describe, test, expect, open }: Contract): 
       })
     })
 
-    test('who does not own the instance, or not any more, cannot', async () => {
+    test('a runtime that does not own the instance, or no longer, cannot', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -77,7 +77,7 @@ export function describeLocalBeats({ describe, test, expect, open }: Contract): 
       for (const iid of [freed!, aside!, ended!]) expect((await scene.load(iid)).tasks).toEqual([])
     })
 
-    test('an owner that is dead cannot, and one that was taken over neither', async () => {
+    test('an owner that is dead or was taken over cannot', async () => {
       await using scene = await open()
       const dead = await scene.runtime()
       const taker = await scene.otherRuntime()
@@ -115,7 +115,7 @@ export function describeLocalBeats({ describe, test, expect, open }: Contract): 
       expect(await heldOne(holder)).toMatchObject({ command: 2, attempt: 1, beat: null })
     })
 
-    test('such a task is dropped, finished, taken over for its silence, and ends with its instance, like any other', async () => {
+    test('such a task is dropped, finished, taken over without heartbeats, and ends with its instance, like any other', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -152,12 +152,12 @@ export function describeLocalBeats({ describe, test, expect, open }: Contract): 
   })
 }
 
-/** What a beat brings along that makes a task of what runs at the owner. */
+/** What a heartbeat carries that makes a task of an activity at the owner. */
 function local(epoch: number, command: number): Pick<Beat, 'local'> {
   return { local: { epoch, task: newTask(command) } }
 }
 
-/** The first beat of an attempt of the first command. */
+/** The first heartbeat of an attempt of the first command. */
 function at(iid: number, epoch: number): Beat {
   return beatOf(attemptAt(iid, 1), local(epoch, 1))
 }

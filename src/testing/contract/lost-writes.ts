@@ -13,11 +13,11 @@ import {
 } from './task-items.ts'
 
 /**
- * What still comes for something that a failover lost. The numbers by which it is known are used again
- * for something else by then.
+ * What still arrives for something that a failover lost. By then its numbers may have been given to
+ * something else.
  */
 export function describeLostWrites(contract: Contract): void {
-  contract.describe('what was lost', () => {
+  contract.describe('writes that were lost', () => {
     describeTasks(contract)
     describeTurns(contract)
   })
@@ -73,7 +73,7 @@ function describeTasks({ test, expect, open }: Contract): void {
 }
 
 function describeTurns({ test, expect, open }: Contract): void {
-  test('a result is dropped when its sender knows of a turn that history does not have', async () => {
+  test('a result is dropped when its sender has seen a turn that history does not have', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const iid = await owner.ownOne()
@@ -90,7 +90,7 @@ function describeTurns({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(iid)).toEqual(['completed: "same"'])
   })
 
-  test('a transaction is refused when its owner knows of a turn that history does not have', async () => {
+  test('a transaction is refused when its owner has seen a turn that history does not have', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const iid = await owner.ownOne()

@@ -1,10 +1,10 @@
 import { early, message } from './items.ts'
 import { type Contract, idOf, result, sorted, turnItem, turnRow } from './scene.ts'
 
-/** Mail that nobody reads for a while: ticks park it, and nobody misses it. */
+/** Mail that is not read for a while: ticks park it, and none of it is lost. */
 export function describeMailOfUnowned({ describe, test, expect, open }: Contract): void {
-  describe('mail of what nobody owns', () => {
-    test('what came early waits for the start as mail, whoever ticked before', async () => {
+  describe('mail of unowned instances', () => {
+    test('early messages wait for the start as mail, whichever runtime ticked before', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [owned, free] = [await early(scene, 'owned'), await early(scene, 'free')]
@@ -34,7 +34,7 @@ export function describeMailOfUnowned({ describe, test, expect, open }: Contract
       expect(await scene.waitingFor(iid)).toEqual(['message: while suspended', 'message: later'])
     })
 
-    test('mail for a workflow that nobody here runs is found by who runs it', async () => {
+    test('mail for a workflow that no runtime here has is found by one that has it', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iids = await runtime.own(2)

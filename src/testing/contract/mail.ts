@@ -48,7 +48,7 @@ export function describeMail({ describe, test, expect, open }: Contract): void {
       expect(await readOf('large')).toEqual([10])
     })
 
-    test('the first result of a command wins, also within one call', async () => {
+    test('the first result of a command wins, even within one call', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -87,7 +87,7 @@ export function describeMail({ describe, test, expect, open }: Contract): void {
       expect((await scene.inboxOf(iid)).map(({ execution }) => execution)).toEqual([1, 2])
     })
 
-    test('mail for one that ended or never was is dropped, the rest arrives [test_orphan_queue_messages_dropped]', async () => {
+    test('mail for an instance that ended or never existed is dropped, the rest arrives [test_orphan_queue_messages_dropped]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [ended, running] = await runtime.own(2)
@@ -145,7 +145,7 @@ export function describeMail({ describe, test, expect, open }: Contract): void {
       expect(seen.size).toBe(5)
     })
 
-    test('senders and an owner that commits do not get in each other’s way', async () => {
+    test('senders and a committing owner do not block each other', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const sender = await scene.under.another()

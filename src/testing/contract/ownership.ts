@@ -10,10 +10,10 @@ import {
   turnRow,
 } from './scene.ts'
 
-/** What is owned belongs to one runtime, and what becomes of it when that one is gone. */
+/** What is owned belongs to one runtime, and what happens to it when that runtime is gone. */
 export function describeOwnership({ describe, test, expect, open }: Contract): void {
   describe('ownership', () => {
-    test('what is owned is claimed by nobody, its owner included [test_exclusive_instance_lock]', async () => {
+    test('an owned instance cannot be claimed, not even by its owner [test_exclusive_instance_lock]', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -28,7 +28,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
       expect(await other.tick()).toMatchObject({ claimable: false, nextDue: null })
     })
 
-    test('what was claimed is hidden but kept until its owner is done with it [test_worker_peek_lock_semantics]', async () => {
+    test('a claimed instance is hidden but kept until its owner is done with it [test_worker_peek_lock_semantics]', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -41,7 +41,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
       expect(await other.claimed({ hinted: [iid!] })).toEqual([])
     })
 
-    test('mail for an owned instance waits, in order, for whoever owns it next [test_completions_arriving_during_lock_blocked]', async () => {
+    test('mail for an owned instance waits, in order, for its next owner [test_completions_arriving_during_lock_blocked]', async () => {
       await using scene = await open()
       const silent = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -69,7 +69,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
       expect(sorted(claimed.flat())).toEqual(iids)
     })
 
-    test('of many who want one instance exactly one gets it [test_multi_threaded_lock_contention]', async () => {
+    test('of many concurrent claims of one instance exactly one gets it [test_multi_threaded_lock_contention]', async () => {
       await using scene = await open()
       const other = await scene.under.another()
       const actors = await Promise.all(
@@ -86,7 +86,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
       expect(owned.flat().map(({ epoch }) => epoch)).toEqual([1])
     })
 
-    test('many who claim one each get one each [test_concurrent_instance_fetching]', async () => {
+    test('many claims of one each get one each [test_concurrent_instance_fetching]', async () => {
       await using scene = await open()
       const other = await scene.under.another()
       const actors = await Promise.all(
@@ -133,7 +133,7 @@ export function describeOwnership({ describe, test, expect, open }: Contract): v
       expect(late).toMatchObject([{ iid, epoch: 2, deaths: 1 }])
     })
 
-    test('who holds an instance and never writes loses it to the one who looks after the lease [test_multi_threaded_lock_expiration_recovery]', async () => {
+    test('an owner that never writes loses the instance when its lease is over [test_multi_threaded_lock_expiration_recovery]', async () => {
       await using scene = await open()
       const silent = await scene.runtime()
       const iid = await silent.ownOne()

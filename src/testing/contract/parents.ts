@@ -4,7 +4,7 @@ import { type Contract, ending, idOf, result, turnItem, turnRow } from './scene.
 
 const STATUSES: readonly EndStatus[] = ['completed', 'failed', 'cancelled', 'terminated']
 
-/** What a parent hears of the end of its children. */
+/** What a parent receives when its children end. */
 export function describeParents(contract: Contract): void {
   contract.describe('parents', () => {
     describeLinks(contract)
@@ -29,7 +29,7 @@ function describeLinks({ test, expect, open }: Contract): void {
     expect(await scene.inboxOf(parent)).toEqual([])
   })
 
-  test('started apart from a commit, it is refused to who does not own its parent', async () => {
+  test('started apart from a commit, it is refused to a sender that does not own its parent', async () => {
     await using scene = await open()
     const [owner, other] = [await scene.runtime(), await scene.runtime()]
     const link = childOf(await owner.ownOne())
@@ -45,7 +45,7 @@ function describeLinks({ test, expect, open }: Contract): void {
     expect(await scene.store.find([idOf(first!)])).toEqual([undefined])
   })
 
-  test('one that nobody started from a workflow has no parent [test_delete_get_parent_id]', async () => {
+  test('an instance that no workflow started has no parent [test_delete_get_parent_id]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -80,7 +80,7 @@ function describeResults({ test, expect, open }: Contract): void {
   for (const status of STATUSES) {
     const kind = status === 'completed' ? 'completed' : 'failed'
 
-    test(`a parent hears that its child is ${status}, by a turn or at its start`, async () => {
+    test(`a parent learns that its child is ${status}, by a turn or at its start`, async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const parent = await runtime.ownOne()
@@ -104,7 +104,7 @@ function describeResults({ test, expect, open }: Contract): void {
     })
   }
 
-  test('the result makes a free parent claimable, and an owner hears of it', async () => {
+  test('the result makes a free parent claimable, and an owner finds it by its tick', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const owned = await runtime.ownOne()
@@ -118,7 +118,7 @@ function describeResults({ test, expect, open }: Contract): void {
     expect(await runtime.claimed()).toEqual([free])
   })
 
-  test('nobody starts a child for an instance that somebody else owns, or nobody', async () => {
+  test('no runtime starts a child for an instance that another one owns, or that is unowned', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -149,7 +149,7 @@ function describeResults({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(parent)).toEqual(['completed: "done"'])
   })
 
-  test('an abandoned child tells its parent too, an independent one does not', async () => {
+  test('an abandoned child sends its result to the parent too, an independent one does not', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -164,7 +164,7 @@ function describeResults({ test, expect, open }: Contract): void {
     expect((await scene.inboxOf(parent)).map(({ command }) => command)).toEqual([1])
   })
 
-  test('the first result of a command wins, whoever brings it', async () => {
+  test('the first result of a command wins, whichever runtime sends it', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -181,7 +181,7 @@ function describeResults({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(parent)).toEqual(['failed: "refused"', 'completed: "done"'])
   })
 
-  test('many children that end at once on two connections are all heard', async () => {
+  test('the results of many children that end at once on two connections all arrive', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()

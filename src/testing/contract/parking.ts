@@ -4,10 +4,10 @@ import { type Contract, idOf, result, type Scene, turnItem, turnRow } from './sc
 
 const RELEASE: Next = { kind: 'release', wakeAt: null }
 
-/** Messages that nobody waits for so far. */
+/** Messages that no code waits for so far. */
 export function describeParking({ describe, test, expect, open }: Contract): void {
   describe('parking', () => {
-    test('what is parked stays, and no longer makes the instance claimable', async () => {
+    test('parked mail stays, and no longer makes the instance claimable', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -27,7 +27,7 @@ export function describeParking({ describe, test, expect, open }: Contract): voi
       expect((await scene.look(iid)).mail).toBe(2)
     })
 
-    test('an owner is not told of what it has parked, only of what is new', async () => {
+    test('an owner learns only of new mail, not of what it has parked', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -70,7 +70,7 @@ export function describeParking({ describe, test, expect, open }: Contract): voi
       expect(await runtime.claimed()).toEqual([iid])
     })
 
-    test('what came after the owner looked is not parked with the rest', async () => {
+    test('mail that arrived after the owner read is not parked with the rest', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -83,7 +83,7 @@ export function describeParking({ describe, test, expect, open }: Contract): voi
       expect(await runtime.claimed()).toEqual([iid])
     })
 
-    test('a parked message is taken by a later turn, whoever owns the instance then', async () => {
+    test('a parked message is taken by a later turn, whichever runtime owns the instance then', async () => {
       await using scene = await open()
       const dead = await scene.runtime()
       const taker = await scene.otherRuntime()
@@ -161,7 +161,7 @@ export function describeParking({ describe, test, expect, open }: Contract): voi
       expect(await runtime.tick()).toMatchObject({ mail: [other] })
     })
 
-    test('parking what is gone is harmless', async () => {
+    test('parking mail that is gone is harmless', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()

@@ -4,7 +4,7 @@ import { type Contract, idOf, postTo, result, turnItem, turnRow } from './scene.
 
 const RELEASE: Next = { kind: 'release', wakeAt: null }
 
-/** Messages for instances that are there, and wishes that they end. */
+/** Messages for instances that exist, and requests to end them. */
 export function describePosts(contract: Contract): void {
   contract.describe('posts', () => {
     describeMessages(contract)
@@ -41,7 +41,7 @@ function describeMessages({ test, expect, open }: Contract): void {
     expect(new Set((await scene.inboxOf(iid)).map((one) => one.id)).size).toBe(4)
   })
 
-  test('the answer names the instance and who owns it now', async () => {
+  test('the answer names the instance and its owner', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -61,7 +61,7 @@ function describeMessages({ test, expect, open }: Contract): void {
     ])
   })
 
-  test('a message makes a free instance claimable, and an owner hears of it', async () => {
+  test('a message makes a free instance claimable, and an owner finds it by its tick', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const owned = await runtime.ownOne()
@@ -89,7 +89,7 @@ function describeMessages({ test, expect, open }: Contract): void {
     expect([before, during, (await scene.look(iid)).mail]).toEqual([0, 2, 1])
   })
 
-  test('what comes anew does not hide how often owners died [max_attempt_count_across_message_batch]', async () => {
+  test('new messages do not reset the count of deaths [max_attempt_count_across_message_batch]', async () => {
     await using scene = await open()
     const first = await scene.runtime()
     const second = await scene.otherRuntime()
@@ -125,7 +125,7 @@ function describeMessages({ test, expect, open }: Contract): void {
 }
 
 function describeStops({ test, expect, open }: Contract): void {
-  test('wishes for an end wait like messages, with their reason', async () => {
+  test('requests to end wait like messages, with their reason', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [iid] = await scene.sleeping(runtime.workflows[0]!, [null])
@@ -143,7 +143,7 @@ function describeStops({ test, expect, open }: Contract): void {
     expect(await runtime.claimed()).toEqual([iid])
   })
 
-  test('a wish that waits already is not repeated; one that was taken is', async () => {
+  test('a request that already waits is not repeated; one that was taken is', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -159,7 +159,7 @@ function describeStops({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(iid)).toEqual(['cancel: "later"'])
   })
 
-  test('nobody is asked to end who was never there', async () => {
+  test('an instance that never existed cannot be asked to end', async () => {
     await using scene = await open()
 
     const answers = await postTo(scene.store, [
@@ -172,7 +172,7 @@ function describeStops({ test, expect, open }: Contract): void {
     expect(await scene.store.find(['nobody'])).toEqual([undefined])
   })
 
-  test('what has ended takes nothing', async () => {
+  test('an ended instance takes nothing', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()

@@ -1,7 +1,7 @@
 import { continuing, effects, END, message } from './items.ts'
 import { type Contract, idOf, turnItem, turnRow } from './scene.ts'
 
-/** What people see of an instance: its progress and its labels. */
+/** What clients see of an instance: its progress and its labels. */
 export function describeProgress(contract: Contract): void {
   contract.describe('progress and labels', () => {
     describeProgressOf(contract)
@@ -41,6 +41,18 @@ function describeProgressOf({ test, expect, open }: Contract): void {
     expect(half.updatedAt).toBeLessThanOrEqual(clock - 1)
   })
 
+  test('progress can be cleared, by the text of no value, and stays so [test_custom_status_clear]', async () => {
+    await using scene = await open()
+    const runtime = await scene.runtime()
+    const iid = await runtime.ownOne()
+    await runtime.turns(turnItem(iid, { effects: effects({ progress: '"half"' }) }))
+
+    await runtime.turns(turnItem(iid, { turn: turnRow(2), effects: effects({ progress: '"!u"' }) }))
+    await runtime.turns(turnItem(iid, { turn: turnRow(3), next: END }))
+
+    expect((await scene.look(iid)).progress).toBe('"!u"')
+  })
+
   test('a turn that says nothing of progress leaves it [test_custom_status_none_preserves]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
@@ -54,7 +66,47 @@ function describeProgressOf({ test, expect, open }: Contract): void {
     expect((await scene.look(iid)).progress).toBe('1')
   })
 
-  test('one that never was shows no progress [test_custom_status_nonexistent_instance]', async () => {
+  test('each turn that sets or clears progress raises its version by one, and no other does [test_custom_status_version_increments]', async () => {
+    await using scene = await open()
+    const runtime = await scene.runtime()
+    const iid = await runtime.ownOne()
+    const versions = [(await scene.look(iid)).progressVersion]
+    const next = continuing(runtime.workflows[0]!, { keep: false })
+    const items = [
+      turnItem(iid, { turn: turnRow(2), effects: effects({ progress: '1' }) }),
+      turnItem(iid, { turn: turnRow(3), effects: effects({ progress: '1' }) }),
+      turnItem(iid, { turn: turnRow(4) }),
+      turnItem(iid, { turn: turnRow(5), effects: effects({ progress: '"!u"' }) }),
+      turnItem(iid, { turn: turnRow(6), effects: effects({ progress: '2' }), next }),
+    ]
+
+    for (const item of items) {
+      await runtime.turns(item)
+      versions.push((await scene.look(iid)).progressVersion)
+    }
+
+    expect(versions).toEqual([0, 1, 2, 2, 3, 4])
+  })
+
+  test('a reader that knows the version sees whether anything was set [test_custom_status_polling_no_change]', async () => {
+    await using scene = await open()
+    const runtime = await scene.runtime()
+    const iid = await runtime.ownOne()
+    const first = turnItem(iid, { turn: turnRow(2), effects: effects({ progress: '1' }) })
+    await runtime.turns(first)
+    const seen = await scene.look(iid)
+
+    await runtime.turns(first)
+    await runtime.turns(turnItem(iid, { epoch: 0, effects: effects({ progress: '9' }) }))
+    await runtime.turns(turnItem(iid, { turn: turnRow(3) }))
+    const unchanged = await scene.look(iid)
+    await runtime.turns(turnItem(iid, { turn: turnRow(4), effects: effects({ progress: '1' }) }))
+
+    expect([seen.progressVersion, unchanged.progressVersion]).toEqual([1, 1])
+    expect(await scene.look(iid)).toMatchObject({ progress: '1', progressVersion: 2 })
+  })
+
+  test('an instance that never existed has no progress [test_custom_status_nonexistent_instance]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [iid] = await runtime.reserve(1)
@@ -165,7 +217,7 @@ function describeLabels({ test, expect, open }: Contract): void {
     expect((await scene.look(plain!)).labels).toBe('{}')
   })
 
-  test('one that is unstarted has none, and a start whose id is taken brings none', async () => {
+  test('an unstarted instance has none, and a start whose id is taken sets none', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const taken = await runtime.ownOne()

@@ -1,7 +1,10 @@
 import { type Actor, type Contract, idOf, type Scene, sorted, turnItem, turnRow } from './scene.ts'
 import { bury } from './task-items.ts'
 
-/** Instances that owners died with: handed out one at a time, with what was about to be done. */
+/**
+ * Instances that owners died with: handed out one at a time, with what the last owner was about to
+ * do.
+ */
 export function describeQuarantinedClaims(contract: Contract): void {
   contract.describe('quarantined claims', () => {
     describeOneAtATime(contract)
@@ -10,7 +13,7 @@ export function describeQuarantinedClaims(contract: Contract): void {
 }
 
 function describeOneAtATime({ test, expect, open }: Contract): void {
-  test('what two owners died with is claimed one at a time by each runtime, and holds up no others', async () => {
+  test('instances that two owners died with are claimed one at a time by each runtime, and block no others', async () => {
     await using scene = await open()
     const taker = await scene.otherRuntime()
     const other = await scene.runtime()
@@ -33,7 +36,7 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     }
   })
 
-  test('one that comes to rest or is suspended makes room for the next', async () => {
+  test('one that is released or suspended makes room for the next', async () => {
     await using scene = await open()
     const taker = await scene.otherRuntime()
     const grave = await doomed(scene, taker, 3)
@@ -57,7 +60,7 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
     expect(sorted([first!, ...second, ...third].map(({ iid }) => iid))).toEqual(grave)
   })
 
-  test('one death is no reason for care, and an item without a turn is no progress', async () => {
+  test('one death does not quarantine, and an item without a turn is not progress', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const second = await scene.runtime()
@@ -74,7 +77,7 @@ function describeOneAtATime({ test, expect, open }: Contract): void {
 }
 
 function describeDoing({ test, expect, open }: Contract): void {
-  test('what an owner was about to do is known to who takes over, and counted with its deaths', async () => {
+  test('the next owner gets what the last one was about to do, and its deaths', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const second = await scene.runtime()
@@ -108,7 +111,7 @@ function describeDoing({ test, expect, open }: Contract): void {
     })
   })
 
-  test('what gets further or comes to rest loses the note, what is only kept does not', async () => {
+  test('a turn or a release removes the note; an item without a turn does not', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.runtime()
@@ -168,7 +171,7 @@ function describeDoing({ test, expect, open }: Contract): void {
     expect((await other.claim()).claims).toMatchObject([{ iid: freed, doing: '' }])
   })
 
-  test('a dead owner leaves no note any more', async () => {
+  test('a dead owner cannot leave a note', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()

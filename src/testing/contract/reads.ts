@@ -47,7 +47,7 @@ function describeLoading({ test, expect, open }: Contract): void {
     expect([nothingNew!.history, nothingNew!.inbox.length]).toEqual([[], 1])
   })
 
-  test('load answers in the order asked and leaves out who never was [test_missing_instance_metadata]', async () => {
+  test('load answers in the order asked and leaves out unknown instances [test_missing_instance_metadata]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [a, b] = await runtime.own(2)
@@ -59,7 +59,7 @@ function describeLoading({ test, expect, open }: Contract): void {
     expect(await scene.store.load([])).toEqual([])
   })
 
-  test('load also reads what has ended, and what others own', async () => {
+  test('load also reads instances that have ended or that others own', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.under.another()
@@ -211,7 +211,7 @@ function describeLooking({ test, expect, open }: Contract): void {
 }
 
 function describeVerifying({ test, expect, open }: Contract): void {
-  test('a copy is the same when owner and epoch are, and its turn is there', async () => {
+  test('a cached instance is the same when owner and epoch are, and its turn is there', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -234,7 +234,7 @@ function describeVerifying({ test, expect, open }: Contract): void {
     expect(same).toEqual([true, true, false, false, false, false, false])
   })
 
-  test('after a takeover, a release or an end no copy is the same', async () => {
+  test('after a takeover, a release or an end no cached instance is the same', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const taker = await scene.otherRuntime()

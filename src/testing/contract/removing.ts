@@ -3,7 +3,7 @@ import { type Actor, type Contract, ending, idOf, result, turnItem, turnRow } fr
 
 const NOTHING = { instances: 0, runs: 0, history: 0, inbox: 0, posted: 0, state: 0 }
 
-/** Instances that are removed with all there is of them. */
+/** Instances that are removed with all their rows. */
 export function describeRemoving(contract: Contract): void {
   contract.describe('removing', () => {
     describeWhat(contract)
@@ -12,7 +12,7 @@ export function describeRemoving(contract: Contract): void {
 }
 
 function describeWhat({ test, expect, open }: Contract): void {
-  test('what has ended is removed, however it ended, and nothing is left [test_delete_terminal_instances]', async () => {
+  test('an ended instance is removed, however it ended, and nothing is left [test_delete_terminal_instances]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iids = await runtime.own(3)
@@ -54,7 +54,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     expect(await scene.stateOf(iid, 'a')).toEqual([undefined])
   })
 
-  test('what is unfinished is left until it is terminated [test_delete_running_rejected_force_succeeds]', async () => {
+  test('an unfinished instance is kept until it is terminated [test_delete_running_rejected_force_succeeds]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [owned, suspended] = await runtime.own(2)
@@ -72,7 +72,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     expect(await scene.store.remove(iids.map(idOf))).toBe(3)
   })
 
-  test('removing who never was, or is gone already, removes nobody [test_delete_nonexistent_instance]', async () => {
+  test('removing an instance that never existed, or is already gone, removes nothing [test_delete_nonexistent_instance]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await ended(runtime)
@@ -87,7 +87,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     expect(counts).toEqual([0, 1, 0, 0])
   })
 
-  test('of several those that have ended go, and no others [test_delete_instances_atomic]', async () => {
+  test('of several instances only those that have ended are removed [test_delete_instances_atomic]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [first, second, kept] = [await ended(runtime), await ended(runtime), await ended(runtime)]
@@ -100,7 +100,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     expect(await scene.store.look([first, second])).toEqual([undefined, undefined])
   })
 
-  test('messages for one that never came are removed with their keys', async () => {
+  test('messages for an instance that was never started are removed with their keys', async () => {
     await using scene = await open()
     const iid = await scene.store.reserve(1)
     await scene.store.post([message('early', '1', { iid, dedupeKey: 'k' })])
@@ -146,7 +146,7 @@ function describeRebirth({ test, expect, open }: Contract): void {
     expect(await scene.turnsOf(reborn!)).toEqual([1])
   })
 
-  test('what an owner has on its way brings nothing back [test_force_delete_prevents_ack_recreation]', async () => {
+  test('a commit of the owner under way brings nothing back [test_force_delete_prevents_ack_recreation]', async () => {
     await using scene = await open()
     const stale = await scene.runtime()
     const iid = await stale.ownOne()
@@ -167,7 +167,7 @@ function describeRebirth({ test, expect, open }: Contract): void {
     expect(await scene.store.find([idOf(iid)])).toEqual([undefined])
   })
 
-  test('what was meant for the old one never reaches the new one [test_stale_activity_after_delete_recreate]', async () => {
+  test('results for the old instance never reach the new one [test_stale_activity_after_delete_recreate]', async () => {
     await using scene = await open()
     const stale = await scene.runtime()
     const owner = await scene.otherRuntime()

@@ -32,7 +32,7 @@ export function describeReplies({ describe, test, expect, open }: Contract): voi
       expect(await scene.store.replies([])).toEqual([])
     })
 
-    test('there is no reply before it is given', async () => {
+    test('there is no reply before the workflow replies', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -42,7 +42,7 @@ export function describeReplies({ describe, test, expect, open }: Contract): voi
       expect(await scene.store.replies(['address'])).toEqual([undefined])
     })
 
-    test('the first reply wins, also within one turn and between instances', async () => {
+    test('the first reply wins, even within one turn and between instances', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [a, b] = await runtime.own(2)
@@ -62,7 +62,7 @@ export function describeReplies({ describe, test, expect, open }: Contract): voi
       expect(await scene.store.replies(['address', 'other'])).toEqual(['first', 'other'])
     })
 
-    test('a turn that ends, goes on or only begins may reply', async () => {
+    test('a turn that ends, continues or only begins may reply', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [ended, continued] = await runtime.own(2)
@@ -78,7 +78,7 @@ export function describeReplies({ describe, test, expect, open }: Contract): voi
       expect(await scene.store.replies(['a', 'b', 'c'])).toEqual(['1', '2', '3'])
     })
 
-    test('a refused item replies to nobody', async () => {
+    test('a refused item sends no reply', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const stranger = await scene.otherRuntime()
@@ -114,7 +114,7 @@ export function describeReplies({ describe, test, expect, open }: Contract): voi
       expect(await scene.store.replies(['address'])).toEqual(['1'])
     })
 
-    test('a reply that nobody fetched is cleared away by the ticks after that', async () => {
+    test('a reply that was never fetched is removed by the ticks after that', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()

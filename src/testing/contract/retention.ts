@@ -18,12 +18,14 @@ export function describeRetention(contract: Contract): void {
   contract.describe('retention', () => {
     describeTime(contract)
     describeFamilies(contract)
+    describeExecutions(contract)
+    describeEarlier(contract)
     describeRuntimes(contract)
   })
 }
 
 function describeTime({ test, expect, open }: Contract): void {
-  test('what ended longer ago than it is to be kept is removed, with all there is of it', async () => {
+  test('an instance that ended longer ago than its retention is removed, with all its data', async () => {
     await using scene = await open()
     const runtime = await keeping(scene, 'short')
     const [first, second] = await runtime.own(2)
@@ -42,7 +44,7 @@ function describeTime({ test, expect, open }: Contract): void {
     expect(await scene.turnsOf(second!)).toEqual([1, 2])
   })
 
-  test('it is removed however it ended, also within its first turn or from outside', async () => {
+  test('it is removed however it ended, even within its first turn or from outside', async () => {
     await using scene = await open()
     const runtime = await keeping(scene, 'any-end')
     const [failed, stopped] = await runtime.own(2)
@@ -61,7 +63,7 @@ function describeTime({ test, expect, open }: Contract): void {
     }
   })
 
-  test('what has not ended stays, and so does what is to be kept for ever', async () => {
+  test('unfinished instances stay, and so do those that are kept forever', async () => {
     await using scene = await open()
     const runtime = await keeping(scene, 'unfinished')
     const [running, suspended] = await runtime.own(2)
@@ -108,7 +110,7 @@ function describeTime({ test, expect, open }: Contract): void {
     expect(left.filter((row) => row !== undefined)).toEqual([])
   })
 
-  test('one that was removed in another way meanwhile is no trouble', async () => {
+  test('an instance that was removed meanwhile is skipped', async () => {
     await using scene = await open()
     const runtime = await keeping(scene, 'removed')
     const [gone, other] = await runtime.own(2)
@@ -127,7 +129,7 @@ function describeTime({ test, expect, open }: Contract): void {
 }
 
 function describeFamilies({ test, expect, open }: Contract): void {
-  test('a child is kept while the execution that started it goes on', async () => {
+  test('a child is kept while the execution that started it runs', async () => {
     await using scene = await open()
     const runtime = await keeping(scene, 'family')
     const parent = await runtime.ownOne()
@@ -167,8 +169,118 @@ function describeFamilies({ test, expect, open }: Contract): void {
   })
 }
 
+function describeExecutions({ test, expect, open }: Contract): void {
+  test('histories of executions that were followed by others go, and the current one stays', async () => {
+    await using scene = await open()
+    const runtime = await keeping(scene, 'executions')
+    const iid = await runtime.ownOne()
+    await continueAt(runtime, iid, 1, await scene.clock())
+    await scene.under.advance(KEPT_MS / 2)
+    await continueAt(runtime, iid, 2, await scene.clock())
+
+    await scene.under.advance(KEPT_MS / 2 + 1_000)
+    await removeAll(scene)
+    expect(await executionsOf(scene, iid)).toEqual([2, 3])
+
+    await scene.under.advance(KEPT_MS)
+    await removeAll(scene)
+    expect(await executionsOf(scene, iid)).toEqual([3])
+    expect(await scene.look(iid)).toMatchObject({ status: 'running', execution: 3 })
+    await endOf(runtime, iid, { execution: 3 })
+    await scene.under.advance(KEPT_MS + 1_000)
+    await removeAll(scene)
+    expect(await scene.under.rows(iid)).toEqual(NOTHING)
+  })
+
+  test('one that continues and ends in the same millisecond is removed', async () => {
+    await using scene = await open()
+    const runtime = await keeping(scene, 'at-once')
+    const iids = await runtime.own(20)
+    for (const iid of iids) {
+      await continueAt(runtime, iid, 1)
+      await endOf(runtime, iid, { execution: 2 })
+    }
+
+    await scene.under.advance(KEPT_MS + 1_000)
+    await removeAll(scene)
+
+    for (const iid of iids) expect(await scene.under.rows(iid)).toEqual(NOTHING)
+  })
+
+  test('executions of a workflow without a retention stay', async () => {
+    await using scene = await open()
+    await keeping(scene, 'other')
+    const runtime = await scene.runtime()
+    const iid = await runtime.ownOne()
+    await continueAt(runtime, iid, 1)
+
+    await scene.under.advance(10 * KEPT_MS)
+    await removeAll(scene)
+
+    expect(await executionsOf(scene, iid)).toEqual([1, 2])
+  })
+}
+
+function describeEarlier({ test, expect, open }: Contract): void {
+  test('what ended, or continued, before its workflow had a retention is removed, too', async () => {
+    await using scene = await open()
+    const before = await keeping(scene, 'earlier', null)
+    const [ended, continued, running] = await before.own(3)
+    await endOf(before, ended!)
+    // Its first execution ended in 1970, by the times that the owner writes.
+    await continueAt(before, continued!, 1)
+    const forever = await scene.runtime()
+    const kept = await forever.ownOne()
+    await endOf(forever, kept)
+
+    await keeping(scene, 'earlier')
+    await scene.under.advance(KEPT_MS + 1_000)
+    await removeAll(scene)
+
+    expect(await scene.under.rows(ended!)).toEqual(NOTHING)
+    expect(await executionsOf(scene, continued!)).toEqual([2])
+    expect(await scene.look(running!)).toMatchObject({ status: 'running' })
+    expect(await scene.look(kept)).toMatchObject({ status: 'completed' })
+  })
+
+  test('more than one call removes at once are noted in several, by whichever runtime comes', async () => {
+    await using scene = await open()
+    const before = await keeping(scene, 'many-earlier', null)
+    const iids = await before.reserve(2_300)
+    await before.starts(...iids.map((iid) => before.startItem(iid, { end: ending() })))
+    const running = await before.ownOne()
+    await keeping(scene, 'many-earlier')
+    await scene.under.advance(KEPT_MS + 1_000)
+    const other = await scene.under.another()
+
+    const calls = [scene.store, other].map(async (store) => {
+      while (await store.removeExpired());
+    })
+    await Promise.all(calls)
+    await removeAll(scene)
+
+    expect((await scene.store.look(iids)).filter((row) => row !== undefined)).toEqual([])
+    expect(await scene.look(running)).toMatchObject({ status: 'running' })
+  })
+}
+
+/** Continues an instance as new. */
+async function continueAt(
+  runtime: Actor,
+  iid: number,
+  execution: number,
+  at = 1_002,
+): Promise<void> {
+  const next = continuing(runtime.workflows[0]!, { execution: execution + 1 })
+  await runtime.turns(turnItem(iid, { turn: turnRow(2, { execution, at }), next }))
+}
+
+async function executionsOf({ store }: Scene, iid: number): Promise<number[]> {
+  return (await store.admin.executions(iid)).map(({ execution }) => execution)
+}
+
 function describeRuntimes({ test, expect, open }: Contract): void {
-  test('a runtime that died long ago, and is remembered by nobody, stays dead', async () => {
+  test('a runtime that died long ago, and whose row is gone, stays dead', async () => {
     await using scene = await open()
     const dead = await keeping(scene, 'dead')
     const iid = await dead.ownOne()
@@ -187,7 +299,7 @@ function describeRuntimes({ test, expect, open }: Contract): void {
   })
 }
 
-/** A runtime with a workflow whose instances are kept for a minute, or as long as told. */
+/** A runtime with a workflow whose instances are kept for a minute by default. */
 async function keeping(
   { store }: Scene,
   name: string,

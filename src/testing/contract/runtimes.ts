@@ -1,5 +1,7 @@
+import type { AdminStore } from '../../store/admin-store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
+import { queryFor, taskQuery } from './admin-items.ts'
 import { stop } from './items.ts'
 import {
   type Contract,
@@ -13,7 +15,7 @@ import {
 } from './scene.ts'
 import { taskRequest } from './task-items.ts'
 
-/** Who takes part: registering, leaving, opening, closing. */
+/** Runtimes: registering, leaving, opening, closing. */
 export function describeRuntimes(contract: Contract): void {
   contract.describe('runtimes', () => {
     describeRegistration(contract)
@@ -56,7 +58,7 @@ function describeRegistration({ test, expect, open }: Contract): void {
     expect(await scene.store.workflowNumbers([])).toEqual([])
   })
 
-  test('two who ask for the number of a new workflow at once get the same one', async () => {
+  test('two concurrent requests for the number of a new workflow get the same one', async () => {
     await using scene = await open()
     const other = await scene.under.another()
     const names = Array.from({ length: 20 }, (_, i) => ({ name: `workflow ${i}`, version: '1' }))
@@ -69,7 +71,7 @@ function describeRegistration({ test, expect, open }: Contract): void {
     expect(b.toReversed()).toEqual(a)
   })
 
-  test('reserved numbers are given out once, whoever asks', async () => {
+  test('reserved numbers are given out once, to any runtime', async () => {
     await using scene = await open()
     const other = await scene.under.another()
     const counts = [1, 10, 3, 1_000, 1, 7]
@@ -101,7 +103,7 @@ function describeRegistration({ test, expect, open }: Contract): void {
     expect((await staying.store.owned(staying.runtime)).length).toBe(iids.length + others.length)
   })
 
-  test('a runtime that left writes, claims and renews nothing any more [test_worker_lock_renewal_after_ack]', async () => {
+  test('a runtime that left can no longer write, claim or renew [test_worker_lock_renewal_after_ack]', async () => {
     await using scene = await open()
     const gone = await scene.runtime()
     const [iid] = await gone.own()
@@ -121,7 +123,7 @@ function describeRegistration({ test, expect, open }: Contract): void {
     expect(await scene.turnsOf(iid!)).toEqual([1])
   })
 
-  test('a runtime that nobody knows is answered as a dead one [test_worker_lock_renewal_invalid_token]', async () => {
+  test('an unknown runtime is answered like a dead one [test_worker_lock_renewal_invalid_token]', async () => {
     await using scene = await open()
     const real = await scene.runtime()
     const iid = await real.ownOne()
@@ -151,18 +153,19 @@ function describeClosing({ test, expect, open }: Contract): void {
     await scene.store.close()
   })
 
-  test('every call on a closed store fails with `closed`, and other connections go on', async () => {
+  test('every call on a closed store fails with `closed`, and other connections continue', async () => {
     await using scene = await open()
     const other = await scene.otherRuntime()
     const iid = await other.ownOne()
     await scene.store.close()
     const closed = scene.store
 
-    for (const [name, call] of Object.entries(CALLS)) {
+    for (const [name, call] of Object.entries({ ...CALLS, ...ADMIN_CALLS })) {
       const error = await errorOf(call(closed, iid, other.workflows[0]!))
       const code = error instanceof StoreError ? error.code : `not a StoreError: ${String(error)}`
       expect({ name, code }).toEqual({ name, code: 'closed' })
     }
+    expect(await errorOf(closed.schedules.read())).toMatchObject({ code: 'closed' })
     expect(await other.turns(turnItem(iid, { turn: turnRow(2) }))).toEqual(['done'])
   })
 }
@@ -172,7 +175,16 @@ const CALLS: Readonly<
   Record<
     Exclude<
       keyof WorkflowStore,
-      'kind' | 'hints' | 'withoutTransactions' | 'close' | 'within' | 'keepLease' | 'onPromotion'
+      | 'kind'
+      | 'hints'
+      | 'schedules'
+      | 'admin'
+      | 'withoutTransactions'
+      | 'close'
+      | 'within'
+      | 'keepLease'
+      | 'onPromotion'
+      | 'outbox'
     >,
     (store: WorkflowStore, iid: number, workflow: number) => Promise<unknown>
   >
@@ -213,6 +225,7 @@ const CALLS: Readonly<
   terminate: (store) => store.terminate([{ id: 'nobody', output: '""', events: '' }]),
   remove: (store) => store.remove(['nobody']),
   removeExpired: (store) => store.removeExpired(),
+  setLimitKeys: (store, iid) => store.setLimitKeys([{ iid, key: 'a' }]),
   import: (store, iid, workflow) =>
     store.import({ iid, id: 'new', workflow, labels: '{}', turns: [turnRow(1)], state: [] }),
   owned: (store) => store.owned(1),
@@ -221,4 +234,19 @@ const CALLS: Readonly<
   history: (store, iid) => store.history(iid, 1),
   readState: (store) => store.readState([{ id: 'nobody', key: 'a' }]),
   replies: (store) => store.replies(['nobody']),
+}
+
+/** One call of every method of administration. */
+const ADMIN_CALLS: Readonly<
+  Record<keyof AdminStore, (store: WorkflowStore, iid: number) => Promise<unknown>>
+> = {
+  search: ({ admin }) => admin.search(queryFor(), { after: null, limit: 1, scan: 10 }),
+  tree: ({ admin }, iid) => admin.tree(iid, { fromRoot: true, limit: 10 }),
+  executions: ({ admin }, iid) => admin.executions(iid),
+  usage: ({ admin }, iid) => admin.usage(iid),
+  removeTrees: ({ admin }, iid) => admin.removeTrees([iid], { together: true }),
+  prune: ({ admin }, iid) => admin.prune({ iids: [iid], keep: 1, endedUntil: null }),
+  depths: ({ admin }) => admin.depths(),
+  fleet: ({ admin }) => admin.fleet(),
+  findTasks: ({ admin }) => admin.findTasks(taskQuery(), { after: null, limit: 1, scan: 10 }),
 }

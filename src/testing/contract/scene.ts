@@ -22,13 +22,15 @@ export interface Contract extends TestRunner {
   readonly open: () => Promise<Scene>
 }
 
-/** How long a lease lasts here. The clock moves only when told to, and a little by itself. */
+/**
+ * How long a lease lasts here. The clock moves only when a test moves it, and a little by itself.
+ */
 export const LEASE_MS = 30_000
 
 /** Long after every lease. */
 export const PAST_LEASE_MS = LEASE_MS + 1_000
 
-/** A store under test, with those who act on it. */
+/** A store under test, with its runtimes and clients. */
 export class Scene implements AsyncDisposable {
   readonly under: StoreUnderTest
   readonly store: WorkflowStore
@@ -61,7 +63,7 @@ export class Scene implements AsyncDisposable {
     return this.runtime({ store, ...(workflows && { workflows }) })
   }
 
-  /** Starts instances that nobody owns, and returns their numbers. */
+  /** Starts instances without an owner, and returns their numbers. */
   async sleeping(workflow: number, wakeAts: readonly (number | null)[]): Promise<Iid[]> {
     const first = await this.store.reserve(wakeAts.length)
     const items = wakeAts.map((wakeAt, i) =>
@@ -71,7 +73,7 @@ export class Scene implements AsyncDisposable {
     return items.filter((_, i) => verdicts[i] === 'done').map(({ iid }) => iid)
   }
 
-  /** Has the lease of `victim` end, and `taker` notice it and claim what was freed. */
+  /** Ends the lease of `victim`; `taker` notices that and claims what was freed. */
   async takeOver(victim: Actor, taker: Actor): Promise<readonly Claim[]> {
     await this.under.kill(victim.runtime)
     await taker.tick()
@@ -129,7 +131,7 @@ export class Scene implements AsyncDisposable {
     return this.store.readState(keys.map((key) => ({ id: idOf(iid), key })))
   }
 
-  /** All that can be seen of instances and of who owns what, for showing that nothing changed. */
+  /** All that can be seen of instances and their owners, to show that nothing changed. */
   async state(iids: readonly Iid[], actors: readonly Actor[]): Promise<SceneState> {
     return {
       loaded: (await this.store.load(iids.map((iid) => ({ iid, after: 0 })))).map(inOrder),
@@ -140,7 +142,7 @@ export class Scene implements AsyncDisposable {
     }
   }
 
-  /** The store's time, told by a runtime that is in nobody's way. */
+  /** The store's time, from a runtime that affects no other. */
   clock(): Promise<number> {
     return this.store.now()
   }
@@ -217,7 +219,7 @@ export class Actor {
     return Array.from({ length: count }, (_, i) => first + i)
   }
 
-  /** A start of its first workflow, owned unless told otherwise. */
+  /** A start of its first workflow, owned by default. */
   startItem(iid: Iid, given: Partial<StartItem> = {}): StartItem {
     return startItem(iid, { workflow: this.workflows[0]!, ...given })
   }
@@ -279,7 +281,7 @@ export function idOf(iid: Iid): string {
   return `instance-${iid}`
 }
 
-/** A start that is owned by who sends it, unless told otherwise. */
+/** A start that its sender owns by default. */
 export function startItem(
   iid: Iid,
   given: Partial<StartItem> & Pick<StartItem, 'workflow'>,
@@ -299,7 +301,7 @@ export function startItem(
   }
 }
 
-/** What an owner at epoch 1 writes; it appends nothing and keeps the instance unless told so. */
+/** What an owner at epoch 1 writes; by default it appends nothing and keeps the instance. */
 export function turnItem(iid: Iid, given: Partial<TurnItem> = {}): TurnItem {
   return { iid, epoch: 1, turn: null, taken: [], effects: null, next: { kind: 'keep' }, ...given }
 }
@@ -319,13 +321,18 @@ export async function postTo(
     post.kind === 'message' && post.iid === 0 ? { ...post, iid: iid++ } : post,
   )
   const answers = [...(await store.post(numbered))]
-  // Two who send to the same ids at once may meet each other's locks.
+  // Two calls that send to the same ids at once may meet each other's locks. On a busy machine, waiting
+  // for them may leave no time for the others.
   for (;;) {
-    const locked = numbered.filter((_, i) => answers[i]!.verdict === 'locked')
+    const locked = numbered.filter((_, i) => isUnsent(answers[i]!))
     if (locked.length === 0) return answers
     const again = await store.post(locked, { wereLocked: true })
     for (const [k, post] of locked.entries()) answers[numbered.indexOf(post)] = again[k]!
   }
+}
+
+function isUnsent({ verdict }: PostAnswer): boolean {
+  return verdict === 'locked' || verdict === 'untried'
 }
 
 /** An ending. */
@@ -355,7 +362,7 @@ export function alive(answer: TickAnswer): Extract<TickAnswer, { state: 'ok' }> 
   return answer
 }
 
-/** Does something for one after the other. */
+/** Does something for each, one after the other. */
 export async function inTurn<T, R>(
   items: Iterable<T>,
   work: (item: T) => Promise<R>,

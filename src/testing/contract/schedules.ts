@@ -1,173 +1,226 @@
-import { message, stop } from './items.ts'
-import { type Contract, idOf, sorted, startItem, turnItem, turnRow } from './scene.ts'
+import { alive, type Contract, LEASE_MS } from './scene.ts'
+import { firing, newSchedule, newStart, onlySchedule, scheduled } from './schedule-items.ts'
 
-/** Starts whose time has not come. */
+const HOUR_MS = 3_600_000
+
+/** Schedules as clients set, read and remove them. */
 export function describeSchedules({ describe, test, expect, open }: Contract): void {
   describe('schedules', () => {
-    test('a start is shown as scheduled until somebody has taken it up', async () => {
+    test('a schedule is read as it was put', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const [later, now, never] = await scene.sleeping(runtime.workflows[0]!, [wakeAt, 0, null])
-      const statuses = async () =>
-        (await scene.store.look([later!, now!, never!])).map((row) => row?.status)
+      const nextAt = (await scene.clock()) + HOUR_MS
 
-      const before = await statuses()
-      await runtime.claim()
-      const during = await statuses()
-      await scene.under.advance(60_000)
-      await runtime.claim()
+      const outcome = await scene.store.schedules.put(newSchedule(runtime, { nextAt }))
 
-      expect(before).toEqual(['scheduled', 'scheduled', 'scheduled'])
-      expect(during).toEqual(['scheduled', 'running', 'scheduled'])
-      expect(await statuses()).toEqual(['running', 'running', 'scheduled'])
-    })
-
-    test('find and look agree on it', async () => {
-      await using scene = await open()
-      const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
-
-      const row = await scene.look(iid!)
-
-      expect(row).toMatchObject({ status: 'scheduled', wakeAt })
-      expect(await scene.store.find([idOf(iid!)])).toEqual([row])
-    })
-
-    test('one that ran and sleeps is running, not scheduled', async () => {
-      await using scene = await open()
-      const runtime = await scene.runtime()
-      const owned = await runtime.ownOne()
-      const [claimed] = await scene.sleeping(runtime.workflows[0]!, [0])
-      await runtime.claim()
-      const wakeAt = (await scene.clock()) + 60_000
-
-      await runtime.turns(
-        ...[owned, claimed!].map((iid) => turnItem(iid, { next: { kind: 'release', wakeAt } })),
-      )
-
-      const rows = await scene.store.look([owned, claimed!])
-      expect(rows.map((row) => [row?.status, row?.wakeAt])).toEqual([
-        ['running', wakeAt],
-        ['running', wakeAt],
-      ])
-    })
-
-    test('a message does not make it run before its time', async () => {
-      await using scene = await open()
-      const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
-
-      await scene.post(message(idOf(iid!), '1'))
-      const before = await runtime.claimed({ hinted: [iid!] })
-      const told = await runtime.tick()
-
-      expect(await scene.look(iid!)).toMatchObject({ status: 'scheduled', mail: 1 })
-      expect([before, told]).toMatchObject([[], { claimable: false, nextDue: wakeAt }])
-      await scene.under.advance(60_000)
-      expect(await runtime.claimed()).toEqual([iid])
-      expect((await scene.load(iid!)).inbox.length).toBe(1)
-    })
-
-    test('one that slept within its first turn is running, and a message wakes it', async () => {
-      await using scene = await open()
-      const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const iid = await scene.store.reserve(1)
-      const workflow = runtime.workflows[0]!
-      const slept = startItem(iid, {
-        workflow,
-        owned: false,
-        wakeAt,
-        turn: turnRow(1, { count: 2 }),
+      expect(outcome).toBe('created')
+      expect(await onlySchedule(scene)).toMatchObject({
+        ...newSchedule(runtime, { nextAt }),
+        workflowName: { name: 'order', version: '1' },
+        paused: false,
+        wakeAt: nextAt,
+        lastAt: null,
+        lastId: null,
+        started: 0,
+        skipped: 0,
+        skippedAt: null,
+        missed: 0,
+        missedAt: null,
+        error: null,
+        errorAt: null,
+        running: [],
       })
-      await scene.store.start([slept])
-
-      const { status } = await scene.look(iid)
-      await scene.post(message(idOf(iid), '1'))
-
-      expect(status).toBe('running')
-      expect(await runtime.claimed()).toEqual([iid])
     })
 
-    test('one that is suspended and resumed before its time keeps that time', async () => {
+    test('the same once more changes nothing, not even the revision', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
+      const nextAt = (await scene.clock()) + HOUR_MS
+      const before = await scheduled(scene, runtime, { nextAt })
 
-      await scene.store.suspend([idOf(iid!)], '"why"')
-      await scene.store.suspend([idOf(iid!)], '"again"')
-      const resumed = await scene.store.resume([idOf(iid!)])
+      const again = { nextAt: nextAt + 5, revision: 'second', anchor: 9 }
+      const outcome = await scene.store.schedules.put(newSchedule(runtime, again))
 
-      expect(resumed).toBe(1)
-      expect(await scene.look(iid!)).toMatchObject({ status: 'scheduled', wakeAt, report: null })
-      expect(await runtime.claimed({ hinted: [iid!] })).toEqual([])
-      expect(await runtime.tick()).toMatchObject({ claimable: false, nextDue: wakeAt })
-      await scene.under.advance(60_000)
-      expect(await runtime.claimed()).toEqual([iid])
+      expect(outcome).toBe('unchanged')
+      expect(await onlySchedule(scene)).toEqual(before)
     })
 
-    test('one whose time came while it was suspended is due when it is resumed', async () => {
+    test('another timing replaces the next due time', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const [iid] = await scene.sleeping(runtime.workflows[0]!, [wakeAt])
-      await scene.store.suspend([idOf(iid!)], '"why"')
-      await scene.under.advance(60_000)
+      const nextAt = (await scene.clock()) + HOUR_MS
+      await scheduled(scene, runtime, { nextAt })
 
-      await scene.store.resume([idOf(iid!)])
+      const changed = { nextAt: nextAt + HOUR_MS, timing: '"later"', revision: 'second', anchor: 9 }
+      const outcome = await scene.store.schedules.put(newSchedule(runtime, changed))
 
-      expect(await scene.look(iid!)).toMatchObject({ status: 'scheduled' })
-      expect(await runtime.claimed()).toEqual([iid])
+      expect(outcome).toBe('changed')
+      expect(await onlySchedule(scene)).toMatchObject({ ...changed, wakeAt: nextAt + HOUR_MS })
     })
 
-    test('the wish for its end does not wait for its time, also when it was suspended', async () => {
+    test('another template keeps the next due time', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const [before, during] = await scene.sleeping(runtime.workflows[0]!, [wakeAt, wakeAt])
-      const ids = [idOf(before!), idOf(during!)]
+      const nextAt = (await scene.clock()) + HOUR_MS
+      await scheduled(scene, runtime, { nextAt })
 
-      await scene.post(stop(ids[0]!, 'cancel'))
-      await scene.store.suspend(ids, '"why"')
-      await scene.post(stop(ids[1]!, 'terminate'))
-      const suspended = await runtime.claimed({ hinted: [before!, during!] })
-      await scene.store.resume(ids)
+      const changed = { nextAt: nextAt + 5, template: '"other"', revision: 'second', anchor: 9 }
+      const outcome = await scene.store.schedules.put(newSchedule(runtime, changed))
 
-      expect(suspended).toEqual([])
-      expect(sorted(await runtime.claimed())).toEqual([before, during])
+      expect(outcome).toBe('changed')
+      expect(await onlySchedule(scene)).toMatchObject({
+        template: '"other"',
+        revision: 'second',
+        nextAt,
+        wakeAt: nextAt,
+        anchor: 1,
+      })
     })
 
-    test('one that ran is not scheduled again by being suspended', async () => {
+    test('a paused schedule stays paused when it is changed', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
-      const iid = await runtime.ownOne()
-      const wakeAt = (await scene.clock()) + 60_000
-      await runtime.turns(turnItem(iid, { next: { kind: 'release', wakeAt } }))
+      const row = await scheduled(scene, runtime, { nextAt: (await scene.clock()) + HOUR_MS })
+      await scene.store.schedules.move({ ...row, due: row.nextAt, paused: true })
 
-      await scene.store.suspend([idOf(iid)], '"why"')
-      await scene.store.resume([idOf(iid)])
+      const changed = { nextAt: row.nextAt, timing: '"later"', revision: 'second' }
+      await scene.store.schedules.put(newSchedule(runtime, changed))
 
-      expect(await scene.look(iid)).toMatchObject({ status: 'running' })
-      expect((await runtime.claim()).claims).toMatchObject([{ iid, epoch: 3 }])
+      expect(await onlySchedule(scene)).toMatchObject({ paused: true, wakeAt: null })
     })
 
-    test('one that is suspended or terminated before its time is shown as that', async () => {
+    test('schedules are read by name, in order; unknown names are left out', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
-      const wakeAt = (await scene.clock()) + 60_000
-      const [suspended, ended] = await scene.sleeping(runtime.workflows[0]!, [wakeAt, wakeAt])
+      for (const name of ['b', 'a "quoted"', 'c']) {
+        await scheduled(scene, runtime, { name, nextAt: 1 })
+      }
+      const namesOf = async (names?: readonly string[]) =>
+        (await scene.store.schedules.read(names)).map(({ name }) => name)
 
-      await scene.store.suspend([idOf(suspended!)], '"why"')
-      await scene.store.terminate([{ id: idOf(ended!), output: '""', events: 'terminated' }])
+      expect(await namesOf()).toEqual(['a "quoted"', 'b', 'c'])
+      expect(await namesOf(['c', 'unknown', 'b'])).toEqual(['b', 'c'])
+      expect(await namesOf([])).toEqual([])
+    })
 
-      const rows = await scene.store.look([suspended!, ended!])
-      expect(rows.map((row) => row?.status)).toEqual(['suspended', 'terminated'])
-      await scene.under.advance(60_000)
-      expect(await runtime.claimed({ hinted: [suspended!, ended!] })).toEqual([])
+    test('one that was removed is gone, and can be created again', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      await scheduled(scene, runtime, { nextAt: 1 })
+
+      expect(await scene.store.schedules.remove('nightly')).toBe(true)
+      expect(await scene.store.schedules.remove('nightly')).toBe(false)
+      expect(await scene.store.schedules.read()).toEqual([])
+      expect(await scene.store.schedules.put(newSchedule(runtime, { nextAt: 1 }))).toBe('created')
+    })
+
+    test('a move applies only to what its sender has read', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const row = await scheduled(scene, runtime, { nextAt: 1_000 })
+      const move = { name: 'nightly', revision: 'first', due: 1_000, nextAt: 2_000, paused: false }
+      const { schedules } = scene.store
+
+      expect(await schedules.move({ ...move, due: 1_001 })).toBe(false)
+      expect(await schedules.move({ ...move, revision: 'other' })).toBe(false)
+      expect(await schedules.move({ ...move, name: 'unknown' })).toBe(false)
+      expect(await onlySchedule(scene)).toEqual(row)
+      expect(await schedules.move(move)).toBe(true)
+      expect(await onlySchedule(scene)).toMatchObject({ nextAt: 2_000, wakeAt: 2_000 })
+    })
+
+    test('those that are due come first by their time, and then the others that are named', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const now = await scene.clock()
+      const times = { late: now - 2, later: now - 1, soon: now + HOUR_MS, far: now + 2 * HOUR_MS }
+      for (const [name, nextAt] of Object.entries(times)) {
+        await scheduled(scene, runtime, { name, nextAt })
+      }
+      const paused = await scheduled(scene, runtime, { name: 'paused', nextAt: now - 3 })
+      await scene.store.schedules.move({ ...paused, due: paused.nextAt, paused: true })
+      const { schedules } = scene.store
+
+      const all = await schedules.due(10, [])
+      const first = await schedules.due(1, ['far', 'paused', 'unknown'])
+
+      expect(all.schedules.map(({ name }) => name)).toEqual(['late', 'later'])
+      expect(all.next).toBe(now + HOUR_MS)
+      expect(all.clock).toBeGreaterThanOrEqual(now)
+      expect(first.schedules.map(({ name }) => name)).toEqual(['late', 'far'])
+    })
+
+    test('a tick says when the next one has to be looked at', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const nextOf = async () => alive(await runtime.tick()).nextSchedule
+      const none = await nextOf()
+      const nextAt = (await scene.clock()) + 5_000
+      const row = await scheduled(scene, runtime, { nextAt })
+      await scheduled(scene, runtime, { name: 'other', nextAt: nextAt + 5 })
+
+      expect(none).toBe(null)
+      expect(await nextOf()).toBe(nextAt)
+      await scene.store.schedules.move({ ...row, due: nextAt, paused: true })
+      expect(await nextOf()).toBe(nextAt + 5)
+    })
+
+    test('if the clock was turned back by more than an hour, they are to be looked at again', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const row = await scheduled(scene, runtime, { nextAt: (await scene.clock()) + 9 * HOUR_MS })
+      const due = async () => (await scene.store.schedules.due(10, [])).schedules
+
+      await scene.under.advance(-HOUR_MS / 2)
+      const little = [await due(), alive(await runtime.tick()).nextSchedule]
+      await scene.under.advance(-2 * HOUR_MS)
+      const { clock, nextSchedule } = alive(await runtime.tick())
+      const much = await due()
+      const nextAt = (await scene.clock()) + HOUR_MS
+      await scene.store.schedules.move({ ...row, due: row.nextAt, nextAt })
+
+      expect(little).toEqual([[], row.nextAt])
+      expect(nextSchedule).toBeLessThanOrEqual(clock)
+      expect(much).toEqual([row])
+      expect(await due()).toEqual([])
+    })
+
+    test('a failure is recorded, and puts it off until the next change', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const nextAt = (await scene.clock()) - 1
+      const row = await scheduled(scene, runtime, { nextAt })
+      const { schedules } = scene.store
+
+      await schedules.fail({ ...row, revision: 'other' }, 'not this one', 60_000)
+      const before = await onlySchedule(scene)
+      await schedules.fail(row, 'no such "time zone"', 60_000)
+      const failed = await onlySchedule(scene)
+      const due = await schedules.due(10, [])
+      await schedules.put(newSchedule(runtime, { nextAt, template: '1', revision: 'second' }))
+
+      expect(before).toEqual(row)
+      expect(failed).toMatchObject({ error: 'no such "time zone"', nextAt })
+      expect(failed.errorAt).toBeGreaterThan(nextAt)
+      expect(failed.wakeAt).toBeGreaterThan(nextAt + 59_999)
+      expect(due).toMatchObject({ schedules: [], next: failed.wakeAt! })
+      expect(await onlySchedule(scene)).toMatchObject({
+        error: null,
+        errorAt: null,
+        wakeAt: nextAt,
+      })
+    })
+
+    test('it outlives every runtime', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const row = await scheduled(scene, runtime, { nextAt: 1 })
+      await runtime.store.unregister(runtime.runtime)
+      await scene.under.advance(2 * LEASE_MS)
+
+      expect(await scene.store.schedules.fire([firing(row, await newStart(scene, row))])).toEqual([
+        'started',
+      ])
     })
   })
 }

@@ -19,7 +19,7 @@ import {
 
 /** How long a session stays with its runtime: as long as that lives and has something to do. */
 export function describeSessionLives(contract: Contract): void {
-  contract.describe('lives of sessions', () => {
+  contract.describe('lifetime of sessions', () => {
     describeIdle(contract)
     describeDeath(contract)
     describeForgetting(contract)
@@ -39,7 +39,7 @@ const S = { session: 's' }
 function describeIdle({ test, expect, open }: Contract): void {
   test(
     named(
-      'a session is kept while a task of it is held, and without one until somebody finds that too long',
+      'a session is kept while one of its tasks is owned, and without one until it has been idle for too long',
       '[test_renew_session_lock_active]',
       '[test_renew_session_lock_skips_idle]',
       '[test_session_lock_renewal_extends_past_original_timeout]',
@@ -99,7 +99,7 @@ function describeIdle({ test, expect, open }: Contract): void {
       const b = await scene.otherRuntime()
       const sessions = ['claimed', 'beaten', 'finished']
       const all = { activities: sessions }
-      // Each session has an activity of its own, so that claims can be told apart.
+      // Each session has an activity of its own, so that claims can be distinguished.
       const tasks = newTasks(9).map((task, i) => {
         const session = sessions[i % 3]!
         return { ...task, session, activity: session }
@@ -126,7 +126,7 @@ function describeIdle({ test, expect, open }: Contract): void {
 function describeDeath({ test, expect, open }: Contract): void {
   test(
     named(
-      'sessions of a runtime that died go to whoever comes first, with the tasks that it held',
+      'sessions of a runtime that died go to the first runtime that claims, with the tasks that it owned',
       '[test_session_claimable_after_lock_expiry]',
       '[test_session_lock_expires_new_owner_gets_redelivery]',
       '[test_session_takeover_after_lock_expiry]',
@@ -177,7 +177,7 @@ function describeDeath({ test, expect, open }: Contract): void {
     },
   )
 
-  test('a runtime that leaves gives its sessions back at once', async () => {
+  test('a runtime that leaves releases its sessions at once', async () => {
     await using scene = await open()
     const leaving = await scene.runtime()
     const b = await scene.otherRuntime()

@@ -28,7 +28,7 @@ const S = { session: 's' }
 function describeAffinity({ test, expect, open }: Contract): void {
   test(
     named(
-      'a session goes to who claims a task of it first, and then all of it to nobody else',
+      'a session goes to the first runtime that claims a task of it, and then all of it to no other',
       '[test_session_item_claimable_when_no_session]',
       '[test_session_affinity_same_worker]',
       '[test_session_affinity_blocks_other_worker]',
@@ -61,7 +61,7 @@ function describeAffinity({ test, expect, open }: Contract): void {
 
   test(
     named(
-      'tasks with and without a session wait in one line, and those without go to anybody',
+      'tasks with and without a session wait in one line, and those without go to any runtime',
       '[test_non_session_items_fetchable_by_any_worker]',
       '[test_mixed_session_and_non_session_items]',
       '[test_some_session_returns_all_items]',
@@ -102,7 +102,7 @@ function describeAffinity({ test, expect, open }: Contract): void {
     },
   )
 
-  test('of several who claim a session at once one gets it, with all its tasks [test_concurrent_session_claim_only_one_wins]', async () => {
+  test('of several concurrent claims of a session one gets it, with all its tasks [test_concurrent_session_claim_only_one_wins]', async () => {
     await using scene = await open()
     const runtimes = [await scene.runtime(), await scene.otherRuntime(), await scene.otherRuntime()]
     const sessions = ['a', 'b', 'c', 'd']
@@ -171,7 +171,7 @@ function describeAffinity({ test, expect, open }: Contract): void {
 }
 
 function describeRoom({ test, expect, open }: Contract): void {
-  test('a runtime holds tasks of so many sessions at once, and any number of each [test_none_session_skips_session_items]', async () => {
+  test('a runtime owns tasks of a limited number of sessions, and any number of each [test_none_session_skips_session_items]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -217,7 +217,7 @@ function describeRoom({ test, expect, open }: Contract): void {
     expect(await commandsOf(runtime, { ...room, activities: ['refund'] })).toEqual([3])
   })
 
-  test('a long line for a session that another runtime has, or that there is no room for, hides nothing', async () => {
+  test('many tasks of a session that another runtime has, or that does not fit, hide no other task', async () => {
     await using scene = await open()
     const a = await scene.runtime()
     const b = await scene.otherRuntime()

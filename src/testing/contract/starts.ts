@@ -10,10 +10,10 @@ import {
   turnRow,
 } from './scene.ts'
 
-/** How instances come to be. */
+/** How instances are created. */
 export function describeStarts({ describe, test, expect, open }: Contract): void {
   describe('starts', () => {
-    test('an owned start is there with its first turn, and its owner goes on at epoch 1 [test_instance_creation_via_metadata]', async () => {
+    test('an owned start has its first turn, and its owner continues at epoch 1 [test_instance_creation_via_metadata]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [iid] = await runtime.reserve(1)
@@ -37,7 +37,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
       expect(await runtime.turns(turnItem(iid!, { turn: turnRow(2) }))).toEqual(['done'])
     })
 
-    test('an unowned start is anybody’s from its time on, and its first claim makes it epoch 1 [test_worker_item_immediate_visibility]', async () => {
+    test('an unowned start can be claimed from its time on, and its first claim makes it epoch 1 [test_worker_item_immediate_visibility]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -57,7 +57,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
       expect(await other.claimed()).toEqual([later])
     })
 
-    test('an unowned start without a time waits for a message only', async () => {
+    test('an unowned start without a time waits for a message', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const [iid] = await scene.sleeping(runtime.workflows[0]!, [null])
@@ -152,7 +152,7 @@ export function describeStarts({ describe, test, expect, open }: Contract): void
       expect(await runtime.tickAndCount()).toMatchObject({ owned: 3 })
     })
 
-    test('of two who start one id at once exactly one gets it', async () => {
+    test('of two concurrent starts of one id exactly one gets it', async () => {
       await using scene = await open()
       const a = await scene.runtime()
       const b = await scene.otherRuntime()

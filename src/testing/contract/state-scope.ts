@@ -4,7 +4,7 @@ import { type Contract, ending, idOf, turnItem, turnRow } from './scene.ts'
 
 const CLEAR = effects({ clearsState: true })
 
-/** Whose a value is, and how long it lasts. */
+/** Which instance a value belongs to, and how long it lasts. */
 export function describeStateScope(contract: Contract): void {
   contract.describe('scope of state', () => {
     describeApartness(contract)
@@ -13,7 +13,7 @@ export function describeStateScope(contract: Contract): void {
 }
 
 function describeApartness({ test, expect, open }: Contract): void {
-  test('a key that nobody set has no value [test_kv_get_nonexistent]', async () => {
+  test('a key that was never set has no value [test_kv_get_nonexistent]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -23,7 +23,7 @@ function describeApartness({ test, expect, open }: Contract): void {
     expect(await scene.store.readState([])).toEqual([])
   })
 
-  test('one that never was has no values [test_kv_get_unknown_instance]', async () => {
+  test('an instance that never existed has no values [test_kv_get_unknown_instance]', async () => {
     await using scene = await open()
 
     expect(await scene.store.readState([{ id: 'nobody', key: 'a' }])).toEqual([undefined])

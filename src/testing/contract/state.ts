@@ -13,7 +13,7 @@ export function describeState(contract: Contract): void {
 }
 
 function describeChanges({ test, expect, open }: Contract): void {
-  test('a value that was set can be read by anybody [test_kv_set_and_get]', async () => {
+  test('a value that was set can be read by any client [test_kv_set_and_get]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.under.another()
@@ -40,7 +40,7 @@ function describeChanges({ test, expect, open }: Contract): void {
     expect(await scene.stateOf(ended!, 'a')).toEqual(['2'])
   })
 
-  test('the newest value counts, also within one turn [test_kv_overwrite]', async () => {
+  test('the newest value counts, even within one turn [test_kv_overwrite]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -80,7 +80,7 @@ function describeChanges({ test, expect, open }: Contract): void {
     expect((await scene.under.rows(iid)).state).toBe(0)
   })
 
-  test('what is set in the turn that clears stays [test_kv_set_after_clear]', async () => {
+  test('values that are set in the turn that clears stay [test_kv_set_after_clear]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -175,7 +175,7 @@ function describeRefusal({ test, expect, open }: Contract): void {
     expect((await scene.under.rows(taken!)).state).toBe(0)
   })
 
-  test('what is recognised from before changes no value', async () => {
+  test('an item that was done before changes no value', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [iid] = await runtime.reserve(1)

@@ -1,11 +1,11 @@
 import type { Iid } from '../../store/instances.ts'
 import type { WorkflowStore } from '../../store/workflow-store.ts'
 
-/** How many rows a store holds about one instance, by the port's own words. */
+/** How many rows a store has about one instance, in the words of the port. */
 export interface RowCounts {
   /** The instance itself, ended or not: 0 or 1. */
   readonly instances: number
-  /** Its life as an unfinished one: 0 or 1. */
+  /** Its row while it is unfinished: 0 or 1. */
   readonly runs: number
   /** Turns of all its executions. */
   readonly history: number
@@ -32,11 +32,11 @@ export interface StoreUnderTest extends AsyncDisposable {
   advance(ms: number): Promise<void>
   /** Makes the last turn of an instance unreadable. */
   corrupt(iid: Iid): Promise<void>
-  /** Ends the lease of a runtime, as if it had been silent for too long. Nobody is told. */
+  /** Ends the lease of a runtime, as if it had been silent for too long. No runtime gets a hint. */
   kill(runtime: number): Promise<void>
   /** How often an owner died with this instance; `undefined` when it has ended. */
   attempts(iid: Iid): Promise<number | undefined>
-  /** What the store holds about an instance, for finding leftovers. */
+  /** What the store has about an instance, to find leftovers. */
   rows(iid: Iid): Promise<RowCounts>
 }
 

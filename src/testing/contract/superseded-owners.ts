@@ -30,7 +30,7 @@ const ITEMS: Readonly<Record<string, Partial<TurnItem>>> = {
 
 function describeSuspended({ test, expect, open }: Contract): void {
   for (const [kind, item] of Object.entries(ITEMS)) {
-    test(`${kind} of the owner that was has no effect at all, before and after resuming`, async () => {
+    test(`${kind} of the former owner has no effect at all, before and after resuming`, async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const iid = await owner.ownOne()
@@ -54,7 +54,7 @@ function describeSuspended({ test, expect, open }: Contract): void {
     })
   }
 
-  test('who claims it after resuming has an epoch that nobody had', async () => {
+  test('a claim after resuming gets an epoch that no owner had before', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -82,7 +82,7 @@ function describeSuspended({ test, expect, open }: Contract): void {
     expect(await scene.state([iid], [runtime])).toEqual(before)
   })
 
-  test('an owner that commits all the while gets as far as the suspension, and no further', async () => {
+  test('an owner that keeps committing gets as far as the suspension, and no further', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const other = await scene.under.another()
@@ -106,7 +106,7 @@ function describeSuspended({ test, expect, open }: Contract): void {
 
 function describeTerminated({ test, expect, open }: Contract): void {
   for (const [kind, item] of Object.entries(ITEMS)) {
-    test(`${kind} of the owner that was has no effect at all`, async () => {
+    test(`${kind} of the former owner has no effect at all`, async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const parent = await owner.ownOne()
@@ -165,7 +165,7 @@ function describeTerminated({ test, expect, open }: Contract): void {
     expect((await scene.look(iid!)).status).toBe('terminated')
   })
 
-  test('an owner that commits all the while gets as far as the end, and no further', async () => {
+  test('an owner that keeps committing gets as far as the end, and no further', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const other = await scene.under.another()
@@ -188,7 +188,7 @@ function describeTerminated({ test, expect, open }: Contract): void {
     expect(history.at(-1)!.events).toBe(`terminated ${iid}`)
   })
 
-  test('of two who terminate at once one is told that it did', async () => {
+  test('of two concurrent terminations one is answered that it ended the instance', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const other = await scene.under.another()

@@ -37,23 +37,25 @@ function describeWhat({ test, expect, open }: Contract): void {
     })
   })
 
-  test('suspending again renews the report, and one resume is enough', async () => {
+  test('suspending again keeps the first report, and one resume is enough', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [suspended, held] = await runtime.own(2)
     const ids = [idOf(suspended!), idOf(held!)]
     await scene.store.suspend([ids[0]!], '"first"')
     await runtime.turns(turnItem(held!, { next: { kind: 'suspend', report: '"broken"' } }))
+    const before = await scene.state([suspended!, held!], [runtime])
 
     expect(await scene.store.suspend(ids, '"second"')).toEqual([true, true])
 
+    expect(await scene.state([suspended!, held!], [runtime])).toEqual(before)
     const rows = await scene.store.look([suspended!, held!])
-    expect(rows.map((row) => row?.report)).toEqual(['"second"', '"second"'])
+    expect(rows.map((row) => row?.report)).toEqual(['"first"', '"broken"'])
     expect(await scene.store.resume(ids)).toBe(2)
     expect(sorted(await runtime.claimed())).toEqual([suspended!, held!])
   })
 
-  test('what has ended or never was is not suspended, the rest is', async () => {
+  test('instances that have ended or never existed are not suspended, the rest are', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [ended, running] = await runtime.own(2)
@@ -107,7 +109,7 @@ function describeMailbox({ test, expect, open }: Contract): void {
     expect(answers).toEqual([{ verdict: 'sent', iid, owner: null }])
   })
 
-  test('the death of the owner that was changes nothing', async () => {
+  test('the death of the former owner changes nothing', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()

@@ -18,16 +18,16 @@ import {
   retried,
 } from './task-items.ts'
 
-/** Signs of life: what they tell the next attempt, and what silence means. */
+/** Heartbeats: what they pass on to the next attempt, and what follows when they stop. */
 export function describeTaskBeats(contract: Contract): void {
-  contract.describe('beats of tasks', () => {
+  contract.describe('heartbeats of tasks', () => {
     describeBeats(contract)
     describeSilence(contract)
   })
 }
 
 function describeBeats({ test, expect, open }: Contract): void {
-  test('a beat of who holds the task is welcome, and its details are for the next attempt [test_worker_lock_renewal_success]', async () => {
+  test('a heartbeat of the owner counts, and its details are for the next attempt [test_worker_lock_renewal_success]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, [newTask(1)])
@@ -47,7 +47,7 @@ function describeBeats({ test, expect, open }: Contract): void {
     expect([task.beat, next.beat, (await heldOne(runtime)).beat]).toEqual([null, '"second"', '""'])
   })
 
-  test('a beat of anybody else is not, and changes nothing [test_worker_lock_renewal_invalid_token]', async () => {
+  test('a heartbeat of any other runtime does not, and changes nothing [test_worker_lock_renewal_invalid_token]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const stranger = await scene.otherRuntime()
@@ -99,7 +99,7 @@ function describeBeats({ test, expect, open }: Contract): void {
     },
   )
 
-  test('a dead runtime is told so, and one whose lease ended unnoticed is not [test_worker_lock_renewal_after_expiration]', async () => {
+  test('a dead runtime learns that it is dead, and one whose lease ended unnoticed does not [test_worker_lock_renewal_after_expiration]', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -138,7 +138,7 @@ function describeSilence({ test, expect, open }: Contract): void {
     expect(await beat(silent, beatOf(task!), beatOf(patient!))).toEqual([false, true])
   })
 
-  test('a beat in time puts the limit off, and one without takes it away [test_worker_lock_renewal_extends_timeout]', async () => {
+  test('a heartbeat in time extends the limit, and one without a limit removes it [test_worker_lock_renewal_extends_timeout]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -158,7 +158,7 @@ function describeSilence({ test, expect, open }: Contract): void {
     expect(await beat(runtime, beatOf(calm!))).toEqual([true])
   })
 
-  test('silence that nobody noticed is forgiven', async () => {
+  test('a late heartbeat counts if no runtime has taken the task over', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, newTasks(2))
@@ -171,7 +171,7 @@ function describeSilence({ test, expect, open }: Contract): void {
     expect(await held(runtime)).toEqual([])
   })
 
-  test('the limit is that of one attempt: who takes over, or comes later, has none until it says so', async () => {
+  test('the limit is that of one attempt: a takeover, or a later attempt, has none until it sets one', async () => {
     await using scene = await open()
     const silent = await scene.runtime()
     const taker = await scene.otherRuntime()
@@ -190,7 +190,7 @@ function describeSilence({ test, expect, open }: Contract): void {
     expect(nextDue).toBe(null)
   })
 
-  test('what the silent attempt says later: its completion is taken, all else is not', async () => {
+  test('of the silent attempt, a later completion is accepted, nothing else is', async () => {
     await using scene = await open()
     const silent = await scene.runtime()
     const taker = await scene.otherRuntime()

@@ -14,7 +14,7 @@ import {
   taskRequest,
 } from './task-items.ts'
 
-/** Which tasks are handed out, to whom, and in which order. */
+/** Which tasks are handed out, to which runtime, and in which order. */
 export function describeTaskClaims(contract: Contract): void {
   contract.describe('claims of tasks', () => {
     describeOrder(contract)
@@ -53,7 +53,7 @@ function describeOrder({ test, expect, open }: Contract): void {
     expect(await taken(100)).toEqual([])
   })
 
-  test('a task that is held is hidden and kept until its result is there [test_worker_peek_lock_semantics]', async () => {
+  test('an owned task is hidden and kept until its result is stored [test_worker_peek_lock_semantics]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -70,13 +70,13 @@ function describeOrder({ test, expect, open }: Contract): void {
     expect(await held(other)).toEqual([])
   })
 
-  test('many who claim at once get each task once, and all of them', async () => {
+  test('many concurrent claims get each task once, and all of them', async () => {
     await using scene = await open()
     const runtimes = [await scene.runtime(), await scene.otherRuntime(), await scene.otherRuntime()]
     const iid = await asking(runtimes[0]!, newTasks(60))
 
     const taken: number[] = []
-    // Rows that another claim has locked may be passed by: who got nothing asks again.
+    // A claim may skip rows that another claim has locked: a runtime that got nothing asks again.
     while (taken.length < 60) {
       const rounds = await Promise.all(
         Array.from({ length: 9 }, (_, i) => commandsOf(runtimes[i % 3]!, { limit: 4 })),
@@ -90,7 +90,7 @@ function describeOrder({ test, expect, open }: Contract): void {
     )
   })
 
-  test('tasks of activities and tags that are served elsewhere are never touched, and hide nothing behind them', async () => {
+  test('tasks of activities and tags that are served elsewhere are never claimed, and hide no task behind them', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await asking(runtime, [
@@ -113,7 +113,7 @@ function describeOrder({ test, expect, open }: Contract): void {
 }
 
 function describeTimes({ test, expect, open }: Contract): void {
-  test('a task that is not visible yet is passed by, and comes when it is time [test_worker_delayed_visibility_skips_future_items]', async () => {
+  test('a task that is not visible yet is skipped, and is claimed at its time [test_worker_delayed_visibility_skips_future_items]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, newTasks(2))
@@ -150,7 +150,7 @@ function describeTimes({ test, expect, open }: Contract): void {
     expect(nextDue).toBeLessThanOrEqual(clock + 6_000)
   })
 
-  test('a task is not begun after the time it had for that; one that was begun before is begun again', async () => {
+  test('a task is not started after its start timeout; one that was started before is started again', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const startBy = (await scene.clock()) + 60_000
@@ -177,7 +177,7 @@ function describeTimes({ test, expect, open }: Contract): void {
     ])
     expect(seen(late.tasks)).toEqual([
       [1, 2],
-      // Begun in time, and given back.
+      // Started in time, and released.
       [2, 1],
       [3, 3],
       [6, 1],
@@ -186,7 +186,7 @@ function describeTimes({ test, expect, open }: Contract): void {
     expect((await scene.load(iid)).tasks[3]).toEqual({ command: 4, attempts: 0, isOwned: false })
   })
 
-  test('a runtime that left, died or never was gets nothing', async () => {
+  test('a runtime that left, died or never existed gets nothing', async () => {
     await using scene = await open()
     const left = await scene.runtime()
     const dead = await scene.runtime()

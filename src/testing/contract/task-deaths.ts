@@ -58,7 +58,7 @@ function describeFreeing({ test, expect, open }: Contract): void {
     },
   )
 
-  test('what a runtime was handed and never heard of is handed out again once it is dead [test_lost_lock_token_handling]', async () => {
+  test('a task whose claim was never answered is handed out again once its runtime is dead [test_lost_lock_token_handling]', async () => {
     await using scene = await open()
     const lost = await scene.runtime()
     const taker = await scene.otherRuntime()
@@ -89,7 +89,7 @@ function describeFreeing({ test, expect, open }: Contract): void {
     ])
   })
 
-  test('a death frees what was held, not what waits for its time nor what others hold', async () => {
+  test('a death frees tasks of that runtime, not tasks that wait for their time nor those of others', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const living = await scene.otherRuntime()
@@ -106,7 +106,7 @@ function describeFreeing({ test, expect, open }: Contract): void {
     expect(await heldOne(living)).toMatchObject({ command: 2, attempt: 2, deaths: 0 })
   })
 
-  test('several who notice a death at once count it once', async () => {
+  test('several runtimes that notice a death at once count it once', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const takers = [await scene.runtime(), await scene.otherRuntime(), await scene.otherRuntime()]
@@ -122,7 +122,7 @@ function describeFreeing({ test, expect, open }: Contract): void {
     )
   })
 
-  test('a runtime is told what it holds, also what it was never told of', async () => {
+  test('a runtime can read which tasks it owns, even those whose claim was never answered', async () => {
     await using scene = await open()
     const holder = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -136,7 +136,7 @@ function describeFreeing({ test, expect, open }: Contract): void {
     expect(await other.store.ownedTasks(other.runtime)).toEqual([])
   })
 
-  test('what runtimes died with is handed out anew when its instance is resumed', async () => {
+  test('tasks that runtimes died with are handed out again when their instance is resumed', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()
@@ -179,7 +179,7 @@ function describeCare({ test, expect, open }: Contract): void {
     expect([await commandsOf(taker), await commandsOf(other)]).toEqual([[], []])
   })
 
-  test('giving one back makes room for the next, and its deaths are remembered', async () => {
+  test('releasing one makes room for the next, and its deaths are remembered', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, newTasks(3))
@@ -214,7 +214,7 @@ function describeCare({ test, expect, open }: Contract): void {
   })
 }
 
-/** Has runtimes claim all they get and die, one after the other. */
+/** Makes runtimes claim all they get and die, one after the other. */
 async function dieOf(scene: Scene, witness: Actor, times: number): Promise<void> {
   for (let i = 0; i < times; i++) {
     const victim = await scene.runtime()

@@ -16,10 +16,10 @@ import {
   released,
 } from './task-items.ts'
 
-/** Tasks that nobody waits for any more. */
+/** Tasks that are no longer needed. */
 export function describeTaskDrops({ describe, test, expect, open }: Contract): void {
   describe('drops of tasks', () => {
-    test('dropped tasks are gone, held or not, and nothing is told to the instance [test_cancelled_activities_deleted_from_worker_queue]', async () => {
+    test('dropped tasks are gone, owned or not, and the instance gets no result [test_cancelled_activities_deleted_from_worker_queue]', async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const holder = await scene.otherRuntime()
@@ -40,7 +40,7 @@ export function describeTaskDrops({ describe, test, expect, open }: Contract): v
 
     test(
       named(
-        'tasks are dropped by the dozen, with or without a turn, and nobody is told',
+        'tasks are dropped by the dozen, with or without a turn, without a result',
         '[test_batch_cancellation_deletes_multiple_activities]',
         '[test_ack_work_item_none_deletes_without_enqueue]',
       ),
@@ -86,7 +86,7 @@ export function describeTaskDrops({ describe, test, expect, open }: Contract): v
       expect((await scene.inboxOf(iid)).length).toBe(1)
     })
 
-    test('what one turn asks for and drops is not there [test_same_activity_in_worker_items_and_cancelled_is_noop]', async () => {
+    test('a task that one turn creates and drops does not exist [test_same_activity_in_worker_items_and_cancelled_is_noop]', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await runtime.ownOne()
@@ -131,7 +131,7 @@ export function describeTaskDrops({ describe, test, expect, open }: Contract): v
       expect(await heldOne(runtime)).toMatchObject({ execution: 2, command: 3 })
     })
 
-    test('a command whose task was dropped can be asked for anew', async () => {
+    test('a command whose task was dropped can create a new one', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await asking(runtime, [newTask(1)])

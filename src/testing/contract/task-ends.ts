@@ -25,7 +25,7 @@ import {
   newTasks,
 } from './task-items.ts'
 
-/** What becomes of tasks when the instance that asked for them ends, continues or is suspended. */
+/** What happens to tasks when the instance that asked for them ends, continues or is suspended. */
 export function describeTaskEnds(contract: Contract): void {
   contract.describe('the end of tasks', () => {
     describeEnding(contract)
@@ -37,7 +37,7 @@ export function describeTaskEnds(contract: Contract): void {
 function describeEnding({ test, expect, open }: Contract): void {
   test(
     named(
-      'tasks of an instance that ends go with it, also those of its last turn, whoever holds them',
+      'tasks of an instance that ends go with it, even those of its last turn, whichever runtime owns them',
       '[test_fetch_returns_terminal_state_when_orchestration_completed]',
       '[test_fetch_returns_terminal_state_when_orchestration_failed]',
       '[test_renew_returns_terminal_when_orchestration_completed]',
@@ -73,7 +73,7 @@ function describeEnding({ test, expect, open }: Contract): void {
     },
   )
 
-  test('tasks of what is terminated or removed are gone, and their holder is told [test_renew_returns_missing_when_instance_deleted]', async () => {
+  test('tasks of a terminated or removed instance are gone, and their owner learns that [test_renew_returns_missing_when_instance_deleted]', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const holder = await scene.otherRuntime()
@@ -93,7 +93,7 @@ function describeEnding({ test, expect, open }: Contract): void {
     expect(await scene.under.rows(iid)).toMatchObject({ instances: 0, inbox: 0 })
   })
 
-  test('a task of a former life under the same id reaches nobody [test_orphan_activity_after_instance_force_deletion]', async () => {
+  test('the result of a task of an earlier instance with the same id is dropped [test_orphan_activity_after_instance_force_deletion]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const old = await asking(runtime, newTasks(2), { id: 'phoenix' })
@@ -152,7 +152,7 @@ function describeSettingAside({ test, expect, open }: Contract): void {
       owner.turns(turnItem(iid, { next: { kind: 'suspend', report: '"why"' } })),
   }
   for (const [way, suspend] of Object.entries(ways)) {
-    test(`tasks of an instance that is ${way} go on, and their results wait for it`, async () => {
+    test(`tasks of an instance that is ${way} continue, and their results wait for it`, async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const holder = await scene.otherRuntime()
@@ -181,7 +181,7 @@ function describeSettingAside({ test, expect, open }: Contract): void {
     })
   }
 
-  test('tasks of an instance that nobody owns are handed out, and go on when it is claimed [test_fetch_returns_running_state_for_active_orchestration]', async () => {
+  test('tasks of an unowned instance are handed out, and continue when it is claimed [test_fetch_returns_running_state_for_active_orchestration]', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const holder = await scene.otherRuntime()
@@ -198,7 +198,10 @@ function describeSettingAside({ test, expect, open }: Contract): void {
   })
 }
 
-/** What is answered to results of the commands 1 to `count` of the first execution: who asks has none. */
+/**
+ * The answers to results of the commands 1 to `count` of the first execution, from a runtime that
+ * owns no task.
+ */
 async function verdictsOf(runtime: Actor, iid: number, count: number): Promise<string[]> {
   const attempts: Attempt[] = Array.from({ length: count }, (_, i) => attemptAt(iid, i + 1))
   return finish(runtime, ...attempts.map((attempt) => completed(attempt)))

@@ -14,12 +14,12 @@ import type {
 import { effects } from './items.ts'
 import { type Actor, type Scene, turnItem, turnRow } from './scene.ts'
 
-// Short ways to ask for tasks, to hold them, and to say what became of them.
+// Short ways to ask for tasks, to claim them, and to report their results.
 
 /** How long a session lasts here without a task: so long that no slow machine gets near. */
 export const SESSION_IDLE_MS = 60_000
 
-/** A task for the activity `charge`, for anybody, unless told otherwise. */
+/** A task for the activity `charge`, by default for any runtime. */
 export function newTask(command: number, given: Partial<NewTask> = {}): NewTask {
   return {
     command,
@@ -46,7 +46,7 @@ export function newTasks(count: number, given: Partial<NewTask> = {}): NewTask[]
   return Array.from({ length: count }, (_, i) => newTask(i + 1, given))
 }
 
-/** Starts an instance, owned unless told otherwise, whose first turn asks for these tasks. */
+/** Starts an instance, owned by default, whose first turn asks for these tasks. */
 export async function asking(
   owner: Actor,
   tasks: readonly NewTask[],
@@ -59,12 +59,12 @@ export async function asking(
   return iid!
 }
 
-/** Has an owner at epoch 1 take a second turn after which nobody waits for these commands. */
+/** An owner at epoch 1 takes a second turn, after which these commands are no longer waited for. */
 export async function drop(owner: Actor, iid: Iid, ...commands: readonly number[]): Promise<void> {
   await owner.turns(turnItem(iid, { turn: turnRow(2), effects: effects({ dropsTasks: commands }) }))
 }
 
-/** All tasks of the activity `charge` without a tag, unless told otherwise. */
+/** By default, all tasks of the activity `charge` without a tag. */
 export function taskRequest(runtime: number, given: Partial<TaskRequest> = {}): TaskRequest {
   return {
     runtime,
@@ -104,10 +104,10 @@ export async function commandsOf(runtime: Actor, given?: Partial<TaskRequest>): 
   return (await held(runtime, given)).map(({ command }) => command)
 }
 
-/** What an attempt is known by. */
+/** The key of an attempt. */
 export type Attempt = TaskKey & Pick<ClaimedTask, 'attempt' | 'token'>
 
-/** The task of a command of the first execution, as who holds it for the first time knows it. */
+/** The task of a command of the first execution, as its first owner names it. */
 export function attemptAt(iid: Iid, command: number, given: Partial<Attempt> = {}): Attempt {
   return { iid, execution: 1, command, token: tokenOf(command), attempt: 1, ...given }
 }
@@ -133,7 +133,7 @@ function ended(task: Attempt, end: TaskEnd): TaskResult {
   return { iid, execution, command, token, attempt, end }
 }
 
-/** Says what became of tasks, and returns the verdicts. */
+/** Reports results of tasks, and returns the verdicts. */
 export async function finish(
   runtime: Actor,
   ...results: readonly TaskResult[]
@@ -142,19 +142,19 @@ export async function finish(
   return verdicts.map(({ verdict }) => verdict)
 }
 
-/** A sign of life that tells nothing and asks for no limit, unless told otherwise. */
+/** A heartbeat, by default without details and without a limit. */
 export function beatOf(task: Attempt, given: Partial<Beat> = {}): Beat {
   const { iid, execution, command, token, attempt } = task
   const key = { iid, execution, command, token }
   return { ...key, attempt, details: null, silentMs: null, local: null, ...given }
 }
 
-/** Sends signs of life, and returns whether each attempt is still wanted. */
+/** Sends heartbeats, and returns whether each attempt is still wanted. */
 export function beat(runtime: Actor, ...beats: readonly Beat[]): Promise<readonly boolean[]> {
   return runtime.store.beat(runtime.runtime, beats)
 }
 
-/** Has the lease of `victim` end, and `witness` notice it. */
+/** Ends the lease of `victim`; `witness` notices that. */
 export async function bury(scene: Scene, victim: Actor, witness: Actor): Promise<void> {
   await scene.under.kill(victim.runtime)
   await witness.tick()

@@ -19,7 +19,7 @@ import {
   retried,
 } from './task-items.ts'
 
-/** How many tasks may be held and begun, over all runtimes. */
+/** How many tasks may be owned and started, over all runtimes. */
 export function describeTaskLimits(contract: Contract): void {
   contract.describe('limits of tasks', () => {
     describeConcurrency(contract)
@@ -36,7 +36,7 @@ function perHundredSeconds(count: number, key = 'bank'): { limit: TaskLimit } {
 }
 
 function describeConcurrency({ test, expect, open }: Contract): void {
-  test('so many tasks are held at once, whoever holds them and whatever they run', async () => {
+  test('this many tasks are owned at once, whichever runtimes own them and whatever they run', async () => {
     await using scene = await open()
     const a = await scene.runtime()
     const b = await scene.otherRuntime()
@@ -55,7 +55,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
     expect(none).toMatchObject({ state: 'ok', tasks: [], nextDue: null })
   })
 
-  test('each key has a limit of its own, and no limit is no limit', async () => {
+  test('each key has a limit of its own, and tasks without one are not limited', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, [
@@ -72,7 +72,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
     expect(await commandsOf(runtime)).toEqual([])
   })
 
-  test('a long line behind a limit hides nothing', async () => {
+  test('many tasks behind a limit hide no other task', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, [
@@ -122,7 +122,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
     ])
   })
 
-  test('a place is free again when its holder dies or leaves', async () => {
+  test('a place is free again when its owner dies or leaves', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const leaving = await scene.runtime()
@@ -139,7 +139,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
     expect(await commandsOf(taker)).toEqual([1, 2])
   })
 
-  test('what runs at the owner and told of it counts like any other', async () => {
+  test('an activity that runs at the owner and became a task counts like any other', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const iid = await asking(owner, [newTask(1, atOnce(1))])
@@ -152,7 +152,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
     expect([full, await commandsOf(owner)]).toEqual([[], [1]])
   })
 
-  test('a task that is taken over for its silence keeps its place', async () => {
+  test('a task that is taken over without heartbeats keeps its place', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -167,7 +167,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
     expect(await commandsOf(runtime)).toEqual([])
   })
 
-  test('several who claim at once never hold more together', async () => {
+  test('several concurrent claims never own more together', async () => {
     await using scene = await open()
     const runtimes = [await scene.runtime(), await scene.otherRuntime(), await scene.otherRuntime()]
     const iid = await asking(runtimes[0]!, newTasks(20, atOnce(3)))
@@ -190,7 +190,7 @@ function describeConcurrency({ test, expect, open }: Contract): void {
 }
 
 function describeRates({ test, expect, open }: Contract): void {
-  test('so many tasks are begun at once, and then one at a time as time passes', async () => {
+  test('as many tasks start at once as the rate allows, and then one at a time as time passes', async () => {
     await using scene = await open()
     const a = await scene.runtime()
     const b = await scene.otherRuntime()
@@ -212,7 +212,7 @@ function describeRates({ test, expect, open }: Contract): void {
     expect([early, one, another]).toEqual([[], [3], [4]])
   })
 
-  test('a long rest earns no more than the rate, and of two limits the stricter one counts', async () => {
+  test('a long pause allows no more than the rate, and of two limits the stricter one counts', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const rate = { count: 4, perMs: 100_000 }
@@ -231,7 +231,7 @@ function describeRates({ test, expect, open }: Contract): void {
     expect(second).toEqual([[5, 6, 7], [8], []])
   })
 
-  test('what is begun counts, also when it is over: retries are begun anew', async () => {
+  test('each started attempt counts, even when it has ended: retries count again', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     await asking(runtime, newTasks(3, perHundredSeconds(2)))
@@ -246,7 +246,7 @@ function describeRates({ test, expect, open }: Contract): void {
     expect(retry.map(({ command, attempt }) => [command, attempt])).toEqual([[2, 2]])
   })
 
-  test('several who claim at once begin no more together', async () => {
+  test('several concurrent claims begin no more together', async () => {
     await using scene = await open()
     const runtimes = [await scene.runtime(), await scene.otherRuntime(), await scene.otherRuntime()]
     const limit = { key: 'slow', concurrency: null, rate: { count: 5, perMs: 3_600_000 } }

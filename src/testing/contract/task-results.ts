@@ -17,7 +17,7 @@ import {
   retried,
 } from './task-items.ts'
 
-/** What becomes of the results of attempts. */
+/** What happens to the results of attempts. */
 export function describeTaskResults(contract: Contract): void {
   contract.describe('results of tasks', () => {
     describeResults(contract)
@@ -50,7 +50,7 @@ function describeResults({ test, expect, open }: Contract): void {
     expect(await scene.inboxOf(iid)).toEqual([])
   })
 
-  test('a result makes an instance that nobody owns claimable, and says who owns the others', async () => {
+  test('a result makes an unowned instance claimable, and names the owner of the others', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const silent = await scene.runtime()
@@ -123,7 +123,7 @@ function describeResults({ test, expect, open }: Contract): void {
 }
 
 function describeAgain({ test, expect, open }: Contract): void {
-  test('a retry is another attempt, after its delay and with what was told', async () => {
+  test('a retry is another attempt, after its delay and with the error that was given', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -194,7 +194,7 @@ function describeAgain({ test, expect, open }: Contract): void {
     },
   )
 
-  test('what is said twice counts once, also when the first was used up [test_ack_work_item_fails_when_entry_deleted]', async () => {
+  test('a result that is sent twice counts once, even when the first was used [test_ack_work_item_fails_when_entry_deleted]', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await asking(runtime, newTasks(4))
@@ -219,14 +219,14 @@ function describeAgain({ test, expect, open }: Contract): void {
 }
 
 function describeOthers({ test, expect, open }: Contract): void {
-  /** What only the holder can say. */
+  /** What only the owner can report. */
   const HOLDERS_ONLY: readonly ((task: Parameters<typeof failed>[0]) => TaskResult)[] = [
     (task) => failed(task),
     (task) => retried(task),
     (task) => released(task),
   ]
 
-  test('only the holder fails, retries or releases a task, and only the attempt that is under way', async () => {
+  test('only the owner fails, retries or releases a task, and only the current attempt', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const stranger = await scene.otherRuntime()
@@ -245,7 +245,7 @@ function describeOthers({ test, expect, open }: Contract): void {
     expect(await beat(runtime, beatOf(task))).toEqual([true])
   })
 
-  test('a dead runtime may still complete what it held, and nothing else [test_worker_ack_fails_after_lock_expiry]', async () => {
+  test('a dead runtime may still complete its tasks, and nothing else [test_worker_ack_fails_after_lock_expiry]', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()
@@ -266,7 +266,7 @@ function describeOthers({ test, expect, open }: Contract): void {
     expect(await scene.waitingFor(iid)).toEqual(['completed: "late"', 'completed: "late too"'])
   })
 
-  test('of two results of one task the first wins, also when they come at once', async () => {
+  test('of two results of one task the first wins, even when they come at once', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const taker = await scene.otherRuntime()

@@ -90,7 +90,7 @@ export function describeTaskTags({ describe, test, expect, open }: Contract): vo
       expect(await heldOne(runtime, { served })).toMatchObject({ tag: 'gpu', attempt: 2 })
     })
 
-    test('runtimes with other, shared and more tags each get theirs from one line [test_multi_runtime_tag_isolation]', async () => {
+    test('runtimes with different and overlapping tags each get theirs from one queue [test_multi_runtime_tag_isolation]', async () => {
       await using scene = await open()
       const gpu = await scene.runtime()
       const both = await scene.otherRuntime()

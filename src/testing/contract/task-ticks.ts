@@ -34,14 +34,14 @@ function can(activities: readonly string[], served = UNTAGGED): TaskInterest {
   return { activities, served }
 }
 
-/** How long it is until the next task can be had: 0 for now, `null` for never. */
+/** How long it is until the next task can be claimed: 0 for now, `null` for never. */
 async function untilNext(runtime: Actor, tasks: TaskInterest | null): Promise<number | null> {
   const { clock, nextTask } = alive(await runtime.tick(runtime.workflows, { tasks }))
   return nextTask === null ? null : Math.max(0, nextTask - clock)
 }
 
 function describeNextTask({ test, expect, open }: Contract): void {
-  test('a tick says whether a task can be had now that the runtime can run', async () => {
+  test('a tick says whether there is a claimable task that the runtime can run', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const before = await untilNext(runtime, can(['charge']))
@@ -66,7 +66,7 @@ function describeNextTask({ test, expect, open }: Contract): void {
     expect([before, await untilNext(runtime, can(['refund']))]).toEqual([null, null])
   })
 
-  test('a tick says when the next task can be had: when its delay is over, or its holder too silent', async () => {
+  test('a tick says when the next task is claimable: when its delay ends, or its heartbeat timeout', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -87,7 +87,7 @@ function describeNextTask({ test, expect, open }: Contract): void {
     expect(now).toBe(0)
   })
 
-  test('tasks of a runtime that is found dead can be had now', async () => {
+  test('tasks of a runtime that is found dead are claimable now', async () => {
     await using scene = await open()
     const dead = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -134,7 +134,7 @@ function describeWanted({ test, expect, open }: Contract): void {
     expect(alive(await holder.tick()).wanted).toEqual([])
   })
 
-  test('an attempt that another runtime took over is not', async () => {
+  test('an attempt that another runtime took over is not wanted', async () => {
     await using scene = await open()
     const silent = await scene.runtime()
     const taker = await scene.otherRuntime()
@@ -160,13 +160,13 @@ async function helped(
   return alive(await runtime.tick(runtime.workflows, { tasks })).helped.toSorted()
 }
 
-/** A runtime says that it has nothing to do, unless told otherwise. */
+/** A runtime reports by default that it has nothing to do. */
 function idle(runtime: Actor, tasks: TaskInterest | null, is = true): Promise<TickAnswer> {
   return runtime.tick(runtime.workflows, { tasks, idle: is })
 }
 
 function describeHelped({ test, expect, open }: Contract): void {
-  test('a tick names the activities that another runtime could run, which is idle', async () => {
+  test('a tick names the activities that another, idle runtime could run', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const one = await scene.otherRuntime()
@@ -186,7 +186,7 @@ function describeHelped({ test, expect, open }: Contract): void {
     expect(await helped(runtime, null)).toEqual([])
   })
 
-  test('a runtime is no help to itself, nor is one that runs no tasks, or only those with tags', async () => {
+  test('the runtime itself is not named, nor one that runs no tasks, or only those with tags', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -203,7 +203,7 @@ function describeHelped({ test, expect, open }: Contract): void {
     expect(await helped(runtime)).toEqual([])
   })
 
-  test('nor is one that left, died, or was not heard of for longer than its lease', async () => {
+  test('nor one that left, died, or did not renew its lease', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [left, dead, late] = [
@@ -218,11 +218,11 @@ function describeHelped({ test, expect, open }: Contract): void {
     const all = await helped(runtime)
     await scene.store.unregister(left.runtime)
     await bury(scene, dead, runtime)
-    const told = await idle(dead, can(['b']))
+    const answer = await idle(dead, can(['b']))
     const one = await helped(runtime)
     await scene.under.advance(PAST_LEASE_MS)
 
-    expect([all, told.state, one]).toEqual([['a', 'b', 'c'], 'dead', ['c']])
+    expect([all, answer.state, one]).toEqual([['a', 'b', 'c'], 'dead', ['c']])
     expect(await helped(runtime)).toEqual([])
   })
 }
@@ -254,7 +254,7 @@ function describeStranded({ test, expect, open }: Contract): void {
   })
 
   for (const [what, abandon] of Object.entries(ABANDONED)) {
-    test(`so is one whose task ${what}, when it can be had`, async () => {
+    test(`so is one whose task ${what}, when it is claimable`, async () => {
       await using scene = await open()
       const owner = await scene.runtime()
       const other = await scene.otherRuntime()
@@ -284,7 +284,7 @@ function describeStranded({ test, expect, open }: Contract): void {
 
 const PACK = { activities: ['pack'] }
 
-/** Ways in which a task is left alone, but can be had by whoever knows its activity. */
+/** Ways in which a task is not running, but can be claimed by a runtime that names its activity. */
 const ABANDONED: Record<string, (scene: Scene, owner: Actor, other: Actor) => Promise<void>> = {
   'waited for its next attempt': async (scene, owner) => {
     await finish(owner, retried(await heldOne(owner, PACK), 1_000))

@@ -23,7 +23,7 @@ export function describeTasks(contract: Contract): void {
 }
 
 function describeAsking({ test, expect, open }: Contract): void {
-  test('a task is handed out as it was asked for, at once [test_worker_item_immediate_visibility]', async () => {
+  test('a task is handed out as it was created, at once [test_worker_item_immediate_visibility]', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const other = await scene.otherRuntime()
@@ -95,7 +95,7 @@ function describeAsking({ test, expect, open }: Contract): void {
     expect((await held(runtime)).length).toBe(3)
   })
 
-  test('a second task of a command is dropped, whether the first one waits or is held', async () => {
+  test('a second task of a command is dropped, whether the first one waits or is owned', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await asking(runtime, [newTask(1, { input: '"first"' }), newTask(2)])
@@ -141,7 +141,7 @@ function describeAsking({ test, expect, open }: Contract): void {
 }
 
 function describeJudged({ test, expect, open }: Contract): void {
-  test('an item that is refused neither asks for tasks nor drops any', async () => {
+  test('a refused item neither creates nor drops tasks', async () => {
     await using scene = await open()
     const owner = await scene.runtime()
     const stranger = await scene.otherRuntime()
@@ -168,7 +168,7 @@ function describeJudged({ test, expect, open }: Contract): void {
     expect(await beat(owner, beatOf(task))).toEqual([true])
   })
 
-  test('a batch that is sent again asks for nothing twice, also when the task is done by then', async () => {
+  test('a batch that is sent again creates no task twice, even when the task is done by then', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [fresh] = await runtime.reserve(1)

@@ -1,7 +1,7 @@
 import { childOf, continuing, effects, END, message, termination } from './items.ts'
 import { type Contract, idOf, result, turnItem, turnRow } from './scene.ts'
 
-/** Instances that somebody ends at once, whoever owns them. */
+/** Instances that are ended at once, whichever runtime owns them. */
 export function describeTerminating(contract: Contract): void {
   contract.describe('terminating', () => {
     describeWhat(contract)
@@ -10,7 +10,7 @@ export function describeTerminating(contract: Contract): void {
 }
 
 function describeWhat({ test, expect, open }: Contract): void {
-  test('what is terminated has ended, with a last turn that says so', async () => {
+  test('a terminated instance has ended, with a last turn that says so', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const iid = await runtime.ownOne()
@@ -102,7 +102,7 @@ function describeWhat({ test, expect, open }: Contract): void {
     expect(await scene.store.resume([idOf(suspended!)])).toBe(0)
   })
 
-  test('what has ended or never was is left alone, also a second time', async () => {
+  test('instances that have ended or never existed are left alone, even a second time', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [ended, running] = await runtime.own(2)
@@ -117,7 +117,12 @@ function describeWhat({ test, expect, open }: Contract): void {
     expect([first.ended, second.ended]).toEqual([[false, false, true], [false]])
     expect(await scene.state([ended!], [])).toEqual(before)
     expect(await scene.state([running!], [])).toEqual(between)
-    expect(await scene.store.terminate([])).toEqual({ ended: [], mail: [], hadTasks: false })
+    expect(await scene.store.terminate([])).toEqual({
+      ended: [],
+      mail: [],
+      hadTasks: false,
+      woken: [],
+    })
   })
 
   test('one whose history is damaged can be terminated [test_ack_appends_event_to_corrupted_history]', async () => {
@@ -135,7 +140,7 @@ function describeWhat({ test, expect, open }: Contract): void {
 }
 
 function describeFamily({ test, expect, open }: Contract): void {
-  test('its parent hears of it, and its children are closed', async () => {
+  test('its parent gets the result, and its children are closed', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const parent = await runtime.ownOne()
@@ -153,6 +158,7 @@ function describeFamily({ test, expect, open }: Contract): void {
       ended: [true],
       mail: [parent, children[0], children[1]],
       hadTasks: false,
+      woken: [],
     })
     expect(await scene.inboxOf(parent)).toMatchObject([
       { kind: 'failed', execution: 1, command: 4, payload: '"stopped"', parked: false },
@@ -162,7 +168,7 @@ function describeFamily({ test, expect, open }: Contract): void {
   })
 
   for (const order of ['parent first', 'child first'] as const) {
-    test(`a family that is terminated at once leaves nothing behind (${order})`, async () => {
+    test(`a parent and children that are terminated at once leave nothing behind (${order})`, async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const parent = await runtime.ownOne()

@@ -16,7 +16,7 @@ export function describeUnstartedInstances(contract: Contract): void {
 }
 
 function describeExpiry({ test, expect, open }: Contract): void {
-  test('messages for one that is never started go a week after the newest of them', async () => {
+  test('messages for an instance that is never started are removed a week after the newest', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [{ iid } = { iid: 0 }] = await postTo(scene.store, [
@@ -89,7 +89,7 @@ function describeRebirth({ test, expect, open }: Contract): void {
     expect(await scene.look(anew!)).toMatchObject({ status: 'unstarted', mail: 1 })
   })
 
-  test('a start goes ahead, also under the number that messages waited under', async () => {
+  test('a start proceeds, even under the number that messages waited under', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [first, second] = [await early(scene, 'first'), await early(scene, 'second')]
@@ -143,7 +143,7 @@ function describeLimit({ test, expect, open }: Contract): void {
 }
 
 function describeEnds({ test, expect, open }: Contract): void {
-  test('what waits when an instance ends goes with it, and is not what is counted', async () => {
+  test('messages that wait when an instance ends are removed with it, and not counted', async () => {
     await using scene = await open()
     const runtime = await scene.runtime()
     const [ended, terminated] = await runtime.own(2)

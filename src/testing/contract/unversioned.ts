@@ -20,7 +20,7 @@ export function describeUnversioned({ describe, test, expect, open }: Contract):
       expect((await scene.look(iid!)).workflow).toEqual(workflow)
     })
 
-    test('are passed on by who has only an older version, and keep the version they were given', async () => {
+    test('are passed on by a runtime that has only an older version, and keep the version they were given', async () => {
       await using scene = await open()
       const older = await serving(scene, ['1.0.0'])
       const newer = await serving(scene, ['1.0.0', '1.1.0'])
@@ -47,7 +47,7 @@ export function describeUnversioned({ describe, test, expect, open }: Contract):
       await scene.under.advance(PAST_LEASE_MS)
       const [iid] = await scene.sleeping(older.unversioned, [0])
 
-      // The lease of who asks has ended too, but nobody has taken over.
+      // The lease of the runtime that asks has ended, too, but no other has taken over.
       expect(await older.claimed()).toEqual([iid])
       expect((await scene.look(iid!)).workflow.version).toBe('1.0.0')
     })
@@ -64,7 +64,7 @@ export function describeUnversioned({ describe, test, expect, open }: Contract):
       expect(rows.map((row) => row!.workflow.version)).toEqual(['1.0.0', '1.0.0'])
     })
 
-    test('are resolved once, by who claims first, and a later version changes nothing', async () => {
+    test('are resolved once, by the first claim, and a later version changes nothing', async () => {
       await using scene = await open()
       const older = await serving(scene, ['1.0.0'])
       const [iid] = await scene.sleeping(older.unversioned, [0])

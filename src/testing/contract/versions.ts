@@ -71,7 +71,7 @@ export function describeVersions({ describe, test, expect, open }: Contract): vo
       },
     )
 
-    test('two who claim different versions at once get nothing twice [test_concurrent_filtered_fetch_no_double_lock]', async () => {
+    test('two concurrent claims of different versions get nothing twice [test_concurrent_filtered_fetch_no_double_lock]', async () => {
       await using scene = await open()
       const { runtime, one, two } = await twoVersions(scene)
       const other = await scene.otherRuntime()
@@ -89,7 +89,7 @@ export function describeVersions({ describe, test, expect, open }: Contract): vo
       expect(sorted(claimed)).toEqual(sorted([...ones, ...twos]))
     })
 
-    test('a damaged history is nothing to who does not serve its version, and is claimed by who does [test_fetch_corrupted_history_filtered_vs_unfiltered]', async () => {
+    test('a damaged history does not affect a runtime without its version, and is claimed by one that has it [test_fetch_corrupted_history_filtered_vs_unfiltered]', async () => {
       await using scene = await open()
       const { runtime, one, two } = await twoVersions(scene)
       const [iid] = await scene.sleeping(two, [0])

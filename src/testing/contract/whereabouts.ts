@@ -1,10 +1,10 @@
 import { Actor, type Contract, LEASE_MS, PAST_LEASE_MS, type Scene } from './scene.ts'
 import { asking, finish, heldOne, newTask, retried } from './task-items.ts'
 
-/** Who works on an instance, and who could: as people ask for it. */
+/** Which runtimes work on an instance, and which could. */
 export function describeWhereabouts({ describe, test, expect, open }: Contract): void {
   describe('whereabouts', () => {
-    test('tell the owner of an instance, and the live runtimes with what they serve', async () => {
+    test('name the owner of an instance, and the live runtimes with what they serve', async () => {
       await using scene = await open()
       const gone = await serving(scene, 'gone 1 0.1.0')
       await scene.store.unregister(gone.runtime)
@@ -32,7 +32,7 @@ export function describeWhereabouts({ describe, test, expect, open }: Contract):
       expect(byNumber.get(other.runtime)).toMatchObject({ registers: false, serves: null })
     })
 
-    test('tell who holds a task since when, what it failed with, and when it can be had', async () => {
+    test('name the owner of a task and since when, what it failed with, and when it can be claimed', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const iid = await asking(runtime, [newTask(1), newTask(2)])
@@ -57,10 +57,15 @@ export function describeWhereabouts({ describe, test, expect, open }: Contract):
       expect(Math.abs(failed!.visibleAt! - now - 60_000) < 5_000).toBe(true)
     })
 
-    test('of what is not there tell nothing', async () => {
+    test('are empty for what does not exist', async () => {
       await using scene = await open()
 
-      expect(await scene.store.whereabouts(4_711)).toEqual({ owner: null, tasks: [], runtimes: [] })
+      expect(await scene.store.whereabouts(4_711)).toEqual({
+        owner: null,
+        tasks: [],
+        runtimes: [],
+        limit: null,
+      })
     })
   })
 }

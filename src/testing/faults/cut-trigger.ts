@@ -4,7 +4,7 @@ import { number, oneOf, option, resolveOptions } from '../../base/options.ts'
 /**
  * When a proxy is to cut a connection. Give `text` or `bytes`.
  *
- * @example `{ text: 'commit_batch', at: 'answer' }`: a batch is committed, and nobody learns it.
+ * @example `{ text: 'commit_batch', at: 'answer' }`: a batch is committed, and its answer is lost.
  */
 export interface CutOn {
   /** Cuts the connection over which this text goes to the server: the name of a procedure, SQL. */
@@ -18,13 +18,13 @@ export interface CutOn {
    */
   readonly at?: 'request' | 'answer' | 'after'
   /**
-   * Cuts the connection over which byte number `bytes` passes, right behind it, in whichever
-   * direction: in the middle of a message, as a rule.
+   * Cuts the connection over which byte number `bytes` passes, right after it, in either direction:
+   * usually in the middle of a message.
    */
   readonly bytes?: number
 }
 
-/** One cut that is to happen, and whoever waits for it. */
+/** One cut that is to happen, and the caller that waits for it. */
 export class CutTrigger {
   /** Empty when bytes are counted. */
   readonly text: Buffer
@@ -43,7 +43,7 @@ export class CutTrigger {
       bytes: number({ min: 1, integer: true }, Infinity),
     })
     if ((text === '') === (bytes === Infinity)) {
-      throw new TypeError('cutOn: give text or bytes, one of them')
+      throw new TypeError('cutOn: give either text or bytes')
     }
     this.text = Buffer.from(text)
     this.at = at
@@ -70,5 +70,5 @@ export class CutTrigger {
 
 function someText(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new TypeError(`${what} must be a text that passes, got ${describe(value)}`)
+  throw new TypeError(`${what} must be a non-empty string, got ${describe(value)}`)
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { DelayedLane } from './delayed-lane.ts'
 
-test('what comes without a delay happens at once', () => {
+test('items without a delay run at once', () => {
   const lane = new DelayedLane(() => 0)
   const done: number[] = []
 
@@ -26,7 +26,7 @@ test('the order stays as it is when the delay becomes shorter', async () => {
   expect(performance.now() - begunMs).toBeGreaterThan(25)
 })
 
-test('a stalled lane holds everything back, and lets it go in order', async () => {
+test('a stalled lane delays everything, and then releases it in order', async () => {
   const lane = new DelayedLane(() => 0)
   const done: number[] = []
 
@@ -42,7 +42,7 @@ test('a stalled lane holds everything back, and lets it go in order', async () =
   expect(done).toEqual([1, 2])
 })
 
-test('what is cleared never happens', async () => {
+test('cleared items never run', async () => {
   const lane = new DelayedLane(() => 1)
   const done: number[] = []
 

@@ -4,8 +4,8 @@ import { number, oneOf, option, resolveOptions, unknownName } from '../../base/o
 import { PROCEDURES } from '../../postgres/schema/sql.generated.ts'
 
 /**
- * What goes wrong with statements of a `faultyPostgres`. Which ones: `of`, `nth`, `times`, `share`; all
- * that are given must hold. What happens to them: `delay`, `sqlState`, `error`; at least one.
+ * A fault that hits statements of a `faultyPostgres`. Which ones: `of`, `nth`, `times`, `share`;
+ * all that are given must match. What happens to them: `delay`, `sqlState`, `error`; at least one.
  */
 export interface Fault {
   /**
@@ -18,34 +18,37 @@ export interface Fault {
   readonly of?: string | readonly string[]
   /** Only the one with this number, counted from 1, among those that `of` names. */
   readonly nth?: number
-  /** At most so many of them. */
+  /** At most this many of them. */
   readonly times?: number
   /** About this share of them, from 0 to 1, as `random` decides. */
   readonly share?: number
-  /** Numbers from 0 to 1, for `share`: give those of a seed to get the same choice again. */
+  /** Numbers from 0 to 1, for `share`: use a seeded generator to get the same choice again. */
   readonly random?: () => number
-  /** Waits so long before the statement is sent. */
+  /** Waits this long before the statement is sent. */
   readonly delay?: Duration
   /**
-   * The server answers with this error: a SQLSTATE of five characters, such as `40001`. It is raised by
-   * the server itself, so that a transaction is then in the state that such an error leaves it in.
+   * The server answers with this error: a SQLSTATE of five characters, such as `40001`. The server
+   * itself raises it, so that a transaction is then in the state that such an error leaves it in.
    */
   readonly sqlState?: string
-  /** Throws this instead, as if the code that sends the statement had a fault. The server is not told. */
+  /**
+   * Throws this instead, as if the code that sends the statement had a bug. Nothing is sent to the
+   * server.
+   */
   readonly error?: () => Error
   /**
-   * `before`: the statement is not carried out · `after`: it is, and its answer is lost.
+   * `before`: the statement is not executed · `after`: it is executed, and its answer is lost.
    *
    * @default 'before'
    */
   readonly when?: 'before' | 'after'
 }
 
-/** A fault that is at work until it is disposed of. */
+/** A fault that is active until it is disposed of. */
 export interface Injected extends Disposable {
   /** How often it struck. */
   readonly struck: number
-  /** Resolves when it has struck so often altogether. */
+  /** Resolves when it has struck this often in all. */
   untilStruck(count?: number): Promise<void>
 }
 
@@ -123,7 +126,7 @@ function resolveFault(fault: Fault) {
   })
   const { delay, sqlState, error } = resolved
   if (delay === 0 && sqlState === undefined && error === undefined) {
-    throw new TypeError('fault: say what happens: delay, sqlState or error')
+    throw new TypeError('fault: needs delay, sqlState or error')
   }
   if (sqlState !== undefined && error !== undefined) {
     throw new TypeError('fault: give sqlState or error, not both')

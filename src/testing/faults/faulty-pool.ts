@@ -2,17 +2,17 @@ import { sleep, systemClock } from '../../base/time/clock.ts'
 import type { PgClient, PgPool, Statement, StatementResult } from '../../postgres/connect/driver.ts'
 import type { Strike } from './fault.ts'
 
-/** Decides what becomes of what passes. */
+/** Decides what happens to statements and notifications. */
 export interface PoolFaults {
-  /** What happens to a statement: what all faults that struck want, one after the other. */
+  /** What happens to a statement: the effects of all faults that struck, one after the other. */
   strikes(statement: string): readonly Strike[]
   /** Whether a notification is lost. */
   losesHint(): boolean
 }
 
-/** A pool whose statements may fail, and which knows who listens. */
+/** A pool whose statements may fail, and which records its listen connections. */
 export interface FaultyPool extends PgPool {
-  /** The processes of the server that serve connections which listen. */
+  /** The process ids of the server's sessions that listen. */
   listeners(): number[]
 }
 
@@ -27,12 +27,12 @@ export function faultyPool(pool: () => Promise<PgPool>, faults: PoolFaults): Fau
       if (name === 'listen') listening.add(client)
       return queryWith(client, statement, faults.strikes(name))
     },
-    // Those who listen also ask for other events than the port names.
-    on(event: string, listener: (told: Error) => void) {
-      const heard = (told: Error): void => {
-        if (!faults.losesHint()) listener(told)
+    // Listeners also subscribe to events that the port does not name.
+    on(event: string, listener: (message: Error) => void) {
+      const filtered = (message: Error): void => {
+        if (!faults.losesHint()) listener(message)
       }
-      client.on(event as 'error', event === 'notification' ? heard : listener)
+      client.on(event as 'error', event === 'notification' ? filtered : listener)
     },
     removeListener: (event, listener) => client.removeListener(event, listener),
     release(destroy) {
@@ -43,8 +43,8 @@ export function faultyPool(pool: () => Promise<PgPool>, faults: PoolFaults): Fau
 
   return {
     connect: async () => lend(await (await pool()).connect()),
-    // Whoever listens does so only to keep an idle connection that breaks from ending the process,
-    // and the pool inside does that already.
+    // Its listeners only keep an idle connection that breaks from ending the process, and the pool
+    // inside does that already.
     on: () => {},
     removeListener: () => {},
     end: async () => (await pool()).end(),

@@ -10,38 +10,39 @@ import { faultyPool } from './faulty-pool.ts'
 /** A store on PostgreSQL in which things go wrong. */
 export interface FaultyPostgres extends Store, AsyncDisposable {
   /**
-   * From now on this goes wrong, until the result is disposed of. Several faults may be at work at
-   * once; their delays add up, and the oldest error wins.
+   * Adds a fault, until the result is disposed of. Several faults may be active at once; their
+   * delays add up, and the oldest error wins.
    */
   inject(fault: Fault): Injected
   /**
-   * From now on hints of other processes are lost on the way, all or about this share of them, until
-   * the result is disposed of. Nobody is told.
+   * Loses hints of other processes on the way, all or about this share of them, until the result is
+   * disposed of. No process notices.
    */
   loseHints(some?: { readonly share?: number; readonly random?: () => number }): Injected
   /**
-   * Has the server end the connections that listen, so that they are opened again. Resolves to how
+   * Makes the server end the listen connections, so that they are opened again. Resolves to how
    * many there were.
    */
   reconnect(): Promise<number>
-  /** Ends all connections. First close what uses the store. */
+  /** Ends all connections. Close everything that uses the store first. */
   close(): Promise<void>
 }
 
 /**
  * A store as `postgres()` makes it, for `open` and `connect`, whose statements can be made slow or
  * made to fail: by an error of the server, by an answer that is lost, by an error in the code that
- * sends them. It stands for one process; make another one for another.
+ * sends them. It represents one process; create another one for another process.
  *
- * The faults come in between the store and its connections, so that everything behind is real: the
- * server, and what the store makes of the error. One that is to be seen on the network, such as a cut
- * in the middle of a message, is for `postgresProxy`.
+ * The faults are injected between the store and its connections, so that everything behind is real:
+ * the server, and how the store handles the error. For faults of the network, such as a cut in the
+ * middle of a message, use `postgresProxy`.
  *
- * What the notifier can suffer is made of the same: `inject({ of: 'listen', error })` has its loop
- * throw, `reconnect()` ends its connection, `loseHints()` makes it deaf, `inject({ of: 'tick', … })`
- * hits the look that finds what hints did not tell, and `notify: 'off'` leaves it out.
+ * Faults of the notifier are made in the same way: `inject({ of: 'listen', error })` makes its loop
+ * throw, `reconnect()` ends its connection, `loseHints()` drops what it would receive,
+ * `inject({ of: 'tick', … })` hits the poll that finds what lost hints would have announced, and
+ * `notify: 'off'` turns it off.
  *
- * Leases are renewed by ticks alone, without the help of a thread, so that a fault of `tick` is felt.
+ * Leases are renewed by ticks alone, without a thread, so that a fault of `tick` has an effect.
  *
  * @example
  * await using store = faultyPostgres({ url, schema })
@@ -75,7 +76,7 @@ export function faultyPostgres(options: FaultyPostgresOptions = {}): FaultyPostg
   }
   return Object.assign(postgres({ ...rest, pool }), {
     inject: (fault: Fault) => add(active, fault),
-    loseHints: (some = {}) => add(losing, { ...some, error: unheard }),
+    loseHints: (some = {}) => add(losing, { ...some, error: lostHint }),
     async reconnect() {
       const client = await (await inner()).connect()
       try {
@@ -94,7 +95,7 @@ export function faultyPostgres(options: FaultyPostgresOptions = {}): FaultyPostg
   } satisfies Omit<FaultyPostgres, 'kind'>)
 }
 
-/** As for `postgres()`, but for where connections come from. */
+/** The options of `postgres()`, except those that say where connections come from. */
 export type FaultyPostgresOptions = Omit<PostgresOptions, 'pool' | 'listenUrl'>
 
 function add(to: Set<ActiveFault>, fault: Fault): Injected {
@@ -107,6 +108,6 @@ function add(to: Set<ActiveFault>, fault: Fault): Injected {
 const MAX_CONNECTIONS = 16
 const HINT = 'notification'
 
-function unheard(): Error {
+function lostHint(): Error {
   return new Error('a notification was lost')
 }

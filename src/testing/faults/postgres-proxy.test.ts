@@ -23,7 +23,7 @@ async function tableFor(): Promise<TestSchema & { readonly table: string }> {
   return { ...database, table: `${database.schema}.entries` }
 }
 
-test('it hands on what is said, and counts it', async () => {
+test('it forwards all bytes, and counts them', async () => {
   await using proxy = await postgresProxy(postgresUrl())
   const client = await connect(proxy)
   const before = proxy.counts
@@ -41,7 +41,7 @@ test('it hands on what is said, and counts it', async () => {
   await eventually(() => proxy.counts.open === 0)
 })
 
-test('each direction takes as long as it is told to, from the moment it is told', async () => {
+test('each direction has the requested delay, from that moment on', async () => {
   await using proxy = await postgresProxy(postgresUrl())
   const client = await connect(proxy)
   const took = async (): Promise<number> => {
@@ -61,7 +61,7 @@ test('each direction takes as long as it is told to, from the moment it is told'
   expect(both).toBeGreaterThanOrEqual(119)
 })
 
-test('a cut ends all connections, and the next one is as good as ever', async () => {
+test('a cut ends all connections, and the next one works', async () => {
   await using proxy = await postgresProxy(postgresUrl())
   const clients = [await connect(proxy), await connect(proxy)]
   const asleep = clients.map((client) => client.query('select pg_sleep(60)'))
@@ -79,7 +79,7 @@ describe('a cut at a chosen point', () => {
     ['request', 0, false],
     ['answer', 1, false],
     ['after', 1, true],
-  ] as const)('%s: of a statement by itself', async (at, rows, answered) => {
+  ] as const)('%s: of a single statement', async (at, rows, answered) => {
     await using database = await tableFor()
     await using proxy = await postgresProxy(database.url)
     const client = await connect(proxy)
@@ -137,7 +137,7 @@ describe('a cut at a chosen point', () => {
     expect(row).toEqual({ count: 2_000 })
   })
 
-  test('a text is found also when it comes in pieces', async () => {
+  test('a text is found even when it arrives in pieces', async () => {
     await using database = await tableFor()
     await using proxy = await postgresProxy(database.url)
     const client = await connect(proxy)
@@ -151,7 +151,7 @@ describe('a cut at a chosen point', () => {
     expect(await outcome).toBeInstanceOf(Error)
   })
 
-  test('bytes: right behind that byte, in the middle of an answer', async () => {
+  test('bytes: right after that byte, in the middle of an answer', async () => {
     await using proxy = await postgresProxy(postgresUrl())
     const client = await connect(proxy)
     const before = proxy.counts
@@ -166,7 +166,7 @@ describe('a cut at a chosen point', () => {
   })
 })
 
-test('new connections are refused while that is wanted, and open ones stay', async () => {
+test('new connections are refused while requested, and open ones stay', async () => {
   await using proxy = await postgresProxy(postgresUrl())
   const client = await connect(proxy)
 
@@ -179,7 +179,7 @@ test('new connections are refused while that is wanted, and open ones stay', asy
   await expect(connect(proxy)).resolves.toBeDefined()
 })
 
-test('a stall swallows what is sent and closes nothing, until it is mended', async () => {
+test('a stall holds all data and closes nothing, until it ends', async () => {
   await using proxy = await postgresProxy(postgresUrl())
   const client = await connect(proxy)
   const before = proxy.counts
@@ -200,22 +200,22 @@ test('a stall swallows what is sent and closes nothing, until it is mended', asy
   await (await late).query('select 1')
 })
 
-test('a server that is not there is seen as it is', async () => {
+test('a server that is not running is reported as such', async () => {
   await using proxy = await postgresProxy('postgres://nobody@127.0.0.1:1/none')
 
   await expect(connect(proxy)).rejects.toThrow(/ECONNRESET|terminated/)
   await eventually(() => proxy.counts.open === 0)
 })
 
-test('what cannot be meant is refused', async () => {
+test('invalid arguments are refused', async () => {
   await using proxy = await postgresProxy(postgresUrl())
 
   await expect(postgresProxy('mysql://localhost')).rejects.toThrow(
     'postgresProxy: url must be "postgres://host:port/name", got another text',
   )
-  expect(() => proxy.cutOn({})).toThrow('cutOn: give text or bytes, one of them')
-  expect(() => proxy.cutOn({ text: 'a', bytes: 1 })).toThrow('give text or bytes')
-  expect(() => proxy.cutOn({ text: '' })).toThrow('text must be a text that passes, got ""')
+  expect(() => proxy.cutOn({})).toThrow('cutOn: give either text or bytes')
+  expect(() => proxy.cutOn({ text: 'a', bytes: 1 })).toThrow('give either text or bytes')
+  expect(() => proxy.cutOn({ text: '' })).toThrow('text must be a non-empty string, got ""')
   expect(() => proxy.cutOn({ text: 'a', at: 'anwser' as 'answer' })).toThrow(
     `cutOn: at must be one of 'request', 'answer', 'after', got "anwser"`,
   )

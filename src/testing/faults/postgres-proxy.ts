@@ -11,7 +11,7 @@ export interface ProxyCounts {
   readonly connections: number
   /** Connections that are open now. */
   readonly open: number
-  /** Connections that were asked for in vain. */
+  /** Connections that were refused. */
   readonly refused: number
   /** How often a client sent something and the server then answered. */
   readonly roundTrips: number
@@ -19,33 +19,33 @@ export interface ProxyCounts {
   readonly bytesToClient: number
 }
 
-/** The network between this process and a PostgreSQL server, as bad as a test wants it to be. */
+/** The network between this process and a PostgreSQL server, as bad as a test needs it. */
 export interface PostgresProxy extends AsyncDisposable {
-  /** The database by way of the proxy: for `postgres({ url })`, `open`, `pg`. */
+  /** The database through the proxy: for `postgres({ url })`, `open`, `pg`. */
   readonly url: string
   readonly counts: ProxyCounts
   /**
-   * From now on, what is sent takes so long in this direction; a direction that is not named is left
-   * as it is. A round trip takes both.
+   * From now on, data in this direction is delayed by this much; a direction that is not named
+   * stays as it is. A round trip takes both.
    */
   latency(each: { readonly toServer?: Duration; readonly toClient?: Duration }): void
-  /** Cuts all connections that are open. The next ones are as good as ever. */
+  /** Cuts all open connections. New ones work as before. */
   cut(): void
   /**
    * Cuts one connection, once, at a chosen point: in the middle of a transaction, before or after
    * the answer to its commit. Resolves when that has happened.
    */
   cutOn(when: CutOn): Promise<void>
-  /** Connections that are asked for from now on are ended at once. Open ones stay. */
+  /** Ends new connections at once. Open ones stay. */
   refuse(): void
   /**
-   * Nothing arrives any more, in either direction, and nobody is told: connections stay open, and
-   * new ones can be made. As when a cable is pulled.
+   * Nothing arrives any longer, in either direction, and neither side notices: connections stay
+   * open, and new ones can be made. As when a cable is pulled.
    */
   stall(): void
-  /** Ends `refuse` and `stall`. What was held back meanwhile arrives now. */
+  /** Ends `refuse` and `stall`. What was held back arrives now. */
   mend(): void
-  /** Cuts all connections, and takes no more. */
+  /** Cuts all connections, and accepts no more. */
   close(): Promise<void>
 }
 
@@ -53,12 +53,12 @@ export interface PostgresProxy extends AsyncDisposable {
  * Puts a proxy on this machine in front of a PostgreSQL server: plain TCP, on 127.0.0.1 and a port
  * of its own.
  *
- * It can be slow, cut, refuse and swallow, and it counts connections, round trips and bytes. All
- * connections of a store go through it if its `url` is what the store is given: commits, claims,
- * transactions, the one that listens, and that of the thread which looks after the lease.
+ * It can delay, cut, refuse and swallow, and it counts connections, round trips and bytes. All
+ * connections of a store go through it if the store is given its `url`: commits, claims,
+ * transactions, the listen connection, and that of the thread which renews the lease.
  *
- * What passes is looked at only by `cutOn`, which finds no text in what is encrypted: for that, use
- * an address without TLS.
+ * Only `cutOn` reads what passes, and it finds no text in encrypted traffic: use an address without
+ * TLS for it.
  *
  * @example
  * await using proxy = await postgresProxy('postgres://localhost/test')
@@ -164,11 +164,11 @@ function targetOf(url: unknown): { hostname: string; port: string } {
   if (typeof url === 'string' && URL.canParse(url)) {
     const { protocol, hostname, port } = new URL(url)
     if (/^postgres(ql)?:$/.test(protocol) && hostname !== '') {
-      // As it stands in the URL, an address of IPv6 is in brackets.
+      // In a URL, an IPv6 address is in brackets.
       return { hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port: port || '5432' }
     }
   }
-  // Whatever it is, it may hold a password.
+  // Whatever it is, it may contain a password.
   const shown = typeof url === 'string' ? 'another text' : describe(url)
   throw new TypeError(`postgresProxy: url must be "postgres://host:port/name", got ${shown}`)
 }

@@ -16,7 +16,7 @@ export interface LinkHost {
 /** Which way bytes go. */
 export type Way = 'toServer' | 'toClient'
 
-/** One connection of a client, and the one to the server that stands for it. */
+/** One connection of a client, and its connection to the server. */
 export class ProxyLink {
   readonly #client: Socket
   readonly #server: Socket
@@ -53,7 +53,7 @@ export class ProxyLink {
     server.on('close', closed)
   }
 
-  /** Ends both connections at once, without a word to either side. */
+  /** Ends both connections at once, without notifying either side. */
   cut(): void {
     if (this.#isCut) return
     this.#isCut = true
@@ -75,7 +75,7 @@ export class ProxyLink {
   #fromClient(piece: Buffer): void {
     this.#host.counted('toServer', piece.length)
     this.#asked = true
-    // Looked at when it arrives at the server, so that an answer to it cannot be older than it.
+    // Read when it arrives at the server, so that an answer to it cannot be older than it.
     this.#lanes.toServer.put(() => this.#arrive(piece))
   }
 
@@ -108,7 +108,7 @@ export class ProxyLink {
     awaited.settle()
   }
 
-  /** Sends on, up to the byte behind which a cut is wanted. */
+  /** Passes data on, up to the byte after which a cut is wanted. */
   #pass(way: Way, piece: Buffer): void {
     const to = way === 'toServer' ? this.#server : this.#client
     for (const trigger of this.#host.triggers) {
@@ -123,7 +123,7 @@ export class ProxyLink {
     to.write(piece)
   }
 
-  /** Ends both connections behind what was sent already. */
+  /** Ends both connections after what was sent already. */
   #part(trigger: CutTrigger): void {
     this.#isCut = true
     this.#clear()
@@ -137,7 +137,7 @@ export class ProxyLink {
     this.#lanes.toClient.clear()
   }
 
-  /** Whether the server is ready for the next statement behind this piece. */
+  /** Whether the server is ready for the next statement after this piece. */
   #endsAnswer(piece: Buffer): boolean {
     const last = Buffer.concat([this.#lastBytes, piece.subarray(-READY.length - 1)])
     this.#lastBytes = last.subarray(-READY.length - 1)
@@ -145,5 +145,5 @@ export class ProxyLink {
   }
 }
 
-// The message ReadyForQuery, but for its last byte, which tells the state of the transaction.
+// The message ReadyForQuery without its last byte, which is the state of the transaction.
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])

@@ -1,7 +1,7 @@
 import { type Duration, duration } from '../../base/time/duration.ts'
 import { resolveOptions } from '../../base/options.ts'
 
-/** How far a calendar is off. Give one of the two. */
+/** How far the system time is off. Give one of the two. */
 export interface Skew {
   /** It shows a later time than it should. */
   readonly ahead?: Duration
@@ -9,22 +9,22 @@ export interface Skew {
   readonly behind?: Duration
 }
 
-/** A calendar that is wrong until it is disposed of. */
+/** A system time that is wrong until it is disposed of. */
 export interface SkewedClock extends Disposable {
-  /** The calendar jumps: from now on it is off by this. */
+  /** Makes the time jump: from now on it is off by this. */
   set(skew: Skew): void
 }
 
 /**
- * Makes the calendar of this process wrong: `new Date()`, `Date.now()` and all that goes by them, in
- * the code of Holdfast and in yours. Time goes on at its usual pace.
+ * Makes the system time of this process wrong: `new Date()`, `Date.now()` and everything that uses
+ * them, in the code of Holdfast and in yours. Time still passes at its usual pace.
  *
- * It is what happens to machines whose clock is not set, or is set anew while they run. Nothing of a
- * workflow goes by it: the database's clock decides what is due, and delays within a process are
- * measured by a clock that cannot be set.
+ * That happens to machines whose clock is not set, or is set while they run. Workflows do not depend
+ * on it: the database's clock decides what is due, and delays within a process are measured by a
+ * clock that cannot be set.
  *
- * Threads, and timers that are set, know nothing of it. Of several, the latest one counts; dispose of
- * them in the order opposite to that in which they were made, as `using` does.
+ * Threads, and timers that are already set, are not affected. Of several skewed clocks, the latest
+ * one counts; dispose of them in reverse order, as `using` does.
  *
  * @example
  * using clock = skewClock({ ahead: '1h' })
@@ -61,7 +61,7 @@ function skewMs(skew: Skew): number {
     behind: duration(undefined),
   })
   if ((ahead === undefined) === (behind === undefined)) {
-    throw new TypeError('skewClock: give ahead or behind, one of them')
+    throw new TypeError('skewClock: give either ahead or behind')
   }
   return ahead ?? -behind!
 }

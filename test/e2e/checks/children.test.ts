@@ -25,7 +25,7 @@ const child = (
 ): RecordedInstance => life('c', { iid: 2, parent: { ...link, onClose }, ...row })
 const dropped: Event = { type: 'dropped', command: 1 }
 
-test('a child that is as its parent was told passes', () => {
+test('a child that ended as its parent recorded passes', () => {
   expect(checkChildren([parent(ONE_DONE), child({ output: '10' }, 'cancel')])).toEqual([])
 })
 
@@ -57,7 +57,7 @@ test('a start that was left at the return and not carried out is found', () => {
   expect(checkChildren([done])).toEqual(['a: start 1.1 "c" was started and is not there'])
 })
 
-test('a child that its parent knows nothing of is found', () => {
+test('a child that its parent did not start is found', () => {
   const without = { ...life('a'), turns: turns([BEGIN, END]) }
 
   expect(checkChildren([without, child({}, 'cancel')])).toEqual([

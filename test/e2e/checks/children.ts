@@ -1,7 +1,7 @@
 import type { InstanceRow, OnParentClose } from '../../../src/store/instances.ts'
 import { type RecordedCommand, commandsOf, type RecordedInstance } from '../recorded-instance.ts'
 
-/** What was started is there, ended as its parent was told, or as its parent left it. */
+/** What was started exists, and ended as its parent was answered, or as its parent left it. */
 export function checkChildren(lives: readonly RecordedInstance[]): string[] {
   const byId = new Map(lives.map((life) => [life.row.id, life.row]))
   const findings: string[] = []
@@ -35,7 +35,7 @@ function isStartedBy({ parent }: InstanceRow, by: InstanceRow, command: Recorded
 function checkStart({ command, settled }: RecordedCommand, row: InstanceRow | undefined): string[] {
   const how = settled?.by.type ?? 'open'
   if (command.type === 'start') {
-    // Also one that nobody waited for is carried out before its starter ends.
+    // Even a start that no code waited for is carried out before its starter ends.
     if (how !== 'completed') return [`is ${how}`]
     return row === undefined ? ['was started and is not there'] : []
   }
@@ -47,7 +47,7 @@ function checkStart({ command, settled }: RecordedCommand, row: InstanceRow | un
   if (how === 'failed') {
     return row?.status === 'failed' ? [] : [`failed, but is ${row?.status}`]
   }
-  // It was called off, or left by a parent that was terminated; perhaps before it was started.
+  // It was cancelled, or left by a parent that was terminated; perhaps before it was started.
   if (row === undefined) return []
   const policy = row.parent!.onClose
   const allowed = LEFT[policy]

@@ -18,7 +18,7 @@ test('an effect that begins after its result was recorded is found', () => {
   ])
 })
 
-test('an effect that begins after it was called off is found', () => {
+test('an effect that begins after its cancellation is found', () => {
   const dropped: Event = { type: 'dropped', command: 1 }
   const history = turns([BEGIN, ONE], [dropped, TWO], [TWO_DONE, END])
   const lines = [line('begin', 2), line('end', 2, 20), line('begin', 1)]
@@ -28,7 +28,7 @@ test('an effect that begins after it was called off is found', () => {
   ])
 })
 
-test('an effect that begins after the end was told is found', () => {
+test('an effect that begins after the end was reported is found', () => {
   const lines = [line('begin', 1), line('end', 1, 10), line('begin', 2), line('end', 2, 20)]
 
   expect(effects([...lines, { what: 'ended', id: 'a' }, line('begin', 2)])).toHaveLength(1)
@@ -42,7 +42,7 @@ test('an effect without a cause, and a result without an effect, are found', () 
   ])
 })
 
-test('what was open when its instance was terminated may begin until the owner knows', () => {
+test('commands that were open at a termination may begin until the owner learns of it', () => {
   const ended: Line = { ...line('begin', 1), what: 'ended' }
 
   expect(checkEffects('a', turns([BEGIN, ONE], [END]), [ended, line('begin', 1)])).toEqual([])
@@ -59,7 +59,7 @@ test('an effect of one execution is not taken for one of another', () => {
   )
 })
 
-test('what was reserved and not released, and clean-up that did not run, are found', () => {
+test('reservations that were not released, and clean-up that did not run, are found', () => {
   const reserve: Event = { ...ONE, name: 'reserve' }
   const release: Event = { ...TWO, name: 'release' }
   const both = turns([BEGIN, reserve], [ONE_DONE, release], [TWO_DONE, END])

@@ -3,12 +3,12 @@ import { type Line, placeOf } from '../ledger.ts'
 import { commandsOf, type RecordedInstance } from '../recorded-instance.ts'
 
 /**
- * Holds the side effects of an instance against its history.
+ * Compares the side effects of an instance with its history.
  *
  * What began has a recorded cause, and what is recorded as completed did end with that value. And
- * when a command began that was given in turn t, turn t was recorded: so whatever was settled, or
- * called off, in turn t or before may not begin from that line of the ledger on. Nothing begins once
- * somebody was told of the end.
+ * when a command of turn t began, turn t was recorded: so a command that was settled or cancelled
+ * in turn t or before may not begin from that line of the ledger on. Nothing begins once a caller
+ * has learned of the end.
  */
 export function checkEffects(
   id: string,

@@ -45,7 +45,7 @@ export function checkHistory(history: readonly TurnRow[], continued = false): st
   return findings
 }
 
-/** Who owns an instance writes with a higher epoch than whoever did before. */
+/** Each owner of an instance writes with a higher epoch than the owner before. */
 export function checkEpochs(epochs: readonly number[]): string[] {
   return epochs.some((epoch, i) => epoch < (epochs[i - 1] ?? 0))
     ? [`epochs go back: ${epochs.join(' ')}`]

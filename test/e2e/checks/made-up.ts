@@ -23,7 +23,7 @@ export const ONE_DONE: Event = { type: 'completed', command: 1, value: '10' }
 export const TWO_DONE: Event = { type: 'completed', command: 2, value: '20' }
 export const GOOD = turns([BEGIN, ONE], [ONE_DONE, TWO], [TWO_DONE, END])
 
-/** An instance that did nothing, unless told otherwise. */
+/** An instance that did nothing, by default. */
 export function life(id: string, row: Partial<InstanceRow> = {}): RecordedInstance {
   const whole: InstanceRow = {
     iid: 1,
@@ -40,6 +40,7 @@ export function life(id: string, row: Partial<InstanceRow> = {}): RecordedInstan
     parent: null,
     labels: '{}',
     progress: null,
+    progressVersion: 0,
     mail: 0,
   }
   return { row: { ...whole, ...row }, turns: turns([BEGIN, END]) }

@@ -21,6 +21,7 @@ export function checkMail(
   const maySent = new Set<string>()
   const acknowledged = new Set<string>()
   const arrived = new Map<string, number>()
+  const failed: string[] = []
   const arrive = (message: string): unknown => arrived.set(message, (arrived.get(message) ?? 0) + 1)
 
   for (const line of lines) {
@@ -34,8 +35,9 @@ export function checkMail(
       if (command.type === 'send') {
         const message = nameOf(command.id, command.name, command.value)
         maySent.add(message)
-        // Also one that nobody waited for is sent before its sender ends.
-        if (settled?.by.type !== 'dropped') acknowledged.add(message)
+        // Even a message whose send no code waited for is sent before its sender ends.
+        if (settled?.by.type === 'failed') failed.push(`${message} failed: ${settled.by.error}`)
+        else if (settled?.by.type !== 'dropped') acknowledged.add(message)
       } else if (command.type === 'receive' && settled?.by.type === 'received') {
         arrive(nameOf(life.row.id, command.name, settled.by.value))
       }
@@ -47,10 +49,11 @@ export function checkMail(
   const twice = [...arrived].filter(([, times]) => times > 1)
   const strange = [...arrived.keys()].filter((message) => !maySent.has(message))
   return [
+    ...failed,
     ...lost.map((message) => `${message} was acknowledged and never arrived`),
     ...twice.map(([message, times]) => `${message} arrived ${times} times`),
-    // What came along with a start stands in no history but the receiver's.
-    ...strange.filter(isNoLetter).map((message) => `${message} was sent by nobody`),
+    // A message that came with a start is in no history but the receiver's.
+    ...strange.filter(isNoLetter).map((message) => `${message} was never sent`),
   ]
 }
 

@@ -46,14 +46,14 @@ export function effectsOn(ledger: string) {
       await passTime(ms)
       throw new Refused('no', { value })
     }),
-    // Runs for ever in the process whose number it is given, and at once in any other.
+    // Runs forever in the process whose number it is given, and returns at once in any other.
     stuck: activity('stuck', async (pid: number, ctx) => {
       log('begin', ctx)
       if (process.pid === pid) await new Promise((resolve) => setTimeout(resolve, 1 << 30))
       log('end', ctx, pid)
       return pid
     }),
-    // By these three names the checks know what has to be undone and cleaned up.
+    // By these three names the checks recognise what has to be undone and cleaned up.
     reserve: activity('reserve', perform),
     release: activity('release', perform),
     clean: activity('clean', perform),

@@ -20,7 +20,7 @@ export function familiesOn({ quick, reserve, release, clean }: Effects) {
     throw new TypeError(`fails ${n}`)
   })
 
-  // Suspended and resumed by the one who attends to it.
+  // Suspended and resumed by the driving process.
   const rounds = workflow('rounds', async ({ seed, n }: Job, ctx): Promise<number> => {
     const value = await ctx.run(quick, { value: seed + n, ms: takes(seed, n, 60) })
     ctx.state.set(sum, (ctx.state.get(sum) ?? 0) + value)
@@ -28,7 +28,7 @@ export function familiesOn({ quick, reserve, release, clean }: Effects) {
     return n > 0 ? ctx.continueAsNew({ seed, n: n - 1 }) : ctx.state.get(sum)!
   })
 
-  // Ends only when it is told to.
+  // Ends only when it is asked to.
   const lingers = workflow('lingers', async ({ seed, n }: Job, ctx) => {
     try {
       await ctx.receive(never)
@@ -68,7 +68,7 @@ export function familiesOn({ quick, reserve, release, clean }: Effects) {
       return [...grown, (await failed).endsWith(`fails ${n}`)]
     }),
 
-    // Cancelled by the one who attends to it: what was reserved is released, its child cleans up.
+    // Cancelled by the driving process: what was reserved is released, its child cleans up.
     cleans: workflow('cleans', async ({ seed, n }: Job, ctx) =>
       ctx.saga(async (undo) => {
         for (let i = 0; i < n; i++) {
@@ -79,7 +79,7 @@ export function familiesOn({ quick, reserve, release, clean }: Effects) {
       }),
     ),
 
-    // Terminated by the one who attends to it; its child is cancelled, as children are.
+    // Terminated by the driving process; its child is cancelled, as children are.
     halts: workflow('halts', async ({ seed, n }: Job, ctx) => {
       const child = ctx.run(lingers, { seed, n })
       for (let i = 0; i < n; i++) await ctx.run(quick, { value: i, ms: takes(seed, i, 60) })

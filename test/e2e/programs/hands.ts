@@ -24,7 +24,7 @@ export const ROLES = {
 
 export type Role = keyof typeof ROLES
 
-/** What such a process is told. */
+/** What such a process is given. */
 export interface HandsOrder {
   readonly store: StorePlace
   readonly ledger: string

@@ -1,10 +1,10 @@
-// Workflows that need nobody else.
+// Workflows that depend on no other process.
 
 import { channel, TimeoutError, workflow } from '../../../src/index.ts'
 import { type Effects, Refused, takes } from './effects.ts'
 import type { Job } from './workflows.ts'
 
-/** Nobody ever sends to it. */
+/** Never gets a message. */
 export const never = channel<string>('never')
 
 export function jobsOn({ quick, slow, pinned, refuse, stuck, inline }: Effects) {
@@ -72,7 +72,7 @@ export function jobsOn({ quick, slow, pinned, refuse, stuck, inline }: Effects) 
       return before + (await ctx.run(quick, { value: n, ms: 10 }))
     }),
 
-    // Each of these has a branch that is called off, and no choice of who wins.
+    // Each of these has a branch that is cancelled, and only one possible winner.
     branches: workflow('branches', async ({ seed, n }: Job, ctx) => {
       const drawn = ctx.random()
       const first = await ctx.race({
@@ -100,7 +100,7 @@ export function jobsOn({ quick, slow, pinned, refuse, stuck, inline }: Effects) 
       return [first.key, first.value === drawn, mapped, refused, late, silence ?? 'silence']
     }),
 
-    // Of many instances; whoever dies with a session gives it up.
+    // For many instances; a process that dies with a session gives it up.
     sessions: workflow('sessions', async ({ seed, n }: Job, ctx) => {
       const session = `session ${seed % 5}`
       let sum = 0

@@ -5,9 +5,9 @@ import { type Effects, Refused, takes } from './effects.ts'
 import type { Families } from './families.ts'
 import type { Job } from './workflows.ts'
 
-/** Filled by the one who attends to `collect`, and by `leaves`. */
+/** Filled by the driving process for `collect`, and by `leaves`. */
 export const parcels = channel<string>('parcels')
-/** Asked by the one who attends to `desk`. */
+/** Requests of the driving process to `desk`. */
 export const questions = request<Question, number>('questions')
 
 export interface Question {
@@ -34,12 +34,12 @@ export function mailOn({ quick }: Effects, { leaf }: Families) {
   })
 
   const replies = workflow('replies', async ({ seed, n }: Job, ctx) => {
-    const heard: string[] = []
-    while (heard.length < n) {
-      heard.push(await ctx.receive(words))
-      await ctx.run(quick, { value: heard.length, ms: takes(seed, heard.length, 40) })
+    const received: string[] = []
+    while (received.length < n) {
+      received.push(await ctx.receive(words))
+      await ctx.run(quick, { value: received.length, ms: takes(seed, received.length, 40) })
     }
-    void ctx.get(ctx.info.id.slice(0, -OTHER.length)).send(answers, heard)
+    void ctx.get(ctx.info.id.slice(0, -OTHER.length)).send(answers, received)
   })
 
   return {
@@ -56,10 +56,10 @@ export function mailOn({ quick }: Effects, { leaf }: Families) {
       )
       for (let i = 1; i <= n; i++) await other.send(words, said(i))
       const together = [other.send(words, said(n + 1)), other.send(words, said(n + 2))]
-      const heard = await ctx.receive(answers)
+      const received = await ctx.receive(answers)
       await Promise.all(together)
       // Those two have no order.
-      return [heard.slice(0, n + 1), heard.slice(n + 1).toSorted()]
+      return [received.slice(0, n + 1), received.slice(n + 1).toSorted()]
     }),
 
     // What it does not wait for is done before it ends.

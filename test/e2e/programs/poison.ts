@@ -1,11 +1,11 @@
-// A process that runs workflows, one of which kills whoever runs it: `poison.ts <order as JSON>`. It
-// says `ready` when its runtime works. On SIGTERM it closes its runtime and ends by itself.
+// A process that runs workflows, one of which kills its process: `poison.ts <order as JSON>`. It
+// prints `ready` when its runtime works. On SIGTERM it closes its runtime and ends by itself.
 
 import { setTimeout as passTime } from 'node:timers/promises'
 import { activity, open, workflow } from '../../../src/index.ts'
 import { storeOf, type StorePlace } from '../store-place.ts'
 
-/** What such a process is told. */
+/** What such a process is given. */
 export interface PoisonOrder {
   readonly store: StorePlace
   readonly leaseMs: number
@@ -16,7 +16,7 @@ export interface PoisonOrder {
 /** What kills. */
 export type Poison = 'activity' | 'step' | 'code' | 'task'
 
-/** The workflows, for whoever starts them and for whoever runs them. */
+/** The workflows, for the process that starts them and for those that run them. */
 export function workflowsOf(mended: boolean) {
   const kill = (how: 'exit' | 'kill'): string => {
     if (mended) return 'survived'
@@ -31,7 +31,7 @@ export function workflowsOf(mended: boolean) {
     return ms
   })
   return {
-    // A process that has not yet run the workflow has to know it, too.
+    // A process that has not run the workflow yet has to have it, too.
     kills,
     deadly: workflow('deadly', async (poison: Poison, ctx) => {
       // Something that is recorded before: it must not be what is blamed.

@@ -1,5 +1,5 @@
-// A process whose event loop stands still for a while, or for ever: `stalls.ts <order as JSON>`.
-// It says `ready` when its runtime works, and `did <what>` for each activity that it began. On
+// A process whose event loop is blocked for a while, or forever: `stalls.ts <order as JSON>`. It
+// prints `ready` when its runtime works, and `did <what>` for each activity that it began. On
 // SIGTERM it closes its runtime and ends by itself.
 
 import { writeSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { setTimeout as passTime } from 'node:timers/promises'
 import { activity, open, workflow } from '../../../src/index.ts'
 import { storeOf, type StorePlace } from '../store-place.ts'
 
-/** What such a process is told. */
+/** What such a process is given. */
 export interface StallOrder {
   readonly store: StorePlace
   readonly leaseMs: number
@@ -18,7 +18,7 @@ export interface StallOrder {
   readonly starts: readonly StallWorkflow[]
   /** Tags of activities that it serves, beside those without one. */
   readonly tags?: readonly string[]
-  /** Code of nobody's loops for ever after the starts. */
+  /** Code outside workflows loops forever after the starts. */
   readonly hangs?: boolean
 }
 
@@ -30,7 +30,7 @@ const say = (line: string): unknown => writeSync(1, `${line}\n`)
 const NO_RETRY = { retry: { maxAttempts: 1 } } as const
 
 const begin = activity('begin', NO_RETRY, async (what: string) => say(`did ${what}`) as number)
-/** Works on while the loop stands still. */
+/** Keeps working while the event loop is blocked. */
 const await3s = activity('await3s', NO_RETRY, async () => {
   say('did wait')
   await passTime(3_000)
@@ -52,7 +52,7 @@ const workflows = {
     await ctx.run(stall, 6_000)
     await ctx.run(begin, 'after')
   }),
-  /** Blocks whoever repeats it, but not for ever. */
+  /** Blocks every process that repeats it, but not forever. */
   stallsAlways: workflow('stallsAlways', async (_: null, ctx) => {
     await ctx.run(begin, 'before')
     block(2_500)
@@ -91,7 +91,7 @@ function spin(): never {
 
 const order = JSON.parse(process.argv[2]!) as StallOrder
 const runtime = await open(storeOf(order.store), {
-  // Who never ran its workflow has to be told of an activity.
+  // A process that never ran its workflow has to be given the activity.
   register: { ...workflows, spinFarAway },
   lease: order.leaseMs,
   watchdog: { after: order.watchdogMs, kill: order.kill ?? false },

@@ -6,7 +6,7 @@ import { type Log, open, StoreError, type Workflow } from '../../../src/index.ts
 import { storeOf, type StorePlace } from '../store-place.ts'
 import { type Start, workflowsOn } from './workflows.ts'
 
-/** What a worker process is told. */
+/** What a worker process is given. */
 export interface WorkerOrder {
   readonly store: StorePlace
   readonly ledger: string
@@ -14,8 +14,6 @@ export interface WorkerOrder {
   readonly starts?: readonly Start[]
   /** How many instances it has in memory at once. */
   readonly instances?: number
-  /** Ends so long after it was ready, without closing anything. */
-  readonly exitAfterMs?: number
 }
 
 const order = JSON.parse(process.argv[2]!) as WorkerOrder
@@ -34,7 +32,8 @@ const runtime = await open(storeOf(order.store), {
   log: { debug() {}, info() {}, warn: log('warn'), error: log('error') },
 })
 say('ready')
-if (order.exitAfterMs !== undefined) setTimeout(() => process.exit(0), order.exitAfterMs)
+// Ends without closing anything.
+process.on('SIGUSR2', () => process.exit(0))
 
 let closing = false
 const pending = [...(order.starts ?? [])]
@@ -49,7 +48,7 @@ async function startAll(): Promise<void> {
       await runtime.start(code, input === -1 ? process.pid : input, { id })
       say(`started ${id}`)
     } catch (error) {
-      // Asked to stop in the middle of it: then nobody was told that it is started.
+      // Asked to stop in the middle of it: then no caller was answered that it is started.
       if (closing) return
       if (!(error instanceof StoreError) || !error.retryable) throw error
       // The server is away. The id makes sure that it is started once.

@@ -10,8 +10,8 @@ export interface Job {
 }
 
 /**
- * The workflows of the rounds. What becomes of them depends on their id and input alone, if
- * somebody attends to those that need it.
+ * The workflows of the rounds. Their outcome depends on their id and input alone, if the driving
+ * process attends to those that need it.
  */
 export function workflowsOn(ledger: string) {
   const effects = effectsOn(ledger)

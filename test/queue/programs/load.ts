@@ -1,5 +1,5 @@
 // A process that pushes and handles messages until it is killed: `load <path> <name> [threadless]`.
-// It says what it was told, and what it is about to acknowledge.
+// It prints which pushes were confirmed, and what it is about to acknowledge.
 
 import { openQueue } from '../../../src/queue/index.ts'
 import { say } from './say.ts'

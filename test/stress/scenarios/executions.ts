@@ -1,4 +1,4 @@
-// Instances that begin anew again and again, with exact counts of what they did.
+// Instances that start over again and again, with exact counts of what they did.
 
 import { activity, type Instance, type Store, workflow } from '../../../src/index.ts'
 import { eventsOf } from '../../support/histories.ts'

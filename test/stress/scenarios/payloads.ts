@@ -51,7 +51,7 @@ function payload(i: number): string {
   return 'x'.repeat(KILOBYTES[i % KILOBYTES.length]! * 1_024)
 }
 
-/** What so many of them come to, grown by one character each. */
+/** What this many of them come to, grown by one character each. */
 function lengthOf(count: number): number {
   let sum = 0
   for (let i = 0; i < count; i++) sum += payload(i).length + 1

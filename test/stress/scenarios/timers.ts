@@ -11,7 +11,7 @@ const SLEEPS = 3
 // The store's clock and that of this process are read a moment apart.
 const EARLY_MS = 20
 
-/** Short sleeps stay in memory; long ones are given back to the store and claimed when due. */
+/** Short sleeps stay in memory; long ones are released and claimed when due. */
 const FULL = [
   { part: 'short', sleepers: 500, fromMs: 50, toMs: 1_000 },
   { part: 'long', sleepers: 200, fromMs: 6_000, toMs: 8_000 },

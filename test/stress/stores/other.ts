@@ -1,4 +1,4 @@
-// A store that this package does not know by name, as its author would bring it.
+// A store that is not part of this package, as its author would bring it.
 
 import { sqlite } from '../../../src/sqlite/index.ts'
 import type { StressPlace } from '../scenario.ts'

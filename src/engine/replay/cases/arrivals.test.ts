@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -91,7 +91,7 @@ describe('what arrives', () => {
     expect([...instance.run.open.keys()]).toEqual([1])
   })
 
-  test('stays in the inbox, parked, while nobody waits for it [external_without_subscription]', async () => {
+  test('stays in the inbox, parked, while no receive waits for it [external_without_subscription]', async () => {
     const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
     post(instance, { ...mail('orders', 'tea'), id: 73 })
 
@@ -101,7 +101,7 @@ describe('what arrives', () => {
     expect(effects).toMatchObject({ parked: [73] })
   })
 
-  test('is applied in the order it came in [multiple_completions_batch]', async () => {
+  test('is applied in the order of arrival [multiple_completions_batch]', async () => {
     const seen: unknown[] = []
     const code: Code = async (ctx) => {
       const note = (n: number) => async () => seen.push(await ctx.run(charge, n))
@@ -129,7 +129,7 @@ describe('what arrives', () => {
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: ['tea', 'tea'] })
   })
 
-  test('is delivered also when history has its equal [duplicate_external_event_in_history_is_kept]', async () => {
+  test('is delivered even when history has an equal message [duplicate_external_event_in_history_is_kept]', async () => {
     const past = [
       recorded.receive(1, 'orders'),
       received(1, 'tea'),

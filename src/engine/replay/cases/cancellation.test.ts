@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -38,7 +38,7 @@ describe('a cancellation', () => {
     expect(errorOf(instance)).toMatchObject({ reason: 'too late' })
   })
 
-  test('is repeated with the past [cancel_in_history]', async () => {
+  test('is replayed from history [cancel_in_history]', async () => {
     const past = instanceWithPast(CHARGE, cancelled('too late'), dropped(1))
     const { instance, turn } = play(chargeOnce, past)
 
@@ -53,7 +53,7 @@ describe('a cancellation', () => {
     ['a result that comes behind it is ignored', [cancelled(), completed(1, 'paid')], undefined],
     ['code that returns after it has no say', [cancelled()], 'caught'],
   ])(
-    'wins over what the code makes of it: %s [cancel_precedence_over_completion]',
+    'wins over how the code ends: %s [cancel_precedence_over_completion]',
     async (_, arrivals, value) => {
       const code: Code = async (ctx) => {
         try {
@@ -81,7 +81,7 @@ describe('a cancellation', () => {
     expect(statusOf(instance)).toBe('completed')
   })
 
-  test('calls off what is pending, and lets clean-up run on [cancel_with_pending_activity]', async () => {
+  test('cancels pending commands, and lets clean-up continue [cancel_with_pending_activity]', async () => {
     const code: Code = async (ctx) => {
       try {
         await ctx.run(charge, 1)
@@ -117,7 +117,7 @@ describe('a cancellation', () => {
     expect(errorOf(second.instance)).toMatchObject({ reason: 'first' })
   })
 
-  test('counts once also in history', async () => {
+  test('counts once in history as well', async () => {
     const past = instanceWithPast(CHARGE, cancelled('first'), dropped(1), cancelled('second'))
     const { instance, turn } = play(chargeOnce, past)
 

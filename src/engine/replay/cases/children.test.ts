@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -19,7 +19,7 @@ const orders = channel<string>('orders')
 const sub = workflow('sub', async (n: number) => n)
 
 describe('a child', () => {
-  test('without an id is called after its parent, execution and command [auto_instance_id]', async () => {
+  test('without an id is named after its parent, execution and command [auto_instance_id]', async () => {
     let id = ''
     const { turn } = play(async (ctx) => {
       await ctx.sleep(1)
@@ -35,7 +35,7 @@ describe('a child', () => {
     expect(events[1]).toEqual(recorded.child(2, 'sub', 1, id))
   })
 
-  test('has the id of its history when the past is repeated [replay_uses_history_instance]', async () => {
+  test('has the id of its history on replay [replay_uses_history_instance]', async () => {
     const ids: string[] = []
     const code: Code = async (ctx) => {
       const child = ctx.run(sub, 1)
@@ -72,7 +72,7 @@ describe('a child', () => {
     expect(statusOf(instance)).toBe('completed')
   })
 
-  test('with an id is called by it [explicit_instance_preserved]', async () => {
+  test('with an id gets that id [explicit_instance_preserved]', async () => {
     let id = ''
     const { turn } = play(async (ctx) => {
       const child = ctx.run(sub, 1, { id: 'my child' })
@@ -86,7 +86,7 @@ describe('a child', () => {
     expect(events[1]).toEqual(recorded.child(1, 'sub', 1, 'my child'))
   })
 
-  test('is told from its siblings [multiple_sub_orchs_unique_ids]', async () => {
+  test('is distinguished from its siblings [multiple_sub_orchs_unique_ids]', async () => {
     const { turn } = play((ctx) => ctx.map([1, 2, 3], (n, inner) => inner.run(sub, n)))
 
     const { events } = await turn(1)

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -21,7 +21,7 @@ const sub = workflow('sub', async (n: number) => n)
 
 const CHARGE = recorded.activity(1, 'charge', 1)
 
-describe('what the code asks for', () => {
+describe('commands that the code issues', () => {
   test.each<[string, Code, Event]>([
     [
       'an activity [schedule_activity_creates_activity_scheduled_event]',
@@ -89,7 +89,7 @@ describe('what the code asks for', () => {
     expect(issued.map((command) => command.event)).toEqual([event])
   })
 
-  test('is recorded in its order, whatever it is [multiple_action_types_create_corresponding_events]', async () => {
+  test('are recorded in order, whatever their kind [multiple_action_types_create_corresponding_events]', async () => {
     const code: Code = (ctx) =>
       ctx.all([
         ctx.run(sub, 1),
@@ -113,7 +113,7 @@ describe('what the code asks for', () => {
     ])
   })
 
-  test('is repeated behind a start that nobody awaits [detached_orchestration_then_activity_replays_correctly]', async () => {
+  test('are replayed after a start that is not awaited [detached_orchestration_then_activity_replays_correctly]', async () => {
     const code: Code = async (ctx) => {
       ctx.start(sub, 1, { id: 'own' }).catch(() => {})
       return ctx.run(charge, 1)
@@ -128,7 +128,7 @@ describe('what the code asks for', () => {
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'paid' })
   })
 
-  test('may have a result that nobody looks at', async () => {
+  test('may have a result that is never read', async () => {
     const code: Code = async (ctx) => {
       void ctx.run(charge, 1)
       await ctx.run(charge, 2)

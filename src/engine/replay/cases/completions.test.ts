@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -27,7 +27,7 @@ const sub = workflow('sub', async (n: number) => `${n}`)
 
 const CHARGE = recorded.activity(1, 'charge', 1)
 
-describe('a past that holds every result', () => {
+describe('a history with every result', () => {
   test.each<[string, Code, Event[], unknown]>([
     [
       'of an activity [activity_completed_in_history]',
@@ -75,7 +75,7 @@ describe('a past that holds every result', () => {
   })
 })
 
-describe('a past that lacks a result', () => {
+describe('a history that lacks a result', () => {
   test.each<[string, Code, Event]>([
     ['of an activity [activity_scheduled_no_completion]', (ctx) => ctx.run(charge, 1), CHARGE],
     ['of a timer [timer_created_no_fire]', (ctx) => ctx.sleep('1d'), recorded.timer(1, 9_999)],
@@ -147,7 +147,7 @@ describe('one thing after the other', () => {
     },
   )
 
-  test('also when every turn is taken by another process [identical_activities_routes_correctly_across_restart_boundary]', async () => {
+  test('even when each turn is taken by another process [identical_activities_routes_correctly_across_restart_boundary]', async () => {
     const code: Code = async (ctx) => {
       const both = [ctx.run(charge, 1), ctx.run(charge, 1)] as const
       return [await both[0], await both[1], await ctx.run(charge, 1)]
@@ -168,7 +168,7 @@ describe('one thing after the other', () => {
     })
   })
 
-  test('a timer follows an activity, counted from the turn it is asked for in [activity_then_timer]', async () => {
+  test('a timer follows an activity, counted from the turn that sets it [activity_then_timer]', async () => {
     const code: Code = async (ctx) => {
       await ctx.run(charge, 1)
       await ctx.sleep(10)

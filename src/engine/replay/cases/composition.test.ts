@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -25,7 +25,7 @@ const RACE = [recorded.activity(1, 'charge', 1), recorded.timer(2, 11)] as const
 const BOTH = [recorded.activity(1, 'charge', 1), recorded.activity(2, 'charge', 2)] as const
 
 describe('a race', () => {
-  test('is won by the activity whose result is there first [select2_activity_wins]', async () => {
+  test('is won by the activity whose result arrives first [select2_activity_wins]', async () => {
     const { instance, turn } = play(race, instanceWithPast(...RACE))
 
     const { events } = await turn(2, completed(1, 'ok'))
@@ -60,7 +60,7 @@ describe('a race', () => {
     },
   )
 
-  test('goes on while nothing is there [select2_both_pending]', async () => {
+  test('continues while there is no result [select2_both_pending]', async () => {
     const { instance, turn } = play(race, instanceWithPast(...RACE))
 
     expect((await turn(5)).events).toEqual([])
@@ -70,7 +70,7 @@ describe('a race', () => {
 })
 
 describe('all', () => {
-  test('brings its results in the order of the branches [join_all_complete]', async () => {
+  test('returns its results in the order of the branches [join_all_complete]', async () => {
     const { instance, turn } = play(both, instanceWithPast(...BOTH))
 
     await turn(2, completed(2, 'second'), completed(1, 'first'))
@@ -86,13 +86,13 @@ describe('all', () => {
     expect(statusOf(instance)).toBe('running')
   })
 
-  test('asks for everything at once [join_fresh_schedule]', async () => {
+  test('issues all commands at once [join_fresh_schedule]', async () => {
     const { turn } = play(both)
 
     expect((await turn(1)).events).toEqual([STARTED, ...BOTH])
   })
 
-  test('fails with the first failure, and calls the rest off [join_one_fails]', async () => {
+  test('fails with the first failure, and cancels the rest [join_one_fails]', async () => {
     const { instance, turn } = play(both, instanceWithPast(...BOTH))
 
     const { events } = await turn(2, failed(2, new Error('declined')))
@@ -102,7 +102,7 @@ describe('all', () => {
     expect(errorOf(instance)).toMatchObject({ message: 'workflow "test" failed: declined' })
   })
 
-  test('of several thousand comes to its end, live and repeated', async () => {
+  test('of several thousand ends, live and on replay', async () => {
     const numbers = Array.from({ length: 4_000 }, (_, i) => i + 1)
     const code: Code = async (ctx) =>
       (await ctx.all(numbers.map((n) => ctx.run(charge, n)))).reduce((sum, n) => sum + n, 0)

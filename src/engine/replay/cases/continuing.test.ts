@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -30,8 +30,8 @@ const chargeThenContinue: Code = async (ctx) => {
   return ctx.continueAsNew(2 as never)
 }
 
-describe('an execution that continues as new', () => {
-  test('leaves messages that it did not receive to the next one, in their order', async () => {
+describe('an execution that calls continueAsNew', () => {
+  test('leaves unreceived messages to the next one, in order', async () => {
     const code: Code = async (ctx) => {
       const order = await ctx.receive(orders)
       return ctx.info.execution === 1 ? ctx.continueAsNew(null as never) : order
@@ -49,7 +49,7 @@ describe('an execution that continues as new', () => {
     expect(events.at(-1)).toEqual(received(1, 'b'))
   })
 
-  test('does so again when the past is repeated', async () => {
+  test('does so again on replay', async () => {
     const first = play(chargeThenContinue)
     await first.turn(1)
     await first.turn(2, completed(1))
@@ -80,7 +80,7 @@ describe('an execution that continues as new', () => {
     expect(waits || statusOf(instance) === 'cancelled').toBe(true)
   })
 
-  test('hands no state on that was set behind its end', async () => {
+  test('does not pass on state that was set after its end', async () => {
     const { instance, turn } = play(async (ctx) => {
       void ctx.continueAsNew(2 as never)
       ctx.state.set(count, 1)

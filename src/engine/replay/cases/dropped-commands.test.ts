@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -45,7 +45,7 @@ const raceActivity = racing((ctx) => ctx.run(charge, 1))
 const raceChild = racing((ctx) => ctx.run(sub, 1))
 
 describe('the losers of a race', () => {
-  test('are called off: an activity [select2_timer_wins_activity_cancelled]', async () => {
+  test('are cancelled: an activity [select2_timer_wins_activity_cancelled]', async () => {
     const { turn } = play(raceActivity, instanceWithPast(CHARGE, LATE))
 
     const { events, dropped: closed } = await turn(2, fired(2))
@@ -54,7 +54,7 @@ describe('the losers of a race', () => {
     expect(closed).toEqual([1])
   })
 
-  test('are called off: a timer, so that it wakes nobody [select2_activity_wins_timer_not_cancelled]', async () => {
+  test('are cancelled: a timer, which then wakes no instance [select2_activity_wins_timer_not_cancelled]', async () => {
     const { instance, turn } = play(raceActivity, instanceWithPast(CHARGE, LATE))
 
     const { events } = await turn(2, completed(1))
@@ -63,7 +63,7 @@ describe('the losers of a race', () => {
     expect([...instance.run.open.keys()]).toEqual([3])
   })
 
-  test('are called off, all of them [select3_two_activities_cancelled]', async () => {
+  test('are all cancelled [select3_two_activities_cancelled]', async () => {
     const { turn } = play((ctx) =>
       ctx.race({ a: ctx.run(charge, 1), b: ctx.run(charge, 2), late: ctx.sleep(10) }),
     )
@@ -75,7 +75,7 @@ describe('the losers of a race', () => {
     expect(closed).toEqual([1, 2])
   })
 
-  test('do not include what has a result [completed_future_not_in_cancelled_list]', async () => {
+  test('do not include commands with a result [completed_future_not_in_cancelled_list]', async () => {
     const code: Code = async (ctx) => {
       const first = ctx.run(charge, 1)
       await first
@@ -97,7 +97,7 @@ describe('the losers of a race', () => {
     expect(effects).toMatchObject({ closes: [1] })
   })
 
-  test('are the same when the past is repeated [replay_select_loser_same_cancellation]', async () => {
+  test('are the same on replay [replay_select_loser_same_cancellation]', async () => {
     const first = play(raceActivity)
     await first.turn(1)
     await first.turn(2, fired(2))
@@ -110,7 +110,7 @@ describe('the losers of a race', () => {
   })
 })
 
-describe('a command that the code calls off', () => {
+describe('a command that the code cancels', () => {
   const callingOff =
     (start: (ctx: WorkflowContext) => { cancel(reason?: string): void }): Code =>
     async (ctx) => {
@@ -232,7 +232,7 @@ describe('a command that the code calls off', () => {
     expect(effects).toMatchObject({ closes: [1] })
   })
 
-  test('is not stopped again when the past is repeated [replay_does_not_reemit_activity_cancellation_side_channel_when_already_in_history]', async () => {
+  test('is not stopped again on replay [replay_does_not_reemit_activity_cancellation_side_channel_when_already_in_history]', async () => {
     const { turn } = play(activityLater, instanceWithPast(CHARGE, LATE, fired(2), dropped(1), REST))
 
     const { events, dropped: closed } = await turn(3)
@@ -240,7 +240,7 @@ describe('a command that the code calls off', () => {
     expect({ events, closed }).toEqual({ events: [], closed: [] })
   })
 
-  test('is not closed again when the past is repeated [replay_does_not_reemit_sub_orch_cancellation_side_channel_when_already_in_history]', async () => {
+  test('is not closed again on replay [replay_does_not_reemit_sub_orch_cancellation_side_channel_when_already_in_history]', async () => {
     const { turn } = play(childLater, instanceWithPast(CHILD, LATE, fired(2), dropped(1), REST))
 
     const { events, effects } = await turn(3)
@@ -248,7 +248,7 @@ describe('a command that the code calls off', () => {
     expect({ events, effects }).toEqual({ events: [], effects: null })
   })
 
-  test('now is new beside one that is recorded [replay_allows_new_cancellations_in_current_turn_even_when_prior_cancellations_exist]', async () => {
+  test('in this turn is new beside one that is recorded [replay_allows_new_cancellations_in_current_turn_even_when_prior_cancellations_exist]', async () => {
     const code: Code = async (ctx) => {
       const [first, second] = [ctx.run(charge, 1), ctx.run(charge, 2)]
       await ctx.sleep(10)
@@ -280,7 +280,7 @@ describe('a command that the code calls off', () => {
     expect({ events, closed, effects }).toEqual({ events: [], closed: [], effects: null })
   })
 
-  test('has no use for a result that comes later, now or when repeated [replay_tolerates_completion_after_cancel_request]', async () => {
+  test('ignores a result that comes later, now or on replay [replay_tolerates_completion_after_cancel_request]', async () => {
     const first = play(activityLater, instanceWithPast(CHARGE, LATE, fired(2), dropped(1), REST))
 
     const { events } = await first.turn(3, completed(1, 'late'))
@@ -317,7 +317,7 @@ describe('a command that the code calls off', () => {
 })
 
 describe('commands that are left at the end', () => {
-  test('are called off, and sends and starts carried out first', async () => {
+  test('are cancelled, after sends and starts were carried out', async () => {
     const code: Code = async (ctx) => {
       void ctx.run(charge, 1)
       void ctx.get('other').send(orders, 'tea')

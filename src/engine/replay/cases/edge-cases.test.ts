@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -27,7 +27,7 @@ const CHARGE = recorded.activity(1, 'charge', 1)
 const chargeTwice: Code = async (ctx) => [await ctx.run(charge, 1), await ctx.run(charge, 2)]
 
 describe('an edge', () => {
-  test('a timer of no length is a timer all the same [zero_delay_timer]', async () => {
+  test('a timer of no length is still a timer [zero_delay_timer]', async () => {
     const { instance, turn } = play((ctx) => ctx.sleep(0))
 
     expect((await turn(100)).events).toEqual([STARTED, recorded.timer(1, 100)])
@@ -69,7 +69,7 @@ describe('an edge', () => {
     expect(calls).toBe(1)
   })
 
-  test('the code is called once when its past is repeated [handler_invoked_once_during_replay]', async () => {
+  test('the code is called once on replay [handler_invoked_once_during_replay]', async () => {
     let calls = 0
     const code: Code = async (ctx) => {
       calls++
@@ -109,7 +109,7 @@ describe('an edge', () => {
     expect(effects).toMatchObject({ parked: [61] })
   })
 
-  test('a turn that brought a result has something to record [made_progress_after_completion]', async () => {
+  test('a turn with a result has something to record [made_progress_after_completion]', async () => {
     const { instance, turn } = play(chargeTwice, instanceWithPast(CHARGE))
 
     const idle = turnRow(instance, (await turn(2)).events)
@@ -119,7 +119,7 @@ describe('an edge', () => {
     expect(busy).toMatchObject({ count: 2 })
   })
 
-  test('the past and the turn together are the next past [final_history_combines_baseline_and_delta]', async () => {
+  test('the history and the new turn together are the next history [final_history_combines_baseline_and_delta]', async () => {
     const first = play(chargeTwice, instanceWithPast(CHARGE))
     await first.turn(2, completed(1, 'a'))
     const second = restart(chargeTwice, first)
@@ -136,7 +136,7 @@ describe('an edge', () => {
     expect(second.instance.run.outcome).toEqual({ kind: 'returned', value: ['a', 'b'] })
   })
 
-  test('an open timer keeps the time it was recorded with, also when its length has changed', async () => {
+  test('an open timer keeps its recorded time, even when its length has changed', async () => {
     const { turn } = play((ctx) => ctx.sleep('9d'), instanceWithPast(recorded.timer(1, 50)))
 
     expect((await turn(60)).events).toEqual([fired(1)])
@@ -152,16 +152,16 @@ describe('numbers', () => {
     expect(events.slice(1)).toMatchObject([{ command: 1 }, { command: 2 }, { command: 3 }])
   })
 
-  test('those of a repeated past are counted [allocation_after_replay]', async () => {
+  test('commands of a replayed history are counted [allocation_after_replay]', async () => {
     const { turn } = play(chargeTwice, instanceWithPast(CHARGE))
 
     expect((await turn(2, completed(1))).events[1]).toMatchObject({ command: 2 })
   })
 
-  test('events go on behind the last one that is recorded [allocation_with_gaps]', async () => {
+  test('events continue after the last recorded one [allocation_with_gaps]', async () => {
     const instance = instanceWithPast(CHARGE)
-    instance.startCommitted({ execution: 1, turn: 1, at: 1, first: 39, count: 2, events: '' })
-    instance.inbox.arrive([{ event: completed(1) }])
+    instance.recorded({ execution: 1, turn: 1, at: 1, first: 39, count: 2, events: '' })
+    instance.inbox.arrive({ event: completed(1) })
 
     const { events } = await takeTurn(instance, 2, beginWith(chargeTwice))
 

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -59,7 +59,7 @@ describe('a failure', () => {
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'c' })
   })
 
-  test('of the machinery is none of the code: a result that cannot be read [infrastructure_error_aborts]', async () => {
+  test('of the engine does not reach the code: a result that cannot be read [infrastructure_error_aborts]', async () => {
     const { instance, turn } = play(
       (ctx) => ctx.run(charge, 1).catch(() => 'caught'),
       instanceWithPast(CHARGE),
@@ -69,7 +69,7 @@ describe('a failure', () => {
     expect(instance.run.outcome).toBeUndefined()
   })
 
-  test('of the machinery is none of the parent: an error of a child that cannot be read [sub_orch_infra_error_aborts_parent]', async () => {
+  test('of the engine does not reach the parent: an error of a child that cannot be read [sub_orch_infra_error_aborts_parent]', async () => {
     const { instance, turn } = play(
       (ctx) => ctx.run(sub, 1).catch(() => 'caught'),
       instanceWithPast(CHILD),
@@ -79,7 +79,7 @@ describe('a failure', () => {
     expect(instance.run.outcome).toBeUndefined()
   })
 
-  test('of the set-up is none of the code: it cannot catch that it changed [configuration_error_aborts]', async () => {
+  test('of replay does not reach the code: it cannot catch that it changed [configuration_error_aborts]', async () => {
     let caught: unknown
     const code: Code = async (ctx) => {
       try {
@@ -97,7 +97,7 @@ describe('a failure', () => {
   })
 })
 
-describe('whatever is thrown', () => {
+describe('any thrown value', () => {
   test.each([
     ['text is the message [panic_string]', 'out of paper', 'out of paper'],
     ['anything else is described [panic_other]', { code: 7 }, '{ code: 7 } was thrown'],
@@ -116,7 +116,7 @@ describe('whatever is thrown', () => {
     })
   })
 
-  test('fails the workflow also after a wait [panic_during_await]', async () => {
+  test('fails the workflow even after a wait [panic_during_await]', async () => {
     const code: Code = async (ctx) => {
       await ctx.run(charge, 1)
       throw new TypeError('undefined is not a function')

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -21,7 +21,7 @@ const orders = channel<string>('orders')
 const sub = workflow('sub', async (n: number) => n)
 
 describe('the first turn', () => {
-  test('code that returns at once completes, and asks for nothing [immediate_return_ok]', async () => {
+  test('code that returns at once completes without a command [immediate_return_ok]', async () => {
     const { instance, turn } = play(async () => 'done')
 
     const { events, issued } = await turn(1)
@@ -70,7 +70,7 @@ describe('the first turn', () => {
     expect(statusOf(instance)).toBe('running')
   })
 
-  test('the next execution is asked for with its input [continue_as_new]', async () => {
+  test('the next execution starts with its input [continue_as_new]', async () => {
     const { instance, turn } = play((ctx) => ctx.continueAsNew({ page: 2 } as never))
 
     const { events, issued } = await turn(1)
@@ -85,7 +85,7 @@ describe('the first turn', () => {
     expect(statusOf(instance)).toBe('continued')
   })
 
-  test('a child that was asked for before is called off, unstarted [sub_orch_then_continue_as_new]', async () => {
+  test('a child from earlier in the turn is cancelled before it starts [sub_orch_then_continue_as_new]', async () => {
     const { instance, turn } = play(async (ctx) => {
       void ctx.run(sub, 1)
       await ctx.continueAsNew(2 as never)
@@ -98,7 +98,7 @@ describe('the first turn', () => {
     expect(statusOf(instance)).toBe('continued')
   })
 
-  test('what nobody awaits is recorded and called off at the end [multiple_schedules_no_await]', async () => {
+  test('commands that are not awaited are recorded, and cancelled at the end [multiple_schedules_no_await]', async () => {
     const { instance, turn } = play(async (ctx) => {
       void ctx.run(charge, 1)
       void ctx.sleep('1d')

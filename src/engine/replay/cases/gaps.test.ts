@@ -1,7 +1,7 @@
 // Weak points of the system that the contract describes (its section 9.1), by their numbers: what is
 // decided by the code of an execution and its history alone.
 
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -41,7 +41,7 @@ const count = stateKey<number>('count')
 
 const CHARGE = recorded.activity(1, 'charge', 1)
 
-describe('weak points of old', () => {
+describe('known weak points', () => {
   test('children of two executions never share an id [gap_01]', async () => {
     const code: Code = (ctx) => ctx.run(sub, 1)
     const second = testInstance('i', undefined, { execution: 2 })
@@ -52,11 +52,11 @@ describe('weak points of old', () => {
     expect(ids).toEqual([childId(1, 1), childId(1, 2)])
   })
 
-  test('a limit is an error where it is passed, and fails the workflow as any other [gap_04]', async () => {
-    const { valueLength } = host.limits
+  test('exceeding a limit throws at the call, and fails the workflow like any error [gap_04]', async () => {
+    const { progressBytes } = host.guard.limits
     const { instance, turn } = play(async (ctx) => {
       ctx.start(sub, 1, { id: 'own' }).catch(() => {})
-      ctx.progress('x'.repeat(valueLength + 1))
+      ctx.progress('x'.repeat(progressBytes + 1))
     })
 
     const { issued } = await turn(1)
@@ -68,7 +68,7 @@ describe('weak points of old', () => {
   })
 
   test('keys of earlier turns and executions count towards the limit [gap_05]', async () => {
-    const { stateKeys } = host.limits
+    const { stateKeys } = host.guard.limits
     const fill: Code = async (ctx) => {
       for (let i = 1; i < stateKeys; i++) ctx.state.set(stateKey(`k${i}`), i)
       await ctx.sleep(1)
@@ -107,7 +107,7 @@ describe('weak points of old', () => {
     expect(statusOf(instance)).toBe('continued')
   })
 
-  test('a message that comes before anybody waits, or before the first turn, is received [gap_09]', async () => {
+  test('a message that arrives before the receive, or before the first turn, is received [gap_09]', async () => {
     const code: Code = async (ctx) => {
       await ctx.run(charge, 1)
       return ctx.receive(orders)
@@ -122,7 +122,7 @@ describe('weak points of old', () => {
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 'early' })
   })
 
-  test('a failure that comes once more is ignored [gap_13]', async () => {
+  test('a repeated failure is ignored [gap_13]', async () => {
     const code: Code = async (ctx) => {
       await ctx.run(charge, 1).catch(() => {})
       await ctx.sleep('1d')
@@ -133,7 +133,7 @@ describe('weak points of old', () => {
     expect((await play(code, past).turn(2, error)).events).toEqual([])
   })
 
-  test('what is too old to be kept is decided by the time of turns, and so again the same [gap_17]', async () => {
+  test('pruning decides by the time of turns, and so the same on replay [gap_17]', async () => {
     const pruned: number[] = []
     const code: Code = async (ctx) => {
       ctx.state.set(count, 1)
@@ -154,7 +154,7 @@ describe('weak points of old', () => {
     expect(pruned).toEqual([0, 1, 0, 1])
   })
 
-  describe('changed code is found', () => {
+  describe('changed code is detected', () => {
     test('when it ends before its history does [gap_19]', async () => {
       const code: Code = async (ctx) => {
         void ctx.run(charge, 1)
@@ -166,7 +166,7 @@ describe('weak points of old', () => {
       expect(error).toMatchObject({ position: 1, actual: 'the end of the workflow' })
     })
 
-    test('when it calls its child by another name', async () => {
+    test('when it gives its child another name', async () => {
       const code: Code = (ctx) => ctx.run(sub, 1, { id: 'renamed' })
 
       expect((await refusal(code, recorded.child(1, 'sub', 1, 'named'))).position).toBe(1)
@@ -183,7 +183,7 @@ describe('weak points of old', () => {
     })
   })
 
-  test('a timer that is not needed any more wakes nobody [gap_20]', async () => {
+  test('a timer that is no longer needed wakes no instance [gap_20]', async () => {
     const code: Code = async (ctx) => {
       await ctx.race({ paid: ctx.run(charge, 1), late: ctx.sleep(10) })
       await ctx.run(charge, 2)
@@ -200,7 +200,7 @@ describe('weak points of old', () => {
     expect([...second.instance.run.open.keys()]).toEqual([3])
   })
 
-  test('ids are UUIDs, repeat with the past, and differ between instances [gap_21]', async () => {
+  test('ids are UUIDs, are the same on replay, and differ between instances [gap_21]', async () => {
     const made: string[] = []
     const code: Code = async (ctx) => {
       made.push(ctx.uuid())

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -91,7 +91,7 @@ describe('the structure of a history', () => {
     expect(turnRow(instance, [completed(1)])).toMatchObject({ turn: 3, first: next })
   })
 
-  test('numbers of commands must rise one by one [non_monotonic_event_ids]', async () => {
+  test('command numbers must increase by one [non_monotonic_event_ids]', async () => {
     const code: Code = (ctx) => ctx.all([ctx.run(charge, 1), ctx.run(charge, 2)])
     const second = recorded.activity(2, 'charge', 2)
 
@@ -99,18 +99,18 @@ describe('the structure of a history', () => {
   })
 })
 
-describe('a result that belongs to nothing', () => {
-  test('is found: its command was never given [completion_source_not_found]', async () => {
+describe('a result without an open command', () => {
+  test('is detected: its command was never issued [completion_source_not_found]', async () => {
     const error = await refusal(chargeOnce, CHARGE, completed(7))
 
     expect(error.message).toBe('completed for command 7, which is not open')
   })
 
-  test('is found: its command is of another kind [completion_source_wrong_type]', async () => {
+  test('is detected: its command is of another kind [completion_source_wrong_type]', async () => {
     expect((await refusal(chargeOnce, CHARGE, fired(1))).position).toBe(1)
   })
 
-  test('is found: its command has one [multiple_completions_same_source_in_history]', async () => {
+  test('is detected: its command already has one [multiple_completions_same_source_in_history]', async () => {
     const code: Code = async (ctx) => {
       await ctx.run(charge, 1)
       return ctx.sleep('1d')
@@ -156,7 +156,7 @@ describe('a history that has ended', () => {
       [ended('completed'), ended('failed')],
       'completed',
     ],
-  ])('does nothing when it is taken up: %s', async (_, code, events, status) => {
+  ])('does nothing when it is claimed: %s', async (_, code, events, status) => {
     const { instance, turn } = play(code, instanceWithPast(...events))
 
     const { events: recordedNow, issued } = await turn(2, completed(1), fired(2))
@@ -165,13 +165,13 @@ describe('a history that has ended', () => {
     expect(statusOf(instance)).toBe(status)
   })
 
-  test('has no results behind its end [events_after_terminal]', async () => {
+  test('has no results after its end [events_after_terminal]', async () => {
     const error = await refusal(async () => 'done', ended('completed'), completed(1))
 
     expect(error).toMatchObject({ position: 1, actual: 'the end of the workflow' })
   })
 
-  test('is not cancelled any more [cancel_after_completed]', async () => {
+  test('cannot be cancelled [cancel_after_completed]', async () => {
     const { instance, turn } = play(async () => 'done', instanceWithPast(ended('completed')))
 
     expect((await turn(2, cancelled())).events).toEqual([])
@@ -245,7 +245,7 @@ describe('the order of events', () => {
     expect(error.message).toBe(`${input.type} for command 3, which is not open`)
   })
 
-  test('a message for a channel that nobody receives from is kept [orphan_external_event]', async () => {
+  test('a message for a channel that is never received from is kept [orphan_external_event]', async () => {
     const { instance, turn } = play(sleepOnce, instanceWithPast(TIMER))
     post(instance, { ...mail('orders', 'tea'), id: 91 })
 

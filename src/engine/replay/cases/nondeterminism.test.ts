@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -34,7 +34,7 @@ const sleepOnce: Code = (ctx) => ctx.sleep(5)
 const receiveOnce: Code = (ctx) => ctx.receive(orders)
 const childOnce: Code = (ctx) => ctx.run(sub, 1)
 
-describe('code that asks for something else than it did', () => {
+describe('code that issues another command than before', () => {
   test.each<[string, Code, Event, string]>([
     [
       'a timer for an activity [schedule_mismatch_activity_vs_timer]',
@@ -119,8 +119,8 @@ describe('code that asks for something else than it did', () => {
   })
 })
 
-describe('a result that arrives for nothing', () => {
-  test('is ignored: whoever sent it was late [completion_without_schedule]', async () => {
+describe('a result that arrives without an open command', () => {
+  test('is ignored: it came too late [completion_without_schedule]', async () => {
     const { instance, turn } = play(chargeOnce, instanceWithPast(CHARGE))
 
     expect((await turn(2, completed(9, 'whose?'))).events).toEqual([])

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -33,8 +33,8 @@ const [CHARGE, CHARGED] = [recorded.activity(1, 'charge', 1), completed(1)]
 const FIRST = [CHARGE, CHARGED] as const
 const SECOND = recorded.activity(2, 'charge', 2)
 
-describe('what the code is told about replaying', () => {
-  test('is no in a new instance [fresh_execution_not_replaying]', async () => {
+describe('ctx.replaying', () => {
+  test('is false in a new instance [fresh_execution_not_replaying]', async () => {
     const { seen, code } = watched()
     const before = logged.lines.length
     const { turn } = play(code)
@@ -45,7 +45,7 @@ describe('what the code is told about replaying', () => {
     expect(linesSince(before)).toBe(1)
   })
 
-  test('is yes while its past is repeated, and lines are not logged again [replay_is_replaying]', async () => {
+  test('is true during replay, and log lines are not written again [replay_is_replaying]', async () => {
     const { seen, code } = watched()
     const before = logged.lines.length
     const { turn } = play(code, instanceWithPast(...FIRST, SECOND))
@@ -67,7 +67,7 @@ describe('what the code is told about replaying', () => {
     expect(linesSince(before)).toBe(1)
   })
 
-  test('is no for one that somebody else started and nobody ran [fresh_start_with_zero_persisted]', async () => {
+  test('is false for an instance that was started elsewhere and never ran [fresh_start_with_zero_persisted]', async () => {
     const { seen, code } = watched()
     const before = logged.lines.length
     const { turn } = play(code, instanceWithPast())
@@ -78,7 +78,7 @@ describe('what the code is told about replaying', () => {
     expect(linesSince(before)).toBe(1)
   })
 
-  test('is no behind the last event of a past that was cut there', async () => {
+  test('is false after the last event of a history that was cut there', async () => {
     const { seen, code } = watched()
     const { turn } = play(code, instanceWithPast(CHARGE, { type: 'forked' }, CHARGED))
 
@@ -87,7 +87,7 @@ describe('what the code is told about replaying', () => {
     expect(seen).toEqual([true, false])
   })
 
-  test('lets a change hold that is reached first behind a past that was cut there', async () => {
+  test('lets a patch apply that is first reached after a history that was cut there', async () => {
     const changes: boolean[] = []
     const code: Code = async (ctx) => {
       await ctx.run(charge, 1)

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- the code of a test's workflows stands in it */
+/* oxlint-disable unicorn/consistent-function-scoping -- a test contains the code of its workflows */
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -189,7 +189,7 @@ describe('state after a restart', () => {
     expect(seen).toEqual([10, 20, 30])
   })
 
-  test('goes on with new changes behind the end of history [new_kv_events_after_replay]', async () => {
+  test('continues with new changes after the end of history [new_kv_events_after_replay]', async () => {
     const { turn } = play(counting, instanceWithPast(set('count', 1), CHARGE))
 
     const { events, effects } = await turn(2, completed(1))
@@ -198,7 +198,7 @@ describe('state after a restart', () => {
     expect(effects).toMatchObject({ state: [{ key: 'count', value: '2' }] })
   })
 
-  test('does not care when it was set [kv_set_timestamp_mismatch_ok]', async () => {
+  test('does not depend on when it was set [kv_set_timestamp_mismatch_ok]', async () => {
     const past = [{ at: 9_000, events: [STARTED, set('count', 1), CHARGE] }]
     const { turn } = play(counting, testInstance('i', past))
 
@@ -249,7 +249,7 @@ describe('a change of state that is not the one recorded', () => {
   })
 })
 
-describe('what state an execution sees', () => {
+describe('the state that an execution sees', () => {
   test('what it began with [kv_state_seeded_from_snapshot]', async () => {
     const { instance, turn } = play(doing(), beginningWith({ count: 7 }))
 
@@ -336,7 +336,7 @@ describe('what state an execution sees', () => {
     expect(instance.run.outcome).toEqual({ kind: 'returned', value: 8 })
   })
 
-  test('reads, changes and writes go on from execution to execution [kv_read_modify_write_with_can_snapshot]', async () => {
+  test('reads, changes and writes continue from execution to execution [kv_read_modify_write_with_can_snapshot]', async () => {
     let player = play(continuing)
     for (let execution = 1; ; execution++) {
       await player.turn(1)

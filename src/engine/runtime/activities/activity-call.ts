@@ -1,3 +1,5 @@
+import type { TraceOrigin } from '../../core/engine-tracer.ts'
+import type { Span } from '../../../base/tracing.ts'
 import type { Timer } from '../../../base/time/clock.ts'
 import { CancelledError, TimeoutError } from '../../../base/errors.ts'
 import { LazySignal } from '../../../base/sync/lazy-signal.ts'
@@ -34,7 +36,7 @@ export interface ActivityCallSpec {
   readonly heartbeatTimeoutMs: number | undefined
   readonly tag: string
   readonly session: string
-  /** When it has to be over, by the store's clock. */
+  /** When it times out, by the store's clock. */
   readonly deadline: number
 }
 
@@ -43,21 +45,23 @@ export function nameOfCall({ name, step }: ActivityCallSpec): string {
   return step === undefined ? `activity "${name}"` : `step "${name}"`
 }
 
-/** One attempt, and the context that its code gets. What code seldom asks for is made only then. */
+/** One attempt, and the context of its code. What code seldom uses is created on first use. */
 export abstract class ActivityCall implements Attempt, ActivityContext {
   readonly kind = 'activity'
   readonly called: ActivityCallSpec
   readonly attempt: number
   /** Whether its code was called. */
   begun = false
-  /** What a transaction runs in; only while it does. */
+  /** The open transaction, while it runs in one. */
   tx: unknown
-  /** Where it occupies a slot, while it does. */
+  /** Where it occupies a slot, while it has one. */
   slots: Slots | undefined
   /** What its code threw, if it did. */
   thrown: unknown
-  /** Its code, while that runs on after its timeout: it keeps its slot for a while. */
+  /** Its code, if that still runs after its timeout: it keeps its slot for a while. */
   left: Promise<unknown> | undefined
+  /** Its span, if it is traced. */
+  span: Span | undefined
   /** Called when it leaves its slot. */
   onOver: (() => void) | undefined
   protected readonly services: CallServices
@@ -77,9 +81,11 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
   abstract get workflow(): string
   abstract get idempotencyKey(): string
   abstract get key(): TaskKey
-  /** Of its task; of a call that is none, of the one that it may become. */
+  /** The token of its task, or of the task that it may become. */
   abstract get token(): number | null
   abstract get lastHeartbeat(): unknown
+  /** What its trace depends on; `undefined` if it is not known. */
+  abstract get origin(): TraceOrigin | undefined
 
   /** What the store judges a transaction of it by. */
   get fence(): Transact['by'] {
@@ -100,6 +106,12 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
 
   get signal(): AbortSignal {
     return this.#abort.signal
+  }
+
+  /** Whether it was aborted, and not by one of its own time limits. */
+  get isStopped(): boolean {
+    const { reason } = this.#abort
+    return reason !== undefined && !(reason instanceof TimeoutError)
   }
 
   get log(): Logger {
@@ -124,7 +136,10 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
   #heartbeat(details: unknown): void {
     const { core, beats } = this.services
     const what = `${nameOfCall(this.called)}: ctx.heartbeat`
-    const text = details === undefined ? undefined : core.values.encode(details, what)
+    const text =
+      details === undefined
+        ? undefined
+        : core.values.encode(details, what, 'progressBytes', () => this.keys)
     if (!this.wanted) return
     this.#watchSilence()
     beats.beat(this, text)
@@ -147,7 +162,7 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
     this.#watchSilence()
   }
 
-  /** It has ended: heartbeats are not watched any more. */
+  /** It has ended: stops to watch its heartbeats. */
   over(): void {
     this.#silence?.cancel()
     this.#onSilence = undefined
@@ -160,7 +175,7 @@ export abstract class ActivityCall implements Attempt, ActivityContext {
     if (limitMs === undefined || onSilence === undefined) return
     this.#silence?.cancel()
     this.#silence = this.services.core.clock.after(limitMs, () => {
-      onSilence(new TimeoutError(`${name} gave no heartbeat for ${limitMs} ms`, limitMs))
+      onSilence(new TimeoutError(`${name} sent no heartbeat for ${limitMs} ms`, limitMs))
     })
   }
 

@@ -1,6 +1,6 @@
-// Everything in a runtime that runs activities: those of its own instances, and tasks of any.
+// Everything in a runtime that runs activities: those of its own instances, and tasks of any instance.
 
-import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import type { SharedLoopHeartbeat } from '../../../watchdog/shared-loop-heartbeat.ts'
 import type { Worker } from '../../../workers/worker.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Registration } from '../discover/registration.ts'
@@ -56,7 +56,7 @@ export class ActivityPool {
     return [this.claimer.work(), this.tasks.results.work(), this.attempts.beats.work()]
   }
 
-  /** Claims nothing more; tasks that run may finish within so long, then they are aborted. */
+  /** Claims nothing more. Running tasks may finish within `drainMs`; then they are aborted. */
   close(drainMs: number): Promise<void> {
     this.claimer.close()
     return this.tasks.close(drainMs)

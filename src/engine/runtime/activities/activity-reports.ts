@@ -8,10 +8,10 @@ export interface ActivityReports {
   attemptEnded(instance: LiveInstance, command: number, attempt: number, end: AttemptEnd): void
   /** Activities that wait for a slot here become tasks, for other runtimes. */
   leaveToOthers(instance: LiveInstance, commands: readonly number[]): void
-  /** Less of the instance runs here: it may have nothing to do any more. */
+  /** Less of the instance runs here, so it may be idle now. */
   releaseIfIdle(instance: LiveInstance): void
   readonly eviction: {
     /** Puts results into the inbox of an instance that another runtime owns by now. */
-    handOver(results: readonly Delivery[]): Promise<void>
+    handOver(instance: LiveInstance, results: readonly Delivery[]): Promise<void>
   }
 }

@@ -9,7 +9,7 @@ import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { ActivityContext } from '../../define/activity-context.ts'
 import { activity, type ActivityDefinition } from '../../define/definitions.ts'
 import { resolveRetry } from '../../define/retry.ts'
-import type { Schema } from '../../define/schema.ts'
+import type { Schema } from '../../../base/schema.ts'
 import type { ActivityCallSpec } from './activity-call.ts'
 import type { Heartbeats } from './heartbeats.ts'
 
@@ -165,7 +165,7 @@ describe('an attempt', () => {
   })
 
   describe('with a timeout', () => {
-    test('is over at that moment: its signal aborts, and it counts as failed', async () => {
+    test('ends at that moment: its signal aborts, and it counts as failed', async () => {
       const { attempt, clock } = openAttempts()
       let reason: unknown
 
@@ -221,7 +221,7 @@ describe('an attempt', () => {
   })
 
   describe('with a heartbeat timeout', () => {
-    test('is over when no heartbeat comes for so long from its beginning', async () => {
+    test('ends when no heartbeat comes for that long after its start', async () => {
       const { attempt, clock } = openAttempts()
 
       const { end, at, call } = await attempt(() => new Promise(() => {}), {
@@ -231,13 +231,13 @@ describe('an attempt', () => {
 
       expect(at).toBe(400)
       expect(errorOf(end)).toMatchObject({
-        cause: { message: 'step "work" gave no heartbeat for 400 ms' },
+        cause: { message: 'step "work" sent no heartbeat for 400 ms' },
       })
       expect(call.signal.reason).toMatchObject({ name: 'TimeoutError', afterMs: 400 })
       expect(clock.pending).toBe(0)
     })
 
-    test('goes on as long as heartbeats come, and counts from the last one', async () => {
+    test('continues as long as heartbeats come, and the timeout counts from the last one', async () => {
       const { attempt, clock } = openAttempts()
 
       const { end, at } = await attempt(
@@ -255,14 +255,14 @@ describe('an attempt', () => {
     })
 
     test('a heartbeat after the end, or of an unwanted attempt, is ignored', async () => {
-      const heard: unknown[] = []
-      const { attempt, clock } = openAttempts({ beat: (_, details) => void heard.push(details) })
+      const beats: unknown[] = []
+      const { attempt, clock } = openAttempts({ beat: (_, details) => void beats.push(details) })
 
       const { call } = await attempt((ctx) => ctx.heartbeat({ at: 1 }), { heartbeatTimeoutMs: 400 })
       call.wanted = false
       call.heartbeat({ at: 2 })
 
-      expect([heard, clock.pending]).toEqual([['{"at":1}'], 0])
+      expect([beats, clock.pending]).toEqual([['{"at":1}'], 0])
     })
   })
 

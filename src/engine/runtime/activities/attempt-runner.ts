@@ -3,14 +3,14 @@ import { CancelledError, isFailure, TimeoutError } from '../../../base/errors.ts
 import { resolveBackoff } from '../../../base/time/backoff.ts'
 import type { Timer } from '../../../base/time/clock.ts'
 import { retry } from '../../../base/time/retry.ts'
-import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import type { SharedLoopHeartbeat } from '../../../watchdog/shared-loop-heartbeat.ts'
 import { isRetryableStoreError } from '../../../store/store-error.ts'
 import type { Transact } from '../../../store/transactions.ts'
 import { ActivityError } from '../../core/errors.ts'
 import type { ActivityDefinition } from '../../define/definitions.ts'
 import type { Client } from '../../define/client.ts'
 import { retryDelayMs } from '../../define/retry.ts'
-import { parse } from '../../define/schema.ts'
+import { parse } from '../../../base/schema.ts'
 import { checkTransaction } from '../../define/transactions.ts'
 import type { AttemptEnd } from '../../instance/attempt-end.ts'
 import { callStep } from '../../replay/turn.ts'
@@ -23,6 +23,7 @@ import {
   nameOfCall,
 } from './activity-call.ts'
 import type { Heartbeats } from './heartbeats.ts'
+import { observeAttempt } from './observe-attempt.ts'
 
 const RETRY = resolveBackoff('transactions', { initial: 50, max: 2_000 })
 
@@ -55,11 +56,27 @@ export class AttemptRunner implements CallServices {
     return this.#client!
   }
 
-  /** Never throws and never rejects; code that returns no promise has ended at once. */
+  /** Makes an attempt. Never throws or rejects. Code that returns no promise ends at once. */
   run(call: ActivityCall): AttemptEnd | Promise<AttemptEnd> {
+    const { meter, tracer } = this.core
+    return meter === undefined && tracer === undefined
+      ? this.#run(call)
+      : observeAttempt(this.core, call, () => this.#run(call))
+  }
+
+  #run(call: ActivityCall): AttemptEnd | Promise<AttemptEnd> {
+    const { clock } = this.core
     call.begun = true
+    return clock.running === undefined
+      ? this.#attempt(call)
+      : clock.running(() => this.#attempt(call))
+  }
+
+  #attempt(call: ActivityCall): AttemptEnd | Promise<AttemptEnd> {
+    const { timeoutMs, heartbeatTimeoutMs } = call.called
     try {
-      const value = this.#begin(call)
+      const isLimited = timeoutMs !== undefined || heartbeatTimeoutMs !== undefined
+      const value = isLimited ? this.#callWithin(call, timeoutMs) : this.#call(call)
       if (!isPromise(value)) return this.#completed(call, value)
       return Promise.resolve(value).then(
         (result) => this.#completed(call, result),
@@ -70,11 +87,55 @@ export class AttemptRunner implements CallServices {
     }
   }
 
-  #begin(call: ActivityCall): unknown {
+  /** Calls the code, with its input once that is parsed. */
+  #call(call: ActivityCall): unknown {
     const { definition } = call.called
-    if (definition?.transaction === undefined) return this.#limited(call, () => this.#invoke(call))
-    this.#checkStore(definition)
-    return this.#limited(call, () => this.#inTransaction(call), 'is waited for')
+    if (definition?.transaction !== undefined) return this.#inTransaction(call, definition)
+    const input = definition === undefined ? undefined : this.#inputOf(call)
+    return isPromise(input)
+      ? input.then((parsed) => this.#runCode(call, parsed))
+      : this.#runCode(call, input)
+  }
+
+  #runCode(call: ActivityCall, input: unknown): unknown {
+    const { definition, step, name } = call.called
+    const code =
+      step === undefined
+        ? () => definition!.run!(input as never, call)
+        : () => callStep(name, () => step(call))
+    const { span } = call
+    return span === undefined
+      ? this.#loop.callActivity(name, call, code)
+      : span.run(() => this.#loop.callActivity(name, call, code))
+  }
+
+  /**
+   * Calls the code within its time limits. Code that exceeds them is left to itself, except a
+   * transaction: it may be about to commit, and must be over before another attempt begins.
+   */
+  #callWithin(call: ActivityCall, timeoutMs: number | undefined): Promise<unknown> {
+    const { definition } = call.called
+    let timer: Timer | undefined
+    const outOfTime = new Promise<never>((_, reject) => {
+      const end = (error: TimeoutError): void => {
+        call.timedOut(error)
+        if (definition?.transaction !== undefined) return
+        call.left = running
+        reject(error)
+      }
+      call.watchSilence(end)
+      if (timeoutMs === undefined) return
+      timer = this.core.clock.after(timeoutMs, () =>
+        end(
+          new TimeoutError(
+            `${nameOfCall(call.called)} took longer than ${timeoutMs} ms`,
+            timeoutMs,
+          ),
+        ),
+      )
+    })
+    const running = (async () => this.#call(call))()
+    return Promise.race([running, outOfTime]).finally(() => timer?.cancel())
   }
 
   #completed(call: ActivityCall, value: unknown): AttemptEnd {
@@ -97,16 +158,13 @@ export class AttemptRunner implements CallServices {
     }
   }
 
-  #checkStore(definition: ActivityDefinition): void {
+  async #inTransaction(call: ActivityCall, definition: ActivityDefinition): Promise<void> {
     const { kind, withoutTransactions } = this.core.store
     try {
       checkTransaction(definition, kind, withoutTransactions)
     } catch (error) {
       throw new FinalError(error)
     }
-  }
-
-  async #inTransaction(call: ActivityCall): Promise<void> {
     // Before it begins: some stores cannot await anything inside.
     const input = await this.#inputOf(call)
     await this.#transact(call, (tx) => {
@@ -116,7 +174,7 @@ export class AttemptRunner implements CallServices {
         call.signal.throwIfAborted()
         return this.#encode(result, call)
       }
-      const value = this.#runOn(call, input)
+      const value = this.#runCode(call, input)
       return isPromise(value) ? value.then(end) : end(value)
     })
   }
@@ -126,69 +184,19 @@ export class AttemptRunner implements CallServices {
     const { store, clock, random } = this.core
     const { key, fence: by } = call
     const runtime = this.#registration.number
-    // The store lets one in at a time. The one before may have brought the result, and the owner may
-    // have taken it since: then this attempt is not wanted any more, and only this process knows.
+    // The store runs one at a time. An earlier one may have stored the result, and the owner may have
+    // taken it since: then this attempt is no longer wanted, and only this process knows.
     const wantedCode: Transact['code'] = (tx) => {
-      if (!call.wanted) throw new CancelledError('its result is there')
+      if (!call.wanted) throw new CancelledError('its result has arrived')
       return code(tx)
     }
     await retry(() => store.transact({ ...key, runtime, by, code: wantedCode }), {
       clock,
       random,
       backoff: RETRY,
-      // It may have been committed all the same: a second try is refused if it was.
+      // It may have been committed nevertheless: then the store refuses a second try.
       shouldRetry: (error) => isRetryableStoreError(error) && call.wanted && !call.signal.aborted,
     })
-  }
-
-  /**
-   * Runs it within its limits in time. Code that is late is left to itself, unless its end `is waited
-   * for`: a transaction may be about to commit, and has to be over before another attempt begins.
-   */
-  #limited(
-    call: ActivityCall,
-    run: () => unknown,
-    late: 'is left' | 'is waited for' = 'is left',
-  ): unknown {
-    const { timeoutMs, heartbeatTimeoutMs } = call.called
-    if (timeoutMs === undefined && heartbeatTimeoutMs === undefined) return run()
-    let timer: Timer | undefined
-    const outOfTime = new Promise<never>((_, reject) => {
-      const end = (error: TimeoutError): void => {
-        call.timedOut(error)
-        if (late === 'is waited for') return
-        call.left = running
-        reject(error)
-      }
-      call.watchSilence(end)
-      if (timeoutMs === undefined) return
-      timer = this.core.clock.after(timeoutMs, () =>
-        end(
-          new TimeoutError(
-            `${nameOfCall(call.called)} took longer than ${timeoutMs} ms`,
-            timeoutMs,
-          ),
-        ),
-      )
-    })
-    const running = (async () => run())()
-    return Promise.race([running, outOfTime]).finally(() => timer?.cancel())
-  }
-
-  #invoke(call: ActivityCall): unknown {
-    const { step, name } = call.called
-    if (step !== undefined) {
-      return this.#loop.callActivity(name, call, () => callStep(name, () => step(call)))
-    }
-    const input = this.#inputOf(call)
-    return isPromise(input)
-      ? input.then((parsed) => this.#runOn(call, parsed))
-      : this.#runOn(call, input)
-  }
-
-  #runOn(call: ActivityCall, input: unknown): unknown {
-    const { definition, name } = call.called
-    return this.#loop.callActivity(name, call, () => definition!.run!(input as never, call))
   }
 
   /** The input of an activity, parsed if it has a schema. */
@@ -202,9 +210,10 @@ export class AttemptRunner implements CallServices {
     })
   }
 
-  #encode(value: unknown, { called }: ActivityCall): string {
+  #encode(value: unknown, call: ActivityCall): string {
+    const what = `${nameOfCall(call.called)}: its result`
     try {
-      return this.core.values.encode(value, `${nameOfCall(called)}: its result`)
+      return this.core.values.encode(value, what, 'resultBytes', () => call.keys)
     } catch (error) {
       throw new FinalError(error)
     }
@@ -236,7 +245,7 @@ class FinalError extends Error {
   }
 }
 
-/** A failure crosses as itself; anything else is wrapped, with what was thrown as its cause. */
+/** A failure is stored as itself. Anything else is wrapped, with the thrown value as its cause. */
 function finalError(called: ActivityCallSpec, attempts: number, error: unknown): unknown {
   if (isFailure(error)) return error
   const { name, message } = errorToData(error)

@@ -60,7 +60,7 @@ function openBeats() {
       return call
     },
     /** When something was written, and the details of each. */
-    written: () => store.beats.map(({ beats: told }) => told.map(({ details }) => details)),
+    written: () => store.beats.map(({ beats: sent }) => sent.map(({ details }) => details)),
     [Symbol.asyncDispose]: () => workers[Symbol.asyncDispose](),
   }
 }
@@ -110,7 +110,7 @@ describe('heartbeats', () => {
     expect(written()).toEqual([['1'], ['2'], [null]])
   })
 
-  test('one without details and without a timeout is not sent at all', async () => {
+  test('a heartbeat without details and without a timeout is not sent', async () => {
     await using opened = openBeats()
     const { clock, beats, store } = opened
     const call = new TestCall(testServices(clock))
@@ -129,7 +129,7 @@ describe('heartbeats', () => {
     const { clock, beats, store } = opened
     const call = new TestCall(testServices(clock), { heartbeatTimeoutMs: 50 })
 
-    // Told every 10 ms, written once a second: nobody may take it away between two of them.
+    // Sent every 10 ms, written once a second: no runtime may take the task over in between.
     for (let i = 0; i < 250; i++) {
       beats.beat(call, undefined)
       await clock.advance(10)
@@ -211,7 +211,7 @@ describe('heartbeats', () => {
     expect(local(2, step).lastHeartbeat).toEqual({ done: 1 })
   })
 
-  test('the watcher learns which attempts the store does not want any more', async () => {
+  test('attempts that the store no longer wants are reported to the watcher', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task, local, became, unwanted } = opened
     store.isWanted = ({ command }) => command === 1
@@ -225,7 +225,7 @@ describe('heartbeats', () => {
     expect([await becomes, became]).toEqual([false, []])
   })
 
-  test('one of an attempt that is not wanted any more is not sent', async () => {
+  test('a heartbeat of an attempt that is no longer wanted is not sent', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task } = opened
     const [one, two] = [task(1), task(2)]
@@ -240,7 +240,7 @@ describe('heartbeats', () => {
     expect(store.beats[1]!.beats.map(({ command }) => command)).toEqual([2])
   })
 
-  test('a heartbeat that the store did not take is sent again, with the latest details', async () => {
+  test('a heartbeat that could not be stored is sent again, with the latest details', async () => {
     await using opened = openBeats()
     const { clock, beats, store, task, local, became, written } = opened
     let failing = true

@@ -3,7 +3,7 @@
 //   - A heartbeat without details, of an activity without a heartbeat timeout, is not sent at all.
 //   - The first heartbeat of an activity that runs at the owner of its instance makes it a task that
 //     this runtime owns: from then on attempts and details outlive the owner of the instance.
-//   - An attempt that the store does not know any more is aborted.
+//   - An attempt that the store no longer knows is aborted.
 
 import { notify } from '../../../base/sync/notify.ts'
 import type { Beat, TaskKey } from '../../../store/tasks.ts'
@@ -18,11 +18,11 @@ import { LocalCall } from './local-call.ts'
 const PACE_MS = 1_000
 const BACKOFF = { initial: 100, max: 5_000 }
 
-/** Learns what the store answers to heartbeats. */
+/** Receives the store's answers to heartbeats. */
 export interface HeartbeatWatcher {
   /** An activity of an owned instance has become a task that this runtime owns. */
   becameTask(call: LocalCall): void
-  /** The attempt is not wanted any more. */
+  /** The attempt is no longer wanted. */
   unwanted(call: ActivityCall): void
 }
 
@@ -33,7 +33,7 @@ export class Heartbeats {
   #watcher!: HeartbeatWatcher
   /** The latest details of each, not sent yet. */
   readonly #waiting = new Map<ActivityCall, string | undefined>()
-  /** Those that are being made tasks. */
+  /** Calls that are becoming tasks. */
   readonly #becoming = new Map<ActivityCall, Promise<boolean>>()
   readonly #answers = new Map<ActivityCall, (isTask: boolean) => void>()
   readonly #wake = notify()
@@ -70,7 +70,7 @@ export class Heartbeats {
     return this.#becoming.get(call)
   }
 
-  /** Its attempt has ended. Only if another one follows, its latest details are sent, and at once. */
+  /** Its attempt has ended. Sends its latest details at once, but only if another attempt follows. */
   over(call: ActivityCall, isFollowed: boolean): Promise<void> | undefined {
     if (!this.#waiting.has(call)) return undefined
     const details = this.#waiting.get(call)
@@ -105,7 +105,7 @@ export class Heartbeats {
   async #write(beats: readonly (readonly [ActivityCall, string | undefined])[]): Promise<void> {
     for (const [call] of beats) this.#waiting.delete(call)
     const wanted = beats.filter(([call]) => call.wanted)
-    // Cancelled before its first one was sent: it must not become a task any more.
+    // Cancelled before its first heartbeat was sent: it must not become a task.
     for (const [call] of beats) if (!call.wanted) this.#settle(call, false)
     if (wanted.length === 0) return
     try {
@@ -115,7 +115,7 @@ export class Heartbeats {
       )
       for (const [i, [call]] of wanted.entries()) this.#answered(call, answers[i]!)
     } catch (error) {
-      // Sent again, unless later details are there already.
+      // Sent again, unless there are newer details.
       for (const [call, details] of wanted) {
         if (!this.#waiting.has(call)) this.#waiting.set(call, details)
       }
@@ -129,7 +129,7 @@ export class Heartbeats {
     if (!isWanted) this.#watcher.unwanted(call)
   }
 
-  /** Whether it has become a task is known now. */
+  /** Settles whether it has become a task. */
   #settle(call: ActivityCall, isTask: boolean): void {
     const answer = this.#answers.get(call)
     this.#answers.delete(call)
@@ -138,7 +138,7 @@ export class Heartbeats {
   }
 }
 
-/** A step, and a transaction, whose result the store judges by what it was begun under. */
+/** Whether it cannot become a task: a step, or a transaction, which the store judges by epoch and turn. */
 function staysHere({ called }: LocalCall): boolean {
   return called.step !== undefined || called.definition?.transaction !== undefined
 }
@@ -156,8 +156,8 @@ function toBeat(call: ActivityCall, details: string | undefined): Beat {
     token,
     attempt,
     details: details ?? null,
-    // The runtime itself keeps the limit. The store only sees heartbeats once in a while, and has to
-    // notice when none come any more.
+    // The runtime itself enforces the limit. The store sees heartbeats only once in a while, and has to
+    // notice when they stop.
     silentMs: heartbeatTimeoutMs === undefined ? null : heartbeatTimeoutMs + 2 * PACE_MS,
     local: isUnknown(call)
       ? {

@@ -16,27 +16,29 @@ import type { LiveInstance } from '../../instance/live-instance.ts'
 
 const Declined = failure<{ code: number }>('DeclinedInActivitiesTest', { retryable: false })
 
-/** A runner of activities on virtual time, and what it told. */
+/** A runner of activities on virtual time, and its reports. */
 function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Promise<void> } = {}) {
   const clock = virtualClock()
-  const told: unknown[] = []
+  const reports: unknown[] = []
   const core = testCore(clock)
   const slots = new Slots(core, most)
   slots.reportTo({ slotFreed() {} })
+  // Valid once it has been renewed.
+  void mayStart?.then(() => (mayStart = undefined))
   const lease = partOf<Registration['lease']>({ untilValid: () => mayStart })
   const registration = partOf<Registration>({ number: 5, lease })
   const attempts = testAttempts(core, testBeats(), registration)
   const activities = new LocalActivities(core, registration, slots, attempts, { end() {} })
   activities.reportTo({
     attemptEnded(_, command, attempt, end) {
-      if (end.kind === 'completed') told.push([end.kind, command, values.value(end.payload)])
-      if (end.kind === 'failed') told.push([end.kind, command, values.error(end.payload)])
-      if (end.kind === 'retry') told.push([end.kind, command, attempt, end.delayMs])
+      if (end.kind === 'completed') reports.push([end.kind, command, values.value(end.payload)])
+      if (end.kind === 'failed') reports.push([end.kind, command, values.error(end.payload)])
+      if (end.kind === 'retry') reports.push([end.kind, command, attempt, end.delayMs])
     },
     eviction: {
-      async handOver(results) {
+      async handOver(_, results) {
         for (const { command, payload } of results) {
-          told.push(['handed over', command, values.value(payload)])
+          reports.push(['handed over', command, values.value(payload)])
         }
       },
     },
@@ -44,7 +46,15 @@ function openActivities({ most = 10, mayStart }: { most?: number; mayStart?: Pro
     releaseIfIdle() {},
   })
   const instance = testInstance('i')
-  return { clock, log: core.log, told, activities, slots, instance, settle: () => clock.advance(0) }
+  return {
+    clock,
+    log: core.log,
+    reports,
+    activities,
+    slots,
+    instance,
+    settle: () => clock.advance(0),
+  }
 }
 
 function step(
@@ -70,25 +80,25 @@ const leave = (instance: LiveInstance): void => {
 }
 
 describe('activities', () => {
-  test('a result is reported, and nothing runs any more', async () => {
-    const { told, activities, slots, instance, settle } = openActivities()
+  test('a result is reported, and its slot is free', async () => {
+    const { reports, activities, slots, instance, settle } = openActivities()
     activities.start(
       instance,
       7,
       step(async (ctx) => [ctx.attempt, ctx.idempotencyKey, ctx.info]),
       2,
     )
-    expect([slots.running, told]).toEqual([1, []])
+    expect([slots.running, reports]).toEqual([1, []])
 
     await settle()
 
     const info = { instanceId: 'i', workflow: 'test', activity: 'work' }
-    expect(told).toEqual([['completed', 7, [2, '1-1-7-0', info]]])
+    expect(reports).toEqual([['completed', 7, [2, '1-1-7-0', info]]])
     expect([slots.running, instance.calls.running.length]).toEqual([0, 0])
   })
 
   test('code that returns no promise has ended at once, even when it throws', () => {
-    const { told, activities, slots, instance } = openActivities()
+    const { reports, activities, slots, instance } = openActivities()
 
     activities.start(
       instance,
@@ -105,7 +115,7 @@ describe('activities', () => {
       1,
     )
 
-    expect(told).toEqual([
+    expect(reports).toEqual([
       ['completed', 1, 'done'],
       ['retry', 2, 1, expect.any(Number)],
     ])
@@ -113,22 +123,22 @@ describe('activities', () => {
   })
 
   test('an error is reported as a retry with its delay, until the last attempt', async () => {
-    const { told, activities, instance, settle } = openActivities()
+    const { reports, activities, instance, settle } = openActivities()
     const work = step(() => Promise.reject(new Error('no')), { retry: { jitter: false } })
     for (const attempt of [1, 2, 3]) {
       activities.start(instance, 1, work, attempt)
       await settle()
     }
 
-    expect(told.slice(0, 2)).toEqual([
+    expect(reports.slice(0, 2)).toEqual([
       ['retry', 1, 1, 1_000],
       ['retry', 1, 2, 2_000],
     ])
-    expect(told[2]).toMatchObject(['failed', 1, { name: 'ActivityError', attempts: 3 }])
+    expect(reports[2]).toMatchObject(['failed', 1, { name: 'ActivityError', attempts: 3 }])
   })
 
   test('a failure is reported as itself', async () => {
-    const { told, activities, instance, settle } = openActivities()
+    const { reports, activities, instance, settle } = openActivities()
     activities.start(
       instance,
       1,
@@ -140,11 +150,11 @@ describe('activities', () => {
 
     await settle()
 
-    expect((told[0] as unknown[])[2]).toBeInstanceOf(Declined)
+    expect((reports[0] as unknown[])[2]).toBeInstanceOf(Declined)
   })
 
-  test('no more run at once than allowed; the others wait their turn', async () => {
-    const { told, activities, slots, instance, settle } = openActivities({ most: 2 })
+  test('no more run at once than allowed; the others wait for a slot', async () => {
+    const { reports, activities, slots, instance, settle } = openActivities({ most: 2 })
     const ends: (() => void)[] = []
     for (let command = 1; command <= 4; command++) {
       activities.start(
@@ -164,11 +174,11 @@ describe('activities', () => {
     ends[3]!()
     await settle()
 
-    expect(told.map((line) => (line as unknown[])[1])).toEqual([1, 2, 3, 4])
+    expect(reports.map((line) => (line as unknown[])[1])).toEqual([1, 2, 3, 4])
   })
 
-  test('what is not wanted any more is aborted, and its result is dropped', async () => {
-    const { told, activities, slots, instance, settle } = openActivities({ most: 1 })
+  test('an attempt that is no longer wanted is aborted, and its result is dropped', async () => {
+    const { reports, activities, slots, instance, settle } = openActivities({ most: 1 })
     let reason: unknown
     let second = false
     const work = step(
@@ -193,7 +203,7 @@ describe('activities', () => {
 
     expect(reason).toMatchObject({ name: 'CancelledError', reason: 'it is over' })
     expect(second).toBe(false)
-    expect(told).toEqual([])
+    expect(reports).toEqual([])
     expect(slots.running).toBe(0)
   })
 
@@ -201,9 +211,9 @@ describe('activities', () => {
     [true, [['handed over', 1, 'too late']]],
     [false, []],
   ])(
-    'what completes all the same is handed over if somebody else has it: %j',
-    async (is, tells) => {
-      const { told, activities, instance, settle } = openActivities()
+    'a result that arrives anyway is handed over if another runtime owns the instance: %j',
+    async (is, expected) => {
+      const { reports, activities, instance, settle } = openActivities()
       let end!: (value: string) => void
       activities.start(
         instance,
@@ -218,20 +228,22 @@ describe('activities', () => {
       end('too late')
       await settle()
 
-      expect(told).toEqual(tells)
+      expect(reports).toEqual(expected)
     },
   )
 
-  test('an attempt that takes too long is over at that moment', async () => {
-    const { clock, told, activities, slots, instance } = openActivities()
+  test('an attempt that takes too long ends at its timeout', async () => {
+    const { clock, reports, activities, slots, instance } = openActivities()
     const work = step(() => new Promise(() => {}), { timeoutMs: 100, retry: { maxAttempts: 1 } })
     activities.start(instance, 1, work, 1)
 
     await clock.advance(99)
-    expect(told).toEqual([])
+    expect(reports).toEqual([])
     await clock.advance(1)
 
-    expect(told).toMatchObject([['failed', 1, { cause: { name: 'TimeoutError', afterMs: 100 } }]])
+    expect(reports).toMatchObject([
+      ['failed', 1, { cause: { name: 'TimeoutError', afterMs: 100 } }],
+    ])
     // Its code goes on, and keeps its slot for a while.
     expect([clock.pending, slots.running]).toEqual([1, 1])
     await clock.advance(10_000)
@@ -255,7 +267,7 @@ describe('activities', () => {
   test('nothing starts until the lease is certainly valid', async () => {
     let renew!: () => void
     const mayStart = new Promise<void>((resolve) => (renew = resolve))
-    const { told, activities, instance, settle } = openActivities({ mayStart })
+    const { reports, activities, instance, settle } = openActivities({ mayStart })
     activities.start(
       instance,
       1,
@@ -269,11 +281,11 @@ describe('activities', () => {
       1,
     )
     await settle()
-    expect(told).toEqual([])
+    expect(reports).toEqual([])
     instance.calls.end(2)
     renew()
     await settle()
 
-    expect(told).toEqual([['completed', 1, 'one']])
+    expect(reports).toEqual([['completed', 1, 'one']])
   })
 })

@@ -55,29 +55,26 @@ export class LocalActivities implements Performer {
   perform(call: ActivityCall): Promise<void> | undefined {
     const local = call as LocalCall
     const wait = this.#registration.lease.untilValid()
-    return wait === undefined ? this.#attempt(local) : wait.then(() => this.#attempt(local))
-  }
-
-  #attempt(call: LocalCall): Promise<void> | undefined {
-    if (!call.wanted) return undefined
-    const running = this.#attempts.run(call)
+    if (wait !== undefined) return wait.then(() => this.perform(call))
+    if (!local.wanted) return undefined
+    const running = this.#attempts.run(local)
     return running instanceof Promise
-      ? running.then((end) => this.#over(call, end))
-      : this.#over(call, running)
+      ? running.then((end) => this.#ended(local, end))
+      : this.#ended(local, running)
   }
 
-  /** Most send no heartbeat, and so do not become a task: then there is nothing to wait for. */
-  #over(call: LocalCall, end: AttemptEnd): Promise<void> | undefined {
+  /** Reports the end: at once for most, which send no heartbeat and so do not become a task. */
+  #ended(call: LocalCall, end: AttemptEnd): Promise<void> | undefined {
     const { beats } = this.#attempts
     const sending = beats.over(call, end.kind === 'retry')
     if (sending !== undefined || beats.becomesTask(call) !== undefined) {
-      return this.#overWithBeats(call, end, sending)
+      return this.#endedWithBeats(call, end, sending)
     }
     this.#report(call, end)
     return undefined
   }
 
-  async #overWithBeats(
+  async #endedWithBeats(
     call: LocalCall,
     end: AttemptEnd,
     sending: Promise<void> | undefined,
@@ -96,11 +93,11 @@ export class LocalActivities implements Performer {
     this.#reports.attemptEnded(instance, command, attempt, end)
   }
 
-  /** Aborted and completed all the same: the owner of the instance need not run it again. */
+  /** It was aborted but completed: the owner of the instance need not run it again. */
   #handOver({ instance, key }: LocalCall, end: AttemptEnd): void {
     if (!instance.leavesResults || end.kind !== 'completed') return
     const known = lastTurnOf(instance)
     const result = { ...key, kind: 'completed', payload: end.payload, known } as const
-    void this.#reports.eviction.handOver([result])
+    void this.#reports.eviction.handOver(instance, [result])
   }
 }

@@ -1,3 +1,4 @@
+import type { TraceOrigin } from '../../core/engine-tracer.ts'
 import type { TaskKey } from '../../../store/tasks.ts'
 import type { Transact } from '../../../store/transactions.ts'
 import { type ActivityWork, deadlineOf, newTaskToken } from '../../instance/activity-work.ts'
@@ -5,12 +6,12 @@ import type { LiveInstance } from '../../instance/live-instance.ts'
 import { idempotencyKey } from '../../instance/task-for.ts'
 import { ActivityCall, type ActivityCallSpec, type CallServices } from './activity-call.ts'
 
-/** An attempt at the owner of its instance. */
+/** An attempt in the runtime that owns the instance. */
 export class LocalCall extends ActivityCall {
   readonly instance: LiveInstance
   readonly command: number
   readonly work: ActivityWork
-  /** Whether it is a task by now that this runtime owns; `gone` when it is owned no longer. */
+  /** Whether it has become a task that this runtime owns; `gone` when it no longer owns it. */
   task: 'none' | 'owned' | 'gone' = 'none'
   #token: number | undefined
 
@@ -36,6 +37,10 @@ export class LocalCall extends ActivityCall {
     return this.instance.id
   }
 
+  get origin(): TraceOrigin {
+    return this.instance.started
+  }
+
   get workflow(): string {
     return this.instance.definition.name
   }
@@ -44,7 +49,7 @@ export class LocalCall extends ActivityCall {
     return { iid: this.instance.iid, execution: this.instance.execution, command: this.command }
   }
 
-  /** Of the task that it is, or may become. */
+  /** The token of the task that it is, or may become. */
   get token(): number {
     return (this.#token ??= newTaskToken())
   }

@@ -4,8 +4,8 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { AttemptEnd } from '../../instance/attempt-end.ts'
 
 /**
- * Logs that an attempt failed, once, in the process that made it. Call it when its end counts: an
- * attempt that was aborted says nothing about the activity.
+ * Logs that an attempt failed, once, in the process that made it. Do not call it for an attempt that was
+ * aborted: that says nothing about the activity.
  */
 export function logAttempt(core: RuntimeCore, call: ActivityCall, end: AttemptEnd): void {
   if (end.kind !== 'retry' && end.kind !== 'failed') return

@@ -21,7 +21,7 @@ function openBusySlots() {
   return { clock, closing, checks: () => checks }
 }
 
-test('activities that wait for a slot are looked at again and again', async () => {
+test('activities that wait for a slot are checked periodically', async () => {
   const { clock, checks } = openBusySlots()
 
   await clock.advance(1_000)

@@ -4,7 +4,7 @@ import type { ActivityReports } from './activity-reports.ts'
 import { LocalCall } from './local-call.ts'
 import type { Slots } from './slots.ts'
 
-// An activity that has been waiting for a slot for so long is left to another runtime that is idle.
+// An activity that has waited this long for a slot is left to another runtime that is idle.
 const LONG_WAIT_MS = 200
 
 /** Leaves activities that wait for a slot to runtimes that are idle. */
@@ -46,9 +46,10 @@ export class LongWaits {
     for (const [instance, commands] of byInstance) this.#reports.leaveToOthers(instance, commands)
     // Checks again until nothing waits, or no runtime is known to be idle.
     this.#isChecking = true
-    this.#core.clock.after(LONG_WAIT_MS, () => {
+    const check = (): void => {
       this.#isChecking = false
       this.#check()
-    })
+    }
+    this.#core.clock.after(LONG_WAIT_MS, check, 'interval')
   }
 }

@@ -32,7 +32,7 @@ function openOwned() {
 
 const keyOf = (command: number, attempt = 1) => ({ iid: 1, execution: 1, command, attempt })
 
-test('a hint aborts only tasks of which the store says that they are not wanted', async () => {
+test('a hint aborts only tasks that the store confirms as unwanted', async () => {
   const { owned, stored, own } = openOwned()
   const [wanted, unwanted, other] = [own(1), own(2), own(3)]
   stored.push(keyOf(1), keyOf(3))

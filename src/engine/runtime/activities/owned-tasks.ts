@@ -7,7 +7,7 @@ import type { ActivityCall } from './activity-call.ts'
 import { LocalCall } from './local-call.ts'
 import { attemptName, type TaskAttempt, taskName } from './task-names.ts'
 
-export const NOT_WANTED = 'its result is not wanted any more'
+export const NOT_WANTED = 'its result is no longer needed'
 
 /** An attempt, and the number of the runtime under which its task was claimed. */
 interface OwnedCall {
@@ -17,7 +17,7 @@ interface OwnedCall {
 
 /** The tasks that this runtime owns: from the claim until the attempt has ended or is superseded. */
 export class OwnedTasks {
-  /** Notified when a task is owned no longer, for whatever reason. */
+  /** Notified when this runtime no longer owns a task, for any reason. */
   readonly settled: Notify = notify()
   /** Wakes the task claimer: other tasks may have become claimable. */
   readonly freed: Notify = notify()
@@ -25,9 +25,9 @@ export class OwnedTasks {
   readonly #registration: Registration
   readonly #claimer: Claimer
   readonly #owned = new Map<string, OwnedCall>()
-  /** Attempts that run on, begun under a number that was declared dead. */
+  /** Attempts that still run, begun under a number that was declared dead. */
   readonly #superseded = new Map<ActivityCall, number>()
-  /** Names of those whose end other tasks or instances may wait for. */
+  /** Names of tasks whose end other tasks or instances may wait for. */
   readonly #blocking = new Set<string>()
 
   constructor(core: RuntimeCore, registration: Registration, claimer: Claimer) {
@@ -59,7 +59,7 @@ export class OwnedTasks {
     this.#owned.set(taskName(call.key), { call, runtime })
   }
 
-  /** Its attempt has ended. Answers the number under which it was claimed, unless it was superseded. */
+  /** Its attempt has ended. Returns the number under which it was claimed, unless it was superseded. */
   take(call: ActivityCall): number | undefined {
     if (!this.has(call)) return undefined
     const name = taskName(call.key)
@@ -69,14 +69,14 @@ export class OwnedTasks {
     return runtime
   }
 
-  /** The same for an attempt that ran on after its runtime was declared dead. */
+  /** The same for an attempt that continued after its runtime was declared dead. */
   takeSuperseded(call: ActivityCall): number | undefined {
     const runtime = this.#superseded.get(call)
     this.#superseded.delete(call)
     return runtime
   }
 
-  /** Those that wait for a slot are owned no longer: there will be none. */
+  /** Takes the attempts that wait for a slot: they will get none. */
   takeWaiting(): readonly OwnedCall[] {
     const waiting = [...this.#owned.values()].filter(
       ({ call }) => call.slots === undefined && !call.begun,
@@ -85,7 +85,7 @@ export class OwnedTasks {
     return waiting
   }
 
-  /** These are not wanted any more; with an attempt, only if it is that one. */
+  /** Aborts these, whose results are no longer wanted; with an attempt, only if it is that one. */
   abort(keys: readonly (TaskKey & { readonly attempt?: number })[]): void {
     for (const key of keys) {
       const name = taskName(key)
@@ -100,8 +100,8 @@ export class OwnedTasks {
   }
 
   /**
-   * Another process says that these are not wanted any more: aborts those of which the store says
-   * so, too, and answers how many.
+   * Another process says that these are no longer wanted. Aborts those that the store confirms, and
+   * returns how many.
    */
   async abortUnwanted(keys: readonly TaskKey[]): Promise<number> {
     const named = new Set(keys.map(taskName))
@@ -114,7 +114,7 @@ export class OwnedTasks {
     return unwanted.length
   }
 
-  /** Other runtimes own them now: an attempt that still runs may only report that it completed. */
+  /** Other runtimes own them now. An attempt that still runs may only report that it completed. */
   supersede(reason: string): void {
     for (const { call, runtime } of this.#owned.values()) {
       if (call.begun) this.#superseded.set(call, runtime)
@@ -126,7 +126,7 @@ export class OwnedTasks {
     this.settled.notifyOne()
   }
 
-  /** The runtime is closed. The store frees what is left. */
+  /** The runtime is closed. The store frees the remaining tasks. */
   close(): void {
     for (const { call } of this.#owned.values()) call.abort('the runtime is closing')
     this.#owned.clear()
@@ -137,7 +137,7 @@ export class OwnedTasks {
     this.#blocking.add(name)
   }
 
-  /** It has ended: what may have waited for its session, its limit or its quarantine is claimed. */
+  /** It has ended. Tasks that waited for its session, its limit or its quarantine may be claimed. */
   unblock(name: string): void {
     if (!this.#blocking.delete(name)) return
     this.#claimer.wake()

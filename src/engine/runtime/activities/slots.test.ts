@@ -101,7 +101,7 @@ describe('slots', () => {
     expect(performer.begun).toEqual(calls)
   })
 
-  test('any number of calls that are not wanted any more are skipped', async () => {
+  test('any number of cancelled calls are skipped', async () => {
     const { slots, performer, run, settle, freed } = openSlots(1)
     const calls = run(5_000)
     const [first, last] = [calls[0]!, calls.at(-1)!]

@@ -2,12 +2,12 @@ import type { Timer } from '../../../base/time/clock.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { ActivityCall } from './activity-call.ts'
 
-// An aborted call keeps its slot for so long while its code runs on; then another call gets it.
+// An aborted call keeps its slot this long while its code still runs; then another call gets it.
 const GRACE_MS = 10_000
 
 /** Runs a call once it has a slot. */
 export interface Performer {
-  /** Never rejects; `undefined` when the call is over by then. */
+  /** Never rejects. Returns `undefined` when the call has already ended. */
   perform(call: ActivityCall): Promise<void> | undefined
 }
 
@@ -19,22 +19,22 @@ interface Waiting {
   readonly since: number
 }
 
-/** Learns of free slots. */
+/** Receives free slots. */
 export interface SlotWatcher {
   /** A slot is free, and no call waits for it. */
   slotFreed(): void
 }
 
-/** Runs a limited number of calls at once, the others in the order they came. */
+/** Runs a limited number of calls at once. Others wait in the order in which they came. */
 export class Slots {
   readonly #core: RuntimeCore
   readonly #max: number
   #watcher!: SlotWatcher
   #queue: Waiting[] = []
-  /** Those before it have left the queue. */
+  /** Calls before this index have left the queue. */
   #head = 0
   #running = 0
-  /** Of aborted calls whose code still runs. */
+  /** Timers of aborted calls whose code still runs. */
   readonly #graces = new Set<Timer>()
   #closed = false
 
@@ -52,7 +52,12 @@ export class Slots {
     return this.#running
   }
 
-  /** How many more could run at once. */
+  /** How many calls wait for a slot. */
+  get waiting(): number {
+    return this.#queue.length - this.#head
+  }
+
+  /** How many more calls could run now. */
   get free(): number {
     return this.#max - this.#running
   }
@@ -69,7 +74,7 @@ export class Slots {
     } else this.#queue.push({ call, performer, since: this.#core.clock.now() })
   }
 
-  /** Calls that have been waiting for so long, or longer, the longest first. */
+  /** Calls that have waited for at least `ms`, the longest first. */
   waitingFor(ms: number): ActivityCall[] {
     const before = this.#core.clock.now() - ms
     const waiting = this.#queue.slice(this.#head)
@@ -77,7 +82,7 @@ export class Slots {
     return (young < 0 ? waiting : waiting.slice(0, young)).map(({ call }) => call)
   }
 
-  /** All calls that wait leave the queue; aborted ones are not watched any more. */
+  /** Removes and returns all calls that wait, and stops to watch aborted ones. */
   close(): readonly ActivityCall[] {
     this.#closed = true
     for (const timer of this.#graces) timer.cancel()
@@ -107,7 +112,7 @@ export class Slots {
     }
   }
 
-  /** Gives a call a slot; false when it has left it again by then. */
+  /** Gives a call a slot. Returns false when it has already left it again. */
   #occupy(call: ActivityCall, performer: Performer): boolean {
     this.#running++
     call.slots = this
@@ -118,7 +123,7 @@ export class Slots {
   }
 
   #performed(call: ActivityCall): void {
-    // Code that runs on after it was aborted keeps its slot: see `aborted`.
+    // Code that still runs after it was aborted keeps its slot: see `aborted`.
     if (call.left !== undefined) void call.left.catch(() => {}).then(() => this.#makeRoom(call))
     else this.#makeRoom(call)
   }
@@ -127,7 +132,7 @@ export class Slots {
     if (this.#leave(call)) this.#startNext()
   }
 
-  /** Takes its slot from a call; false when it has none. */
+  /** Takes its slot from a call. Returns false when it has none. */
   #leave(call: ActivityCall): boolean {
     if (call.slots !== this) return false
     call.slots = undefined

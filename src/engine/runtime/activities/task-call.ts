@@ -1,3 +1,4 @@
+import type { TraceOrigin } from '../../core/engine-tracer.ts'
 import type { ClaimedTask, TaskKey } from '../../../store/tasks.ts'
 import type { ActivityDefinition } from '../../define/definitions.ts'
 import { ActivityCall, type CallServices } from './activity-call.ts'
@@ -43,6 +44,11 @@ export class TaskCall extends ActivityCall {
 
   get instanceId(): string {
     return this.#task.id
+  }
+
+  get origin(): TraceOrigin | undefined {
+    const { trace } = this.#options
+    return trace === undefined ? undefined : { seed: '', trace }
   }
 
   get workflow(): string {

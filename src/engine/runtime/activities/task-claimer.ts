@@ -1,5 +1,5 @@
-// Claims tasks: activities that wait in the store for a runtime, whichever owns their instances. A
-// task is claimed only for a slot that is free.
+// Claims tasks: activities that wait in the store for a runtime, of instances that any runtime owns. A
+// task is claimed only for a free slot.
 
 import { type Notify, notify } from '../../../base/sync/notify.ts'
 import type { ServedTags, TaskInterest } from '../../../store/tasks.ts'
@@ -13,7 +13,7 @@ import { taskName } from './task-names.ts'
 import { releaseOf, type TaskRunner } from './task-runner.ts'
 
 const MAX_AT_ONCE = 64
-// The shortest wait for what is due next, whatever the clocks say.
+// The shortest wait for what is due next, even when the clocks disagree.
 const MIN_WAIT_MS = 10
 
 /** Which tasks a runtime runs. */
@@ -30,7 +30,7 @@ export class TaskClaimer implements SlotWatcher {
   readonly #hints: HintExchange
   readonly #tasks: TaskRunner
   readonly #policy: TaskPolicy
-  /** One with the tasks that end here: two would lead to two claims. */
+  /** Shared with the tasks that end here: two notifiers would lead to two claims. */
   readonly #wake: Notify
   readonly #alarm = { ring: () => this.wake() }
   readonly #claimed = notify()
@@ -71,7 +71,7 @@ export class TaskClaimer implements SlotWatcher {
     if (this.#isFull) this.wake()
   }
 
-  /** What this runtime can run, as far as is known so far; `null` when it runs no tasks. */
+  /** Which tasks this runtime can run, as far as known; `null` when it runs none. */
   get interest(): TaskInterest | null {
     const { served } = this.#policy
     if (this.#core.closing.aborted) return null
@@ -79,7 +79,7 @@ export class TaskClaimer implements SlotWatcher {
     return { activities: this.#core.registry.activityNames, served }
   }
 
-  /** Claims, and answers whether there was nothing. */
+  /** Claims, and returns whether there was nothing to claim. */
   async findsNothing(): Promise<boolean> {
     const before = this.#claims
     while (this.#lastClaim.number <= before) {
@@ -90,7 +90,7 @@ export class TaskClaimer implements SlotWatcher {
     return this.#lastClaim.isEmpty
   }
 
-  /** Nothing is claimed any more: `findsNothing` resolves. */
+  /** Claims nothing more: `findsNothing` resolves. */
   close(): void {
     this.#claimed.notifyAll()
   }
@@ -106,7 +106,7 @@ export class TaskClaimer implements SlotWatcher {
 
   async #pass(): Promise<Directive> {
     const number = ++this.#claims
-    // While it is not known that there is nothing, there may be something.
+    // Until the store says that there is nothing, there may be something.
     let isEmpty = false
     try {
       const { interest } = this
@@ -122,7 +122,7 @@ export class TaskClaimer implements SlotWatcher {
     }
   }
 
-  /** Begins what there is; how many tasks that were, or `undefined` when this runtime was dead. */
+  /** Begins the tasks it claims. Returns how many, or `undefined` when this runtime was declared dead. */
   async #claim(interest: TaskInterest, limit: number): Promise<number | undefined> {
     const { store, clock, time } = this.#core
     const runtime = this.#registration.number
@@ -147,15 +147,15 @@ export class TaskClaimer implements SlotWatcher {
   }
 
   /**
-   * Gives back what was claimed by a call whose answer was lost: it would never run.
+   * Gives back tasks claimed by a call whose answer was lost: they would never run.
    *
-   * Awaited: sent once more after the next claim, it would take away what that has brought.
+   * Awaited: if it were sent again after the next claim, it would release the tasks of that claim.
    */
   async #giveBackUnknown(runtime: number): Promise<void> {
     const { store } = this.#core
     const before = this.#knownNames()
     const stored = await store.ownedTasks(runtime)
-    // When the store looked, results that are known here may not have reached it.
+    // Results that are known here may not have reached the store when it looked.
     const known = new Set([...before, ...this.#knownNames()])
     const unknown = stored.filter((key) => !known.has(taskName(key)))
     const releases = unknown.map((task) => releaseOf({ ...task, token: null }))

@@ -7,16 +7,20 @@ import { StoreError } from '../../../store/store-error.ts'
 import type { TaskResult, TaskVerdict } from '../../../store/tasks.ts'
 import { TaskResults } from './task-results.ts'
 
+const TASK = {
+  keys: { instanceId: 'i', workflow: 'w', execution: 1, activity: 'a', attempt: 1 },
+}
+
 /** Results on virtual time, on their way to a store that remembers them. */
 function openResults() {
   const workers = openWorkers()
   const { clock, log } = workers
   const store = new FakeTaskStore()
-  const told: [command: number, TaskVerdict['verdict']][] = []
+  const verdicts: [command: number, TaskVerdict['verdict']][] = []
   const unstorable: unknown[] = []
   const results = new TaskResults(testCore(clock, { log, store }), {
-    finished: ({ command }, { verdict }) => void told.push([command, verdict]),
-    unstorable: (runtime, { command }, { message }) =>
+    finished: ({ command }, { verdict }) => void verdicts.push([command, verdict]),
+    unstorable: (runtime, { command }, _, { message }) =>
       void unstorable.push([runtime, command, message]),
   })
   workers.keep(results.work())
@@ -24,10 +28,10 @@ function openResults() {
     clock,
     store,
     results,
-    told,
+    verdicts,
     unstorable,
     add: (command: number, runtime = 1, payload = '1') =>
-      results.add(runtime, resultOf(command, payload)),
+      results.add(runtime, resultOf(command, payload), TASK),
     /** Numbers and commands of each call. */
     sent: () =>
       store.finished.map(({ runtime, results: batch }) => ({
@@ -46,7 +50,7 @@ function resultOf(command: number, payload: string): TaskResult {
 describe('results of tasks', () => {
   test('all results go in one call, and the watcher learns the verdict on each', async () => {
     await using opened = openResults()
-    const { clock, store, results, told, add, sent } = opened
+    const { clock, store, results, verdicts, add, sent } = opened
     store.verdictOn = ({ command }) => ({ verdict: command === 2 ? 'gone' : 'done', owner: null })
 
     for (const command of [1, 2, 3]) add(command)
@@ -54,7 +58,7 @@ describe('results of tasks', () => {
     await clock.advance(0)
 
     expect(sent()).toEqual([{ runtime: 1, commands: [1, 2, 3] }])
-    expect(told).toEqual([
+    expect(verdicts).toEqual([
       [1, 'done'],
       [2, 'gone'],
       [3, 'done'],
@@ -98,9 +102,9 @@ describe('results of tasks', () => {
     ])
   })
 
-  test('results that the store did not take are sent again, in the same order', async () => {
+  test('results that could not be stored are sent again, in the same order', async () => {
     await using opened = openResults()
-    const { clock, store, results, told, add, sent } = opened
+    const { clock, store, results, verdicts, add, sent } = opened
     let failures = 0
     store.before = () => {
       if (++failures <= 3) throw new StoreError('connection_lost', 'finishTasks', 'gone')
@@ -119,7 +123,7 @@ describe('results of tasks', () => {
       [1, 2, 3],
       [1, 2, 3],
     ])
-    expect(told.map(([command]) => command)).toEqual([1, 2, 3])
+    expect(verdicts.map(([command]) => command)).toEqual([1, 2, 3])
   })
 
   test('a call has at most five hundred results', async () => {
@@ -132,7 +136,7 @@ describe('results of tasks', () => {
     expect(sent().map(({ commands }) => commands.length)).toEqual([500, 500, 100])
   })
 
-  test('large ones go in calls of their own', async () => {
+  test('large results are sent in calls of their own', async () => {
     await using opened = openResults()
     const { clock, add, sent } = opened
     const large = 'x'.repeat(1 << 20)
@@ -147,10 +151,10 @@ describe('results of tasks', () => {
   })
 
   test.each([1, 2, 3, 4, 5])(
-    'a result that the store can never take does not block the others (%i)',
+    'a result that can never be stored does not block the others (%i)',
     async (bad) => {
       await using opened = openResults()
-      const { clock, store, results, told, unstorable, add } = opened
+      const { clock, store, results, verdicts, unstorable, add } = opened
       store.before = () => {
         const { results: batch } = store.finished.at(-1)!
         if (!batch.some(({ command }) => command === bad)) return
@@ -161,7 +165,7 @@ describe('results of tasks', () => {
       await clock.advance(0)
 
       const others = [1, 2, 3, 4, 5].filter((command) => command !== bad)
-      expect(told.map(([command]) => command)).toEqual(others)
+      expect(verdicts.map(([command]) => command)).toEqual(others)
       expect(unstorable).toEqual([[4, bad, 'finishTasks: too large']])
       expect(results.underway).toBe(0)
     },
@@ -169,7 +173,7 @@ describe('results of tasks', () => {
 
   test('a connection lost during the search for a bad result repeats only what was not sent', async () => {
     await using opened = openResults()
-    const { clock, store, told, unstorable, add } = opened
+    const { clock, store, verdicts, unstorable, add } = opened
     let cuts = 0
     store.before = () => {
       const { results: batch } = store.finished.at(-1)!
@@ -182,7 +186,7 @@ describe('results of tasks', () => {
     for (const command of [1, 2, 3, 4]) add(command)
     await clock.advance(60_000)
 
-    expect(told.map(([command]) => command)).toEqual([2, 3, 4])
+    expect(verdicts.map(([command]) => command)).toEqual([2, 3, 4])
     expect(unstorable).toHaveLength(1)
   })
 })

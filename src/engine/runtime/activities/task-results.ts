@@ -1,29 +1,37 @@
+import { BatchSplitter } from '../../../base/sync/batch-splitter.ts'
 import { countWithin } from '../../../base/sync/count-within.ts'
 import { notify } from '../../../base/sync/notify.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { TaskKey, TaskResult, TaskVerdict } from '../../../store/tasks.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
+import type { InstanceKeys } from '../../core/log-keys.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 
 const MAX_AT_ONCE = 500
 const BOUNDS = [{ max: 1 << 20, of: ({ result }: Waiting) => sizeOf(result) }]
 
-/** Learns what became of results. */
+/** Receives the store's answers to results. */
 export interface ResultWatcher {
   /** The store has answered. */
   finished(result: TaskResult, verdict: TaskVerdict): void
-  /** The store can never take it. */
-  unstorable(runtime: number, result: TaskResult, error: StoreError): void
+  /** The store can never store it. */
+  unstorable(runtime: number, result: TaskResult, task: LoggedTask, error: StoreError): void
+}
+
+/** A task, for log lines about it. */
+export interface LoggedTask {
+  readonly keys: InstanceKeys & { readonly activity: string; readonly attempt: number }
 }
 
 /** A result, and the number of the runtime that owned its task. */
 interface Waiting {
   readonly runtime: number
   readonly result: TaskResult
+  readonly task: LoggedTask
 }
 
-/** Sends the results of tasks to the store: all that are there in one call. */
+/** Sends the results of tasks to the store, all that are ready in one call. */
 export class TaskResults {
   readonly #core: RuntimeCore
   readonly #watcher: ResultWatcher
@@ -36,7 +44,7 @@ export class TaskResults {
     this.#watcher = watcher
   }
 
-  /** How many the store has not answered yet. */
+  /** How many results the store has not answered yet. */
   get underway(): number {
     return this.#waiting.length
   }
@@ -47,8 +55,8 @@ export class TaskResults {
   }
 
   /** Sends a result of an attempt that this runtime made. */
-  add(runtime: number, result: TaskResult): void {
-    this.#waiting.push({ runtime, result })
+  add(runtime: number, result: TaskResult, task: LoggedTask): void {
+    this.#waiting.push({ runtime, result, task })
     this.#wake.notifyOne()
   }
 
@@ -63,39 +71,35 @@ export class TaskResults {
 
   async #pass(): Promise<Directive> {
     const batch = this.#next()
-    if (batch.length === 0) return idle()
-    await this.#send(batch)
+    const runtime = batch[0]?.runtime
+    if (runtime === undefined) return idle()
+    // A result that cannot be stored must not block the others.
+    const parts = new BatchSplitter(batch)
+    for (const part of parts) {
+      const results = part.map(({ result }) => result)
+      let verdicts: readonly TaskVerdict[]
+      try {
+        verdicts = await this.#core.store.finishTasks(runtime, results)
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.retryable) throw error
+        if (parts.split(part)) continue
+        this.#waiting.shift()
+        this.#watcher.unstorable(runtime, results[0]!, part[0]!.task, error)
+        continue
+      }
+      this.#waiting.splice(0, part.length)
+      for (const [i, result] of results.entries()) this.#watcher.finished(result, verdicts[i]!)
+    }
     return proceed()
   }
 
-  /** The first ones that can go together. */
+  /** The first results that can be sent together. */
   #next(): readonly Waiting[] {
-    // Results of a number that was declared dead since are sent under that number.
+    // Results of a number that has been declared dead are sent under that number.
     const runtime = this.#waiting[0]?.runtime
     const end = this.#waiting.findIndex((one) => one.runtime !== runtime)
     const most = end < 0 ? MAX_AT_ONCE : Math.min(end, MAX_AT_ONCE)
     return this.#waiting.slice(0, countWithin(this.#waiting, most, BOUNDS))
-  }
-
-  /** Sends the first ones in line. One that cannot be stored must not block the others. */
-  async #send(batch: readonly Waiting[]): Promise<void> {
-    const [{ runtime, result }] = batch as readonly [Waiting, ...Waiting[]]
-    const results = batch.map((one) => one.result)
-    let verdicts: readonly TaskVerdict[]
-    try {
-      verdicts = await this.#core.store.finishTasks(runtime, results)
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.retryable) throw error
-      if (batch.length > 1) {
-        const middle = batch.length >> 1
-        await this.#send(batch.slice(0, middle))
-        return this.#send(batch.slice(middle))
-      }
-      this.#waiting.shift()
-      return this.#watcher.unstorable(runtime, result, error)
-    }
-    this.#waiting.splice(0, batch.length)
-    for (const [i, one] of results.entries()) this.#watcher.finished(one, verdicts[i]!)
   }
 }
 

@@ -22,7 +22,7 @@ describe('the task runner', () => {
       expect(manual.begun).toHaveLength(1)
     })
 
-    test('is no when a claim brings nothing, or nothing can run here', async () => {
+    test('is no when a claim returns nothing, or nothing can run here', async () => {
       await using opened = openRunner()
       await using none = openRunner({ activities: [] })
 

@@ -5,7 +5,7 @@ import { heldTask } from '../../../../test/tasks/fake-task-store.ts'
 import { openRunner } from '../../../../test/tasks/open-runner.ts'
 
 describe('the task runner', () => {
-  describe('an attempt that is not wanted any more', () => {
+  describe('an attempt that is no longer wanted', () => {
     test('is aborted, and its result is dropped', async () => {
       await using opened = openRunner()
       const { runner, store, manual, give, settle } = opened
@@ -15,7 +15,7 @@ describe('the task runner', () => {
       const [first, second] = manual.begun
       expect(first!.signal.reason).toMatchObject({
         name: 'CancelledError',
-        reason: 'its result is not wanted any more',
+        reason: 'its result is no longer needed',
       })
       expect(second!.signal.aborted).toBe(false)
       manual.end(0)
@@ -39,7 +39,7 @@ describe('the task runner', () => {
       expect(store.ends).toEqual([[1, 'completed', 5]])
     })
 
-    test('does not block others any more', async () => {
+    test('no longer blocks others', async () => {
       await using opened = openRunner()
       const { runner, store, manual, give, settle } = opened
       await give([1, { session: 'one' }])
@@ -65,7 +65,7 @@ describe('the task runner', () => {
   })
 
   describe('a runtime that is declared dead', () => {
-    test('learns it from a claim, and goes on under its new number', async () => {
+    test('learns it from a claim, and continues under its new number', async () => {
       await using opened = openRunner()
       const { store, deaths, manual, give } = opened
       store.state = 'dead'
@@ -161,7 +161,7 @@ describe('the task runner', () => {
       expect(store.ends).toEqual([])
     })
 
-    test('gives back tasks that a claim brings meanwhile', async () => {
+    test('releases tasks that a claim returns meanwhile', async () => {
       await using opened = openRunner()
       const { clock, store, manual, settle } = opened
       let arrive!: () => void
@@ -182,7 +182,7 @@ describe('the task runner', () => {
       ])
     })
 
-    test('gives back at once tasks that still wait for a slot', async () => {
+    test('releases at once tasks that still wait for a slot', async () => {
       await using opened = openRunner({ most: 1 })
       const { clock, runner, slots, store, manual, settle } = opened
       store.before = () => {

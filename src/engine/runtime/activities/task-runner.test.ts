@@ -83,7 +83,7 @@ describe('the task runner', () => {
     expect(manual.begun).toHaveLength(1)
   })
 
-  test('tasks of a lost answer are given back, but not those whose results are unsent', async () => {
+  test('tasks of a lost answer are released, but not those whose results are unsent', async () => {
     await using opened = openRunner()
     const { clock, store, manual, give } = opened
     await give([1], [2])
@@ -97,8 +97,8 @@ describe('the task runner', () => {
 
     store.lost = [1, 2, 3].map((command) => ({ iid: 1, execution: 1, command, attempt: 1 }))
     store.before = (method) => {
-      const told = store.finished.at(-1)?.results[0]?.end.kind
-      if (method === 'finishTasks' && told === 'completed') throw lost
+      const sent = store.finished.at(-1)?.results[0]?.end.kind
+      if (method === 'finishTasks' && sent === 'completed') throw lost
     }
     await clock.advance(10_000)
 
@@ -157,7 +157,7 @@ describe('the task runner', () => {
     expect(hints).toEqual([
       { iid: 21, owner: 9 },
       { iid: 22, owner: 9 },
-      // Gone, it may have been told before, and the answer was lost.
+      // If it is gone, it may have been reported before, and the answer was lost.
       { iid: 24, owner: 9 },
     ])
   })
@@ -256,6 +256,12 @@ describe('the task runner', () => {
     expect(values.error((end as { payload: string }).payload)).toMatchObject({
       message: 'its result could not be stored: finishTasks: too large',
     })
-    expect(log.at('error')).toEqual(['could not store the result of a task'])
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      {
+        message: 'could not store the result of a task',
+        data: { instanceId: expect.any(String), workflow: expect.any(String), execution: 1 },
+      },
+    ])
+    expect(log.lines.at(-1)!.data).toMatchObject({ activity: expect.any(String), attempt: 1 })
   })
 })

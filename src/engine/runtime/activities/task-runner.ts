@@ -1,9 +1,10 @@
 // Runs tasks that were claimed, and reports their results.
 //
 //   - A result is sent until the store has answered, even by a runtime that was declared dead
-//     meanwhile: a completed attempt counts if no other was quicker.
-//   - An attempt that is not wanted any more is aborted, and its result is dropped.
+//     meanwhile: a completed attempt counts if no other finished first.
+//   - An attempt that is no longer wanted is aborted, and its result is dropped.
 
+import { isWrapped, unreadable } from '../../../base/codec/transform.ts'
 import { CancelledError } from '../../../base/errors.ts'
 import { MAX_DEATHS } from '../../../store/constants.ts'
 import type { StoreError } from '../../../store/store-error.ts'
@@ -25,7 +26,7 @@ import { NOT_WANTED, OwnedTasks } from './owned-tasks.ts'
 import type { Performer, Slots } from './slots.ts'
 import { blocksOthers, TaskCall } from './task-call.ts'
 import { taskName } from './task-names.ts'
-import { type ResultWatcher, TaskResults } from './task-results.ts'
+import { type LoggedTask, type ResultWatcher, TaskResults } from './task-results.ts'
 
 // A task that kills its runtimes waits until its instance is resumed; this only bounds how long it
 // is remembered.
@@ -63,7 +64,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     this.#reports = reports
   }
 
-  /** Whether anything runs, or has a result that the store has not taken. */
+  /** Whether anything runs, or has a result that is not stored yet. */
   get isBusy(): boolean {
     return this.owned.size > 0 || this.results.underway > 0
   }
@@ -74,7 +75,10 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     const options = readTaskOptions(task.options)
     if (blocksOthers(task, options)) this.owned.block(taskName(task))
     if (this.#core.closing.aborted || definition === undefined) {
-      return this.#giveBack(runtime, task, 0)
+      return this.#giveBack(runtime, task, { keys: keysOf(task) }, 0)
+    }
+    if (isWrapped(task.input) || (task.beat !== null && isWrapped(task.beat))) {
+      return this.#passOn(runtime, task)
     }
     if (task.deaths >= MAX_DEATHS) return void this.#suspend(runtime, task)
     const call = new TaskCall(this.attempts, this.owned, task, options, definition)
@@ -91,7 +95,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     this.end(call, end)
   }
 
-  /** An attempt has ended: also of an activity that has become a task. */
+  /** An attempt at a task has ended, or at an activity that has become a task. */
   end(call: ActivityCall, end: AttemptEnd): void {
     const runtime = this.owned.take(call)
     if (runtime === undefined) return this.#endSuperseded(call, end)
@@ -103,14 +107,14 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     // Stopped by this runtime's death or its close: that says nothing about the task.
     const report = isStopped && !timedOut(call) ? ({ kind: 'release', delayMs: 0 } as const) : end
     if (report === end) logAttempt(this.#core, call, end)
-    this.results.add(runtime, { ...attemptOf(call), end: report })
+    this.results.add(runtime, { ...attemptOf(call), end: report }, call)
   }
 
   /** The number it was begun under is dead; the runtime that took the task over may be slower. */
   #endSuperseded(call: ActivityCall, end: AttemptEnd): void {
     const runtime = this.owned.takeSuperseded(call)
     if (runtime === undefined || end.kind !== 'completed') return
-    this.results.add(runtime, { ...attemptOf(call), end })
+    this.results.add(runtime, { ...attemptOf(call), end }, call)
   }
 
   becameTask(call: LocalCall): void {
@@ -122,13 +126,13 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     this.#reports.releaseIfIdle(instance)
   }
 
-  /** It was cancelled while it became a task: removed as if it had failed, so that none runs it again. */
+  /** It was cancelled while it became a task. Removes it as a failure, so that it never runs again. */
   #discard(call: LocalCall): void {
     const { key, attempt } = call
     this.owned.abort([{ ...key, attempt }])
     const payload = this.#core.values.encodeError(new CancelledError(NOT_WANTED))
     const end = { kind: 'failed', payload } as const
-    this.results.add(this.#registration.number, { ...attemptOf(call), end })
+    this.results.add(this.#registration.number, { ...attemptOf(call), end }, call)
   }
 
   unwanted(call: ActivityCall): void {
@@ -140,10 +144,10 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     }
   }
 
-  /** Nothing new begins; what runs may finish within so long, then it is aborted. */
+  /** Begins nothing new. Running tasks may finish within `drainMs`; then they are aborted. */
   async close(drainMs: number): Promise<void> {
     for (const { call, runtime } of this.owned.takeWaiting()) {
-      this.#giveBack(runtime, attemptOf(call), 0)
+      this.#giveBack(runtime, attemptOf(call), call, 0)
     }
     let late = false
     const timer = this.#core.clock.after(drainMs, () => {
@@ -155,22 +159,30 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     this.owned.close()
   }
 
-  #giveBack(runtime: number, task: OwnedAttempt, delayMs: number): void {
-    this.results.add(runtime, releaseOf(task, delayMs))
+  #giveBack(runtime: number, task: OwnedAttempt, logged: LoggedTask, delayMs: number): void {
+    this.results.add(runtime, releaseOf(task, delayMs), logged)
   }
 
-  /** It kills the runtimes that run it: its instance is suspended, and it waits for the resume. */
+  /** It cannot be read here. A runtime with the right codec can run it. */
+  #passOn(runtime: number, task: ClaimedTask): void {
+    const text = isWrapped(task.input) ? task.input : task.beat!
+    const keys = { ...keysOf(task), err: unreadable(text) }
+    this.#core.log.error(keys, 'cannot read the input of a task; leaving it to other runtimes')
+    this.#giveBack(runtime, task, { keys: keysOf(task) }, RETRY_MS)
+  }
+
+  /** It kills the runtimes that run it. Suspends its instance; the task waits until that is resumed. */
   async #suspend(runtime: number, task: ClaimedTask): Promise<void> {
     const { log, store, values } = this.#core
     const error = new PoisonError(task.deaths, `activity "${task.activity}" as a task`)
     try {
       const [isSuspended] = await store.suspend([task.id], values.encodeError(error))
       if (isSuspended === true) logSuspended(log, keysOf(task), error)
-      this.#giveBack(runtime, task, POISON_PAUSE_MS)
+      this.#giveBack(runtime, task, { keys: keysOf(task) }, POISON_PAUSE_MS)
       this.#finder.look([task.iid])
     } catch (err) {
       log.warn({ ...keysOf(task), err }, 'could not suspend the instance of a task; retrying')
-      this.#giveBack(runtime, task, RETRY_MS)
+      this.#giveBack(runtime, task, { keys: keysOf(task) }, RETRY_MS)
     }
   }
 
@@ -180,19 +192,18 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
     this.owned.unblock(taskName(result))
     // Asks when it can be claimed again.
     if (end.kind === 'retry' || end.kind === 'release') this.owned.freed.notifyOne()
-    // Even if it is gone: it may have been sent before, and only the answer was lost.
+    // Even if the store no longer has it: an earlier call may have stored it, and its answer was lost.
     if (end.kind === 'completed' || end.kind === 'failed') this.#finder.hint([{ iid, owner }])
   }
 
   /** The activity ran, but its result cannot be stored: it has failed. */
-  unstorable(runtime: number, result: TaskResult, error: StoreError): void {
+  unstorable(runtime: number, result: TaskResult, task: LoggedTask, error: StoreError): void {
     const { log, values } = this.#core
-    const { iid, execution, command, end } = result
-    log.error({ iid, execution, command, err: error }, 'could not store the result of a task')
-    if (end.kind !== 'completed') return
+    log.error({ ...task.keys, err: error }, 'could not store the result of a task')
+    if (result.end.kind !== 'completed') return
     const reason = new Error(`its result could not be stored: ${error.message}`, { cause: error })
     const payload = values.encodeError(reason)
-    this.results.add(runtime, { ...result, end: { kind: 'failed', payload } })
+    this.results.add(runtime, { ...result, end: { kind: 'failed', payload } }, task)
   }
 }
 
@@ -209,11 +220,12 @@ export function releaseOf(task: OwnedAttempt, delayMs = 0): TaskResult {
   return { iid, execution, command, token, attempt, end: { kind: 'release', delayMs } }
 }
 
-/** Whether it was stopped by a limit of its own. */
+/** Whether one of its own time limits stopped it. */
 function timedOut({ signal }: ActivityCall): boolean {
   return (signal.reason as { afterMs?: unknown } | undefined)?.afterMs !== undefined
 }
 
-function keysOf({ id, workflow, execution, activity, attempt }: ClaimedTask): object {
+function keysOf(task: ClaimedTask): LoggedTask['keys'] {
+  const { id, workflow, execution, activity, attempt } = task
   return { instanceId: id, workflow, execution, activity, attempt }
 }

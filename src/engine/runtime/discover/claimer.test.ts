@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
+import { StoreError } from '../../../store/store-error.ts'
 import type { Capacity } from '../schedule/capacity.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
@@ -31,7 +32,7 @@ function scene() {
   const log = memoryLog()
   const begunMs = clock.now()
   const asked: number[] = []
-  const fails = { claim: false, owned: false }
+  const fails = { claim: false, owned: false, answers: 0 }
   const store = {
     async claim() {
       if (fails.claim) throw new Error('the answer was lost')
@@ -40,6 +41,7 @@ function scene() {
     async owned() {
       asked.push(clock.now() - begunMs)
       if (fails.owned) throw new Error('canceling statement due to statement timeout')
+      if (fails.answers-- > 0) throw new StoreError('connection_lost', 'owned', 'no answer')
       return []
     },
   }
@@ -55,7 +57,7 @@ function scene() {
   return { clock, log, claimer, asked, fails, beats }
 }
 
-test('what is owned is read once an hour where nothing is in doubt', async () => {
+test('ownership is read once an hour when nothing is in doubt', async () => {
   const { claimer, asked, beats } = scene()
   const worker = claimer.work()
 
@@ -67,7 +69,7 @@ test('what is owned is read once an hour where nothing is in doubt', async () =>
   await worker.stop()
 })
 
-test('after a lost answer, what is owned is read at once, then ever less often', async () => {
+test('after a lost answer, ownership is read at once, then less and less often', async () => {
   const { clock, claimer, asked, fails, beats } = scene()
   const worker = claimer.work()
 
@@ -83,7 +85,20 @@ test('after a lost answer, what is owned is read at once, then ever less often',
   await worker.stop()
 })
 
-test('claims go on when what is owned cannot be read', async () => {
+test('ownership is read again within a second when the answer is lost', async () => {
+  const { clock, log, claimer, asked, fails } = scene()
+  const worker = claimer.work()
+
+  fails.answers = 3
+  claimer.reconcile()
+  await clock.advance(1_000)
+
+  expect(asked).toHaveLength(4)
+  expect(log.at('warn')).toEqual([])
+  await worker.stop()
+})
+
+test('claims continue when ownership cannot be read', async () => {
   const { clock, log, claimer, asked, fails } = scene()
   const worker = claimer.work()
 

@@ -3,18 +3,20 @@ import type { Claim, CachedInstance } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
+import { readAgain } from '../../core/resend.ts'
 import type { Capacity } from '../schedule/capacity.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
 import type { HintExchange } from './hint-exchange.ts'
+import { LimitKeys } from './limit-keys.ts'
 import type { MailReader } from './mail-reader.ts'
 import type { Registration } from './registration.ts'
 
-// A few dozen at a time: one process must not swallow the backlog of all.
+// A few dozen at a time, so that one process does not claim the whole backlog.
 const MAX_AT_ONCE = 64
 // How often to retry instances that are due but locked by another transaction.
 const LOCKED_MS = 1_000
-// The shortest wait for what is due next, whatever the clocks say.
+// The shortest wait for what is due next, even when the clocks disagree.
 const MIN_WAIT_MS = 10
 const MAX_HINTED = 10_000
 // What is owned is compared with the store at the next tick after something was in doubt, then after
@@ -40,13 +42,14 @@ export class Claimer {
   readonly #capacity: Capacity
   readonly #instances: LiveInstances
   readonly #hints: HintExchange
+  readonly #limitKeys: LimitKeys
   readonly #wake = notify()
   readonly #hinted = new Set<Iid>()
   readonly #dueAlarm = { ring: () => this.#claimDue() }
   #taker!: ClaimTaker
   #mail!: Pick<MailReader, 'look'>
   #mustCompare = false
-  /** What left since the store was asked what is owned: the answer may be older than that. */
+  /** Instances that left after the store was asked what is owned: its answer may still contain them. */
   #leftMeanwhile: Set<Iid> | undefined
   #comparesEveryMs = LAST_COMPARISON_MS
   #comparedMs: number
@@ -64,6 +67,7 @@ export class Claimer {
     this.#capacity = capacity
     this.#instances = instances
     this.#hints = hints
+    this.#limitKeys = new LimitKeys(core)
     this.#comparedMs = core.clock.now()
   }
 
@@ -72,7 +76,7 @@ export class Claimer {
     this.#mail = mail
   }
 
-  /** Claims now: there may be something. */
+  /** Claims now, because there may be something. */
   wake(): void {
     this.#wake.notifyOne()
   }
@@ -82,7 +86,7 @@ export class Claimer {
     if (!this.#core.closing.aborted) this.#core.alarms.set(this.#dueAlarm, at)
   }
 
-  /** Something is due now; others are asked to take it where there is no free slot. */
+  /** Something is due now. Without a free slot, asks other runtimes to take it. */
   #claimDue(): void {
     this.wake()
     if (this.#capacity.free <= 0) this.#hints.tellOverflow()
@@ -90,9 +94,9 @@ export class Claimer {
 
   /** These may be claimable now. */
   hint(iids: readonly Iid[]): void {
-    // A runtime without workflows claims nothing, and would keep them for ever.
+    // A runtime without workflows claims nothing, and would keep them forever.
     if (this.#registration.workflows.length === 0) return
-    // While there is no free slot they pile up. The tick finds those that are left out.
+    // They accumulate while no slot is free. The tick finds those that are left out.
     for (const iid of iids) if (this.#hinted.size < MAX_HINTED) this.#hinted.add(iid)
     this.#wake.notifyOne()
   }
@@ -110,14 +114,13 @@ export class Claimer {
   }
 
   /**
-   * The same, but not at once: what was sent over a connection that was lost may still reach the
-   * store.
+   * Compares later: what was sent over a lost connection may still reach the store.
    */
   doubt(): void {
     this.#comparesEveryMs = 0
   }
 
-  /** Compares if it is time to. Called every few seconds. */
+  /** Compares if that is due. Called every few seconds. */
   tick(): void {
     if (this.#core.clock.now() - this.#comparedMs >= this.#comparesEveryMs) this.reconcile()
   }
@@ -135,7 +138,7 @@ export class Claimer {
     try {
       return await this.#claim()
     } catch (error) {
-      // Something may have been claimed all the same, or will be.
+      // The claim may have succeeded nevertheless, or may still succeed.
       this.#mustCompare = true
       this.doubt()
       throw error
@@ -160,12 +163,13 @@ export class Claimer {
       await this.#registration.onDead(runtime)
       return proceed()
     }
-    const { claims, passed } = answer
-    if (passed.length > 0) this.#hints.tell({ kind: 'due', iids: passed })
+    const { claims, passed, unkeyed = [], hasMore = false } = answer
+    if (passed.length > 0) this.#hints.announce({ kind: 'due', iids: passed })
     if (answer.nextDue !== null) this.#claimIn(answer.nextDue - answer.clock)
-    if (claims.length === 0) return passed.length > 0 ? proceed() : idle()
-    await this.#takeOn(runtime, claims)
-    return claims.length + passed.length === limit ? proceed() : idle()
+    if (claims.length > 0) await this.#takeOn(runtime, claims)
+    const hasKeys = unkeyed.length > 0 && (await this.#limitKeys.compute(unkeyed))
+    if (claims.length === 0 && passed.length > 0) return proceed()
+    return hasKeys || hasMore || claims.length + passed.length === limit ? proceed() : idle()
   }
 
   /** An instance that a hint named while it was claimed and read: no claim would find it. */
@@ -182,13 +186,14 @@ export class Claimer {
 
   /** Claims do not wait for it: reading a large table may exceed the statement timeout. */
   async #compareOrRetry(): Promise<void> {
+    // Before it begins: what comes into doubt meanwhile needs another one.
+    this.#mustCompare = false
     try {
       await this.#compare()
     } catch (error) {
       this.#core.log.warn({ err: error }, 'could not read which instances are owned; retrying')
       this.doubt()
     }
-    this.#mustCompare = false
     this.#comparedMs = this.#core.clock.now()
     const nextMs = Math.max(2 * this.#comparesEveryMs, FIRST_COMPARISON_MS)
     this.#comparesEveryMs = Math.min(nextMs, LAST_COMPARISON_MS)
@@ -199,8 +204,10 @@ export class Claimer {
     const runtime = this.#registration.number
     const waiting = this.#taker.waiting()
     const leftMeanwhile = (this.#leftMeanwhile = new Set())
-    const owned = await this.#core.store.owned(runtime)
-    this.#leftMeanwhile = undefined
+    const { clock, closing, store } = this.#core
+    const owned = await readAgain(clock, closing, () => store.owned(runtime)).finally(() => {
+      this.#leftMeanwhile = undefined
+    })
     this.#taker.dropLost(waiting, owned)
     const isUnknown = ({ iid }: Claim): boolean =>
       this.#instances.get(iid) === undefined && !leftMeanwhile.has(iid)
@@ -208,8 +215,8 @@ export class Claimer {
   }
 
   /**
-   * By the process's own clock: when the store's jumped back, it may take what is not due yet for
-   * due, and would be asked again and again.
+   * Claims after a wait, not at the moment that the store named: when the store's clock has jumped back,
+   * that moment may seem to have passed, and the store would be asked again and again.
    */
   #claimIn(dueInMs: number): void {
     const waitMs = dueInMs > 0 ? Math.max(dueInMs, MIN_WAIT_MS) : LOCKED_MS

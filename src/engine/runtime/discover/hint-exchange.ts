@@ -3,7 +3,7 @@
 //   - Sent: what this runtime did that others may be waiting for. Sending never fails, and
 //     nothing waits for it.
 //   - Received: what concerns this runtime goes to the hint listener, as often as the gate allows.
-//     The exchange keeps track of who waits for changes of which instances.
+//     The exchange tracks which processes wait for changes of which instances.
 
 import type { Clock } from '../../../base/time/clock.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
   Hint,
   HintInterest,
   HintStore,
-  Listening,
+  HintSubscription,
   Announcement,
 } from '../../../store/hints.ts'
 import type { Iid } from '../../../store/instances.ts'
@@ -31,11 +31,13 @@ const OVERFLOW_MS = 500
 export interface HintFollower {
   /** Asked again at each use: a runtime that was declared dead has another number. */
   interest(): HintInterest
-  /** Whether a hint is about anything here, as far as can be said without asking the store. */
+  /** Whether a hint concerns this runtime, as far as it knows without asking the store. */
   concerns(hint: WorkHint): boolean
-  /** Asks the store whether it is as the hint says, and goes for the work. */
+  /** Checks the hint with the store, and takes the work. */
   follow(hint: WorkHint): void
-  /** Anything may have happened unheard: asks the store. Answers whether there was anything to do. */
+  /** A schedule is due at this moment of store time. */
+  lookAtSchedules(at: number): void
+  /** Hints may have been missed: asks the store. Returns whether there was anything to do. */
   look(): Promise<boolean>
 }
 
@@ -43,7 +45,7 @@ export interface HintFollower {
 export class HintExchange implements RemoteChangesHost {
   readonly clock: Clock
   /** Callers in this process that wait for changes of instances that other processes own. */
-  readonly news: RemoteChanges
+  readonly changes: RemoteChanges
   readonly #core: RuntimeCore
   readonly #registration: Registration
   readonly #capacity: Capacity
@@ -52,7 +54,7 @@ export class HintExchange implements RemoteChangesHost {
   readonly #hints: HintStore | undefined
   readonly #elsewhere: WaitersElsewhere
   readonly #gate: HintGate
-  #listening: Listening | undefined
+  #listening: HintSubscription | undefined
   #overflowMs = -Infinity
 
   constructor(
@@ -67,7 +69,7 @@ export class HintExchange implements RemoteChangesHost {
     this.#capacity = capacity
     this.#instances = instances
     this.#hints = core.store.hints
-    this.news = new RemoteChanges(this)
+    this.changes = new RemoteChanges(this)
     this.#elsewhere = new WaitersElsewhere(this)
     this.#gate = new HintGate(core.clock)
   }
@@ -80,22 +82,22 @@ export class HintExchange implements RemoteChangesHost {
       clock,
       log,
       interest: () => follower.interest(),
-      hear: (hint) => this.#hear(hint, follower),
-      look: () => {
-        if (this.isListening()) this.news.resumed()
+      receive: (hint) => this.#receive(hint, follower),
+      poll: () => {
+        if (this.isListening()) this.changes.resumed()
         return follower.look()
       },
     })
   }
 
-  /** The runtime has another number: others reach it under that. */
+  /** The runtime has a new number, under which others reach it. */
   refresh(): void {
     this.#listening?.refresh()
   }
 
   /** Whether hints are received at present. */
   isListening(): boolean {
-    return this.#listening?.hears === true
+    return this.#listening?.isListening === true
   }
 
   health(): NotifierHealth {
@@ -103,52 +105,58 @@ export class HintExchange implements RemoteChangesHost {
   }
 
   async close(): Promise<void> {
-    this.news.close()
+    this.changes.close()
     this.#gate.close()
     await this.#listening?.close()
   }
 
-  #hear(hint: Hint, follower: HintFollower): void {
-    this.news.hear(hint)
+  #receive(hint: Hint, follower: HintFollower): void {
+    this.#core.meter?.hint('received', hint.kind)
+    this.changes.receive(hint)
     switch (hint.kind) {
       case 'work':
       case 'tasks':
       case 'dropped':
       case 'recalled':
-        if (follower.concerns(hint)) this.#gate.hear(hint)
+        if (follower.concerns(hint)) this.#gate.receive(hint)
         return
+      case 'schedules':
+        return follower.lookAtSchedules(hint.at)
       case 'waiting':
         return this.#elsewhere.wait(hint.to, hint.iids)
       case 'changed':
       case 'joined':
+      case 'messages':
     }
   }
 
-  /** What a hint may have led to brought so much: further hints are worth following. */
+  /** Queries that hints may have caused found this much work, so further hints are worth following. */
   found(count: number): void {
     this.#gate.found(count)
   }
 
   /** Sends to other processes. */
-  tell(news: Announcement): void {
+  announce(announcement: Announcement): void {
+    if (this.#hints === undefined) return
     const hasRoom = this.#capacity.free > 0
-    this.#hints?.tell(news, { runtime: this.#registration.number, hasRoom })
+    this.#core.meter?.hint('sent', announcement.kind)
+    this.#hints.announce(announcement, { runtime: this.#registration.number, hasRoom })
   }
 
   /** There is mail for these: for the owners of those that are not owned here. */
   tellMail(iids: readonly Iid[]): void {
     const others = iids.filter((iid) => this.#instances.get(iid) === undefined)
-    if (others.length > 0) this.tell({ kind: 'mail', iids: others })
+    if (others.length > 0) this.announce({ kind: 'mail', iids: others })
   }
 
   /** There are new tasks. */
-  tellTasks(tasks: readonly NewTask[]): void {
+  announceTasks(tasks: readonly NewTask[]): void {
     const activities = tasks.map(({ activity, tag, session }) => ({
       activity,
       count: 1,
       pinned: tag !== '' || session !== '',
     }))
-    this.tell({ kind: 'tasks', activities })
+    this.announce({ kind: 'tasks', activities })
   }
 
   /** There is work for which this runtime has no free slot. */
@@ -156,18 +164,18 @@ export class HintExchange implements RemoteChangesHost {
     const nowMs = this.clock.now()
     if (nowMs - this.#overflowMs < OVERFLOW_MS) return
     this.#overflowMs = nowMs
-    this.tell({ kind: 'overflow' })
+    this.announce({ kind: 'overflow' })
   }
 
   /** Something of this instance has changed that others may wait for. */
   changed(iid: Iid): void {
-    this.news.changed(iid)
+    this.changes.changed(iid)
     if (this.#hints !== undefined) this.#elsewhere.changed(iid)
   }
 
   /** This instance has ended, which is its last change. */
   ended(iid: Iid): void {
-    this.news.changed(iid)
+    this.changes.changed(iid)
     if (this.#hints !== undefined) this.#elsewhere.ended(iid)
   }
 }

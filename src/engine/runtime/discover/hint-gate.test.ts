@@ -7,7 +7,7 @@ function scene() {
   const followed: WorkHint[] = []
   const gate = new HintGate(clock)
   gate.open({ follow: (hint) => void followed.push(hint) })
-  const work = (...iids: number[]): void => gate.hear({ kind: 'work', iids, at: 0 })
+  const work = (...iids: number[]): void => gate.receive({ kind: 'work', iids, at: 0 })
   const spend = (): void => {
     for (let i = 0; i < MAX_CREDIT; i++) work(0)
     followed.length = 0
@@ -51,14 +51,14 @@ test('gathered hints pass as one of each kind, and nothing is lost', async () =>
 
   work(1)
   work(2, 1)
-  gate.hear({ kind: 'work', iids: [], at: 9_000 })
-  gate.hear({ kind: 'work', iids: [], at: 8_000 })
-  gate.hear({ kind: 'work', iids: [], at: 0 })
-  gate.hear({ kind: 'tasks', activities: ['a'], at: 0 })
-  gate.hear({ kind: 'tasks', activities: ['b'], at: 5 })
-  gate.hear({ kind: 'recalled', iids: [3] })
-  gate.hear({ kind: 'recalled', iids: [3, 4] })
-  gate.hear({ kind: 'dropped', tasks: [{ iid: 1, execution: 1, command: 2 }] })
+  gate.receive({ kind: 'work', iids: [], at: 9_000 })
+  gate.receive({ kind: 'work', iids: [], at: 8_000 })
+  gate.receive({ kind: 'work', iids: [], at: 0 })
+  gate.receive({ kind: 'tasks', activities: ['a'], at: 0 })
+  gate.receive({ kind: 'tasks', activities: ['b'], at: 5 })
+  gate.receive({ kind: 'recalled', iids: [3] })
+  gate.receive({ kind: 'recalled', iids: [3, 4] })
+  gate.receive({ kind: 'dropped', tasks: [{ iid: 1, execution: 1, command: 2 }] })
   expect(followed).toEqual([])
   await clock.advance(CREDIT_MS)
 

@@ -1,5 +1,5 @@
-// Bounds what hints may cost. Anybody who may connect to the database can send notifications there,
-// so a hint proves nothing, and however many come, only so many queries may follow from them.
+// Bounds the cost of hints. Every user of the database can send notifications, so a hint proves nothing,
+// and any number of them may cause only a limited number of queries.
 //
 //   - A hint passes at once while there is credit. Each costs one credit, and each query that finds
 //     work gives back as many as it found: hints that are true are never delayed.
@@ -44,22 +44,22 @@ export class HintGate {
     this.#follower = follower
   }
 
-  /** Lets a hint pass, now or soon. */
-  hear(hint: WorkHint): void {
+  /** Passes a hint on, now or soon. */
+  receive(hint: WorkHint): void {
     if (this.#gathered === undefined && this.#take()) return this.#follower?.follow(hint)
     this.#gathered ??= new Gathered()
     this.#gathered.add(hint)
     this.#timer ??= this.#clock.after(CREDIT_MS, () => this.#release())
   }
 
-  /** A query found so much to do. */
+  /** A query found this much work. */
   found(count: number): void {
     if (count <= 0) return
     this.#credit = Math.min(MAX_CREDIT, this.#credit + count)
     if (this.#gathered !== undefined) this.#release()
   }
 
-  /** What is gathered passes no more. */
+  /** Drops what is gathered. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = undefined

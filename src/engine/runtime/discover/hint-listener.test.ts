@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
-import type { Hint, HintReceiver, Announcement, Teller } from '../../../store/hints.ts'
+import type { Hint, HintReceiver, Announcement, HintOrigin } from '../../../store/hints.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import { Alarms } from '../../core/alarms.ts'
@@ -17,12 +17,12 @@ import type { Registration } from './registration.ts'
 import type { Ticker } from './ticker.ts'
 import type { WorkFinder } from './work-finder.ts'
 
-/** A runtime that notes what it is asked to do, and hints that note what is told. */
+/** A runtime that notes what it is asked to do, and hints that record announcements. */
 function scene() {
   const clock = virtualClock()
   const log = memoryLog()
   const asked: string[] = []
-  const told: [Announcement, Teller][] = []
+  const announced: [Announcement, HintOrigin][] = []
   const state = { free: 10, owned: new Set([1]), workflows: [3], fails: false, hasWork: false }
   let listener!: HintReceiver
   const note =
@@ -33,11 +33,12 @@ function scene() {
     asked.push(`${what} ${JSON.stringify(given)}`)
   const store = {
     hints: {
-      tell: (news: Announcement, teller: Teller) => void told.push([news, teller]),
+      announce: (announcement: Announcement, origin: HintOrigin) =>
+        void announced.push([announcement, origin]),
       listen(given: HintReceiver) {
         listener = given
         return {
-          hears: true,
+          isListening: true,
           health: () => ({ state: 'listening', interruptions: 0 }),
           refresh() {},
           async close() {},
@@ -94,11 +95,12 @@ function scene() {
     ticker,
     partOf<Ownership>({ dropChanged: check('dropChanged') }),
     activities,
+    { lookAt: (at) => void asked.push(`schedules at ${at}`) },
   )
   listening.open()
   asked.length = 0
-  const hear = (hint: Hint): void => listener.hear(hint)
-  return { clock, log, asked, told, state, hints, hear, listener }
+  const receive = (hint: Hint): void => listener.receive(hint)
+  return { clock, log, asked, announced, state, hints, receive, listener }
 }
 
 describe('an incoming hint', () => {
@@ -117,52 +119,53 @@ describe('an incoming hint', () => {
       ['abortUnwanted [{"iid":1,"execution":1,"command":2}]'],
     ],
     [{ kind: 'dropped', tasks: [{ iid: 1, execution: 1, command: 3 }] }, []],
+    [{ kind: 'schedules', at: 9 }, ['schedules at 9']],
     [{ kind: 'joined' }, []],
   ])('%j', (hint, expected) => {
-    const { asked, hear } = scene()
+    const { asked, receive } = scene()
 
-    hear(hint)
+    receive(hint)
 
     expect(asked).toEqual(expected)
   })
 
-  test('however many hints ask for everything, the store is asked once at a time', async () => {
-    const { clock, asked, hear } = scene()
+  test('any number of hints about everything cause one query at a time', async () => {
+    const { clock, asked, receive } = scene()
 
-    for (let i = 0; i < 100; i++) hear({ kind: 'work', iids: [], at: 0 })
+    for (let i = 0; i < 100; i++) receive({ kind: 'work', iids: [], at: 0 })
     await clock.advance('1s')
 
     expect(asked).toEqual(['ask', 'ask'])
   })
 
   test('when the store does not answer, the ticker retries', async () => {
-    const { clock, log, state, asked, hear } = scene()
+    const { clock, log, state, asked, receive } = scene()
     state.fails = true
-    hear({ kind: 'work', iids: [], at: 0 })
+    receive({ kind: 'work', iids: [], at: 0 })
     await clock.advance('1s')
 
-    hear({ kind: 'work', iids: [], at: 0 })
+    receive({ kind: 'work', iids: [], at: 0 })
 
     expect(asked).toEqual(['ask', 'tick', 'ask'])
     expect(log.at('debug')).toEqual(['could not ask the store for work; retrying'])
   })
 
   test('without workflows, only work of instances that are owned here is followed', () => {
-    const { state, asked, hear } = scene()
+    const { state, asked, receive } = scene()
     state.workflows = []
 
-    for (let iid = 2; iid <= 1_000; iid++) hear({ kind: 'work', iids: [iid], at: 0 })
-    hear({ kind: 'work', iids: [1, 2], at: 0 })
+    for (let iid = 2; iid <= 1_000; iid++) receive({ kind: 'work', iids: [iid], at: 0 })
+    receive({ kind: 'work', iids: [1, 2], at: 0 })
 
     expect(asked).toEqual(['look [1,2]'])
   })
 
-  test('a look answers whether there was anything to do', async () => {
+  test('a look returns whether there was anything to do', async () => {
     const { clock, state, listener } = scene()
 
-    expect(await clock.until(listener.look())).toBe(false)
+    expect(await clock.until(listener.poll())).toBe(false)
     state.hasWork = true
-    expect(await clock.until(listener.look())).toBe(true)
+    expect(await clock.until(listener.poll())).toBe(true)
   })
 })
 
@@ -179,48 +182,48 @@ test('an alarm for a moment that has passed rings at once', async () => {
 })
 
 describe('without a free slot', () => {
-  test('all runtimes are asked to take the work, now and then', async () => {
-    const { clock, told, state, hear } = scene()
+  test('all runtimes are asked to take the work, at intervals', async () => {
+    const { clock, announced, state, receive } = scene()
     state.free = 0
 
     for (let i = 0; i < 100; i++) {
-      hear({ kind: 'work', iids: [2], at: 0 })
+      receive({ kind: 'work', iids: [2], at: 0 })
       await clock.advance(10)
     }
 
-    expect(told).toEqual([
+    expect(announced).toEqual([
       [{ kind: 'overflow' }, { runtime: 7, hasRoom: false }],
       [{ kind: 'overflow' }, { runtime: 7, hasRoom: false }],
     ])
   })
 
-  test('hints about what is owned here, or for everybody, are not passed on', () => {
-    const { told, asked, state, hear } = scene()
+  test('hints about instances owned here, or for all runtimes, are not passed on', () => {
+    const { announced, asked, state, receive } = scene()
     state.free = 0
 
-    hear({ kind: 'work', iids: [1], at: 0 })
-    hear({ kind: 'work', iids: [], at: 0 })
-    hear({ kind: 'work', iids: [], at: 5 })
+    receive({ kind: 'work', iids: [1], at: 0 })
+    receive({ kind: 'work', iids: [], at: 0 })
+    receive({ kind: 'work', iids: [], at: 5 })
 
     expect(asked).toEqual(['look [1]', 'ask', 'claim'])
-    expect(told).toEqual([])
+    expect(announced).toEqual([])
   })
 })
 
 describe('an outgoing hint', () => {
-  const TELLER = { runtime: 7, hasRoom: true }
+  const ORIGIN = { runtime: 7, hasRoom: true }
 
   test('names instances with mail that are not owned here', () => {
-    const { told, hints } = scene()
+    const { announced, hints } = scene()
 
     hints.tellMail([1, 2])
     hints.tellMail([1])
 
-    expect(told).toEqual([[{ kind: 'mail', iids: [2] }, TELLER]])
+    expect(announced).toEqual([[{ kind: 'mail', iids: [2] }, ORIGIN]])
   })
 
   test('names tasks, and whether a tag or a session decides where they run', () => {
-    const { told, hints } = scene()
+    const { announced, hints } = scene()
     const task = {
       command: 1,
       activity: 'ship',
@@ -234,9 +237,9 @@ describe('an outgoing hint', () => {
       limit: null,
     }
 
-    hints.tellTasks([task, { ...task, tag: 'gpu' }, { ...task, session: 's' }])
+    hints.announceTasks([task, { ...task, tag: 'gpu' }, { ...task, session: 's' }])
 
-    expect(told).toEqual([
+    expect(announced).toEqual([
       [
         {
           kind: 'tasks',
@@ -246,21 +249,21 @@ describe('an outgoing hint', () => {
             { activity: 'ship', count: 1, pinned: true },
           ],
         },
-        TELLER,
+        ORIGIN,
       ],
     ])
   })
 
-  test('tells waiting processes of changes, and callers here at once', () => {
-    const { told, hints, hear } = scene()
+  test('notifies waiting processes of changes, and callers in this process at once', () => {
+    const { announced, hints, receive } = scene()
     const here: number[] = []
-    hints.news.subscribe(1, () => void here.push(1))
-    hear({ kind: 'waiting', iids: [1], to: 'them' })
+    hints.changes.subscribe(1, () => void here.push(1))
+    receive({ kind: 'waiting', iids: [1], to: 'them' })
 
     hints.changed(1)
     hints.changed(2)
 
-    expect(told).toEqual([[{ kind: 'changed', to: 'them', iids: [1] }, TELLER]])
+    expect(announced).toEqual([[{ kind: 'changed', to: 'them', iids: [1] }, ORIGIN]])
     expect(here).toEqual([1])
   })
 })

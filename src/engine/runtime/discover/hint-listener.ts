@@ -1,10 +1,10 @@
-// What follows from the hints of other processes.
+// Acts on the hints of other processes.
 //
-//   - A hint is a reason to ask the store, never a fact. Anybody who may connect to the database can
-//     send one; the gate bounds what that may cost.
+//   - A hint is a reason to ask the store, never a fact. Every user of the database can send one; the
+//     gate bounds what that may cost.
 //   - A hint about an instance that is not owned here is a reason to claim it, never to ignore it.
 //   - Hints do not set off each other without end: a runtime without free slots asks all others once
-//     in a while, and none of them passes that on.
+//     in a while, and they do not forward that.
 
 import type { HintInterest } from '../../../store/hints.ts'
 import type { Iid } from '../../../store/instances.ts'
@@ -15,10 +15,11 @@ import type { WorkHint } from './hint-gate.ts'
 import type { Ownership } from './ownership.ts'
 import type { ActivityServices } from './ports.ts'
 import type { Registration, WorkSearch } from './registration.ts'
+import type { ScheduleFirer } from './schedule-firer.ts'
 import type { Ticker } from './ticker.ts'
 import type { WorkFinder } from './work-finder.ts'
 
-/** Goes for the work that hints are about. */
+/** Takes the work that hints announce. */
 export class HintListener implements HintFollower, WorkSearch {
   readonly #core: RuntimeCore
   readonly #registration: Registration
@@ -26,6 +27,7 @@ export class HintListener implements HintFollower, WorkSearch {
   readonly #ticker: Ticker
   readonly #ownership: Ownership
   readonly #activities: ActivityServices
+  readonly #schedules: Pick<ScheduleFirer, 'lookAt'>
   #asking: Promise<boolean> | undefined
   #asksAgain = false
 
@@ -36,6 +38,7 @@ export class HintListener implements HintFollower, WorkSearch {
     ticker: Ticker,
     ownership: Ownership,
     activities: ActivityServices,
+    schedules: Pick<ScheduleFirer, 'lookAt'>,
   ) {
     this.#core = core
     this.#registration = registration
@@ -43,19 +46,24 @@ export class HintListener implements HintFollower, WorkSearch {
     this.#ticker = ticker
     this.#ownership = ownership
     this.#activities = activities
+    this.#schedules = schedules
   }
 
-  /** Begins to listen to other processes, and looks for what there is to do. */
+  /** Begins to listen to other processes, and looks for work. */
   open(): void {
     this.#finder.hints.open(this)
     this.#ticker.wake()
   }
 
-  /** The runtime has another number: others reach it under that, and it looks for what there is. */
+  /** The runtime has a new number, under which others reach it. Looks for work. */
   lookAgain(): void {
     this.#finder.hints.refresh()
     this.#ticker.wake()
     this.#finder.claimer.wake()
+  }
+
+  lookAtSchedules(at: number): void {
+    this.#schedules.lookAt(at)
   }
 
   interest(): HintInterest {
@@ -110,7 +118,7 @@ export class HintListener implements HintFollower, WorkSearch {
     }
   }
 
-  /** The store is asked whether it is as a hint says. When it does not answer, the tick finds it. */
+  /** Checks a hint with the store. If the store does not answer, the tick finds the work. */
   async #check(asked: Promise<number>): Promise<void> {
     try {
       this.#finder.hints.found(await asked)
@@ -133,7 +141,7 @@ export class HintListener implements HintFollower, WorkSearch {
     if (capacity.free <= 0 && !iids.every(owns)) hints.tellOverflow()
   }
 
-  /** However often it is wanted, the store is asked once at a time. */
+  /** However many hints arrive, only one query runs at a time. */
   async look(): Promise<boolean> {
     if (this.#asking !== undefined) {
       this.#asksAgain = true

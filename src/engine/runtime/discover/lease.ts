@@ -1,6 +1,6 @@
 import { type Notify, notify } from '../../../base/sync/notify.ts'
 import type { Clock } from '../../../base/time/clock.ts'
-import type { LoopHeartbeat } from './loop-heartbeat.ts'
+import type { LoopHeartbeat } from '../../../watchdog/loop-heartbeat.ts'
 
 // Further apart than this, the calendar and the process's clock have not seen the same time pass.
 const MAX_DISAGREEMENT_MS = 1_000
@@ -9,7 +9,7 @@ const MAX_DISAGREEMENT_MS = 1_000
  * Whether the lease of this runtime is certainly valid. While it is, no other runtime takes over what
  * it owns, so it may start code.
  *
- * Renewing is up to the registration and the ticker: this only keeps the time.
+ * The registration and the ticker renew it; this only keeps the time.
  */
 export class Lease {
   readonly ms: number
@@ -33,8 +33,9 @@ export class Lease {
 
   /** Whether it is certainly valid: no other runtime can have taken over. */
   get isValid(): boolean {
-    if (this.#mayHaveBeenSuspended()) return false
-    return this.#clock.now() - this.#renewedMs <= this.ms || this.#loop.isKept
+    const passedMs = this.#clock.now() - this.#renewedMs
+    if (this.#mayHaveBeenSuspended(passedMs)) return false
+    return passedMs <= this.ms || this.#loop.isKept
   }
 
   /** `undefined` while it is certainly valid; otherwise resolves once it has been renewed. */
@@ -50,18 +51,18 @@ export class Lease {
     } while (!this.isValid)
   }
 
-  /** Asks for a renewal now, however short ago the last one was: the store notes its clock with it. */
+  /** Requests a renewal now, however recent the last one was: the store then records its clock. */
   request(): void {
     this.#isRequested = true
     this.wanted.notifyOne()
   }
 
-  /** The store has answered a renewal, whatever it said. */
+  /** The store has answered a renewal, with any result. */
   answered(): void {
     this.#isRequested = false
   }
 
-  /** Whether to renew it now, if that is done every `everyMs`. */
+  /** Whether to renew it now, with one renewal every `everyMs`. */
   isDue(everyMs: number): boolean {
     return this.#isRequested || !this.isValid || this.#clock.now() - this.#renewedMs >= everyMs
   }
@@ -79,12 +80,11 @@ export class Lease {
   }
 
   /**
-   * The process's clock stops while its machine is suspended, and so does that of the thread. The
-   * calendar goes on. Where the two disagree, the calendar may also have been set; there is no way to
-   * tell, so the store is asked.
+   * The clocks of the process and of its thread stop while the machine is suspended; the calendar does
+   * not. When they disagree, the calendar may also have been set. Only the store can tell, so it is
+   * asked.
    */
-  #mayHaveBeenSuspended(): boolean {
-    const passedMs = this.#clock.now() - this.#renewedMs
+  #mayHaveBeenSuspended(passedMs: number): boolean {
     const shownMs = this.#clock.date().getTime() - this.#renewedDateMs
     return Math.abs(shownMs - passedMs) > Math.min(MAX_DISAGREEMENT_MS, this.ms / 10)
   }

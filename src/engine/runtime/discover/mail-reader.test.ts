@@ -11,7 +11,7 @@ import type { Claimer } from './claimer.ts'
 import type { HintExchange } from './hint-exchange.ts'
 import { MailReader } from './mail-reader.ts'
 
-/** Reads the mail of instance 1 while `current` takes the place of `asked`; answers who gets it. */
+/** Reads the mail of instance 1 while `current` replaces `asked`; returns which of them gets it. */
 async function recipientOf(
   asked: LiveInstance,
   current: LiveInstance | undefined,

@@ -58,7 +58,7 @@ export class MailReader {
       const instance = this.#instances.get(iid)
       if (instance === undefined) others.push(iid)
       else if (instance.isStarted) owned.push(instance)
-      // It is being started: its inbox is read once that is recorded.
+      // It is being started: its inbox is read once the start is committed.
       else instance.inbox.expectEarlyMail()
     }
     for (const iid of iids) this.#wanted.delete(iid)

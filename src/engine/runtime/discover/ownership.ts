@@ -1,9 +1,10 @@
 // What this runtime owns, in memory and in the store. Takes on what was claimed, and drops cached
-// instances that the store gave to another runtime or never had: it would reject whatever they write.
+// instances that the store gave to another runtime or never had: it would reject all their writes.
 
 import type { Claim, Loaded, CachedInstance } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
+import { readAgain } from '../../core/resend.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Committer } from '../schedule/committer.ts'
 import { CHANGED } from '../schedule/eviction.ts'
@@ -13,15 +14,15 @@ import type { Claimer, ClaimTaker } from './claimer.ts'
 import type { ActivityServices } from './ports.ts'
 import type { OwnershipLosses, Registration } from './registration.ts'
 
-// Until it is known how large they are, a few at a time are read.
+// Reads a few at a time until their size is known.
 const FIRST_LOADS = 8
 const MAX_LOADS = 64
-// More than this in one answer is too much.
+// The largest acceptable answer.
 const MAX_LOAD_BYTES = 8 << 20
 // Enough for all that a process usually owns, and a few milliseconds of the database's time.
 const MAX_COMPARED = 1_000
 
-/** What a comparison with a server that changed has found. */
+/** The result of a comparison with a server that changed. */
 export interface Comparison {
   readonly server: string
   /** How many instances were compared. */
@@ -57,7 +58,9 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   /** The instances that are stored and not being changed at this moment. */
   waiting(): readonly CachedInstance[] {
     const { instances } = this.#services.scheduler
-    return instances.standings().filter(({ iid }) => instances.get(iid)?.phase.is === 'waiting')
+    return instances
+      .cachedInstances()
+      .filter(({ iid }) => instances.get(iid)?.phase.is === 'waiting')
   }
 
   /** Drops those of them that are not among what the store says is owned. */
@@ -67,8 +70,8 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   }
 
   /**
-   * Drops instances that are no longer owned, of those to which nothing has happened since the last
-   * comparison: the others find out by what they write. Of very many, some at a time.
+   * Drops instances that are no longer owned. Compares only those that were idle since the last
+   * comparison, because the others learn it from their next commit; of very many, some at a time.
    */
   async dropLostOfSome(): Promise<void> {
     const waiting = this.waiting()
@@ -86,7 +89,7 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
     for (const [i, { iid, epoch }] of some.entries()) if (!same[i]) this.#recall(iid, epoch)
   }
 
-  /** One that is being committed learns it from the verdict. */
+  /** An instance that is being committed learns it from the verdict. */
   #recall(iid: Iid, epoch: number): void {
     const { instances, eviction } = this.#services.scheduler
     const instance = instances.get(iid)
@@ -96,15 +99,14 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
 
   /** Resumes what that runtime owns, unless it was declared dead meanwhile. */
   async takeOn(runtime: number, claims: readonly Claim[]): Promise<void> {
-    const { store, registry } = this.#core
+    const { store, registry, clock, closing } = this.#core
     const { registration, scheduler } = this.#services
     for (let next = 0; next < claims.length;) {
       const some = claims.slice(next, next + this.#loads)
       next += some.length
       const wanted = some.map((claim) => ({ claim, kept: scheduler.instances.adopt(claim) }))
-      const loaded = await store.load(
-        wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 })),
-      )
+      const targets = wanted.map(({ claim, kept }) => ({ iid: claim.iid, after: kept?.turn ?? 0 }))
+      const loaded = await readAgain(clock, closing, () => store.load(targets))
       if (registration.isDead(runtime)) return
       this.#loads = loadsAfter(this.#loads, loaded)
       const byIid = new Map(loaded.map((instance) => [instance.iid, instance]))
@@ -117,21 +119,21 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   }
 
   /**
-   * Another process says that these were changed from outside: drops those of which the store says
-   * so, too, and answers how many. One that is being committed learns it from the verdict.
+   * Another process says that these were changed from outside. Drops those that the store confirms, and
+   * returns how many. An instance that is being committed learns it from the verdict.
    */
   async dropChanged(iids: readonly Iid[]): Promise<number> {
     const { instances, eviction } = this.#services.scheduler
-    const standings = iids.flatMap((iid) => {
+    const cached = iids.flatMap((iid) => {
       const instance = instances.get(iid)
       if (instance === undefined || !instance.isStarted) return []
       const { epoch, execution, turn } = instance
       return [{ iid, epoch, execution, turn }]
     })
-    if (standings.length === 0) return 0
-    const { same } = await this.#verify(standings)
+    if (cached.length === 0) return 0
+    const { same } = await this.#verify(cached)
     let dropped = 0
-    for (const [i, { iid, epoch }] of standings.entries()) {
+    for (const [i, { iid, epoch }] of cached.entries()) {
       const instance = instances.get(iid)
       if (same[i] || instance?.epoch !== epoch || instance.phase.is === 'committing') continue
       eviction.supersede(instance, CHANGED)
@@ -162,10 +164,10 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
 
   async leaseLapsed(): Promise<void> {
     const { instances, eviction } = this.#services.scheduler
-    const standings = instances.standings()
-    if (standings.length === 0) return
-    const { same } = await this.#verify(standings)
-    for (const [i, { iid, epoch }] of standings.entries()) {
+    const cached = instances.cachedInstances()
+    if (cached.length === 0) return
+    const { same } = await this.#verify(cached)
+    for (const [i, { iid, epoch }] of cached.entries()) {
       const instance = instances.get(iid)
       if (!same[i] && instance?.epoch === epoch) eviction.evict(instance, 'it was taken over')
     }
@@ -174,9 +176,9 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
   async serverChanged(): Promise<Comparison> {
     const { scheduler, iids, claimer } = this.#services
     const { instances, eviction } = scheduler
-    const standings = instances.standings()
-    const { server, same } = await this.#verify(standings)
-    const lost = new Set(standings.filter((_, i) => !same[i]).map(({ iid }) => iid))
+    const cached = instances.cachedInstances()
+    const { server, same } = await this.#verify(cached)
+    const lost = new Set(cached.filter((_, i) => !same[i]).map(({ iid }) => iid))
     for (const iid of lost) {
       const instance = instances.get(iid)
       if (instance !== undefined) eviction.evict(instance, 'the database lost its latest turns')
@@ -185,11 +187,11 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
     // A server that lost its latest writes may hand out the same numbers again.
     iids.forget()
     claimer.reconcile()
-    return { server, instances: standings.length, lost }
+    return { server, instances: cached.length, lost }
   }
 
-  #verify(standings: readonly CachedInstance[]) {
-    return this.#core.store.verify(this.#services.registration.number, standings)
+  #verify(cachedInstances: readonly CachedInstance[]) {
+    return this.#core.store.verify(this.#services.registration.number, cachedInstances)
   }
 }
 

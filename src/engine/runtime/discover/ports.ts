@@ -27,9 +27,9 @@ export interface ActivityServices {
 /** The tasks that this runtime owns: OwnedTasks. */
 export interface OwnedTaskSet {
   keys(): readonly TaskAttempt[]
-  /** These attempts are not wanted any more. */
+  /** These attempts are no longer wanted. */
   abort(keys: readonly TaskAttempt[]): void
-  /** Stops those of these tasks that the store says are not wanted; answers how many. */
+  /** Stops those of these tasks that the store says are not wanted. Returns how many. */
   abortUnwanted(keys: readonly TaskKey[]): Promise<number>
   /** Other runtimes own all of them now. */
   supersede(reason: string): void

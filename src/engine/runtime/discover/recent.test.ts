@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Recent } from './recent.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
 
-test('what was set is found for its time at least, and gone after twice that', async () => {
+test('an entry is found for at least its time, and gone after twice that', async () => {
   const clock = virtualClock()
   const recent = new Recent<string, number>(clock, 1_000)
   await clock.advance(700)
@@ -14,7 +14,7 @@ test('what was set is found for its time at least, and gone after twice that', a
   expect(recent.get('a')).toBeUndefined()
 })
 
-test('what is set again is found for longer', async () => {
+test('an entry that is set again is found for longer', async () => {
   const clock = virtualClock()
   const recent = new Recent<string, number>(clock, 1_000)
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 
 import { testCore } from '../../../../test/support/runtime-core.ts'
 import { type Clock, systemClock } from '../../../base/time/clock.ts'
-import { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import { SharedLoopHeartbeat } from '../../../watchdog/shared-loop-heartbeat.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { WorkflowStore } from '../../../store/workflow-store.ts'
 import { WorkflowNumbers } from '../../core/workflow-numbers.ts'
@@ -84,7 +84,7 @@ test('after a failover it is dead at once, and frees what it owned when the stor
   expect(registration.rollBacks).toBe(1)
 })
 
-test('a server that changed has its name noted, and what it lacks is answered', async () => {
+test('after a server change, its name is recorded, and instances that it lacks are returned', async () => {
   const { registration, did } = openRegistration()
   await registration.register()
 
@@ -95,7 +95,7 @@ test('a server that changed has its name noted, and what it lacks is answered', 
   expect(did).toEqual(['registered 1'])
 })
 
-test('its lease counts from when it was asked for, by the calendar as well', async () => {
+test('its lease counts from the request, by the calendar as well', async () => {
   let dateMs = 1_000
   const clock = { ...systemClock(), now: () => 5, date: () => new Date(dateMs) }
   const { registration, store } = openRegistration(clock)

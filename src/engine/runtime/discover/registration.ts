@@ -1,5 +1,5 @@
-// The identity of a runtime: the number under which the store knows it, its lease, and how it re-registers
-// when that number is no longer valid.
+// The identity of a runtime: the number under which the store knows it, its lease, and how it registers
+// again when that number is no longer valid.
 //
 //   - A number that was declared dead is never used again. What was done under it belongs to other
 //     runtimes: cached instances are dropped before there is a new number.
@@ -7,7 +7,8 @@
 //   - A runtime that was closed on purpose does not come back.
 
 import type { Iid } from '../../../store/instances.ts'
-import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import type { LoopHeartbeat } from '../../../watchdog/loop-heartbeat.ts'
+import type { SharedLoopHeartbeat } from '../../../watchdog/shared-loop-heartbeat.ts'
 import type { RegisterRequest } from '../../../store/runtimes.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import { untilAnswered } from '../../core/resend.ts'
@@ -15,16 +16,15 @@ import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Identity } from '../schedule/committer.ts'
 import { Lease } from './lease.ts'
-import type { LoopHeartbeat } from './loop-heartbeat.ts'
 import type { Comparison } from './ownership.ts'
 
 /** What a runtime owns, and how it loses that with its registration. */
 export interface OwnershipLosses {
   /** Another runtime has taken over: everything that is stored belongs to others. */
   takenOver(): void
-  /** The database may have lost the latest writes. Answers how many instances were owned. */
+  /** The database may have lost the latest writes. Returns how many instances were owned. */
   rolledBack(): number
-  /** The lease had expired, but no runtime took over: others may have changed instances all the same. */
+  /** The lease had expired and no runtime took over, but others may have changed instances. */
   leaseLapsed(): Promise<void>
   /** The server restarted or was replaced: drops instances that it does not have as they are here. */
   serverChanged(): Promise<Comparison>
@@ -114,15 +114,15 @@ export class Registration {
       await this.onDead(runtime)
       return false
     }
-    // Other runtimes may have suspended instances and taken them over while this process was frozen.
+    // While this process was frozen, others may have suspended instances or taken them over.
     if (!this.lease.isValid) await this.#losses.leaseLapsed()
     this.lease.renewed(askedMs, askedDateMs)
     return true
   }
 
   /**
-   * Ends it, and frees everything it owns. Throws when the store does not answer within that time:
-   * then other runtimes take over when the lease has expired.
+   * Unregisters and frees everything it owns. Throws when the store does not answer in time: then other
+   * runtimes take over when the lease expires.
    */
   async unregister(withinMs: number): Promise<void> {
     const { store, clock } = this.#core
@@ -141,7 +141,7 @@ export class Registration {
     return runtime === this.#dead || runtime !== this.number
   }
 
-  /** It was declared dead under that number: resolves when it has another one. */
+  /** The store declared that number dead. Resolves when this runtime has another one. */
   async onDead(runtime: number): Promise<void> {
     if (runtime !== this.number || this.#isOver) return
     await (this.#returning ??= this.#startOver().finally(() => (this.#returning = undefined)))
@@ -153,6 +153,7 @@ export class Registration {
       { runtime: this.#dead },
       'runtime declared dead because its lease expired; re-registering under a new number',
     )
+    this.#core.meter?.lost('declared dead')
     this.#losses.takenOver()
     await this.register()
     this.#search.lookAgain()
@@ -160,8 +161,8 @@ export class Registration {
 
   /**
    * Another server has replaced the one before, and may lack its latest writes. Its epochs then begin
-   * again where they were, so no write under the old number may reach it: it could not tell it from a
-   * valid one. Everything is dropped at once, and read from the new server.
+   * again where they were, so no write under the old number may reach it: it would look valid. Drops
+   * everything at once, and reads it from the new server.
    */
   rollBack(): void {
     const { log, closing } = this.#core
@@ -170,6 +171,7 @@ export class Registration {
     this.#dead = old
     this.#rollBacks++
     const instances = this.#losses.rolledBack()
+    this.#core.meter?.lost('failover')
     log.warn(
       { runtime: old, instances },
       'database failover detected; dropped cached instances, re-registering under a new number',
@@ -188,9 +190,10 @@ export class Registration {
     this.#search.lookAgain()
   }
 
-  /** The server restarted or was replaced: answers which instances it does not have as they were. */
+  /** The server restarted or was replaced. Returns the instances whose state it does not have. */
   async onServerChange(): Promise<ReadonlySet<Iid>> {
     const { server, instances, lost } = await this.#losses.serverChanged()
+    this.#core.meter?.lost('server restart')
     this.#core.log.warn(
       { instances, lost: lost.size },
       'database server restarted or replaced; cached instances were compared with it',

@@ -19,11 +19,11 @@ function scene(answers: readonly (boolean | Error)[]) {
   return { clock, asked, parts: { store, clock, log: memoryLog() } }
 }
 
-test('without a retention there is no loop, and the store is asked nothing', () => {
+test('without a retention there is no loop, and no call of the store', () => {
   expect(remover(scene([]).parts, [])).toEqual([])
 })
 
-test('the store is asked now and then, and again at once while there is more', async () => {
+test('removal runs at intervals, and again at once while there is more', async () => {
   const { clock, asked, parts } = scene([true, true, false])
   const [worker] = remover(parts, [3_600_000, 240_000])
 
@@ -34,7 +34,7 @@ test('the store is asked now and then, and again at once while there is more', a
   expect(asked.map((ms) => Math.round(ms / 1_000))).toEqual([60, 60, 60, 120])
 })
 
-test('a short retention is looked after more often, but not without pause', async () => {
+test('a short retention is checked more often, but not without pause', async () => {
   const { clock, asked, parts } = scene([])
   const [worker] = remover(parts, [0])
 
@@ -44,7 +44,7 @@ test('a short retention is looked after more often, but not without pause', asyn
   expect(asked).toHaveLength(3)
 })
 
-test('a store that fails is asked again', async () => {
+test('a removal that fails is retried', async () => {
   const { clock, asked, parts } = scene([new Error('no connection')])
   const [worker] = remover(parts, [4_000])
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { partOf, testCore } from '../../../../test/support/runtime-core.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import { virtualClock } from '../../../testing/virtual-clock.ts'
-import { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import { SharedLoopHeartbeat } from '../../../watchdog/shared-loop-heartbeat.ts'
 import type { LeaseAnswer, TickAnswer } from '../../../store/runtimes.ts'
 import { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { CommandRunner } from '../schedule/command-runner.ts'
@@ -23,6 +23,7 @@ const NOTHING_TO_DO: Extract<TickAnswer, { state: 'ok' }> = {
   claimable: false,
   nextDue: null,
   nextTask: null,
+  nextSchedule: null,
   stranded: [],
   wanted: [],
   helped: [],
@@ -30,7 +31,7 @@ const NOTHING_TO_DO: Extract<TickAnswer, { state: 'ok' }> = {
   soon: false,
 }
 
-/** The ticker of a runtime that owns nothing, with a lease of two seconds unless told otherwise. */
+/** The ticker of a runtime that owns nothing, with a lease of two seconds by default. */
 function openTicker(clock: Clock, store: object, leaseMs = 2_000) {
   const core = testCore(clock, { store: { tick: async () => NOTHING_TO_DO, ...store } })
   const loop = { shared: new SharedLoopHeartbeat(), isKept: false, renewed() {} }
@@ -57,6 +58,7 @@ function openTicker(clock: Clock, store: object, leaseMs = 2_000) {
       longWaits: { helpedWith() {} },
       slots: { idle: true },
     },
+    { lookAt() {} },
   )
   return { ticker, lease: registration.lease, log: core.log, lapses: () => lapses }
 }
@@ -84,7 +86,7 @@ test('messages that no instance will receive are counted over all ticks, and log
 const LATE = 'messages dropped: their instance had ended'
 const EARLY = 'messages expired: their instance was never started'
 
-test('a lease is renewed by itself, even while every tick fails', async () => {
+test('a lease is renewed apart from ticks, even while every tick fails', async () => {
   const clock = virtualClock()
   const renewed: number[] = []
   const { ticker, lease } = openTicker(clock, {
@@ -164,7 +166,7 @@ test('a lease that is wanted is renewed at once by the loop', async () => {
   expect(renewals).toBe(1)
 })
 
-test('a step of the clock has the lease renewed at once, and once', async () => {
+test('a step of the clock renews the lease at once, and once', async () => {
   let renewals = 0
   let fails = true
   const { ticker, lease } = openTicker(virtualClock(), {
@@ -183,7 +185,7 @@ test('a step of the clock has the lease renewed at once, and once', async () => 
   expect(renewals).toBe(2)
 })
 
-test('a lease does not hold by an answer that came before the machine was suspended', async () => {
+test('an answer from before the machine was suspended does not make a lease valid', async () => {
   const clock = virtualClock()
   let aheadMs = 0
   const dated = { ...clock, date: () => new Date(clock.date().getTime() + aheadMs) }

@@ -7,6 +7,7 @@ import type { CommandRunner } from '../schedule/command-runner.ts'
 import type { Ownership } from './ownership.ts'
 import type { ActivityServices } from './ports.ts'
 import type { Registration } from './registration.ts'
+import type { ScheduleFirer } from './schedule-firer.ts'
 import type { WorkFinder } from './work-finder.ts'
 
 const TICK_MS = 10_000
@@ -15,9 +16,9 @@ const SOON_MS = 1_000
 
 /** What a tick found for this runtime. */
 export interface Due {
-  /** Messages, or instances to claim. */
+  /** Messages, instances to claim, or a schedule that is due. */
   readonly work: boolean
-  /** Tasks, which limits and sessions may defer all the same. */
+  /** Tasks, which limits and sessions may still defer. */
   readonly tasks: boolean
   /** Whether the next tick should come soon. */
   readonly soon: boolean
@@ -26,7 +27,7 @@ export interface Due {
 /** What a runtime that has to start over may find. */
 const EVERYTHING: Due = { work: true, tasks: true, soon: false }
 
-/** Renews the lease, and asks the store for everything that a lost hint would have said. */
+/** Renews the lease, and asks the store for everything that a lost hint would have announced. */
 export class Ticker {
   readonly #core: RuntimeCore
   readonly #registration: Registration
@@ -34,7 +35,8 @@ export class Ticker {
   readonly #ownership: Ownership
   readonly #commands: CommandRunner
   readonly #activities: ActivityServices
-  /** One for both: two would lead to two ticks. */
+  readonly #schedules: Pick<ScheduleFirer, 'lookAt'>
+  /** Shared: two notifiers would lead to two ticks. */
   readonly #wake: Notify
   readonly #everyMs: number
   #undelivered: UndeliveredMessages = { late: 0, early: 0 }
@@ -46,6 +48,7 @@ export class Ticker {
     ownership: Ownership,
     commands: CommandRunner,
     activities: ActivityServices,
+    schedules: Pick<ScheduleFirer, 'lookAt'>,
   ) {
     this.#core = core
     this.#registration = registration
@@ -53,6 +56,7 @@ export class Ticker {
     this.#ownership = ownership
     this.#commands = commands
     this.#activities = activities
+    this.#schedules = schedules
     this.#wake = registration.lease.wanted
     this.#everyMs = Math.max(1, Math.min(TICK_MS, registration.lease.ms / 3))
   }
@@ -62,7 +66,7 @@ export class Ticker {
     return this.#undelivered
   }
 
-  /** Ticks now instead of at the next time. */
+  /** Ticks now instead of at the scheduled time. */
   wake(): void {
     this.#wake.notifyOne()
   }
@@ -80,14 +84,14 @@ export class Ticker {
     return soon ? sleep(Math.min(SOON_MS, this.#everyMs)) : idle()
   }
 
-  /** Renews the lease if it is time to, goes for what there is to do, and answers what that is. */
+  /** Renews the lease if that is due, asks the store for work, takes it, and returns what it found. */
   async ask(): Promise<Due> {
     const { store, clock, time, closing } = this.#core
     const { claimer, mail } = this.#finder
     const { claimer: taskClaimer, slots, longWaits } = this.#activities
     const { owned } = this.#activities.tasks
     const renews = this.#registration.lease.isDue(this.#everyMs / 2)
-    // By itself, and first: whatever becomes of the rest, the lease is renewed.
+    // Separately and first, so that the lease is renewed even if the rest fails.
     if (renews && !(await this.#registration.renewLease())) return EVERYTHING
     const askedMs = clock.now()
     const runtime = this.#registration.number
@@ -110,6 +114,8 @@ export class Ticker {
     else if (answer.nextDue !== null) claimer.claimAt(answer.nextDue)
     const unwanted = tasks.filter((_, i) => !answer.wanted[i])
     if (unwanted.length > 0) owned.abort(unwanted)
+    const { nextSchedule } = answer
+    if (nextSchedule !== null) this.#schedules.lookAt(nextSchedule)
     if (answer.nextTask !== null) taskClaimer.wakeAt(answer.nextTask)
     longWaits.helpedWith(answer.helped)
     if (answer.stranded.length > 0) claimer.hint(answer.stranded)
@@ -118,15 +124,17 @@ export class Ticker {
       claimer.tick()
       await this.#ownership.dropLostOfSome()
     }
+    const isScheduleDue = nextSchedule !== null && nextSchedule <= answer.clock
     return {
-      work: answer.mail.length > 0 || answer.claimable,
+      work: answer.mail.length > 0 || answer.claimable || isScheduleDue,
       tasks: answer.nextTask !== null && answer.nextTask <= answer.clock,
       soon: answer.soon,
     }
   }
 
   #count({ late, early }: UndeliveredMessages): void {
-    const { log } = this.#core
+    const { log, meter } = this.#core
+    meter?.undelivered(late, early)
     if (late > 0) log.warn({ messages: late }, 'messages dropped: their instance had ended')
     if (early > 0)
       log.warn({ messages: early }, 'messages expired: their instance was never started')

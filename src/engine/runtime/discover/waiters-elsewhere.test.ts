@@ -5,39 +5,39 @@ import { WaitersElsewhere } from './waiters-elsewhere.ts'
 
 function scene() {
   const clock = virtualClock()
-  const told: Announcement[] = []
-  const waiters = new WaitersElsewhere({ clock, tell: (news) => void told.push(news) })
-  return { clock, told, waiters }
+  const announced: Announcement[] = []
+  const waiters = new WaitersElsewhere({ clock, announce: (one) => void announced.push(one) })
+  return { clock, announced, waiters }
 }
 
 const changed = (to: string, ...iids: number[]): Announcement => ({ kind: 'changed', to, iids })
 
-test('whoever waits for an instance is told when it changes, and nobody else', () => {
-  const { told, waiters } = scene()
+test('only processes that wait for an instance are notified when it changes', () => {
+  const { announced, waiters } = scene()
   waiters.wait('a', [1, 2])
   waiters.wait('b', [2])
 
   waiters.changed(2)
   waiters.changed(3)
 
-  expect(told).toEqual([changed('a', 2), changed('b', 2)])
+  expect(announced).toEqual([changed('a', 2), changed('b', 2)])
 })
 
-test('who says it only after the change is told all the same, for a moment', async () => {
-  const { clock, told, waiters } = scene()
+test('a process that announces its wait just after the change is still notified', async () => {
+  const { clock, announced, waiters } = scene()
   waiters.changed(1)
 
   await clock.advance(900)
   waiters.wait('a', [1, 2])
-  expect(told).toEqual([changed('a', 1)])
+  expect(announced).toEqual([changed('a', 1)])
 
   await clock.advance('10s')
   waiters.wait('b', [1])
-  expect(told).toHaveLength(1)
+  expect(announced).toHaveLength(1)
 })
 
-test('who does not say it again is forgotten; who does, is not', async () => {
-  const { clock, told, waiters } = scene()
+test('a wait that is not announced again is forgotten', async () => {
+  const { clock, announced, waiters } = scene()
   waiters.wait('a', [1])
   waiters.wait('b', [2])
 
@@ -48,21 +48,21 @@ test('who does not say it again is forgotten; who does, is not', async () => {
   waiters.changed(1)
   waiters.changed(2)
 
-  expect(told).toEqual([changed('a', 1)])
+  expect(announced).toEqual([changed('a', 1)])
 })
 
-test('who waited for an instance that has ended is forgotten with it', () => {
-  const { told, waiters } = scene()
+test('waits for an instance that has ended are forgotten', () => {
+  const { announced, waiters } = scene()
   for (let iid = 1; iid <= 1_000; iid++) waiters.wait('a', [iid])
 
   for (let iid = 1; iid <= 1_000; iid++) waiters.ended(iid)
 
-  expect(told).toHaveLength(1_000)
+  expect(announced).toHaveLength(1_000)
   expect(waiters.size).toBe(0)
 })
 
-test('however much is said to be waited for, what is remembered is bounded', () => {
-  const { told, waiters } = scene()
+test('the number of remembered waits is bounded, for any number of instances', () => {
+  const { announced, waiters } = scene()
   const LOT = 400
 
   for (let iid = 1; iid <= 1_000_000; iid += LOT) {
@@ -74,27 +74,27 @@ test('however much is said to be waited for, what is remembered is bounded', () 
   waiters.changed(1_000_000)
 
   expect(waiters.size).toBeLessThanOrEqual(200_000)
-  expect(told).toHaveLength(1)
+  expect(announced).toHaveLength(1)
 })
 
-test('however many say that they wait for the same, what is remembered and told is bounded', () => {
-  const { told, waiters } = scene()
+test('the number of remembered waits and notifications for one instance is bounded', () => {
+  const { announced, waiters } = scene()
   const iids = Array.from({ length: 400 }, (_, i) => i + 1)
 
   for (let i = 0; i < 2_000; i++) waiters.wait(`listener${i}`, iids)
   waiters.changed(1)
 
   expect(waiters.size).toBeLessThanOrEqual(200_000)
-  expect(told.length).toBeLessThanOrEqual(1_000)
+  expect(announced.length).toBeLessThanOrEqual(1_000)
 })
 
-test('any number may wait for one instance, and each is told once', () => {
-  const { told, waiters } = scene()
+test('any number of processes may wait for one instance, and each is notified once', () => {
+  const { announced, waiters } = scene()
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 1_000; i++) waiters.wait(`listener${i}`, [1])
   }
 
   waiters.changed(1)
 
-  expect(told).toHaveLength(1_000)
+  expect(announced).toHaveLength(1_000)
 })

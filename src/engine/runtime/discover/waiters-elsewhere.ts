@@ -14,12 +14,12 @@ import type { Iid } from '../../../store/instances.ts'
 const SHARE_MS = 15_000
 const SHARES = 4
 const MAX_IN_SHARE = 50_000
-// More than this for one instance would make each of its changes a storm.
+// More than this for one instance would flood the server at each of its changes.
 const MAX_LISTENERS = 1_000
 // A process that begins to wait may have looked just before something changed.
 const JUST_NOW_MS = 1_000
 
-/** Addresses of the processes that wait for an instance: mostly one. */
+/** Addresses of the processes that wait for an instance: usually one. */
 type Listeners = string | Set<string>
 
 /** Which processes began to wait within some time, and how many pairs of instance and process. */
@@ -31,10 +31,10 @@ interface Share {
 /** Sends to other processes. */
 export interface NewsSender {
   readonly clock: Clock
-  tell(news: Announcement): void
+  announce(announcement: Announcement): void
 }
 
-/** Remembers which other processes wait for changes of which instances, and tells them. */
+/** Remembers which other processes wait for changes of which instances, and notifies them. */
 export class WaitersElsewhere {
   readonly #clock: Clock
   readonly #sender: NewsSender
@@ -55,19 +55,20 @@ export class WaitersElsewhere {
     return this.#shares.reduce((sum, { pairs }) => sum + pairs, 0)
   }
 
-  /** Those at `to` wait for changes of these. */
+  /** The processes at `to` wait for changes of these instances. */
   wait(to: string, iids: readonly Iid[]): void {
     this.#turn()
     for (const iid of iids) this.#add(iid, to)
     const late = iids.filter((iid) => this.#changed.get(iid) !== undefined)
-    if (late.length > 0) this.#sender.tell({ kind: 'changed', to, iids: late })
+    if (late.length > 0) this.#sender.announce({ kind: 'changed', to, iids: late })
   }
 
   /** Something of this instance has changed that other processes may wait for. */
   changed(iid: Iid): void {
     this.#turn()
     this.#changed.set(iid, true)
-    for (const to of this.#listeners(iid)) this.#sender.tell({ kind: 'changed', to, iids: [iid] })
+    for (const to of this.#listeners(iid))
+      this.#sender.announce({ kind: 'changed', to, iids: [iid] })
   }
 
   /** This instance has ended. */

@@ -8,11 +8,11 @@ import type { LiveInstances } from '../schedule/live-instances.ts'
 import type { Registration } from './registration.ts'
 import { WorkFinder } from './work-finder.ts'
 
-/** The finder of runtime 7, which owns instance 1; what it looks for and what it tells others. */
+/** The finder of runtime 7, which owns instance 1; what it looks for and what it announces. */
 function openFinder() {
-  const told: Announcement[] = []
+  const announced: Announcement[] = []
   const looked: number[] = []
-  const store = { hints: { tell: (news: Announcement) => void told.push(news) } }
+  const store = { hints: { announce: (one: Announcement) => void announced.push(one) } }
   const owned = new Set([1])
   const finder = new WorkFinder(
     testCore(virtualClock(), { store }),
@@ -21,11 +21,11 @@ function openFinder() {
     { get: (iid: number) => (owned.has(iid) ? {} : undefined) } as LiveInstances,
   )
   finder.mail.look = (iids) => void looked.push(...iids)
-  return { finder, told, looked }
+  return { finder, announced, looked }
 }
 
 test('mail is read here for instances without an owner, or owned by this runtime', () => {
-  const { finder, told, looked } = openFinder()
+  const { finder, announced, looked } = openFinder()
 
   finder.hint([
     { iid: 1, owner: 7 },
@@ -34,15 +34,15 @@ test('mail is read here for instances without an owner, or owned by this runtime
   ])
 
   expect(looked).toEqual([1, 2])
-  expect(told).toEqual([{ kind: 'mail', iids: [2, 3] }])
+  expect(announced).toEqual([{ kind: 'mail', iids: [2, 3] }])
 })
 
-test('a look concerns this runtime and the owners of what is not owned here', () => {
-  const { finder, told, looked } = openFinder()
+test('a look reads mail here, and notifies the owners of instances that are not owned here', () => {
+  const { finder, announced, looked } = openFinder()
 
   finder.look([1, 2])
   finder.look([1])
 
   expect(looked).toEqual([1, 2, 1])
-  expect(told).toEqual([{ kind: 'mail', iids: [2] }])
+  expect(announced).toEqual([{ kind: 'mail', iids: [2] }])
 })

@@ -1,4 +1,4 @@
-// Where every part of a runtime says that there may be something to do, here or elsewhere.
+// Where every part of a runtime reports that there may be work, here or in other processes.
 
 import type { Iid } from '../../../store/instances.ts'
 import type { Hint } from '../../core/local-runtime.ts'
@@ -10,7 +10,7 @@ import { HintExchange } from './hint-exchange.ts'
 import { MailReader, type MailReceiver } from './mail-reader.ts'
 import type { Registration } from './registration.ts'
 
-/** Claims instances, reads their mail, and tells other processes what there is for them. */
+/** Claims instances, reads their mail, and notifies other processes of work for them. */
 export class WorkFinder {
   readonly capacity: Capacity
   readonly hints: HintExchange
@@ -40,7 +40,14 @@ export class WorkFinder {
     this.mail.reportTo(receiver)
   }
 
-  /** There is mail for these; of some it is known who owns them. */
+  /** These are due now, because others left them a place under the limit of their workflow. */
+  woken(iids: readonly Iid[]): void {
+    if (iids.length === 0) return
+    this.claimer.hint(iids)
+    if (this.capacity.free <= 0) this.hints.announce({ kind: 'due', iids })
+  }
+
+  /** There is mail for these instances. The owners of some are known. */
   hint(targets: readonly Hint[]): void {
     const own = this.#registration.number
     this.mail.look(
@@ -49,7 +56,7 @@ export class WorkFinder {
     this.hints.tellMail(targets.map(({ iid }) => iid))
   }
 
-  /** There may be mail for these, whichever runtime owns them. */
+  /** There may be mail for these instances, which any runtime may own. */
   look(iids: readonly Iid[]): void {
     this.mail.look(iids)
     this.hints.tellMail(iids)

@@ -17,7 +17,7 @@ import type { ActivityServices, Finder } from './ports.ts'
 import type { Suspension } from './suspension.ts'
 import type { TurnLoop } from './turn-loop.ts'
 
-/** What it works with. */
+/** The services it works with. */
 export interface FollowUpServices {
   readonly instances: LiveInstances
   readonly endings: Endings
@@ -34,7 +34,7 @@ export interface FollowUpServices {
 export interface NextSteps {
   /** An instance may have nothing to do here for a while. */
   releaseIfIdle(instance: LiveInstance): void
-  /** An instance goes on as the execution that begins with this row. */
+  /** An instance continues as the execution that begins with this row. */
   continueAs(instance: LiveInstance, first: TurnRow): void
 }
 
@@ -60,27 +60,21 @@ export class AfterCommit {
 
   /** The store answered. */
   settled(instance: LiveInstance, decision: Decision, verdict: Verdict | Error): void {
-    const { eviction } = this.#services
+    const { eviction, instances, commands } = this.#services
     const { row, next, output } = decision
+    const isNew = !instance.isStarted
+    instance.start?.settle(verdict)
     if (verdict === 'refused') return eviction.supersede(instance, TAKEN_OVER, output)
     if (instance.isGone) return
     if (verdict instanceof Error) return this.#notStored(instance, next, verdict)
     if (verdict !== 'done') return eviction.evict(instance, TAKEN_OVER)
-    const isNew = !instance.isStarted
     instance.committed(row, output.taken)
-    if (row !== null) this.#advanced(instance, row)
-    this.#tellOthers(instance, output)
-    this.#goOn(instance, next, output, isNew)
-  }
-
-  #advanced(instance: LiveInstance, { events }: TurnRow): void {
-    const { eviction, instances, commands } = this.#services
-    eviction.leaveQuarantine(instance)
-    instances.grew(events.length)
-    commands.forgetLimits(instance)
-  }
-
-  #goOn(instance: LiveInstance, next: Next, output: TurnOutput, isNew: boolean): void {
+    if (row !== null) {
+      eviction.leaveQuarantine(instance)
+      instances.grew(row.events.length)
+      commands.forgetLimits(instance)
+    }
+    if (output.effects !== null || output.dropped.length > 0) this.#tellOthers(instance, output)
     switch (next.kind) {
       case 'end':
         return this.#ended(instance, next.end)
@@ -95,11 +89,12 @@ export class AfterCommit {
     }
   }
 
-  /** It stays here: its commands are carried out. */
+  /** It stays here. Carries out its commands. */
   #kept(instance: LiveInstance, { issued }: TurnOutput, isNew: boolean): void {
     const { commands, writer, finder, turns } = this.#services
     const { inbox } = instance
-    if (isNew && this.#mayHaveMail(instance)) inbox.expectMail()
+    // Something was sent with its start, or may have arrived meanwhile.
+    if (isNew && (inbox.hasEarlyMail || instance.parent !== null)) inbox.expectMail()
     for (const command of issued) commands.carryOut(instance, command)
     commands.watchCleanUp(instance)
     if ((isNew && inbox.isUnread) || inbox.awaitsUnread()) finder.look([instance.iid])
@@ -108,15 +103,11 @@ export class AfterCommit {
     else this.#steps.releaseIfIdle(instance)
   }
 
-  /** Whether something was sent along with its start, or may have come meanwhile. */
-  #mayHaveMail(instance: LiveInstance): boolean {
-    return instance.inbox.hasEarlyMail || instance.parent !== null
-  }
-
   #ended(instance: LiveInstance, end: Ending): void {
     const { eviction, endings, forgotten, finder } = this.#services
     const { iid, parent } = instance
     logEnd(this.#core, instance, end)
+    this.#observeEnd(instance, end)
     forgotten.report(instance)
     eviction.leave(instance, 'ended', 'the workflow has ended')
     endings.notify(iid, end)
@@ -124,21 +115,45 @@ export class AfterCommit {
     if (parent !== null && parent.onClose !== 'independent') finder.look([parent.iid])
   }
 
-  /** It goes on as its next execution, here or where its version is registered. */
+  /** The end of an instance is committed: measures it, and reports its span. */
+  #observeEnd(instance: LiveInstance, { status, output }: Ending): void {
+    const { meter, tracer, values } = this.#core
+    meter?.ended(instance.definition.name, status, this.#sinceStart(instance))
+    if (tracer === undefined) return
+    const error = status === 'failed' ? values.error(output) : undefined
+    tracer.ended(instance, status, this.#startTime(instance), error)
+  }
+
+  #sinceStart({ startedAt }: LiveInstance): number {
+    return Math.max(0, this.#core.time.now() - startedAt)
+  }
+
+  /** When its execution began, by the clock of this process. */
+  #startTime(instance: LiveInstance): number {
+    return this.#core.clock.date().getTime() - this.#sinceStart(instance)
+  }
+
+  /** It continues as its next execution, here or where its version is registered. */
   #continued(instance: LiveInstance, { started, keep }: Extract<Next, { kind: 'continue' }>): void {
     const { eviction, endings, forgotten, finder } = this.#services
     forgotten.report(instance)
+    this.#core.meter?.continued(instance.definition.name)
+    this.#core.tracer?.ended(instance, 'continued', this.#startTime(instance))
     eviction.leave(instance, 'continued', 'its next execution has begun')
     if (keep) this.#steps.continueAs(instance, started)
     else endings.notify(instance.iid, undefined)
-    // Claimed by a runtime that has its version; here, mail may have been meant for this execution.
+    // A runtime that has its version claims it; here, there may be mail for the new execution.
     finder.look([instance.iid])
     finder.hints.changed(instance.iid)
   }
 
   #suspended(instance: LiveInstance, report: string): void {
-    logSuspended(this.#core.log, instanceKeys(instance), this.#core.values.error(report))
-    // What finished here would run again when it is resumed, if it were not kept.
+    const { log, values, meter, tracer } = this.#core
+    const error = values.error(report)
+    logSuspended(log, instanceKeys(instance), error)
+    meter?.suspended(instance.definition.name)
+    tracer?.suspended(instance, error)
+    // Keeps what finished here, so that it does not run again when the instance is resumed.
     const { eviction, finder } = this.#services
     eviction.suspended(instance)
     finder.hints.changed(instance.iid)
@@ -148,12 +163,12 @@ export class AfterCommit {
     const { eviction, finder } = this.#services
     eviction.release(instance)
     if (this.#core.closing.aborted) return
-    // What came while it was being released is found by the next owner.
+    // Its next owner finds what arrived while it was being released.
     if (instance.hasNews()) finder.look([instance.iid])
     if (wakeAt !== null) finder.claimer.claimAt(wakeAt)
   }
 
-  /** What a committed turn meant for others: attempts, children, tasks, callers. */
+  /** The effects of a committed turn on others: attempts, children, tasks, callers. */
   #tellOthers(instance: LiveInstance, { dropped, effects }: TurnOutput): void {
     const { commands, finder } = this.#services
     const { iid, execution, calls } = instance
@@ -168,18 +183,18 @@ export class AfterCommit {
     if (children.length > 0) finder.look(children)
     if (effects.tasks.length > 0) {
       this.#activities.claimer.wake()
-      finder.hints.tellTasks(effects.tasks)
+      finder.hints.announceTasks(effects.tasks)
     }
     if (effects.dropsTasks.length > 0) {
       const tasks = effects.dropsTasks.map((command) => ({ iid, execution, command }))
       this.#activities.tasks.owned.abort(tasks)
-      finder.hints.tell({ kind: 'dropped', tasks })
+      finder.hints.announce({ kind: 'dropped', tasks })
     }
     for (const { to } of effects.replies) this.replied.notify(to)
     if (effects.replies.length > 0 || effects.progress !== null) finder.hints.changed(iid)
   }
 
-  /** The store cannot take this decision, and only this one. */
+  /** The store cannot store this decision, and only this one. */
   #notStored(instance: LiveInstance, next: Next, error: Error): void {
     const { eviction, suspension } = this.#services
     if (!instance.isStarted) return eviction.evict(instance, 'its start could not be stored')

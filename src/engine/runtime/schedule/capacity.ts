@@ -16,7 +16,7 @@ export class Capacity {
     this.#max = max
   }
 
-  /** How many more instances may be taken on. None while the store or the memory lags behind. */
+  /** How many more instances it may take on. None while commits pile up or memory is full. */
   get free(): number {
     if (this.#core.closing.aborted || this.#committer.crowded || this.#instances.heavy) return 0
     return this.#max - this.#instances.owned

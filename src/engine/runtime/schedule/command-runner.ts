@@ -1,7 +1,8 @@
-// Carries out what turns asked for, once they are committed: activities, timers, calls of other
-// instances. Rings when it is time.
+// Carries out the commands of turns once they are committed: activities, timers, calls of other
+// instances. Fires timers when they are due.
 
 import { TimeoutError } from '../../../base/errors.ts'
+import type { ContextHost } from '../../context/frame.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import { type ActivityWork, deadlineOf, startByOf } from '../../instance/activity-work.ts'
 import type { Arrival } from '../../instance/arrival.ts'
@@ -24,10 +25,10 @@ const CLEAN_UP = -2
 const deadlineTimer = (command: number): number => -10 - 2 * command
 const startTimer = (command: number): number => -11 - 2 * command
 
-/** What commands bring about. Implemented by the scheduler. */
+/** What follows from commands. Implemented by the scheduler. */
 export interface CommandEvents {
   /** Something arrived for the next turn of an instance. */
-  arrive(instance: LiveInstance, arrivals: readonly Arrival[]): void
+  arrive(instance: LiveInstance, arrival: Arrival): void
   /** These activities become tasks. */
   leaveToOthers(instance: LiveInstance, commands: readonly number[]): void
   /** An instance may have nothing to do here for a while. */
@@ -39,7 +40,7 @@ export class CommandRunner {
   readonly #core: RuntimeCore
   readonly #quarantine: Quarantine
   readonly #events: CommandEvents
-  readonly #serves: (tag: string) => boolean
+  readonly #tags: Pick<ContextHost, 'serves'>
   readonly #unknown = new Set<string>()
   readonly #unserved: UnservedTags
   readonly #finder: Finder
@@ -52,13 +53,13 @@ export class CommandRunner {
     quarantine: Quarantine,
     events: CommandEvents,
     finder: Finder,
-    serves: (tag: string) => boolean,
+    tags: Pick<ContextHost, 'serves'>,
   ) {
     this.#core = core
     this.#quarantine = quarantine
     this.#events = events
     this.#finder = finder
-    this.#serves = serves
+    this.#tags = tags
     this.#unserved = new UnservedTags(core)
   }
 
@@ -82,12 +83,12 @@ export class CommandRunner {
     const at = firesAt(event)
     if (at < Infinity) {
       const fired: Arrival = { event: { type: 'fired', command } }
-      return this.setTimer(instance, command, at, () => this.#events.arrive(instance, [fired]))
+      return this.setTimer(instance, command, at, () => this.#events.arrive(instance, fired))
     }
     if (event.type === 'activity' || event.type === 'step') {
       return this.#call(instance, issued, event)
     }
-    // A message comes by itself, and so does the result of a child that is known to run.
+    // A message arrives by itself, and so does the result of a child that is known to run.
     if (event.type === 'receive' || instance.calls.child(command) !== undefined) return
     if (!this.#core.closing.aborted) this.#remote.start(instance, issued)
   }
@@ -104,14 +105,14 @@ export class CommandRunner {
     if (work.step === undefined && work.definition === undefined) {
       this.#warnUnknown(instance, work.name)
     }
-    if (event.type === 'activity' && !this.#serves(event.tag)) {
+    if (event.type === 'activity' && !this.#tags.serves(event.tag)) {
       this.#unserved.watch(instance, event)
     }
     if (calls.isTask(command)) return
     const retryAt = calls.retryAt(command) ?? 0
     const isNow = retryAt === 0 || retryAt <= this.#core.time.now()
     if (this.#runsElsewhere(event, work)) {
-      // The store has no task of it: the instance was imported, or comes from a runtime that ran it.
+      // The store has no task for it: the instance was imported, or its last owner ran it.
       if (isNow) calls.leaveToOthers(command)
       else
         this.setTimer(instance, command, retryAt, () =>
@@ -121,10 +122,10 @@ export class CommandRunner {
     else this.setTimer(instance, command, retryAt, () => this.#startAttempt(instance, issued))
   }
 
-  /** Whether it is left to others: it was asked to be, or this runtime lacks its code or its tag. */
+  /** Whether another runtime has to run it: it is a task, or this runtime lacks its code or its tag. */
   #runsElsewhere(event: CommandEvent, { definition }: ActivityWork): boolean {
     if (event.type !== 'activity') return false
-    return event.where === 'task' || definition === undefined || !this.#serves(event.tag)
+    return event.where === 'task' || definition === undefined || !this.#tags.serves(event.tag)
   }
 
   #startAttempt(instance: LiveInstance, { event: { command }, work }: IssuedCommand): void {
@@ -174,7 +175,7 @@ export class CommandRunner {
     this.setTimer(instance, command, retryAt, () => this.#startAttempt(instance, issued))
     if (delayMs >= MIN_RECORDED_DELAY_MS) {
       const event = { type: 'attempt', command, attempt, retryAt, error } as const
-      this.#events.arrive(instance, [{ event }])
+      this.#events.arrive(instance, { event })
     } else {
       this.#events.releaseIfIdle(instance)
     }
@@ -182,12 +183,12 @@ export class CommandRunner {
 
   /** The code no longer waits for this command. */
   drop(instance: LiveInstance, command: number): void {
-    instance.calls.abort(command, 'its result is not wanted any more')
+    instance.calls.abort(command, 'its result is no longer needed')
     instance.calls.settled(command)
     instance.timers.cancel(this.#core.alarms, command)
   }
 
-  /** What has to begin or to be over by some time is checked then. */
+  /** Sets timers for the limits of an activity: to begin in time, and to end in time. */
   #watchLimits(instance: LiveInstance, command: number, work: ActivityWork): void {
     const { totalTimeoutMs, startTimeoutMs } = work.options
     const { calls } = instance
@@ -198,7 +199,7 @@ export class CommandRunner {
     }
     if (startTimeoutMs === undefined || calls.failures(command) > 0) return
     this.setTimer(instance, startTimer(command), startByOf(work), () => {
-      // Whether a task has begun, the store knows.
+      // Only the store knows whether a task has begun.
       if (calls.isTask(command)) this.#finder.look([instance.iid])
       else if (calls.attempt(command)?.begun === false) this.notStarted(instance, command, work)
     })
@@ -218,10 +219,10 @@ export class CommandRunner {
     what: string,
   ): void {
     const { calls, inbox, run, timers } = instance
-    // Its result may have come already, and wait for the next turn.
+    // Its result may already be waiting for the next turn.
     if (!run.open.has(command) || inbox.hasResultOf(command)) return
     const error = new TimeoutError(`${kindOf(work)} "${work.name}" ${what} ${ms} ms`, ms)
-    const wasRunning = calls.abort(command, 'it is out of time')
+    const wasRunning = calls.abort(command, 'it timed out')
     timers.cancel(this.#core.alarms, command)
     this.#core.log.warn(
       {
@@ -233,7 +234,7 @@ export class CommandRunner {
       'activity failed; giving up',
     )
     const text = this.#core.values.encodeError(error)
-    this.#events.arrive(instance, [{ event: { type: 'failed', command, error: text } }])
+    this.#events.arrive(instance, { event: { type: 'failed', command, error: text } })
   }
 
   /** Clean-up after a cancellation has limited time; then the instance ends as it is. */
@@ -248,7 +249,7 @@ export class CommandRunner {
     })
   }
 
-  /** Calls `ring` at a moment of store time; `key` says what for. */
+  /** Calls `ring` at a moment of store time; `key` tells timers apart. */
   setTimer(instance: LiveInstance, key: number, at: number, ring: () => void): void {
     instance.timers.set(this.#core.alarms, key, at, ring)
   }

@@ -34,7 +34,8 @@ async function openCommitter(around: (commit: Commit) => Commit = (commit) => co
   const deaths: number[] = []
   let identity = { runtime, server }
   const clock = systemClock()
-  const core = { store: wrapped, clock, time: new StoreClock(clock), log: memoryLog() }
+  const log = memoryLog()
+  const core = { store: wrapped, clock, time: new StoreClock(clock), log }
   const committer = new Committer(core as unknown as RuntimeCore, {
     get identity() {
       return identity
@@ -69,6 +70,7 @@ async function openCommitter(around: (commit: Commit) => Commit = (commit) => co
     first,
     batches,
     deaths,
+    log,
     send,
     starts: (count: number) =>
       send(Array.from({ length: count }, (_, i) => ({ start: startItem(first + i) }))),
@@ -129,6 +131,30 @@ describe('the committer', () => {
     for (const batch of opened.batches) expect(batch).toEqual(opened.batches[0])
   })
 
+  test('failures between successes do not add up to long waits', async () => {
+    let sent = 0
+    await using opened = await openCommitter((commit) => async (batch) => {
+      const answer = await commit(batch)
+      if (sent++ % 2 === 1) throw new StoreError('connection_lost', 'commit', 'the answer is gone')
+      return answer
+    })
+    const { committer, first, log } = opened
+
+    // Each item is followed by the next while the loop still sends, as the turns of an instance are.
+    await new Promise<void>((resolve) => {
+      const addNext = (n: number): void => {
+        if (n === 20) return resolve()
+        committer.add({ start: startItem(first + n), settle: () => addNext(n + 1) })
+      }
+      addNext(0)
+      committer.flush()
+    })
+
+    const failures = log.lines.map(({ data }) => Number(data['failures'] ?? 0))
+    expect(log.at('warn')).toContain('commit failed; sending it again')
+    expect(Math.max(...failures)).toBeLessThanOrEqual(1)
+  })
+
   test.each([0, 1, 6, 12])('a bad item at place %i fails alone', async (bad) => {
     const error = new StoreError('rejected', 'commit', 'too large')
     let badIid: Iid
@@ -155,7 +181,7 @@ describe('the committer', () => {
     expect(opened.deaths).toEqual([runtime])
   })
 
-  test('on another server only what it lost is refused', async () => {
+  test('on another server only turns of instances that it lost are refused', async () => {
     let moved = false
     await using opened = await openCommitter((commit) => async (batch) => {
       if (moved) return commit(batch)
@@ -197,7 +223,7 @@ describe('the committer', () => {
     expect(await other).toEqual(['done'])
   })
 
-  test('turns that were taken back while another server answered are not sent to it', async () => {
+  test('turns that were withdrawn during a failover are not sent to the new server', async () => {
     let forget: (() => void) | undefined
     await using opened = await openCommitter((commit) => async (batch) => {
       if (forget === undefined) return commit(batch)
@@ -217,7 +243,7 @@ describe('the committer', () => {
     expect(sent).toEqual([1, 0])
   })
 
-  test('whoever is locked is told so, and is not sent again from here', async () => {
+  test('an item whose id is locked gets that verdict, and is not sent again by the committer', async () => {
     let batches = 0
     await using opened = await openCommitter((commit) => async (batch) => {
       batches++
@@ -232,7 +258,7 @@ describe('the committer', () => {
     expect(batches).toBe(1)
   })
 
-  test('what was not tried goes with the next batch, before what came later', async () => {
+  test('items that were not tried go with the next batch, before later ones', async () => {
     const batches: number[][] = []
     let isFirst = true
     await using opened = await openCommitter((commit) => async (batch) => {
@@ -257,7 +283,7 @@ describe('the committer', () => {
     expect(committer.size).toBe(0)
   })
 
-  test('one who throws when told keeps nobody else from being told', async () => {
+  test('a callback that throws does not keep the others from being called', async () => {
     await using opened = await openCommitter()
     const { committer, first } = opened
     committer.add({
@@ -274,7 +300,7 @@ describe('the committer', () => {
     expect(await second).toBe('done')
   })
 
-  test('what comes after the close is told so at once', async () => {
+  test('items that are added after the close are rejected at once', async () => {
     await using opened = await openCommitter()
     opened.committer.close()
 
@@ -283,7 +309,7 @@ describe('the committer', () => {
     expect(late).toMatchObject({ code: 'closed' })
   })
 
-  test('turns that wait can be taken back, starts stay', async () => {
+  test('waiting turns can be withdrawn, starts stay', async () => {
     await using opened = await openCommitter()
     const { committer, first } = opened
     const told: unknown[] = []
@@ -321,7 +347,7 @@ describe('the committer', () => {
     expect(opened.committer.size).toBe(0)
   })
 
-  test('closing tells everybody who still waits', async () => {
+  test('closing rejects all items that still wait', async () => {
     await using opened = await openCommitter(() => () => new Promise(() => {}))
     const waiting = opened.starts(2)
     await new Promise((resolve) => setImmediate(resolve))

@@ -4,8 +4,9 @@
 //   An instance has at most one item here: it waits for the verdict before its next turn.
 //   A batch whose outcome is unknown is sent again, unchanged; the store recognises it.
 //   Items that the store did not try, because others of the batch were locked, join the next batch.
-//   A batch that the store rejects is halved until the bad item is alone; the others go through.
+//   A batch that the store rejects is split until the bad item is alone; the others go through.
 
+import { BatchSplitter } from '../../../base/sync/batch-splitter.ts'
 import { countWithin } from '../../../base/sync/count-within.ts'
 import { type Notify, notify } from '../../../base/sync/notify.ts'
 import type { CommitAnswer, StartItem, TurnItem, Verdict } from '../../../store/commits.ts'
@@ -21,7 +22,7 @@ export interface Entry {
   /** Exactly one of the two is set. */
   readonly start?: StartItem
   readonly turn?: TurnItem
-  /** Called once: with what became of it, or with the error that it met alone. */
+  /** Called once: with the verdict, or with the error that it caused alone. */
   settle(result: Verdict | Error): void
 }
 
@@ -42,11 +43,17 @@ export interface RuntimeIdentity {
   onServerChange(): Promise<ReadonlySet<Iid>>
 }
 
+/** Claims what a commit has made due: the WorkFinder. */
+export interface WokenTaker {
+  /** These are due now, and no runtime owns them. */
+  woken(iids: readonly Iid[]): void
+}
+
 const MAX_ITEMS = 500
 const BOUNDS = [{ max: MAX_CALL_BYTES, of: bytesOf }]
 // How many batches one pass of the loop sends at the most.
 const MAX_BATCHES = 100
-// Fewer are not worth a batch of their own while more are about to come.
+// Fewer are not worth a batch of their own while more are coming.
 const MIN_AHEAD = 16
 /** Beyond this many waiting items, new work has to wait. */
 const CROWDED = 4 * MAX_ITEMS
@@ -57,8 +64,10 @@ export class Committer {
   readonly #registration: RuntimeIdentity
   readonly #wake: Notify = notify()
   readonly #room: Notify = notify()
+  #finder: WokenTaker | undefined
   #queue: Entry[] = []
-  #batch: readonly Entry[] = []
+  /** Taken from the queue, and not settled. */
+  #batch = new Set<Entry>()
   #lastSize = 0
   #woken = false
   #closed = false
@@ -68,9 +77,14 @@ export class Committer {
     this.#registration = registration
   }
 
+  /** Connects what is built later, and claims what commits have made due. */
+  reportTo(finder: WokenTaker): void {
+    this.#finder = finder
+  }
+
   /** Items that wait or are in flight. */
   get size(): number {
-    return this.#queue.length + this.#batch.length
+    return this.#queue.length + this.#batch.size
   }
 
   get crowded(): boolean {
@@ -78,9 +92,9 @@ export class Committer {
   }
 
   /**
-   * Adds an item; it goes out with the next `flush`, or as soon as half as many have gathered as
-   * went out last. So, under load, one half of the instances takes turns while the store writes the
-   * other half's, instead of each waiting for the other.
+   * Adds an item. It is sent with the next `flush`, or as soon as half as many have gathered as the last
+   * batch had. So, under load, one half of the instances takes turns while the store writes the other
+   * half, instead of each waiting for the other.
    */
   add(entry: Entry): void {
     if (this.#closed) return entry.settle(closedError())
@@ -88,9 +102,9 @@ export class Committer {
     if (this.#queue.length >= Math.max(MIN_AHEAD, this.#lastSize / 2)) this.flush()
   }
 
-  /** Lets what has gathered go. While a batch is in flight, its end does that. */
+  /** Sends what has gathered. While a batch is in flight, its end does that. */
   flush(): void {
-    if (this.#queue.length === 0 || this.#batch.length > 0 || this.#woken) return
+    if (this.#queue.length === 0 || this.#batch.size > 0 || this.#woken) return
     // Once: a wake-up left over would cost the loop a turn at the wrong moment.
     this.#woken = true
     this.#wake.notifyOne()
@@ -107,25 +121,22 @@ export class Committer {
   }
 
   /**
-   * Takes back every turn, also those in flight, and every start that an instance asked for: what they
-   * follow from may be lost.
+   * Takes back every turn, even those in flight, and every start that an instance asked for: the store
+   * may have lost what they depend on.
    */
   forgetAll(): void {
-    const all = [...this.#batch, ...this.#queue]
-    const gone = all.filter((entry) => !hasOwnCause(entry))
-    this.#batch = this.#batch.filter(hasOwnCause)
+    const gone = [...this.#batch, ...this.#queue].filter((entry) => !hasOwnCause(entry))
     this.#queue = this.#queue.filter(hasOwnCause)
-    this.#settleEach(
-      gone.filter(({ start }) => start !== undefined),
-      closedError,
-    )
+    for (const entry of gone) this.#batch.delete(entry)
+    for (const entry of gone) if (entry.start !== undefined) this.#settle(entry, closedError())
   }
 
-  /** Rejects everything that waits: nothing is sent any more. */
+  /** Rejects everything that waits, and sends nothing more. */
   close(): void {
     this.#closed = true
     const left = [...this.#batch, ...this.#queue]
-    this.#batch = this.#queue = []
+    this.#batch.clear()
+    this.#queue = []
     this.#room.notifyAll()
     for (const entry of left) entry.settle(closedError())
   }
@@ -147,123 +158,108 @@ export class Committer {
   }
 
   async #pass(): Promise<Directive> {
-    // What gathered meanwhile goes at once: others had their turn while the store was at work.
+    // What gathered goes at once: other instances took their turns while the store was writing.
     for (let sent = 0; sent < MAX_BATCHES; sent++) {
       this.#woken = false
-      if (this.#batch.length === 0) this.#batch = this.#take()
-      if (this.#batch.length === 0) return idle()
-      this.#lastSize = this.#batch.length
-      // A throw leaves the batch in place: the worker backs off and sends it again.
-      await this.#send(this.#batch)
-      this.#batch = []
+      if (this.#batch.size === 0) {
+        const count = countWithin(this.#queue, MAX_ITEMS, BOUNDS)
+        this.#batch = new Set(this.#queue.splice(0, count))
+      }
+      if (this.#batch.size === 0) return idle()
+      this.#lastSize = this.#batch.size
+      try {
+        await this.#send()
+      } catch (error) {
+        // What is not settled stays in the batch. It is sent again: after a wait if nothing of this
+        // pass succeeded, so that single failures among successes do not add up to long waits.
+        if (sent === 0) throw error
+        this.#core.log.warn({ err: error }, 'commit failed; sending it again')
+        return proceed()
+      }
+      // The store did not try these, because others of the batch were locked.
+      if (this.#batch.size > 0) this.#queue = [...this.#batch, ...this.#queue]
+      this.#batch.clear()
       if (!this.crowded) this.#room.notifyAll()
     }
     return proceed()
   }
 
-  #take(): readonly Entry[] {
-    const count = countWithin(this.#queue, MAX_ITEMS, BOUNDS)
-    if (count === this.#queue.length) {
-      const all = this.#queue
-      this.#queue = []
-      return all
-    }
-    return this.#queue.splice(0, count)
-  }
-
-  async #send(entries: readonly Entry[]): Promise<void> {
-    const starts = entries.filter((entry) => entry.start !== undefined)
-    const turns = entries.filter((entry) => entry.turn !== undefined)
-    const { store, clock, time } = this.#core
-    const { identity } = this.#registration
-    const askedMs = clock.now()
-    let answer: CommitAnswer
-    try {
-      answer = await store.commit({
-        ...identity,
-        starts: starts.map((entry) => entry.start!),
-        turns: turns.map((entry) => entry.turn!),
-      })
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.retryable) throw error
-      return this.#halve(entries, error)
-    }
-    time.saw(answer.clock, askedMs)
-    switch (answer.state) {
-      case 'ok': {
-        // Committed, but under a number that has died since: another runtime owns it, or will.
-        const lost = this.#registration.isDead(identity.runtime)
-        const verdicts = new Map(starts.map((entry, i) => [entry, answer.starts[i]!]))
-        const tried = starts.filter((entry) => verdicts.get(entry) !== 'untried')
-        this.#settle(tried, (i) => {
-          const verdict = verdicts.get(tried[i]!)!
-          return lost && verdict === 'done' && tried[i]!.start!.owned ? 'refused' : verdict
-        })
-        if (tried.length < starts.length) this.#putBack(starts.filter((e) => !tried.includes(e)))
-        this.#settle(turns, (i) => answer.turns[i]!)
-        return
+  /** Sends the batch. What is settled, or taken back meanwhile, leaves it. */
+  async #send(): Promise<void> {
+    const { store, clock, time, meter } = this.#core
+    const parts = new BatchSplitter([...this.#batch])
+    for (const part of parts) {
+      const starts: Entry[] = []
+      const turns: Entry[] = []
+      for (const entry of part) {
+        if (this.#batch.has(entry)) (entry.start === undefined ? turns : starts).push(entry)
       }
-      case 'dead':
-        this.#settle(turns, () => 'refused')
-        await this.#registration.onDead(identity.runtime)
-        return this.#again(starts)
-      case 'verify': {
-        const lost = await this.#registration.onServerChange()
-        // Also those that wait behind this batch: they would leave a gap in the history.
-        const behind = this.#queue.filter((entry) => entry.turn && lost.has(entry.turn.iid))
-        this.#queue = this.#queue.filter((entry) => !behind.includes(entry))
-        this.#settleEach(behind, () => 'refused')
-        const gone = turns.filter((entry) => lost.has(entry.turn!.iid))
-        this.#settle(gone, () => 'refused')
-        return this.#again(entries.filter((entry) => !gone.includes(entry)))
-      }
-    }
-  }
-
-  /** Puts entries of this batch into the next one, before all others. */
-  #putBack(entries: readonly Entry[]): void {
-    const back = this.#batch.filter((entry) => entries.includes(entry))
-    this.#batch = this.#batch.filter((entry) => !back.includes(entry))
-    this.#queue = [...back, ...this.#queue]
-  }
-
-  /** Sends entries again, except those that were settled or taken back while the store was asked. */
-  async #again(entries: readonly Entry[]): Promise<void> {
-    const left = entries.filter((entry) => this.#batch.includes(entry))
-    if (left.length > 0) await this.#send(left)
-  }
-
-  async #halve(entries: readonly Entry[], error: StoreError): Promise<void> {
-    if (entries.length === 1) return this.#settle(entries, () => error)
-    const middle = entries.length >> 1
-    await this.#send(entries.slice(0, middle))
-    await this.#send(entries.slice(middle))
-  }
-
-  /** Settles entries, and takes them out of what would be sent again. */
-  #settle(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
-    if (entries.length !== this.#batch.length) {
-      const settled = new Set(entries)
-      this.#batch = this.#batch.filter((entry) => !settled.has(entry))
-    } else {
-      this.#batch = []
-    }
-    this.#settleEach(entries, result)
-  }
-
-  #settleEach(entries: readonly Entry[], result: (i: number) => Verdict | Error): void {
-    for (let i = 0; i < entries.length; i++) {
+      if (starts.length + turns.length === 0) continue
+      const { identity } = this.#registration
+      const askedMs = clock.now()
+      let answer: CommitAnswer
       try {
-        entries[i]!.settle(result(i))
+        answer = await store.commit({
+          ...identity,
+          starts: starts.map(({ start }) => start!),
+          turns: turns.map(({ turn }) => turn!),
+        })
       } catch (error) {
-        // Whatever one of them does, the others are settled.
-        this.#core.log.error({ err: error }, 'error after a commit; this is a bug')
+        if (!(error instanceof StoreError) || error.retryable) throw error
+        if (!parts.split(part)) this.#settle(part[0]!, error)
+        continue
       }
+      time.saw(answer.clock, askedMs)
+      switch (answer.state) {
+        case 'ok': {
+          meter?.committed(clock.now() - askedMs, starts.length + turns.length)
+          // Committed, but under a number that has died since: another runtime owns it, or will.
+          const lost = this.#registration.isDead(identity.runtime)
+          for (const [i, entry] of starts.entries()) {
+            const verdict = answer.starts[i]!
+            const isLost = lost && verdict === 'done' && entry.start!.owned
+            if (verdict !== 'untried') this.#settle(entry, isLost ? 'refused' : verdict)
+          }
+          for (const [i, entry] of turns.entries()) this.#settle(entry, answer.turns[i]!)
+          if (answer.woken !== undefined) this.#finder?.woken(answer.woken)
+          break
+        }
+        case 'dead':
+          for (const entry of turns) this.#settle(entry, 'refused')
+          await this.#registration.onDead(identity.runtime)
+          parts.again(part)
+          break
+        case 'verify':
+          this.#refuseLost(await this.#registration.onServerChange())
+          parts.again(part)
+      }
+    }
+  }
+
+  /** The server has lost these instances: their turns would leave a gap in the history. */
+  #refuseLost(lost: ReadonlySet<Iid>): void {
+    const isLost = ({ turn }: Entry): boolean => turn !== undefined && lost.has(turn.iid)
+    const behind = this.#queue.filter(isLost)
+    this.#queue = this.#queue.filter((entry) => !isLost(entry))
+    for (const entry of [...behind, ...this.#batch]) {
+      if (isLost(entry)) this.#settle(entry, 'refused')
+    }
+  }
+
+  /** Settles an entry, which is then not sent again. */
+  #settle(entry: Entry, result: Verdict | Error): void {
+    this.#batch.delete(entry)
+    if (result !== 'done') this.#core.meter?.notTaken(result)
+    try {
+      entry.settle(result)
+    } catch (error) {
+      // An error of one must not keep the others from being settled.
+      this.#core.log.error({ err: error }, 'error after a commit; this is a bug')
     }
   }
 }
 
-/** Whether a client asked for it: then it follows from nothing that could be lost. */
+/** Whether a client asked for it, so that it depends on nothing that could be lost. */
 function hasOwnCause({ start }: Entry): boolean {
   return start !== undefined && start.parent === null
 }

@@ -1,8 +1,8 @@
 // How instances leave a runtime: released, ended, evicted.
 //
-//   Gone is gone: nothing of an instance that is gone rings or runs, and its code is dropped.
+//   An evicted instance leaves no timer and no activity behind, and its code is dropped.
 //   Late results: what finishes here for an instance that another runtime owns by now is handed over
-//   to its owner, unless the store may have lost what it follows from. Then it goes nowhere.
+//   to that runtime. If the store may have lost what the result depends on, it is dropped.
 
 import type { Clock } from '../../../base/time/clock.ts'
 import { notify } from '../../../base/sync/notify.ts'
@@ -10,6 +10,7 @@ import type { Delivery } from '../../../store/inbox.ts'
 import type { Iid } from '../../../store/instances.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Endings } from '../../core/endings.ts'
+import { instanceKeys } from '../../core/log-keys.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import type { Departure } from '../../instance/phase.ts'
 import { NO_OUTPUT, type TurnOutput } from '../../instance/turn-output.ts'
@@ -39,12 +40,16 @@ export class Eviction {
     this.#taskClaimer = claimer
   }
 
-  /** The instance ended, or continued as its next execution. */
+  /** It leaves this runtime for good: it ended, continued as its next execution, or is evicted. */
   leave(instance: LiveInstance, why: Departure, reason: string): void {
-    this.#remove(instance, why, reason)
+    this.leaveQuarantine(instance)
+    instance.timers.cancelAll(this.#core.alarms)
+    instance.leave(why, reason)
+    this.#instances.remove(instance)
+    this.#noteLeft(instance.iid)
   }
 
-  /** It was given back to the store, and stays in memory in case this runtime claims it again. */
+  /** It was released. It stays in memory in case this runtime claims it again. */
   release(instance: LiveInstance): void {
     instance.timers.cancelAll(this.#core.alarms)
     this.leaveQuarantine(instance)
@@ -54,29 +59,29 @@ export class Eviction {
     this.#endings.notify(instance.iid, undefined)
   }
 
-  /** Drops it from memory: another runtime owns it, or it is read again. */
+  /** Drops it from memory: another runtime owns it, or this one reads it again. */
   evict(instance: LiveInstance, reason: string, why: Departure = 'evicted'): void {
-    instance.startSettled(new StoreError('closed', 'start', reason))
-    this.#remove(instance, why, reason)
+    instance.start?.settle(new StoreError('closed', 'start', reason))
+    this.leave(instance, why, reason)
     this.#endings.notify(instance.iid, undefined)
     this.#finder.claimer.doubt()
   }
 
   /**
-   * Another runtime owns it, or it was changed from outside: whatever this one sends is refused. What finished
-   * here, also in a turn that was refused, is for its owner.
+   * Another runtime owns it, or it was changed from outside: the store refuses what this one sends. What
+   * finished here, even in a turn that was refused, is for its owner.
    */
   supersede(instance: LiveInstance, reason: string, output: TurnOutput = NO_OUTPUT): void {
     const wasGone = instance.isGone
     const results = finishedResults(instance, output)
-    if (instance.supersede('superseded')) this.#handOver(results)
+    if (instance.supersede('superseded')) void this.handOver(instance, results)
     if (!wasGone) this.evict(instance, reason)
   }
 
   /** It is suspended: what finished here is kept in its inbox until it is resumed. */
   suspended(instance: LiveInstance): void {
     const results = unrecordedResults(instance)
-    if (instance.supersede('suspended')) this.#handOver(results)
+    if (instance.supersede('suspended')) void this.handOver(instance, results)
     this.evict(instance, 'the instance was suspended')
   }
 
@@ -94,8 +99,8 @@ export class Eviction {
   }
 
   /**
-   * The store may have lost what instances are based on. An uncommitted start stays valid, unless an
-   * instance asked for it: that one may be lost.
+   * The store may have lost turns of these instances. An uncommitted start stays valid, unless an
+   * instance asked for it, whose turn may be lost.
    */
   rollBackAll(reason: string): void {
     for (const instance of this.#instances) {
@@ -106,8 +111,8 @@ export class Eviction {
   }
 
   /**
-   * It got further than the owners that died with it, or left. Instances and tasks in quarantine run
-   * one at a time: the next one may.
+   * It got further than the owners that died with it, or left. Instances and tasks in quarantine run one
+   * at a time, so the next one may run.
    */
   leaveQuarantine(instance: LiveInstance): void {
     if (!instance.leaveQuarantine()) return
@@ -127,8 +132,9 @@ export class Eviction {
   }
 
   /** Puts results into the inbox of their instance, for its next owner or until it is resumed. */
-  async handOver(results: readonly Delivery[]): Promise<void> {
+  async handOver(instance: LiveInstance, results: readonly Delivery[]): Promise<void> {
     const { store, log, closing } = this.#core
+    if (results.length === 0) return
     try {
       await store.send(results)
       this.#finder.look(results.map(({ iid }) => iid))
@@ -136,20 +142,11 @@ export class Eviction {
       // Nothing is lost when the runtime is closed: the instance has ended, or its next owner runs the
       // activity again.
       if (closing.aborted && error instanceof StoreError && error.code === 'closed') return
-      log.warn({ err: error }, 'results of an instance that this runtime no longer owns are lost')
+      log.warn(
+        { ...instanceKeys(instance), err: error },
+        'could not hand over results of an instance that this runtime no longer owns; its activities may run again',
+      )
     }
-  }
-
-  #handOver(results: readonly Delivery[]): void {
-    if (results.length > 0) void this.handOver(results)
-  }
-
-  #remove(instance: LiveInstance, why: Departure, reason: string): void {
-    this.leaveQuarantine(instance)
-    instance.timers.cancelAll(this.#core.alarms)
-    instance.leave(why, reason)
-    this.#instances.remove(instance)
-    this.#noteLeft(instance.iid)
   }
 
   #noteLeft(iid: Iid): void {
@@ -158,5 +155,5 @@ export class Eviction {
   }
 }
 
-/** Why an instance leaves that was changed from outside. */
+/** The reason for dropping an instance that was changed from outside. */
 export const CHANGED = 'it was changed from outside'

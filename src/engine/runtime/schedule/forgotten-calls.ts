@@ -6,20 +6,20 @@ import type { LiveInstance } from '../../instance/live-instance.ts'
 import { readTurn } from '../../instance/read-instance.ts'
 import { type Begin, retrace } from '../../instance/turn.ts'
 
-// From then on reports about a workflow name its calls without their lines: those are known by then.
+// After this many reports about a workflow, they name its calls without lines, which are known by then.
 const MAX_LOCATED = 100
 
 /**
  * Warns of calls that were not awaited before the workflow ended.
  *
- * To note for every call where it was made would cost more than the call. So the execution is read and
- * replayed once it is over.
+ * Recording the place of every call would cost more than the call. So the execution is read and replayed
+ * once it has ended.
  */
 export class ForgottenCalls {
   readonly #core: RuntimeCore
   readonly #begin: Begin
   readonly #makeExecution: (instance: LiveInstance) => Execution
-  /** How many executions of a workflow were repeated for it. */
+  /** How many executions of a workflow were replayed for it. */
   readonly #located = new Map<string, number>()
 
   constructor(
@@ -35,7 +35,7 @@ export class ForgottenCalls {
   /** Call it when the end of the execution is committed. */
   report(instance: LiveInstance): void {
     const { forgotten, failsForgotten } = instance.run
-    // Those that failed the workflow were logged with that.
+    // Those that failed the workflow were logged with its failure.
     if (forgotten.some(({ began }) => began || !failsForgotten))
       void this.#warn(instance, forgotten)
   }
@@ -63,7 +63,7 @@ export class ForgottenCalls {
     )
   }
 
-  /** The same calls with their lines. Without those a warning is still better than none. */
+  /** The same calls with their lines; `undefined` when the lines cannot be found. */
   async #locate(instance: LiveInstance): Promise<readonly Forgotten[] | undefined> {
     const { store, log } = this.#core
     const run = this.#makeExecution(instance)

@@ -1,6 +1,6 @@
-// Leads the instances of one runtime through their lives: turn, commit, carry out, wait, release.
+// Takes the instances of one runtime through their life cycle: turn, commit, carry out, wait, release.
 //
-// One way down: something arrives, the instance takes a turn (TurnLoop), the decision is committed
+// The path of a turn: something arrives, the instance takes a turn (TurnLoop), the decision is committed
 // (CommitWriter, Committer), and what it asks for is carried out (AfterCommit, CommandRunner). Results
 // come back as arrivals.
 
@@ -8,7 +8,7 @@ import type { Claim, Loaded } from '../../../store/claims.ts'
 import { MAX_DEATHS, QUARANTINE_DEATHS } from '../../../store/constants.ts'
 import type { Next, TurnRow } from '../../../store/commits.ts'
 import type { Iid } from '../../../store/instances.ts'
-import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import type { SharedLoopHeartbeat } from '../../../watchdog/shared-loop-heartbeat.ts'
 import { Endings } from '../../core/endings.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
@@ -18,10 +18,10 @@ import { type ActivityWork, startByOf } from '../../instance/activity-work.ts'
 import type { Arrival } from '../../instance/arrival.ts'
 import type { AttemptEnd } from '../../instance/attempt-end.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import { expectsMail, nextAfterTurn, REST_MS } from '../../instance/next-after-turn.ts'
+import { expectsMail, nextAfterTurn } from '../../instance/next-after-turn.ts'
 import { PoisonError } from '../../instance/poison.ts'
 import { readInstance } from '../../instance/read-instance.ts'
-import { Execution } from '../../replay/execution.ts'
+import { Execution, type IssuedCommand } from '../../replay/execution.ts'
 import type { Capacity } from './capacity.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import { AfterCommit, type NextSteps } from './after-commit.ts'
@@ -30,12 +30,14 @@ import { type CommandEvents, CommandRunner } from './command-runner.ts'
 import { CommitWriter } from './commit-writer.ts'
 import type { Committer, RuntimeIdentity } from './committer.ts'
 import { Eviction } from './eviction.ts'
+import { HistoryLimit } from './history-limit.ts'
 import { ForgottenCalls } from './forgotten-calls.ts'
 import type { LiveInstances } from './live-instances.ts'
 import { continueInstance } from './next-execution.ts'
 import { Quarantine } from './quarantine.ts'
 import type { RemoteCommands } from './remote-commands.ts'
 import type { ActivityServices, Finder } from './ports.ts'
+import { ReplayCheck } from './replay-check.ts'
 import { Suspension } from './suspension.ts'
 import { TurnLoop, type TurnPolicy } from './turn-loop.ts'
 
@@ -59,6 +61,12 @@ export interface SchedulerOptions {
   readonly heartbeat: SharedLoopHeartbeat
   /** Whether a forgotten `await` fails the workflow. */
   readonly failsForgotten: boolean
+  /** How long an instance that waits for mail stays owned. */
+  readonly restMs: number
+  /** Whether each committed turn is replayed from its history. */
+  readonly replaysTurns: boolean
+  /** Learns what a turn of an instance issued, before it is committed. */
+  readonly onTurn: ((iid: Iid, issued: readonly IssuedCommand[]) => void) | undefined
 }
 
 /** Schedules the instances of one runtime. */
@@ -87,14 +95,27 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
       this.execution(instance.definition, instance.id)
     const eviction = new Eviction(core, instances, endings, finder)
     const quarantine = new Quarantine(core, registration, eviction, finder)
-    const serves = (tag: string): boolean => context.serves(tag)
-    const commands = new CommandRunner(core, quarantine, this, finder, serves)
+    const commands = new CommandRunner(core, quarantine, this, finder, context)
     const writer = new CommitWriter(core, committer, numbers)
     const suspension = new Suspension(core, { begin, committer, writer, makeExecution })
     const forgotten = new ForgottenCalls(core, begin, makeExecution)
+    const replayCheck = options.replaysTurns
+      ? new ReplayCheck(core, begin, makeExecution)
+      : undefined
     const turns = new TurnLoop(
       core,
-      { begin, heartbeat, committer, writer, numbers, quarantine, suspension },
+      {
+        begin,
+        heartbeat,
+        committer,
+        writer,
+        numbers,
+        quarantine,
+        suspension,
+        replayCheck,
+        onTurn: options.onTurn,
+        history: new HistoryLimit(context.guard),
+      },
       this,
     )
     this.afterCommit = new AfterCommit(
@@ -127,11 +148,9 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   /** A new execution of a workflow. */
   execution(definition: WorkflowDefinition, id: string): Execution {
     const label = `instance "${id}" of workflow "${definition.name}" ${definition.version}`
-    const execution = new Execution(label, this.#core.values)
-    if (this.#options.failsForgotten) {
-      execution.failsForgotten = true
-      execution.trace()
-    }
+    const { failsForgotten } = this.#options
+    const execution = new Execution(label, this.#core.values, failsForgotten)
+    if (failsForgotten) execution.trace()
     return execution
   }
 
@@ -141,7 +160,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     this.turns.enqueue(instance)
   }
 
-  /** Goes on with an instance that was just claimed; `kept` when it is still in memory. */
+  /** Continues an instance that was just claimed; `kept` when it is still in memory. */
   claimed(
     claim: Claim,
     loaded: Loaded,
@@ -153,6 +172,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     const { instance, error } = kept
       ? { instance: kept }
       : readInstance(loaded, definition, this.execution(definition, loaded.id))
+    this.#core.meter?.claimed(definition.name, kept !== undefined, claim.deaths)
     instance.claimed(claim.epoch, loaded.tasks, claim.deaths >= QUARANTINE_DEATHS)
     this.#add(instance)
     if (error !== undefined) return void this.#suspension.suspend(instance, error)
@@ -164,17 +184,17 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     this.#receive(instance, loaded)
   }
 
-  /** An instance goes on as the execution that begins with this row. */
+  /** An instance continues as the execution that begins with this row. */
   continueAs(instance: LiveInstance, first: TurnRow): void {
-    const next = continueInstance(instance, first, this.#core, (...of) => this.execution(...of))
+    const next = continueInstance(instance, first, this.#core, this)
     this.#add(next)
     this.turns.enqueue(next)
   }
 
   #add(instance: LiveInstance): void {
     this.instances.add(instance)
-    instance.run.onBreak = () => {
-      // Its next turn finds it broken, and suspends it. One that was released has none now.
+    instance.run.onBreak(() => {
+      // Its next turn finds it broken, and suspends it. A released instance has no turn now.
       if (instance.phase.is === 'released') {
         this.#core.log.error(
           { ...instanceKeys(instance), err: instance.run.broken },
@@ -182,13 +202,13 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
         )
       }
       this.turns.enqueue(instance)
-    }
+    })
   }
 
   /** Something arrived for an instance that is owned here. */
   deliver(instance: LiveInstance, loaded: Loaded): void {
     if (!instance.isGone) {
-      // Commands begin anew with each execution: tasks of another one are none of this.
+      // Commands are numbered anew in each execution: tasks of another one do not belong to it.
       const tasks = loaded.execution === instance.execution ? loaded.tasks : []
       this.#receive(instance, { inbox: loaded.inbox, tasks })
       this.#seeTasks(instance, tasks)
@@ -196,7 +216,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     if (instance.phase.is === 'released' && instance.hasNews()) this.#finder.look([instance.iid])
   }
 
-  /** Reads what is in the inbox; an instance whose inbox makes no sense is suspended. */
+  /** Reads the inbox. Suspends an instance whose inbox is invalid. */
   #receive(instance: LiveInstance, { inbox, tasks }: Pick<Loaded, 'inbox' | 'tasks'>): void {
     try {
       instance.inbox.receive(inbox, tasks)
@@ -206,7 +226,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     }
   }
 
-  /** Tasks that did not begin in time fail. The store does not hand them out any more by then. */
+  /** Fails tasks that did not begin in time. The store no longer hands them out. */
   #seeTasks(instance: LiveInstance, tasks: Loaded['tasks']): void {
     const now = this.#core.time.now()
     for (const task of tasks) {
@@ -219,31 +239,21 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     }
   }
 
-  /** Puts arrivals into the inbox of an instance, and lets it have a turn. */
-  arrive(instance: LiveInstance, arrivals: readonly Arrival[]): void {
-    if (instance.isGone || arrivals.length === 0) return
-    instance.inbox.arrive(arrivals)
-    // What is postponed is taken up when the messages before it are read.
+  /** Puts an arrival into the inbox of an instance, and lets it have a turn. */
+  arrive(instance: LiveInstance, arrival: Arrival): void {
+    if (instance.isGone) return
+    instance.inbox.arrive(arrival)
+    // A postponed timer fires when the messages before it are read.
     if (instance.inbox.hasArrivals()) this.turns.enqueue(instance)
-  }
-
-  /** A command has its result, encoded. */
-  completed(instance: LiveInstance, command: number, value: string): void {
-    this.arrive(instance, [{ event: { type: 'completed', command, value } }])
-  }
-
-  /** A command has failed for good; `error` is encoded. */
-  failed(instance: LiveInstance, command: number, error: string): void {
-    this.arrive(instance, [{ event: { type: 'failed', command, error } }])
   }
 
   /** An attempt at an activity or a step has ended. */
   attemptEnded(instance: LiveInstance, command: number, attempt: number, end: AttemptEnd): void {
     switch (end.kind) {
       case 'completed':
-        return this.completed(instance, command, end.payload)
+        return this.arrive(instance, { event: { type: 'completed', command, value: end.payload } })
       case 'failed':
-        return this.failed(instance, command, end.payload)
+        return this.arrive(instance, { event: { type: 'failed', command, error: end.payload } })
       case 'retry':
         return this.commands.retryAfter(instance, command, attempt, end.delayMs, end.error)
       case 'stored':
@@ -259,47 +269,47 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     if (instance.phase.is === 'waiting') this.#writer.tasks(instance)
   }
 
-  /** A child was started, or found to run; what it has to say comes by mail. */
+  /** A child was started, or found to run. Its result comes by mail. */
   childStarted(instance: LiveInstance, command: number, child: Iid): void {
     instance.calls.childStarted(command, child)
     if (instance.isGone) return
-    // The code has ended: all that was left to do was to start it.
+    // The code has ended, and only had to start it.
     if (instance.childrenLeft().length > 0) return this.turns.enqueue(instance)
     // After a takeover the result may be in the inbox already.
     this.#finder.look([instance.iid])
     this.releaseIfIdle(instance)
   }
 
-  /** A remote command was given up because the runtime is closing: it keeps the instance no longer. */
+  /** A remote command was given up because the runtime is closing. It no longer keeps the instance. */
   gaveUp(instance: LiveInstance): void {
     this.releaseIfIdle(instance)
     this.#committer.flush()
   }
 
-  /** What becomes of an instance after its turn; `hasRested` when it has waited for a while. */
+  /** Decides whether to keep an instance after its turn; `hasRested` when it has waited for a while. */
   nextAfter(instance: LiveInstance, hasRested = false): Next {
     const { closing, time } = this.#core
     return nextAfterTurn(instance, {
       now: time.now(),
       closing: closing.aborted,
-      impatient: hasRested || this.#capacity.isCrowded,
+      impatient: hasRested || this.#options.restMs === 0 || this.#capacity.isCrowded,
+      restMs: this.#options.restMs,
     })
   }
 
   /**
-   * Releases an instance that has nothing to do here for a while; while closing, any that waits. One
-   * that waits for mail is looked at again when it has done so for long enough.
+   * Releases an instance that has nothing to do here for a while; while closing, any that waits. For one
+   * that waits for mail, it checks again after a while.
    */
   releaseIfIdle(instance: LiveInstance, hasRested = false): void {
     if (instance.phase.is !== 'waiting') return
     const { alarms, time } = this.#core
+    const { restMs } = this.#options
     const next = this.nextAfter(instance, hasRested)
-    if (next.kind === 'release') {
-      instance.timers.cancelAll(alarms)
-      return this.#writer.next(instance, next)
-    }
-    if (!expectsMail(instance) || instance.timers.has(REST)) return
-    const at = time.now() + REST_MS
+    if (next.kind === 'release') return this.#writer.next(instance, next)
+    // Without a rest, what keeps it is not time.
+    if (restMs === 0 || !expectsMail(instance) || instance.timers.has(REST)) return
+    const at = time.now() + restMs
     instance.timers.set(alarms, REST, at, () => this.releaseIfIdle(instance, true))
   }
 
@@ -312,7 +322,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
     return true
   }
 
-  /** Nothing new begins; instances are released as soon as nothing of them runs here. */
+  /** Begins nothing new, and releases instances as soon as nothing of them runs here. */
   async close(drainMs: number): Promise<void> {
     this.#activities.giveUpWaiting()
     for (const instance of this.instances) this.releaseIfIdle(instance)

@@ -46,12 +46,12 @@ describe('live instances', () => {
     expect([instances.get(1), instances.get(2), instances.get(3)]).toEqual([one, two, undefined])
     expect(instances.owned).toBe(2)
     expect([...instances]).toEqual([one, two])
-    expect(instances.standings()).toEqual([{ iid: 1, epoch: 1, execution: 1, turn: 3 }])
+    expect(instances.cachedInstances()).toEqual([{ iid: 1, epoch: 1, execution: 1, turn: 3 }])
     instances.remove(one)
     expect(instances.get(1)).toBeUndefined()
   })
 
-  test('a released one that is removed is not taken up again', () => {
+  test('a released instance that is removed is not used again', () => {
     const instances = new LiveInstances()
     const instance = instanceOf(1)
     instances.add(instance)
@@ -62,7 +62,7 @@ describe('live instances', () => {
     expect(instances.adopt(claim(instance))).toBeUndefined()
   })
 
-  test('a released one is taken up again when the store has seen no other turn', () => {
+  test('a released instance is used again when the store has no other turn', () => {
     const instances = new LiveInstances()
     const instance = instanceOf(1)
     instances.add(instance)
@@ -75,7 +75,7 @@ describe('live instances', () => {
   })
 
   test.each([{ turn: 4 }, { execution: 2 }, { turn: 2 }])(
-    'one that is behind is dropped: %j',
+    'an instance that is behind the store is dropped: %j',
     (more) => {
       const instances = new LiveInstances()
       const instance = instanceOf(1)
@@ -86,7 +86,7 @@ describe('live instances', () => {
     },
   )
 
-  test('a thousand released ones are kept, those that rested longest go first', () => {
+  test('a thousand released instances are kept; those released longest ago go first', () => {
     const instances = new LiveInstances()
     const all = Array.from({ length: 1_010 }, (_, i) => instanceOf(i + 1))
     for (const instance of all) instances.release(instance)

@@ -3,15 +3,15 @@ import type { Iid } from '../../../store/instances.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 
 // Released instances that stay in memory, in case they are claimed again here.
-const KEPT_COPIES = 1_000
+const KEPT_INSTANCES = 1_000
 const KEPT_BYTES = 64 << 20
-// Once the code of owned instances was given more than this, no further ones are taken on.
+// Once owned instances use more than this, the runtime takes on no more.
 const MAX_OWNED_BYTES = 256 << 20
 
 /**
  * The instances in memory: those that are owned, and some that were released and may be used again.
  *
- * Released ones are bounded by count and bytes; the one that rested longest goes first.
+ * Released ones are bounded by count and bytes; the one released longest ago goes first.
  */
 export class LiveInstances {
   readonly #owned = new Map<Iid, LiveInstance>()
@@ -42,12 +42,12 @@ export class LiveInstances {
     this.#ownedBytes += weigh(instance)
   }
 
-  /** The code of owned instances was given so many more bytes. */
+  /** The code of owned instances received this many more bytes. */
   grew(bytes: number): void {
     this.#ownedBytes += bytes
   }
 
-  /** It ended, was refused, or was taken away: also one that was released can be, and is not kept. */
+  /** Removes an instance that ended, was refused or was taken over, even one that was released. */
   remove(instance: LiveInstance): void {
     const { iid } = instance
     // Another one may have taken its place by now.
@@ -62,21 +62,21 @@ export class LiveInstances {
     }
   }
 
-  /** It was released: it is kept in case no other runtime takes a turn. */
+  /** Keeps an instance that was released, in case no other runtime takes a turn of it. */
   release(instance: LiveInstance): void {
     this.remove(instance)
     const bytes = weigh(instance)
     this.#released.set(instance.iid, { instance, bytes })
     this.#bytes += bytes
     for (const [iid, oldest] of this.#released) {
-      if (this.#released.size <= KEPT_COPIES && this.#bytes <= KEPT_BYTES) break
+      if (this.#released.size <= KEPT_INSTANCES && this.#bytes <= KEPT_BYTES) break
       this.#released.delete(iid)
       this.#bytes -= oldest.bytes
       oldest.instance.run.drop()
     }
   }
 
-  /** The released instance that a claim can go on with: it has seen every turn that the store has. */
+  /** The released instance that a claim can continue: it has seen every turn that the store has. */
   adopt(claim: Claim): LiveInstance | undefined {
     const kept = this.#released.get(claim.iid)
     if (kept === undefined) return undefined
@@ -96,14 +96,14 @@ export class LiveInstances {
   }
 
   /** How far the owned instances are committed, as this runtime believes. */
-  standings(): readonly CachedInstance[] {
+  cachedInstances(): readonly CachedInstance[] {
     return [...this.#owned.values()]
       .filter((instance) => instance.isStarted)
       .map(({ iid, epoch, execution, turn }) => ({ iid, epoch, execution, turn }))
   }
 }
 
-// Closures cannot be weighed: what the code was handed is counted, and something for the rest.
+// The size of closures is unknown: counts what the code received, and a constant for the rest.
 function weigh(instance: LiveInstance): number {
   return 4_096 + instance.handedBytes
 }

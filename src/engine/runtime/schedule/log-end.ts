@@ -31,7 +31,7 @@ export function logEnd(
   }
 }
 
-/** Logs that an instance cannot go on and is suspended, once that is committed. */
+/** Logs that an instance cannot continue and is suspended. Call it once that is committed. */
 export function logSuspended(log: Logger, keys: object, err: unknown): void {
   log.error({ ...keys, err }, 'instance suspended; resume it once the cause is fixed')
 }

@@ -5,7 +5,7 @@ import { readEvents, writeEvents } from '../../../store/history.ts'
 import { newSeed } from '../../core/start-item.ts'
 import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 import type { WorkflowDefinition } from '../../define/definitions.ts'
-import { parse } from '../../define/schema.ts'
+import { parse } from '../../../base/schema.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import { startedEvent } from '../../instance/turn-record.ts'
 import type { Execution, Outcome } from '../../replay/execution.ts'
@@ -15,7 +15,12 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 export async function nextExecution(
   instance: LiveInstance,
   { input: given, version }: Extract<Outcome, { kind: 'continued' }>,
-  { registry, values }: Pick<RuntimeCore, 'registry' | 'values'>,
+  {
+    registry,
+    values,
+    newUuid,
+    tracer,
+  }: Pick<RuntimeCore, 'registry' | 'values' | 'newUuid' | 'tracer'>,
   numbers: WorkflowNumbers,
 ): Promise<Extract<Next, { kind: 'continue' }>> {
   const { name, version: current } = instance.definition
@@ -27,8 +32,11 @@ export async function nextExecution(
     definition.input === undefined
       ? given
       : values.encode(await parse(definition.input, values.value(given), what), what)
-  const { parentId } = instance.started
-  const started = { seed: newSeed(), parentId, state: instance.writeState() }
+  const { parentId, trace: own } = instance.started
+  // All executions of an instance are in one trace, which may follow from the seed of the first.
+  const trace = own ?? tracer?.contextOf(instance) ?? undefined
+  const traced = trace === undefined ? {} : { trace }
+  const started = { seed: newSeed(newUuid), parentId, state: instance.writeState(), ...traced }
   const events = writeEvents([startedEvent({ definition, input, started })])
   const { execution, at } = instance
   const number = numbers.of(definition)
@@ -45,12 +53,12 @@ export function continueInstance(
   instance: LiveInstance,
   row: TurnRow,
   { registry }: Pick<RuntimeCore, 'registry'>,
-  makeExecution: (definition: WorkflowDefinition, id: string) => Execution,
+  scheduler: { execution(definition: WorkflowDefinition, id: string): Execution },
 ): LiveInstance {
   const [started] = readEvents(row.events) as [ReturnType<typeof startedEvent>]
   const { workflow: name, version, input } = started
   const definition = registry.workflow({ name, version })!
-  const run = makeExecution(definition, instance.id)
+  const run = scheduler.execution(definition, instance.id)
   const past = [{ at: row.at, events: [started] }]
   return instance.continued({ definition, run, input, started }, row, past)
 }

@@ -6,13 +6,15 @@ import type { NewTask, TaskKey } from '../../../store/tasks.ts'
 import type { ActivityWork } from '../../instance/activity-work.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 
-/** Finds work, and tells other processes what there is for them: the WorkFinder. */
+/** Finds work, and notifies other processes of work for them: the WorkFinder. */
 export interface Finder {
-  /** These instances may have mail, whichever runtime owns them. */
+  /** These instances, which any runtime may own, may have mail. */
   look(iids: readonly Iid[]): void
   readonly claimer: {
     /** Something is due at this moment of store time and no runtime owns it. */
     claimAt(at: number): void
+    /** These may be claimable now. */
+    hint(iids: readonly Iid[]): void
     /** Claims now, if there is room. */
     wake(): void
     /** An instance is no longer owned here. */
@@ -28,8 +30,8 @@ export interface Finder {
     /** An instance ended, which is its last change. */
     ended(iid: Iid): void
     /** There are new tasks in the store. */
-    tellTasks(tasks: readonly NewTask[]): void
-    tell(news: Announcement): void
+    announceTasks(tasks: readonly NewTask[]): void
+    announce(announcement: Announcement): void
   }
 }
 

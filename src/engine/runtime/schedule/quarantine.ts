@@ -28,24 +28,24 @@ export class Quarantine {
   }
 
   /**
-   * Notes in the store what is about to run; whether it may. A store that does not answer means no: the
-   * instance is evicted, and read again by its owner.
+   * Records in the store what is about to run. Returns whether it may run: not if the store does not
+   * answer. Then the instance is evicted, and its owner reads it again.
    */
   async mayRun(instance: LiveInstance, doing: string): Promise<boolean> {
     const { store, log } = this.#core
     const { iid, epoch } = instance
-    // It may have been released meanwhile, and even be owned again: then this is about the past.
+    // It may have been released meanwhile, and even be claimed again: then this answer is outdated.
     const evict = (reason: string): void => {
       if (instance.epoch !== epoch || instance.phase.is === 'released') return
       this.#eviction.evict(instance, reason)
     }
     try {
       if (await store.aboutTo(this.#registration.identity.runtime, iid, epoch, doing)) return true
-      evict('it was taken away')
+      evict('another runtime has taken over')
     } catch (error) {
       log.warn(
         { ...instanceKeys(instance), err: error },
-        'could not note in the store what is about to run; reloading the instance',
+        'could not record what is about to run; reloading the instance',
       )
       evict('the store does not answer')
       this.#finder.claimer.reconcile()

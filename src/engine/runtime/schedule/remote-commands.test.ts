@@ -76,7 +76,7 @@ describe('a start that the store refuses', () => {
   test('shows nothing if its command was dropped: the instance may be released', async () => {
     const { instance, superseded, refuse } = await openStart()
 
-    instance.calls.abort(1, 'its result is not wanted any more')
+    instance.calls.abort(1, 'its result is no longer needed')
     instance.released()
     await refuse()
 

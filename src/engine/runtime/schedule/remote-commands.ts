@@ -20,15 +20,17 @@ import {
 import { StoreError } from '../../../store/store-error.ts'
 import { channelFull } from '../../core/channel-full.ts'
 import type { LocalRuntime } from '../../core/local-runtime.ts'
+import { tracedPayload } from '../../core/message-trace.ts'
 import { Posts, stillLocked } from '../../core/posts.ts'
 import type { StartWork } from '../../context/instances.ts'
 import type { SendWork } from '../../context/messages.ts'
 import type { WorkflowDefinition } from '../../define/definitions.ts'
 import { ConflictError } from '../../core/errors.ts'
+import type { LimitKeys } from '../../core/limits.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import { describeCommand } from '../../replay/describe-command.ts'
 import type { IssuedCommand } from '../../replay/execution.ts'
-import { parse } from '../../define/schema.ts'
+import { parse } from '../../../base/schema.ts'
 import type { Attempt } from '../../instance/open-calls.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import { CHANGED } from './eviction.ts'
@@ -37,7 +39,7 @@ import type { Starts } from './starts.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import type { TurnOutput } from '../../instance/turn-output.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
-import { type NewInstance, newSeed } from '../../core/start-item.ts'
+import { limitKeyOf, type NewInstance, newSeed } from '../../core/start-item.ts'
 
 const RETRY = resolveBackoff('remote commands', { initial: 50, max: 5_000 })
 
@@ -46,15 +48,15 @@ export interface RemoteServices {
   readonly iids: IidPool
   readonly starts: Starts
   readonly scheduler: InstanceScheduler
-  /** Counts how often what instances asked for may have lost its cause. */
+  /** Counts the roll-backs, after which turns that asked for something may be lost. */
   readonly registration: { readonly rollBacks: number }
-  /** Hears which instances have mail. */
+  /** Receives the instances that have mail. */
   readonly hints: Pick<LocalRuntime, 'hint'>
 }
 
 type StartEvent = Extract<CommandEvent, { type: 'child' | 'start' }>
 
-/** One thing that is being carried out. */
+/** A command that is being carried out. */
 export class RemoteCommand implements Attempt {
   readonly kind = 'remote'
   /** Settles when it is over: done, failed, or given up. */
@@ -106,7 +108,7 @@ export class RemoteCommands {
   start(instance: LiveInstance, given: IssuedCommand): void {
     const { command } = given.event
     const remote = new RemoteCommand(async (self) => {
-      // Not before it is known to be under way.
+      // Not before it is registered as running.
       await Promise.resolve()
       await this.#insist(instance, given, self)
       if (instance.calls.attempt(command) !== self) return
@@ -144,9 +146,11 @@ export class RemoteCommands {
         remote.isGivenUp = true
         return
       }
-      // Said here, since the code may not wait for it.
+      // Logged here, because the code may not wait for it.
       log.warn({ ...keys(), err: toError(error) }, 'call of another instance failed')
-      this.#services.scheduler.failed(instance, given.event.command, values.encodeError(error))
+      const { command } = given.event
+      const event = { type: 'failed', command, error: values.encodeError(error) } as const
+      this.#services.scheduler.arrive(instance, { event })
     }
   }
 
@@ -169,29 +173,36 @@ export class RemoteCommands {
     work: StartWork,
     remote: RemoteCommand,
   ): Promise<void> {
-    const { store, registry } = this.#core
+    const { store, registry, newUuid, tracer } = this.#core
     const { starts, iids, scheduler, hints } = this.#services
     const { iid: parentIid, id: parentId, execution } = instance
     const { type, command, id, version, workflow: name } = event
-    const { onClose, onConflict, delayMs, labels } = work
+    const { onClose, onConflict, delayMs, labels, priority } = work
     const parent: ParentLink = { iid: parentIid, id: parentId, execution, command, onClose }
     const what = `workflow "${name}": its input`
-    const input = await this.#input(work.definition, event.input, what)
+    const keys = (): object => instanceKeys(instance)
+    const input = await this.#input(work.definition, event.input, what, keys)
+    const span = tracer?.starting(name, id, instance)
+    const definition = registry.workflow({ name, version }) ?? { ...work.definition, version }
     const wanted: NewInstance = {
-      definition: registry.workflow({ name, version }) ?? { ...work.definition, version },
+      definition,
       isPinned: version !== NO_VERSION,
       id,
       input,
-      seed: newSeed(),
+      seed: newSeed(newUuid),
+      trace: span?.context,
       parent,
       labels,
-      messages: await this.#firstMessages(work),
+      messages: await this.#firstMessages(instance, work),
+      priority,
+      limitKey: limitKeyOf(definition, this.#core.values, input),
       delayMs,
       iid: undefined,
     }
     let unstarted: Iid | undefined
     while (remote.wanted) {
       const { iid, verdict } = await starts.start({ ...wanted, iid: unstarted }, remote.signal)
+      if (verdict === 'done') span?.end()
       if (verdict === 'done' && unstarted === undefined) return this.#found(instance, event, iid)
       const [row] = await store.find([id])
       if (verdict === 'refused' && unstarted === undefined && (await this.#isTaken(iid, id))) {
@@ -226,7 +237,7 @@ export class RemoteCommands {
     return row !== undefined && row.id !== id
   }
 
-  /** Whether a child has ended, though another instance has its id by now. */
+  /** Whether a child has ended, although another instance has its id by now. */
   async #hasResult({ iid, turn, execution }: LiveInstance, command: number): Promise<boolean> {
     const [loaded] = await this.#core.store.load([{ iid, after: turn }])
     const isResult = (row: InboxRow): boolean =>
@@ -234,36 +245,39 @@ export class RemoteCommands {
     return loaded?.inbox.some(isResult) ?? false
   }
 
-  /** As the schema of the workflow parses it. */
-  async #input({ input: schema }: WorkflowDefinition, text: string, what: string): Promise<string> {
+  /** The input as the schema of the workflow parses it. */
+  async #input(
+    { input: schema }: WorkflowDefinition,
+    text: string,
+    what: string,
+    keys: LimitKeys,
+  ): Promise<string> {
     if (schema === undefined) return text
     const { values } = this.#core
-    return values.encode(await parse(schema, values.value(text), what), what)
+    return values.encode(await parse(schema, values.value(text), what), what, 'inputBytes', keys)
   }
 
   #found(instance: LiveInstance, { type, command }: StartEvent, iid: Iid): void {
     if (type === 'child') this.#services.scheduler.childStarted(instance, command, iid)
-    else
-      this.#services.scheduler.completed(
-        instance,
-        command,
-        this.#core.values.encode(undefined, 'start'),
-      )
+    else this.#completed(instance, command, this.#core.values.encode(undefined, 'start'))
   }
 
-  async #firstMessages({ message }: StartWork): Promise<NewInstance['messages']> {
+  async #firstMessages(
+    instance: LiveInstance,
+    { message }: StartWork,
+  ): Promise<NewInstance['messages']> {
     if (message === undefined) return []
-    return [{ name: message.channel.name, payload: await this.#encode(message) }]
+    return [{ name: message.channel.name, payload: await this.#encode(instance, message) }]
   }
 
-  /** What a start was to send goes to the instance that was there before. */
+  /** Sends the message of a start to the instance that already existed. */
   async #post(
     instance: LiveInstance,
     { id, command }: StartEvent,
     messages: NewInstance['messages'],
   ): Promise<void> {
     for (const { name, payload } of messages) {
-      await this.#postOne(id, async () => payload, {
+      await this.#postOne(instance, id, async () => payload, {
         name,
         capacity: null,
         key: keyOf(instance, command),
@@ -277,15 +291,15 @@ export class RemoteCommands {
     work: SendWork,
   ): Promise<void> {
     const key = keyOf(instance, command)
-    const verdict = await this.#postOne(id, () => this.#encode(work), { name, capacity, key })
+    const verdict = await this.#postOne(instance, id, () => this.#encode(instance, work), {
+      name,
+      capacity,
+      key,
+    })
     switch (verdict) {
       case 'sent':
       case 'duplicate':
-        return this.#services.scheduler.completed(
-          instance,
-          command,
-          this.#core.values.encode(undefined, 'send'),
-        )
+        return this.#completed(instance, command, this.#core.values.encode(undefined, 'send'))
       case 'full': {
         const [row] = await this.#core.store.find([id])
         throw channelFull('send', { id, channel: name, capacity }, row)
@@ -300,29 +314,33 @@ export class RemoteCommands {
   }
 
   async #postOne(
+    instance: LiveInstance,
     id: string,
     payload: () => Promise<string>,
     { name, capacity, key }: { name: string; capacity: number | null; key: string },
   ): Promise<PostVerdict> {
+    const span = this.#core.tracer?.sending(name, id, instance)
     const { verdict } = await this.#posts.post(id, async () => ({
       id,
       kind: 'message',
       name,
-      payload: await payload(),
+      payload: tracedPayload(await payload(), span?.context),
       replyTo: '',
       dedupeKey: key,
       capacity,
       iid: await this.#services.iids.take(),
     }))
+    if (verdict === 'sent' || verdict === 'duplicate') span?.end()
     return verdict
   }
 
-  /** As the schema of its channel parses it. */
-  async #encode({ channel, value }: SendWork): Promise<string> {
+  /** The message as the schema of its channel parses it. */
+  async #encode(instance: LiveInstance, { channel, value }: SendWork): Promise<string> {
     const { values } = this.#core
     if (channel.schema === undefined) return value
     const what = `channel "${channel.name}": the message`
-    return values.encode(await parse(channel.schema, values.value(value), what), what)
+    const parsed = await parse(channel.schema, values.value(value), what)
+    return values.encode(parsed, what, 'messageBytes', () => instanceKeys(instance))
   }
 
   async #read(
@@ -331,7 +349,12 @@ export class RemoteCommands {
   ): Promise<void> {
     const [value] = await this.#core.store.readState([{ id, key }])
     const text = value ?? this.#core.values.encode(undefined, 'readState')
-    this.#services.scheduler.completed(instance, command, text)
+    this.#completed(instance, command, text)
+  }
+
+  /** The command has its result, encoded. */
+  #completed(instance: LiveInstance, command: number, value: string): void {
+    this.#services.scheduler.arrive(instance, { event: { type: 'completed', command, value } })
   }
 }
 

@@ -1,6 +1,7 @@
-// How a runtime starts instances. One whose code is here, that is due now and has room here is owned
-// from the beginning: its start is committed with its first turn. Any other is committed unowned, and
-// claimed by a runtime that has its code, when it is due.
+// Starts instances for a runtime. If it has the code and room, and the instance is due now, it owns the
+// instance from the beginning, and commits its start with its first turn. Any other is committed
+// unowned; a runtime that has its code claims it when it is due, and when the limit of its workflow admits
+// it.
 //
 //   An id that another transaction has locked delays only its own start: the first turn is dropped,
 //   and the start is sent again unowned, apart from all others.
@@ -30,7 +31,7 @@ import {
 } from '../../core/start-item.ts'
 import type { WorkflowNumbers } from '../../core/workflow-numbers.ts'
 
-/** What starts are made with. */
+/** The services that starts need. */
 export interface StartServices {
   readonly registration: { readonly identity: Identity }
   readonly iids: IidPool
@@ -68,7 +69,7 @@ export class Starts {
         send: (items) => this.#sendAgain(items),
         isLocked: (verdict) => verdict === 'locked',
         isUntried: (verdict) => verdict === 'untried',
-        // A start is recognised when it comes twice.
+        // The store recognises a start that comes twice.
         isKeptAfter: (error) => error instanceof StoreError && error.retryable,
       },
       MAX_CALL_BYTES,
@@ -80,12 +81,12 @@ export class Starts {
     return this.#blocked.size
   }
 
-  /** Takes back what instances asked for: they may not be there any more. */
+  /** Takes back the starts that instances asked for: the instances may be gone. */
   forgetChildren(): void {
     this.#blocked.forget(({ parent }) => parent !== null, closedError)
   }
 
-  /** Rejects all starts that still wait: nothing is sent any more. */
+  /** Rejects all starts that still wait, and sends nothing more. */
   close(): void {
     this.#blocked.close(closedError())
   }
@@ -96,16 +97,18 @@ export class Starts {
    */
   async start(start: NewInstance, signal?: Abortable): Promise<StartOutcome> {
     const { committer, iids, numbers, scheduler, capacity, isKilled } = this.#services
-    await committer.room()
-    const iid = start.iid ?? (await iids.take())
+    if (committer.crowded) await committer.room()
+    const iid = start.iid ?? iids.next() ?? (await iids.take())
     const isSuspended = isKilled && (await this.#isSuspended(start.id))
     if (this.#core.closing.aborted)
       throw new StoreError('closed', 'start', 'the runtime is closing')
-    const { definition, id, input, parent, delayMs } = start
+    const { definition, id, input, parent, labels, messages, delayMs } = start
     const isLater = start.iid !== undefined || delayMs > 0
     const hasCode = definition.run !== undefined && numbers.of(definition) !== undefined
     const isElsewhere = !hasCode || this.#blocked.has(id) || isSuspended
-    if (isLater || isElsewhere || capacity.free <= 0) {
+    // Which instances of a workflow with a limit may run, only the store can tell.
+    const isLimited = definition.limit !== undefined
+    if (isLater || isElsewhere || isLimited || capacity.free <= 0) {
       return this.#startUnowned(start, iid, signal)
     }
     const run = scheduler.execution(definition, id)
@@ -113,15 +116,19 @@ export class Starts {
     const facts = { iid, id, definition, run, input, started, parent, execution: 1 }
     const instance = new LiveInstance(facts)
     const verdict = await new Promise<Verdict>((resolve, reject) => {
-      instance.startWith(start, (end) => (end instanceof Error ? reject(end) : resolve(end)))
+      const settle = (end: Verdict | Error): void =>
+        end instanceof Error ? reject(end) : resolve(end)
+      instance.startWith({ labels, messages, settle })
       scheduler.begin(instance)
     })
-    return verdict === 'locked' ? this.#startUnowned(start, iid, signal, true) : { iid, verdict }
+    if (verdict === 'locked') return this.#startUnowned(start, iid, signal, true)
+    if (verdict === 'done') this.#core.meter?.started(definition.name)
+    return { iid, verdict }
   }
 
   /**
-   * An instance takes its first turn before the store is asked whether its id is free. One that blocked
-   * the loop in it, and is started again by the next process, would end that one as well.
+   * An instance takes its first turn before the store checks its id. If that turn blocked the event loop,
+   * and the next process starts the instance again, it would end that process as well.
    */
   async #isSuspended(id: string): Promise<boolean> {
     return (await this.#finds.call(id))?.status === 'suspended'
@@ -150,9 +157,19 @@ export class Starts {
       if (start.parent !== null && this.#core.closing.aborted) throw closedError()
       verdict = await this.#blocked.wait(item, signal)
     }
-    if (known !== undefined) this.#services.finder.claimer.claimAt(wakeAt)
-    if (verdict === 'done') this.#tellStart(iid, known !== undefined)
+    if (known !== undefined) this.#claim(iid, start, wakeAt)
+    if (verdict === 'done') {
+      this.#core.meter?.started(definition.name)
+      this.#tellStart(iid, known !== undefined)
+    }
     return { iid, verdict }
+  }
+
+  /** Under a limit it is named, so that it need not wait until many others have been judged. */
+  #claim(iid: Iid, { definition, delayMs }: NewInstance, wakeAt: number): void {
+    const { claimer } = this.#services.finder
+    if (definition.limit !== undefined && delayMs === 0) claimer.hint([iid])
+    else claimer.claimAt(wakeAt)
   }
 
   #commit(start: StartItem): Promise<Verdict> {
@@ -166,7 +183,7 @@ export class Starts {
     })
   }
 
-  /** An instance that was started by another is refused unless this runtime still owns that. */
+  /** The store refuses a start that an instance asked for, unless this runtime still owns it. */
   async #sendAgain(items: readonly StartItem[]): Promise<readonly Verdict[]> {
     const { store } = this.#core
     const verdicts = new Map<StartItem, Verdict>()
@@ -183,7 +200,7 @@ export class Starts {
   /** An unowned instance is for other runtimes, unless there is room for it here. */
   #tellStart(iid: Iid, isKnown: boolean): void {
     const { capacity, finder } = this.#services
-    if (!isKnown || capacity.free <= 0) finder.hints.tell({ kind: 'due', iids: [iid] })
+    if (!isKnown || capacity.free <= 0) finder.hints.announce({ kind: 'due', iids: [iid] })
   }
 
   #warnUnregistered({ name, version }: WorkflowDefinition): void {

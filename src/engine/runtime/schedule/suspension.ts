@@ -1,15 +1,14 @@
-import type { Next } from '../../../store/commits.ts'
+import type { Next, TurnRow } from '../../../store/commits.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
-import { NO_OUTPUT } from '../../instance/turn-output.ts'
+import type { TurnOutput } from '../../instance/turn-output.ts'
 import { type Begin, locateMismatch } from '../../instance/turn.ts'
-import { startedEvent, turnRow } from '../../instance/turn-record.ts'
 import type { Execution } from '../../replay/execution.ts'
 import { NondeterminismError } from '../../replay/nondeterminism.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { CommitWriter } from './commit-writer.ts'
 import type { Committer } from './committer.ts'
 
-/** What suspending works with. */
+/** The services it works with. */
 export interface SuspensionServices {
   readonly begin: Begin
   readonly committer: Committer
@@ -18,7 +17,7 @@ export interface SuspensionServices {
   makeExecution(instance: LiveInstance): Execution
 }
 
-/** Suspends instances that cannot go on, with a report: they are never failed, never guessed around. */
+/** Suspends instances that cannot continue, with a report. It never fails them, and never guesses. */
 export class Suspension {
   readonly #core: RuntimeCore
   readonly #services: SuspensionServices
@@ -28,12 +27,13 @@ export class Suspension {
     this.#services = services
   }
 
-  async suspend(instance: LiveInstance, thrown: unknown): Promise<void> {
+  /** `advice` is what to do about a mismatch. */
+  async suspend(instance: LiveInstance, thrown: unknown, advice: string = ADVICE): Promise<void> {
     const { alarms, values } = this.#core
     const { writer, committer } = this.#services
     const error =
       thrown instanceof NondeterminismError
-        ? withAdvice(await this.#locate(instance, thrown))
+        ? withAdvice(await this.#locate(instance, thrown), advice)
         : thrown
     if (instance.isGone) return
     instance.timers.cancelAll(alarms)
@@ -42,16 +42,29 @@ export class Suspension {
     const next: Next = { kind: 'suspend', report: values.encodeError(error) }
     if (instance.isStarted) return writer.next(instance, next)
     // It exists from now on, suspended: the start was accepted.
-    const row = turnRow(instance, [startedEvent(instance)])!
-    const start = { row, next: { kind: 'keep' }, output: NO_OUTPUT } as const
-    writer.start(instance, start, () => {
-      instance.startCommitted(row)
-      writer.next(instance, next)
-    })
+    writer.startAlone(instance, () => writer.next(instance, next))
     committer.flush()
   }
 
-  /** Says where in the code the mismatch is. */
+  /**
+   * Suspends an instance whose turn went well, but that may not go on: the turn is committed, so that
+   * nothing it was given is lost, and not carried out before the instance is resumed.
+   */
+  suspendAfter(
+    instance: LiveInstance,
+    row: TurnRow | null,
+    output: TurnOutput,
+    error: unknown,
+  ): void {
+    // Nothing has been carried out or used up: its first turn can be taken anew.
+    if (!instance.isStarted) return void this.suspend(instance, error)
+    const { alarms, values } = this.#core
+    instance.timers.cancelAll(alarms)
+    const next: Next = { kind: 'suspend', report: values.encodeError(error) }
+    this.#services.writer.commit(instance, { row, next, output })
+  }
+
+  /** Adds where in the code the mismatch is. */
   #locate(instance: LiveInstance, error: NondeterminismError): Promise<NondeterminismError> {
     if (instance.past === undefined) return Promise.resolve(error)
     const run = this.#services.makeExecution(instance)
@@ -59,11 +72,11 @@ export class Suspension {
   }
 }
 
-/** Says what to do about it. */
-function withAdvice(error: NondeterminismError): Error {
+/** Adds what to do about it. */
+function withAdvice(error: NondeterminismError, advice: string): Error {
   const { message, position, expected, actual, cause } = error
   const options = cause === undefined ? {} : { cause }
-  return new NondeterminismError(`${message}; ${ADVICE}`, position, expected, actual, options)
+  return new NondeterminismError(`${message}; ${advice}`, position, expected, actual, options)
 }
 
 const ADVICE =

@@ -4,7 +4,10 @@ import { beginWith, testInstance } from '../../../../test/support/executions.ts'
 import { memoryLog } from '../../../../test/support/workers.ts'
 import { systemClock } from '../../../base/time/clock.ts'
 import { StoreClock } from '../../core/store-clock.ts'
+import { DEFAULT_LIMITS, LimitGuard } from '../../core/limits.ts'
 import { valuesOf } from '../../core/values.ts'
+import { HistoryLimit } from './history-limit.ts'
+import { silentLog } from '../../../base/log.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Decision } from './commit-writer.ts'
@@ -25,9 +28,10 @@ function openTurnLoop(decided: (instance: LiveInstance, decision: Decision) => v
     begin: beginWith(async (ctx) => ctx.sleep('1d')),
     heartbeat: { beginTurn: () => {}, beginFirstTurn: () => {}, endTurn: () => {} },
     committer: { flush: () => void slices++ },
+    history: new HistoryLimit(new LimitGuard(DEFAULT_LIMITS, silentLog, () => 0)),
     writer: {
       startOf: () => ({}),
-      turn(instance: LiveInstance, decision: Decision) {
+      commit(instance: LiveInstance, decision: Decision) {
         taken.push(instance.id)
         instance.beginCommit()
         decided(instance, decision)
@@ -64,7 +68,7 @@ describe('the turn loop', () => {
     ['committing', (instance: LiveInstance) => instance.beginCommit()],
     ['released', (instance: LiveInstance) => instance.released()],
     ['gone', (instance: LiveInstance) => instance.leave('evicted', 'it left')],
-  ] as const)('one that is %s is not put in line', async (phase, bring) => {
+  ] as const)('an instance that is %s is not queued', async (phase, bring) => {
     await using opened = openTurnLoop()
     const instance = testInstance('a')
     bring(instance)
@@ -77,7 +81,7 @@ describe('the turn loop', () => {
     expect(opened.taken).toEqual(['b'])
   })
 
-  test('one that left while it was in line is passed over', async () => {
+  test('an instance that left while it was queued is skipped', async () => {
     await using opened = openTurnLoop()
     const gone = testInstance('gone')
     opened.turns.enqueue(gone)

@@ -3,8 +3,8 @@
 
 import { notify } from '../../../base/sync/notify.ts'
 import type { Next } from '../../../store/commits.ts'
-import type { Ending } from '../../../store/instances.ts'
-import type { SharedLoopHeartbeat } from '../../../store/lease.ts'
+import type { Ending, Iid } from '../../../store/instances.ts'
+import type { SharedLoopHeartbeat } from '../../../watchdog/shared-loop-heartbeat.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import { type Directive, idle, proceed } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
@@ -14,19 +14,22 @@ import type { LiveInstance } from '../../instance/live-instance.ts'
 import { NO_OUTPUT, type TurnOutput } from '../../instance/turn-output.ts'
 import { type Begin, takeTurn } from '../../instance/turn.ts'
 import { endAtOnce, endOf, finalError, startedEvent, turnRow } from '../../instance/turn-record.ts'
-import type { Outcome } from '../../replay/execution.ts'
+import type { IssuedCommand, Outcome } from '../../replay/execution.ts'
 import type { Pausing } from '../../replay/turn.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { CommitWriter } from './commit-writer.ts'
 import type { Committer } from './committer.ts'
+import type { HistoryLimit } from './history-limit.ts'
 import { nextExecution } from './next-execution.ts'
+import { observeTurn } from './observe-turn.ts'
 import type { Quarantine } from './quarantine.ts'
+import { REPEAT_ADVICE, type ReplayCheck } from './replay-check.ts'
 import type { Suspension } from './suspension.ts'
 
-// I/O of the process waits no longer than this for turns.
+// The longest time for which turns keep I/O of the process waiting.
 const SLICE_MS = 2
 
-/** What turns are taken with. */
+/** The services that turns need. */
 export interface TurnServices {
   readonly begin: Begin
   readonly heartbeat: SharedLoopHeartbeat
@@ -35,6 +38,11 @@ export interface TurnServices {
   readonly numbers: WorkflowNumbers
   readonly quarantine: Quarantine
   readonly suspension: Suspension
+  /** Replays each turn before it is committed, if the runtime has that option. */
+  readonly replayCheck: ReplayCheck | undefined
+  /** Learns what a turn issued, before it is committed. */
+  readonly onTurn: ((iid: Iid, issued: readonly IssuedCommand[]) => void) | undefined
+  readonly history: HistoryLimit
 }
 
 /** Decides what becomes of instances after their turns. */
@@ -81,13 +89,13 @@ export class TurnLoop {
     while (this.#next < this.#ready.length) {
       const instance = this.#ready[this.#next++]!
       if (instance.phase.is === 'ready') {
-        // Here, and not in a function of its own: that would be one more promise for every turn.
+        // Not in a function of its own, which would create one more promise for every turn.
         const turn = this.#take(instance)
         for (let step = turn.next(); step.done !== true; step = turn.next()) await step.value
       }
       if (clock.now() >= until) break
     }
-    // Instances that had their turn are let go, also while more keep coming.
+    // Drops instances that have had their turn, even while more keep coming.
     if (this.#next * 2 >= this.#ready.length) {
       this.#ready = this.#ready.slice(this.#next)
       this.#next = 0
@@ -98,7 +106,8 @@ export class TurnLoop {
 
   /** One turn, up to the decision that records it. Never throws. */
   *#take(instance: LiveInstance): Pausing<void> {
-    const { begin, heartbeat, writer, quarantine, suspension } = this.#services
+    const { begin, heartbeat, writer, quarantine, suspension, history } = this.#services
+    const { replayCheck, onTurn } = this.#services
     instance.stopIfNeverRun()
     if (instance.inbox.stop !== undefined) return this.#stop(instance)
     if (instance.isQuarantined) {
@@ -108,28 +117,45 @@ export class TurnLoop {
     }
     const { time, values } = this.#core
     let output: TurnOutput
+    const turnTaken = observeTurn(this.#core, instance)
     try {
-      output = yield* takeTurn(instance, time.now(), begin, heartbeat, () =>
-        writer.startOf(instance),
-      )
+      output = yield* takeTurn(instance, time.now(), begin, heartbeat, writer)
     } catch (error) {
       yield suspension.suspend(instance, error)
       return
     }
+    onTurn?.(instance.iid, output.issued)
+    if (replayCheck !== undefined) {
+      let mistake: unknown
+      yield replayCheck.findMistake(instance, output).then((found) => (mistake = found))
+      if (mistake !== undefined) {
+        yield suspension.suspend(instance, mistake, REPEAT_ADVICE)
+        return
+      }
+    }
     if (instance.phase.is !== 'ready') return
-    const end = endOf(instance, values)
+    turnTaken?.(output)
+    let end: Ending | undefined
+    try {
+      end = endOf(instance, values)
+    } catch (error) {
+      const row = turnRow(instance, output.events)
+      return suspension.suspendAfter(instance, row, output, error)
+    }
     if (end !== undefined) return this.#end(instance, end, output)
     const { outcome, open } = instance.run
     if (outcome?.kind === 'continued' && open.size === 0) {
       instance.beginCommit()
-      // Not waited for: it may need turns of others.
+      // Not awaited: it may need turns of others.
       return void this.#continue(instance, outcome, output)
     }
     const row = turnRow(instance, output.events)
-    writer.turn(instance, { row, next: this.#policy.nextAfter(instance), output })
+    const excess = history.excess(instance, row)
+    if (excess !== undefined) return suspension.suspendAfter(instance, row, output, excess)
+    writer.commit(instance, { row, next: this.#policy.nextAfter(instance), output })
   }
 
-  /** The instance ends without its code. */
+  /** Ends an instance without running its code. */
   #stop(instance: LiveInstance): void {
     const { time, values } = this.#core
     const { status, reason, inboxId } = instance.inbox.stop!
@@ -147,7 +173,7 @@ export class TurnLoop {
   #end(instance: LiveInstance, end: Ending, output: TurnOutput): void {
     const events = [...output.events, { type: 'ended', status: end.status } as const]
     const row = turnRow(instance, events)
-    this.#services.writer.turn(instance, { row, next: { kind: 'end', end }, output })
+    this.#services.writer.commit(instance, { row, next: { kind: 'end', end }, output })
   }
 
   /** The execution is over and the next one begins, in the same commit. */
@@ -157,7 +183,14 @@ export class TurnLoop {
     output: TurnOutput,
   ): Promise<void> {
     const { committer, writer, numbers, suspension } = this.#services
-    if (!instance.isStarted) return this.#startFirst(instance, outcome, output)
+    if (!instance.isStarted) {
+      // Its start has to be committed before it can continue.
+      return writer.startAlone(instance, () => {
+        const events = output.events.slice(1)
+        void this.#continue(instance, outcome, { ...output, events })
+        committer.flush()
+      })
+    }
     let next: Next
     try {
       next = await nextExecution(instance, outcome, this.#core, numbers)
@@ -166,28 +199,11 @@ export class TurnLoop {
       const failure = this.#core.values.encodeError(finalError(instance, error))
       return this.#end(instance, { status: 'failed', output: failure }, output)
     } finally {
-      // Others may have gone ahead meanwhile.
+      // The pass of the loop may have ended meanwhile.
       queueMicrotask(() => committer.flush())
     }
     if (instance.phase.is !== 'committing') return
     const events = [...output.events, { type: 'ended', status: 'continued' } as const]
-    writer.turn(instance, { row: turnRow(instance, events), next, output })
-  }
-
-  /** An instance that continues in its first turn has to be there before it can go on. */
-  #startFirst(
-    instance: LiveInstance,
-    outcome: Extract<Outcome, { kind: 'continued' }>,
-    output: TurnOutput,
-  ): void {
-    const { committer, writer } = this.#services
-    const [first, ...events] = output.events
-    const row = turnRow(instance, [first!])!
-    const decision = { row, next: { kind: 'keep' }, output: NO_OUTPUT } as const
-    writer.start(instance, decision, () => {
-      instance.startCommitted(row)
-      void this.#continue(instance, outcome, { ...output, events })
-      committer.flush()
-    })
+    writer.commit(instance, { row: turnRow(instance, events), next, output })
   }
 }

@@ -7,10 +7,10 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 // A runtime that is started at the same time may serve it.
 const LOOK_AFTER_MS = 3_000
 
-/** Warns of activities that are left to others while no live runtime serves their tag, once for each tag. */
+/** Warns, once for each tag, of activities that are left to others while no live runtime serves it. */
 export class UnservedTags {
   readonly #core: RuntimeCore
-  /** Tags that were warned of, or are about to be looked for. */
+  /** Tags that were warned of, or are about to be checked. */
   readonly #seen = new Set<string>()
 
   constructor(core: RuntimeCore) {
@@ -31,7 +31,7 @@ export class UnservedTags {
   ): Promise<void> {
     const { name: activity, tag, command } = event
     const isWaiting = await this.#isWaiting(instance.iid, command, tag).catch(() => false)
-    // The next call has it looked for again.
+    // The next call checks it again.
     if (!isWaiting) return void this.#seen.delete(tag)
     this.#core.log.warn(
       { ...instanceKeys(instance), activity, ...(tag !== '' && { tag }) },

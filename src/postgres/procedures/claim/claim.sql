@@ -2,7 +2,7 @@
 -- those with messages. A runtime gets one quarantined instance at a time. Returns numbers only, and
 -- load() reads the rest: a large answer to a process that stopped reading would keep the rows locked.
 -- An instance that was started without a version gets one, and is passed on if that version is not
--- among these workflows.
+-- among these workflows. One that the limit of its workflow does not admit is not claimed.
 create or replace function claim(
   p_runtime integer,
   p_workflows integer[],
@@ -20,7 +20,11 @@ create or replace function claim(
   -- Instances for other runtimes, which have the version that these were given.
   out passed bigint[],
   -- When the next one is due; in the past if another transaction has locked it.
-  out next_due bigint
+  out next_due bigint,
+  -- Instances whose limit cannot be judged until their key is computed.
+  out unkeyed bigint[],
+  -- Whether there are more limits to judge.
+  out has_more boolean
 )
   language plpgsql
   volatile
@@ -37,6 +41,10 @@ declare
   v_more bigint[];
   v_share integer;
   v_quarantined bigint;
+  v_late bigint[];
+  -- Which priorities there are: one entry for each of a workflow.
+  v_ranked integer[] := p_workflows;
+  v_ranks integer[] := array_fill(0, array[cardinality(p_workflows)]);
 begin
   clock := v_clock;
   if not v_alive then
@@ -48,6 +56,17 @@ begin
   perform be_durable();
   if p_limit < 1 or cardinality(p_workflows) = 0 then
     return;
+  end if;
+  -- Before any row is locked: see line_lock().
+  if has_unadmitted() then
+    select a.unkeyed, a.has_more
+    into unkeyed, has_more
+    from admit_due(p_workflows, p_hinted, v_clock) as a;
+  end if;
+  if (select true from runs as r where r.priority is not null and r.wake_at is not null and :ORDINARY limit 1) then
+    select array_agg(k.workflow), array_agg(k.rank)
+    into v_ranked, v_ranks
+    from ranks_of(p_workflows) as k;
   end if;
 
   if (
@@ -135,29 +154,37 @@ begin
     from (
       select due.iid
       from (
-        select p.workflow
-        from unnest(p_workflows) as p (workflow)
+        select k.workflow, array_agg(k.rank order by k.rank desc) as ranks
+        from unnest(v_ranked, v_ranks) with ordinality as k (workflow, rank, place)
         cross join lateral (
           select r.wake_at
           from runs as r
-          where r.workflow = p.workflow
+          where r.workflow = k.workflow
+            and :RANK = k.rank
             and r.wake_at <= v_clock
             and :ORDINARY
           order by r.wake_at
           limit 1
         ) as oldest
-        order by oldest.wake_at
+        group by k.workflow
+        order by min(oldest.wake_at), min(k.place)
       ) as w
       cross join lateral (
-        select r.iid
-        from runs as r
-        where r.workflow = w.workflow
-          and r.wake_at <= v_clock
-          and :ORDINARY
-          and r.iid <> all (v_found)
-        order by r.wake_at
+        select ranked.iid
+        from unnest(w.ranks) as k (rank)
+        cross join lateral (
+          select r.iid
+          from runs as r
+          where r.workflow = w.workflow
+            and :RANK = k.rank
+            and r.wake_at <= v_clock
+            and :ORDINARY
+            and r.iid <> all (v_found)
+          order by r.wake_at
+          limit v_share
+          for update skip locked
+        ) as ranked
         limit v_share
-        for update skip locked
       ) as due
       limit p_limit - cardinality(v_found)
     ) as free;
@@ -188,6 +215,18 @@ begin
     v_found := v_found || v_more;
   end if;
 
+  if cardinality(v_found) > 0 then
+    v_late := line_up_late(v_found, v_clock);
+    if cardinality(v_late) > 0 then
+      has_more := true;
+      v_found := array(
+        select f.iid
+        from unnest(v_found) with ordinality as f (iid, place)
+        where f.iid <> all (v_late)
+        order by f.place
+      );
+    end if;
+  end if;
   if cardinality(v_found) = 0 then
     next_due := next_wake(p_workflows);
     return;

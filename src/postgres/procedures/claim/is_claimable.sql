@@ -14,19 +14,8 @@ create or replace function is_claimable(
 as $$
 begin
   return coalesce(
-    (
-      select true
-      from unnest(p_workflows) as w (workflow)
-      cross join lateral (
-        select r.iid
-        from runs as r
-        where r.workflow = w.workflow
-          and r.wake_at <= p_clock
-          and :ORDINARY
-        limit 1
-      ) as due
-      limit 1
-    ),
+    -- Also if only a limit has to be judged.
+    nullif(next_wake(p_workflows) <= p_clock, false),
     (
       select not has_quarantined(p_runtime)
       from unnest(p_workflows) as w (workflow)

@@ -1,5 +1,5 @@
--- All instances that a runtime owns. Scans the unfinished instances: only for the rare case that the
--- runtime may own more than it knows.
+-- All instances that a runtime owns. Scans the unfinished instances: only for the rare case that
+-- the runtime may own more than it has in memory.
 --
 -- Settings: any plan.
 create or replace function owned(p_runtime integer)

@@ -1,9 +1,9 @@
 -- A few unowned instances of these workflows that wait for activities other than p_named. A runtime
--- knows the activities that were registered, and those that its workflows have called so far; its code
--- may contain others.
+-- names the activities that were registered, and those that its workflows have called so far; its
+-- code may contain others.
 --
--- Only a runtime that knows an activity makes its delayed tasks ready, or takes them from an owner
--- without a heartbeat: so such tasks are included here.
+-- Delayed tasks become ready, and tasks are taken from an owner without a heartbeat, only by a
+-- runtime that names their activity: so such tasks are included here.
 create or replace function stranded(p_workflows integer[], p_named text[])
   returns bigint[]
   language plpgsql

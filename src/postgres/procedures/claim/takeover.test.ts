@@ -18,7 +18,7 @@ import type { Registered } from '../../../store/runtimes.ts'
 
 const LEASE_MS = 1000
 
-test('a runtime whose lease ended is dead for ever, and what it owned is free', async () => {
+test('a runtime whose lease ended stays dead, and what it owned is free', async () => {
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)
   await opened.setClock(10_000 + LEASE_MS)
@@ -105,7 +105,7 @@ test('a lease renewed at the last moment saves the runtime', async () => {
   // The renewal is written, and not yet committed: the taker passes it by.
   const renewing = await midRenewal(opened.database, old, LEASE_MS)
 
-  // It buries nobody; a third one does not wait for a lock either.
+  // It marks no runtime as dead; a third one does not wait for a lock either.
   const tick = await opened.store.tick(ticking(young))
   await renewing.query('commit')
 
@@ -146,7 +146,7 @@ test('a sender does not wait for a transaction that has locked the instance', as
   expect(tick).toMatchObject({ mail: [iid] })
 })
 
-test('two that claim at once share what there is, and neither waits', async () => {
+test('two concurrent claims share the instances, and neither waits', async () => {
   await using opened = await openStore()
   const { old, young, iids } = await twoRuntimes(opened)
   await commitTurns(
@@ -164,7 +164,7 @@ test('two that claim at once share what there is, and neither waits', async () =
   expect(claims).toHaveLength(iids.length - 1)
 })
 
-test('a runtime number of one schema says nothing in another', async () => {
+test('a runtime number of one schema means nothing in another', async () => {
   await using one = await openStore()
   await using two = await openStore()
   const { runtime, server } = await one.runtime()
@@ -183,7 +183,7 @@ test('a runtime number of one schema says nothing in another', async () => {
   expect(answer.state).toBe('ok')
 })
 
-/** An old runtime with three instances and a young one, at a clock that stands still. */
+/** An old runtime with three instances and a new one, at a clock that does not move. */
 async function twoRuntimes(
   opened: TestStore,
 ): Promise<{ old: Registered; young: Registered; iids: number[] }> {

@@ -6,13 +6,13 @@ import { openStore, type TestStore } from '../../../../test/support/postgres-sto
 const NOON = 1_800_000_000_000
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000]
 
-test('the clock goes on when the clock of the server is turned back, and follows it when that is corrected', async () => {
+test('the clock continues when the clock of the server is turned back, and follows it when that is corrected', async () => {
   await using clocks = await openClocks()
   await clocks.opened.runtime()
   await clocks.set(9 * SECOND)
   expect(await clocks.now()).toBe(9 * SECOND)
 
-  // Nobody has noted anything since: it is where it was noted last.
+  // Nothing was recorded since: the clock is where it was last recorded.
   await clocks.set(10 * SECOND - 10 * MINUTE)
   expect(await clocks.now()).toBe(0)
   await clocks.renew()
@@ -88,7 +88,7 @@ test('a process that paused after reading the clock sees no step', async () => {
   const { database } = clocks.opened
   await clocks.opened.runtime()
   await clocks.pass(5 * SECOND)
-  // Whoever is slow has read the clock, and waits for us.
+  // The slow session has read the clock, and waits for ours.
   await database.query(
     `create or replace function wall_ms() returns bigint language plpgsql volatile as $$
     declare

@@ -87,6 +87,7 @@ begin
   if cardinality(v_progress_iids) > 0 then
     update instances as i
     set progress = p.progress,
+        progress_version = coalesce(i.progress_version, 0) + 1,
         updated_at = p_clock
     from unnest(v_progress_iids, v_progress) as p (iid, progress)
     join unnest(p_done) as d (iid) on d.iid = p.iid

@@ -63,5 +63,6 @@ begin
       limit 1
     ) is null
   order by child.iid;
+  perform wake_unadmitted(v_children);
 end
 $$;

@@ -38,7 +38,7 @@ test('items are judged one by one: a wrong epoch has no effect, and the others a
   expect((await store.owned(runtime.runtime)).map(({ iid }) => iid)).toEqual([a, b, c])
 })
 
-test('an item of another owner is refused, also when it appends nothing', async () => {
+test('an item of another owner is refused, even when it appends nothing', async () => {
   await using opened = await openStore()
   const { store } = opened
   const owner = await opened.runtime()
@@ -120,7 +120,7 @@ test('a batch sent again is answered as before and does nothing more', async () 
   expect(await everything(database)).toEqual(before)
 })
 
-test('a release sent again after somebody claimed the instance is refused', async () => {
+test('a release sent again after another runtime claimed the instance is refused', async () => {
   await using opened = await openStore()
   const { store } = opened
   const owner = await opened.runtime()

@@ -34,7 +34,9 @@ create or replace function commit_batch(
   out clock bigint,
   out server text,
   out starts text,
-  out turns text
+  out turns text,
+  -- Instances that are due because others left the limit of their workflow; null for none.
+  out woken bigint[]
 )
   language plpgsql
   volatile
@@ -229,7 +231,7 @@ begin
   end if;
 
   if cardinality(p_ended_iids) > 0 then
-    perform end_instances(
+    woken := end_instances(
       v_clock,
       -- The shorter list.
       case when cardinality(v_done) = v_size then p_ended_iids else v_done end,

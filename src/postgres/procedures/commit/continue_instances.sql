@@ -61,5 +61,9 @@ begin
   if v_with_tasks is not null then
     perform remove_tasks(v_with_tasks, v_executions);
   end if;
+  -- Most schemas have no retention.
+  if (select true from workflows as w where w.retention_ms is not null limit 1) then
+    perform note_continued(p_clock, p_done, v_iids, v_lists[4]::integer[], v_lists[3]::integer[]);
+  end if;
 end
 $$;

@@ -1,6 +1,7 @@
--- Ends the instances of p_iids that are in p_done: removes their inbox and tasks, keeps their history and
--- state, and sends the results to their parents. Message keys stay until the instances are removed: a
--- sender may not know that its message arrived, and send it again.
+-- Ends the instances of p_iids that are in p_done: removes their inbox and tasks, keeps their
+-- history and state, and sends the results to their parents. Message keys stay until the instances
+-- are removed: a sender that missed the answer may send its message again. Returns other instances that are
+-- due because of it: those ended left the limit of their workflow.
 --
 -- Settings: its caller's.
 create or replace function end_instances(
@@ -10,7 +11,7 @@ create or replace function end_instances(
   p_statuses smallint[],
   p_outputs text
 )
-  returns void
+  returns bigint[]
   language plpgsql
   volatile
 as $$
@@ -19,6 +20,7 @@ declare
   v_ended bigint[];
   v_children bigint[];
   v_with_tasks bigint[];
+  v_limited bigint[];
 begin
   with ended as materialized (
     select e.iid, e.place
@@ -28,7 +30,7 @@ begin
   run as (
     delete from runs as r
     where r.iid = any (array(select e.iid from ended as e))
-    returning r.iid, r.has_tasks
+    returning r.iid, r.has_tasks, r.admitted
   ),
   undelivered as (
     delete from inbox as i
@@ -48,8 +50,9 @@ begin
   select
     (select array_agg(f.iid) from finished as f),
     (select array_agg(f.iid) from finished as f where f.parent_iid is not null),
-    (select array_agg(r.iid) from run as r where r.has_tasks)
-  into v_ended, v_children, v_with_tasks;
+    (select array_agg(r.iid) from run as r where r.has_tasks),
+    (select array_agg(r.iid) from run as r where r.admitted is not null)
+  into v_ended, v_children, v_with_tasks, v_limited;
 
   if v_with_tasks is not null then
     perform remove_tasks(v_with_tasks, null);
@@ -59,5 +62,10 @@ begin
     perform tell_parents(v_children);
   end if;
   perform note_ended(p_clock, v_ended);
+  if :STATUS.completed < any (p_statuses) then
+    perform note_unsuccessful(v_ended);
+  end if;
+  -- Last: it locks lines, and a transaction that has these locked must wait for nothing else.
+  return case when v_limited is null then '{}' else leave_lines(v_limited, p_clock) end;
 end
 $$;

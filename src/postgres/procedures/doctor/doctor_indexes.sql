@@ -22,14 +22,18 @@ begin
     end
   from unnest(
     array[
-      'absences_at', 'absences_pkey', 'ended_pkey', 'history_pkey', 'inbox_early', 'inbox_mail',
-      'inbox_pkey', 'inbox_results', 'inbox_waiting', 'instances_children', 'instances_id_key',
-      'instances_pkey',
-      'limits_pkey', 'limits_spent', 'posted_pkey', 'replies_at', 'replies_pkey', 'runs_careful',
-      'runs_due', 'runs_pkey', 'runtimes_alive', 'runtimes_pkey', 'sessions_pkey',
-      'sessions_runtime', 'sessions_touched', 'state_pkey', 'tasks_careful', 'tasks_delayed',
-      'tasks_held', 'tasks_limited', 'tasks_pkey', 'tasks_ready', 'tasks_sessions', 'tasks_silent',
-      'unwanted_tasks_pkey', 'workflows_name_version_key', 'workflows_pkey', 'workflows_retained'
+      'absences_at', 'absences_pkey', 'admissions_admitted', 'admissions_line',
+      'admissions_pkey', 'ended_pkey', 'history_pkey', 'inbox_early', 'inbox_mail',
+      'inbox_pkey', 'inbox_results', 'inbox_waiting', 'instances_by_parent',
+      'instances_by_workflow', 'instances_children', 'instances_id_key', 'instances_pkey',
+      'labels_pkey', 'limits_pkey', 'limits_spent', 'posted_pkey', 'replies_at', 'replies_pkey',
+      'runs_careful', 'runs_due', 'runs_held', 'runs_pkey', 'runs_prioritized',
+      'runs_unadmitted', 'runtimes_alive', 'runtimes_pkey', 'schedules_due', 'schedules_pkey',
+      'schedules_set', 'sessions_pkey', 'sessions_runtime', 'sessions_touched', 'state_pkey',
+      'tasks_careful', 'tasks_delayed', 'tasks_held', 'tasks_limited', 'tasks_pkey',
+      'tasks_ready', 'tasks_sessions', 'tasks_silent', 'unsuccessful_pkey',
+      'unwanted_tasks_pkey', 'workflows_limited', 'workflows_name_version_key',
+      'workflows_pkey', 'workflows_retained', 'workflows_unnoted'
     ]
   ) as e (name)
   left join pg_class as c

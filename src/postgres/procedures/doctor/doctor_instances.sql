@@ -83,7 +83,7 @@ begin
     );
     exit when v_activity is null;
     continue when v_activity = any (v_activities);
-    -- Without tags: only the runtimes know which tags they serve.
+    -- Without tags: the tables do not have the tags that runtimes serve.
     v_count := (
       select count(*)
       from (

@@ -10,22 +10,22 @@ import { postgresWorkflowStore } from '../../workflow-store.ts'
 const INSTANCES = 50_000
 const TABLES = ['instances', 'runs', 'inbox']
 
-test('telling of mail by id reads what is named, whatever the tables were when it was planned', async () => {
+test('announcing mail by id reads what is named, whatever the tables were when it was planned', async () => {
   await using database = await testSchema()
   const { url, schema } = database
   const pool = new Pool({ connectionString: url, max: 1 })
   const store = postgresWorkflowStore({ source: { pool: pool as unknown as PgPool }, schema })
   await store.open()
   await forbidVacuum(database, TABLES)
-  const tell = async (): Promise<void> => {
+  const announce = async (): Promise<void> => {
     const several = Array.from({ length: 100 }, (_, i) => `order-${i + 1}`)
-    // One that is owned, one that nobody owns, and many.
+    // One instance with an owner, one without, and many.
     for (const ids of [['order-1'], ['order-2'], several]) {
       const text = `select ${quoted(schema)}.tell_mail($1, $2)`
       await pool.query(text, [ids.join('\u0001'), ids.length])
     }
   }
-  for (let call = 0; call < 6; call++) await tell()
+  for (let call = 0; call < 6; call++) await announce()
   await database.query(
     `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select i, 'order-' || i, 1, 1, 1, 0, 0 from generate_series(1, ${INSTANCES}) as i`,
@@ -39,7 +39,7 @@ test('telling of mail by id reads what is named, whatever the tables were when i
     select i, 3, 'notes', 'x' from generate_series(1, ${INSTANCES}) as i`,
   )
 
-  const scans = await scansOf(pool, schema, TABLES, tell)
+  const scans = await scansOf(pool, schema, TABLES, announce)
   await store.close()
   await pool.end()
 

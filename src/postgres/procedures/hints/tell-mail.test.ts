@@ -1,82 +1,82 @@
 import { describe, expect, test } from 'vitest'
 
-import { allHeard, owned, scenesInOneSchema, unowned } from '../../../../test/notifier/scene.ts'
+import { allReceived, owned, scenesInOneSchema, unowned } from '../../../../test/notifier/scene.ts'
 import type { Post } from '../../../store/inbox.ts'
 
-// A client whose messages tell of themselves: right behind them, before they are answered.
+// Messages of a client with a notification right behind them, before they are answered.
 
 const openScene = scenesInOneSchema()
 
-describe('a message that tells of itself', () => {
-  test('tells the owner once, and nobody else', async () => {
+describe('a message with its own notification', () => {
+  test('notifies the owner once, and no other listener', async () => {
     await using scene = openScene()
     const [a, b, store] = [await scene.runtime(), await scene.runtime(), await scene.store()]
     const iid = await owned(store, a)
 
-    const answers = await store.post([message(iid)], { tells: true })
-    await allHeard(store, a, b)
+    const answers = await store.post([message(iid)], { notify: true })
+    await allReceived(store, a, b)
 
-    expect(answers).toEqual([{ verdict: 'sent', iid, owner: a.runtime, isTold: true }])
+    expect(answers).toEqual([{ verdict: 'sent', iid, owner: a.runtime, isNotified: true }])
     expect(a.hints).toEqual([{ kind: 'work', iids: [iid], at: 0 }])
     expect(b.hints).toEqual([])
   })
 
-  test('tells nobody when it is not asked to', async () => {
+  test('notifies no listener unless it is asked to', async () => {
     await using scene = openScene()
     const [a, store] = [await scene.runtime(), await scene.store()]
     const iid = await owned(store, a)
 
     const answers = await store.post([message(iid)])
-    await allHeard(store, a)
+    await allReceived(store, a)
 
     expect(answers).toEqual([{ verdict: 'sent', iid, owner: a.runtime }])
     expect(a.hints).toEqual([])
   })
 
-  test('tells a runtime that has the workflow where there is no owner', async () => {
+  test('notifies a runtime that has the workflow if there is no owner', async () => {
     await using scene = openScene()
     const [a, store] = [await scene.runtime(), await scene.store()]
     const [iid] = (await unowned(store, a, 1)) as [number]
 
-    await store.post([message(iid)], { tells: true })
-    await allHeard(store, a)
+    await store.post([message(iid)], { notify: true })
+    await allReceived(store, a)
 
     expect(a.hints).toEqual([{ kind: 'work', iids: [iid], at: 0 }])
   })
 
-  test('tells each owner of its own when there are several', async () => {
+  test('notifies each owner of its own when there are several', async () => {
     await using scene = openScene()
     const [a, b, store] = [await scene.runtime(), await scene.runtime(), await scene.store()]
     const [first, second] = [await owned(store, a), await owned(store, b)]
 
-    await store.post([message(first), message(second), message(first)], { tells: true })
-    await allHeard(store, a, b)
+    await store.post([message(first), message(second), message(first)], { notify: true })
+    await allReceived(store, a, b)
 
     expect(a.hints).toEqual([{ kind: 'work', iids: [first], at: 0 }])
     expect(b.hints).toEqual([{ kind: 'work', iids: [second], at: 0 }])
   })
 
-  test('tells nobody when it is refused, or nobody waits for it yet', async () => {
+  test('notifies no listener when it is refused, or is an early message', async () => {
     await using scene = openScene()
     const [a, store] = [await scene.runtime(), await scene.store()]
     const iid = await owned(store, a)
     const early = await store.reserve(1)
 
-    await store.post([message(iid, { capacity: 0 })], { tells: true })
-    await store.post([message(early)], { tells: true })
-    await allHeard(store, a)
+    await store.post([message(iid, { capacity: 0 })], { notify: true })
+    await store.post([message(early)], { notify: true })
+    await allReceived(store, a)
 
     expect(a.hints).toEqual([])
   })
 
-  test('is told of in the usual way when the other one fails', async () => {
+  test('is announced in the usual way when the other notification fails', async () => {
     await using scene = openScene()
     const [a, store] = [await scene.runtime(), await scene.store()]
     const iid = await owned(store, a)
     await scene.database.query('alter function tell_mail rename to hidden')
 
-    await store.post([message(iid)], { tells: true })
-    await allHeard(store, a)
+    await store.post([message(iid)], { notify: true })
+    await allReceived(store, a)
     await scene.database.query('alter function hidden rename to tell_mail')
 
     expect(a.hints).toEqual([{ kind: 'work', iids: [iid], at: 0 }])

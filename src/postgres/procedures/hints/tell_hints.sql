@@ -46,6 +46,8 @@ begin
     where t.state = :RUNTIME.alive
       and t.runtime <> p_teller
       and t.lease_until > v_clock
+      -- One that has neither delivers messages of an outbox, and has no use for hints.
+      and (cardinality(t.workflows) > 0 or t.serves is not null)
   );
 end
 $$;

@@ -1,5 +1,5 @@
--- Notifies of new tasks: as many live runtimes as there are tasks of an activity, idle ones first. If a
--- tag or a session decides which can run them, notifies all. Never the sender, which knows already.
+-- Notifies of new tasks: as many live runtimes as there are tasks of an activity, idle ones first.
+-- If a tag or a session decides which can run them, notifies all. Never notifies the sender itself.
 --
 -- Settings: any plan.
 create or replace function tell_tasks(

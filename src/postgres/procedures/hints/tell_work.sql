@@ -1,8 +1,9 @@
--- Notifies of instances that have messages (p_due false) or are due: the owner of each or, without one,
--- a live runtime that has its workflow. Never the sender, which knows already; only if it has no room,
--- another runtime gets what it could run itself.
+-- Notifies of instances that have messages (p_due false) or are due: the owner of each or, without
+-- one, a live runtime that has its workflow. Never notifies the sender itself; only if it has no
+-- room, another runtime gets what it could run itself.
 --
--- Unowned instances are distributed in small batches, so that many starts at once wake several runtimes.
+-- Unowned instances are distributed in small batches, so that many starts at once wake several
+-- runtimes.
 create or replace function tell_work(
   p_iids bigint[],
   p_due boolean,

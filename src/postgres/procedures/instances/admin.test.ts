@@ -36,7 +36,7 @@ const LEFT = {
 }
 
 for (const verb of ['suspend', 'terminate'] as const) {
-  test(`${verb} waits for a commit of the owner, whose turn stands and is its last`, async () => {
+  test(`${verb} waits for a commit of the owner, whose turn counts and is its last`, async () => {
     await using opened = await openStore()
     const { owner, iid, id } = await ownedOne(opened)
     const committing = await midCommit(opened.database, owner, iid)
@@ -74,7 +74,7 @@ for (const verb of ['suspend', 'terminate'] as const) {
     expect(await opened.store.owned(owner.runtime)).toEqual([])
   })
 
-  test(`${verb} finds out that somebody claimed meanwhile, and waits for that one too`, async () => {
+  test(`${verb} finds that another runtime claimed meanwhile, and waits for that one too`, async () => {
     await using opened = await openStore()
     const { store, database } = opened
     const { owner, iid, id } = await ownedOne(opened)
@@ -102,7 +102,7 @@ for (const verb of ['suspend', 'terminate'] as const) {
     expect(await store.owned(taker.runtime)).toEqual([])
   })
 
-  test(`two that ${verb} what several own do not block each other`, async () => {
+  test(`two concurrent calls of ${verb} on instances of several owners do not block each other`, async () => {
     await using opened = await openStore()
     const owners = await Promise.all(Array.from({ length: 5 }, () => opened.runtime()))
     const ids: string[] = []
@@ -148,7 +148,7 @@ for (const verb of ['suspend', 'terminate'] as const) {
 test.each([
   ['ended goes with a later tick, and leaves its key', false, ['once']],
   ['was removed goes with a later tick', true, []],
-])('what was sent while its instance %s', async (_, isRemoved, keys) => {
+])('a message that was sent while its instance %s', async (_, isRemoved, keys) => {
   await using opened = await openStore()
   const { store, database } = opened
   const { owner, iid, id } = await ownedOne(opened)
@@ -167,7 +167,7 @@ test.each([
   expect(await database.query('select key from posted')).toEqual(keys.map((key) => ({ key })))
 })
 
-test('a parent that ends in the same batch as its child is told nothing', async () => {
+test('a parent that ends in the same batch as its child gets no result', async () => {
   await using opened = await openStore()
   const { store, database } = opened
   const { owner, iid, id } = await ownedOne(opened)

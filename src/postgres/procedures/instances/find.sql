@@ -23,7 +23,8 @@ create or replace function find(p_ids text, p_count integer)
     on_close smallint,
     labels text,
     progress text,
-    mail bigint
+    mail bigint,
+    progress_version integer
   )
   language plpgsql
   stable

@@ -14,6 +14,8 @@ create or replace function import_instance(
   p_state_count integer,
   p_state_keys text,
   p_state_values text,
+  -- The key for the limit of its workflow; null if the caller does not know it.
+  p_limit_key text default null,
   out verdict text
 )
   language plpgsql
@@ -27,9 +29,12 @@ declare
 begin
   perform require_fresh_snapshots();
   perform be_durable();
-  insert into instances (iid, id, workflow, execution, status, created_at, updated_at, labels)
+  insert into instances (
+    iid, id, workflow, any_version, execution, status, created_at, updated_at, labels
+  )
   values (
-    p_iid, p_id, p_workflow, p_executions[1], :STATUS.running, v_clock, v_clock, nullif(p_labels, '{}')
+    p_iid, p_id, p_workflow, (any_versions(array[p_workflow]))[1], p_executions[1], :STATUS.running, v_clock, v_clock,
+    nullif(p_labels, '{}')
   )
   on conflict do nothing;
   if not found then
@@ -44,6 +49,9 @@ begin
     return;
   end if;
 
+  if p_labels <> '{}' then
+    perform note_labels(v_clock, array[p_iid], array[p_iid], array[p_labels]);
+  end if;
   insert into history (iid, execution, turn, epoch, at, first, count, events)
   select p_iid, t.execution, t.turn, 0, t.at, t.first, t.count, t.events
   from unnest(
@@ -55,8 +63,9 @@ begin
   from unnest(
     split_texts(p_state_keys, p_state_count), split_texts(p_state_values, p_state_count)
   ) as s (key, value);
-  insert into runs (iid, workflow, epoch, wake_at)
-  values (p_iid, p_workflow, 0, v_clock);
+  insert into runs (iid, workflow, epoch, wake_at, admitted)
+  values (p_iid, p_workflow, 0, v_clock, (select false from limit_of(p_workflow)));
+  perform line_up(v_clock, array[p_iid], array[p_limit_key]);
   verdict := :VERDICT.done;
 end
 $$;

@@ -24,7 +24,8 @@ create or replace function instance_rows(p_iids bigint[])
     on_close smallint,
     labels text,
     progress text,
-    mail bigint
+    mail bigint,
+    progress_version integer
   )
   language plpgsql
   stable
@@ -36,7 +37,9 @@ begin
     g.place, i.iid, i.id, coalesce(w.name, ''), coalesce(w.version, ''), i.execution, i.status,
     coalesce(r.held, false),
     -- Not claimed yet, and not an import of an instance that had begun.
-    coalesce(not r.held and r.epoch = 0 and last.turn = 1 and last.next_event = 2, false),
+    coalesce(
+      not r.held and (:UNADMITTED or r.epoch = 0 and last.turn = 1 and last.next_event = 2), false
+    ),
     r.wake_at, i.created_at, greatest(i.updated_at, last.at), i.finished_at, i.output, i.report,
     i.parent_iid, i.parent_id, i.parent_execution, i.parent_command, i.on_close,
     coalesce(i.labels, '{}'), i.progress,
@@ -46,7 +49,8 @@ begin
       where m.iid = i.iid
         and m.kind > :KIND.failed
         and m.kind = :KIND.message
-    )
+    ),
+    coalesce(i.progress_version, 0)
   from unnest(p_iids) with ordinality as g (iid, place)
   join instances as i on i.iid = g.iid
   -- Unstarted ones have no workflow.

@@ -22,7 +22,9 @@ begin
     ) as i
     where (select w.retention_ms from workflows as w where w.workflow = i.workflow) is not null
     order by e.iid
-    on conflict do nothing;
+    -- An execution of it was followed by this one in the same millisecond.
+    on conflict (workflow, at, iid) do update
+    set execution = null;
   end if;
 end
 $$;

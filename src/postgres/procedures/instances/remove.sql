@@ -21,12 +21,7 @@ begin
   );
   -- For messages that are just being sent to an unstarted one: see unpark_started().
   update absences set at = -1 where iid = any (v_iids);
-  delete from instances where iid = any (v_iids);
-  delete from history where iid = any (v_iids);
-  delete from state where iid = any (v_iids);
-  delete from inbox where iid = any (v_iids);
-  delete from posted where iid = any (v_iids);
-  perform remove_tasks(v_iids, null);
+  perform remove_rows(v_iids);
   removed := cardinality(v_iids);
 end
 $$;

@@ -1,11 +1,11 @@
--- Removes instances whose retention is over, with all their rows: those that expired first, at most
--- p_limit. Returns how many ends were examined, and when the last of them expired.
+-- Removes instances whose retention is over, with all their rows, and the histories of executions that
+-- were followed by others as long ago: those that expired first, at most p_limit. Returns how many ends were examined, and when the last of them expired.
 --
--- A child is kept while the execution that started it runs: after a takeover the parent may start it
--- again, and has to find it. It is examined again after another retention period.
+-- A child is kept while the execution that started it runs: after a takeover the parent may start
+-- it again, and has to find it. It is examined again after another retention period.
 --
--- p_since skips those that expired before, which are known to be removed. While something holds vacuum
--- back, each call would otherwise read past all rows that were ever removed.
+-- p_since skips those that expired before it, which an earlier call has removed. While something
+-- holds vacuum back, each call would otherwise read past all rows that were ever removed.
 create or replace function remove_expired(
   p_since bigint,
   p_limit integer,
@@ -22,15 +22,19 @@ declare
   v_clock bigint := now_ms();
   v_iids bigint[];
   v_kept bigint[];
+  v_continued bigint[];
+  v_executions integer[];
+  v_is_noting boolean;
 begin
   perform require_fresh_snapshots();
   -- A removal that is lost in a crash is repeated.
   perform set_config('synchronous_commit', 'off', true);
+  v_is_noting := note_earlier(p_limit);
   with expired as materialized (
-    select e.workflow, e.at, e.iid, e.at + w.retention_ms as over_at
+    select e.workflow, e.at, e.iid, e.execution, e.at + w.retention_ms as over_at
     from workflows as w
     cross join lateral (
-      select e.workflow, e.at, e.iid
+      select e.workflow, e.at, e.iid, e.execution
       from ended as e
       where e.workflow = w.workflow
         and e.at >= p_since - w.retention_ms
@@ -51,10 +55,26 @@ begin
       and n.at = e.at
       and n.iid = e.iid
   )
-  select array_agg(e.iid), count(*), max(e.over_at)
-  into v_iids, looked_at, reached
+  select
+    array_agg(e.iid) filter (where e.execution is null),
+    array_agg(e.iid) filter (where e.execution is not null),
+    array_agg(e.execution) filter (where e.execution is not null),
+    count(*), max(e.over_at)
+  into v_iids, v_continued, v_executions, looked_at, reached
   from expired as e;
+  if v_is_noting then
+    -- What was noted just now may have expired long ago: the next call begins there.
+    looked_at := p_limit;
+    reached := 0;
+  end if;
 
+  if v_continued is not null then
+    delete from history as h
+    using unnest(v_continued, v_executions) as c (iid, execution)
+    where h.iid = c.iid
+      and h.execution <= c.execution
+      and h.execution < (select i.execution from instances as i where i.iid = c.iid);
+  end if;
   if v_iids is null then
     return;
   end if;
@@ -83,14 +103,16 @@ begin
     v_iids := array(select unnest(v_iids) except select unnest(v_kept));
   end if;
 
-  delete from instances
-  where iid = any (v_iids)
-    and status > :STATUS.running;
-  delete from history
-  where iid = any (v_iids);
-  delete from state
-  where iid = any (v_iids);
-  delete from posted
-  where iid = any (v_iids);
+  perform remove_rows(array(
+    select i.iid
+    from unnest(v_iids) as e (iid)
+    cross join lateral (
+      select i.iid
+      from instances as i
+      where i.iid = e.iid
+        and i.status > :STATUS.running
+      limit 1
+    ) as i
+  ));
 end
 $$;

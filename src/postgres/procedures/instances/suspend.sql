@@ -1,5 +1,5 @@
--- Suspends unfinished instances, whatever their owner. Returns one letter for each, t or f: whether it
--- was unfinished.
+-- Suspends unfinished instances, whatever their owner. What is suspended already keeps the report of why it
+-- is. Returns one letter for each, t or f: whether it was unfinished.
 create or replace function suspend(
   p_ids text,
   p_count integer,
@@ -16,6 +16,8 @@ declare
   v_clock bigint := now_ms();
   v_iids bigint[] := iids_of(p_ids, p_count);
   v_suspended bigint[];
+  v_waiting bigint[];
+  v_woken bigint[];
 begin
   perform require_fresh_snapshots();
   perform be_durable();
@@ -30,6 +32,7 @@ begin
         wake_at = null,
         held = true
     where iid = any (v_iids)
+      and not held
     returning iid
   ),
   told as (
@@ -42,6 +45,26 @@ begin
   select array_agg(a.iid)
   into v_suspended
   from suspended_runs as a;
-  suspended := flags(v_iids, v_suspended);
+  suspended := flags(v_iids, array(select r.iid from runs as r where r.iid = any (v_iids)));
+
+  -- One that is not admitted leaves its line, and keeps its place in it.
+  v_waiting := array(select r.iid from runs as r where r.iid = any (v_suspended) and :UNADMITTED);
+  if cardinality(v_waiting) > 0 then
+    perform lock_lines(array_agg(l.workflow), array_agg(l.limit_key), false)
+    from lines_of(v_waiting) as l
+    where l.limit_key is not null;
+    update admissions
+    set state = :ADMISSION.unjudged
+    where iid = any (v_waiting)
+      and state = :ADMISSION.waiting;
+    v_woken := (
+      select wake_lines(array_agg(l.workflow), array_agg(l.limit_key), v_clock)
+      from lines_of(v_waiting) as l
+      where l.limit_key is not null
+    );
+    if cardinality(v_woken) > 0 then
+      perform tell_within(v_woken, true);
+    end if;
+  end if;
 end
 $$;

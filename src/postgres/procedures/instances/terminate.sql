@@ -20,6 +20,7 @@ declare
   v_clock bigint := now_ms();
   v_iids bigint[] := iids_of(p_ids, p_count);
   v_ended bigint[];
+  v_woken bigint[];
 begin
   perform require_fresh_snapshots();
   perform be_durable();
@@ -53,9 +54,12 @@ begin
   );
 
   if v_ended is not null then
-    perform end_instances(
+    v_woken := end_instances(
       v_clock, v_ended, v_iids, array_fill(:STATUS.terminated::smallint, array[p_count]), p_outputs
     );
+    if cardinality(v_woken) > 0 then
+      perform tell_within(v_woken, true);
+    end if;
     perform close_children(
       v_ended,
       array_fill(null::integer, array[cardinality(v_ended)]),

@@ -4,7 +4,9 @@ create or replace function whereabouts(
   p_iid bigint,
   out owner text,
   out tasks text,
-  out runtimes text
+  out runtimes text,
+  -- The limit that it waits for; null for none.
+  out limited text
 )
   language plpgsql
   stable
@@ -37,6 +39,38 @@ begin
       and t.execution = i.execution
     left join runtimes as h on h.runtime = t.held_by
     where i.iid = p_iid
+  );
+  limited := (
+    select json_build_object(
+      'key', case when l.keyed then a.limit_key end,
+      'concurrency', l.concurrency,
+      'rateCount', l.rate_count,
+      'rateMs', l.rate_ms,
+      'suspended', (
+        select count(*)
+        from (
+          select held.held
+          from admissions as other
+          cross join lateral (
+            select r.held
+            from runs as r
+            where r.iid = other.iid
+            limit 1
+          ) as held
+          where other.workflow = l.workflow
+            and other.limit_key = a.limit_key
+            and other.state = :ADMISSION.admitted
+          -- Without a limit of concurrency there are no places, and the count would have no end.
+          limit coalesce(l.concurrency, 0)
+        ) as places
+        where places.held
+      )
+    )
+    from runs as r
+    join admissions as a on a.iid = r.iid
+    cross join lateral limit_of(r.workflow) as l
+    where r.iid = p_iid
+      and :UNADMITTED
   );
   runtimes := (
     select json_agg(

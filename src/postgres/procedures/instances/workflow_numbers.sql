@@ -1,4 +1,5 @@
--- The numbers of workflows, in the order given; new workflows get one.
+-- The numbers of workflows, in the order given; new workflows get one, and each name gets a row without a
+-- version: for limits and lists.
 --
 -- Settings: any plan.
 create or replace function workflow_numbers(
@@ -16,12 +17,19 @@ declare
 begin
   perform require_fresh_snapshots();
   insert into workflows (name, version)
-  select distinct g.name, g.version
-  from unnest(v_names, v_versions) as g (name, version)
+  select g.name, g.version
+  from (
+    select n.name, n.version
+    from unnest(v_names, v_versions) as n (name, version)
+    union all
+    select n.name, ''
+    from unnest(v_names) as n (name)
+  ) as g
   -- An insert that conflicts would use up a number.
   left join workflows as w on w.name = g.name and w.version = g.version
   where w.workflow is null
-  order by g.name, g.version
+  group by g.name, g.version
+  order by g.version = '', g.name, g.version
   on conflict do nothing;
 
   numbers := array(

@@ -1,9 +1,5 @@
 -- How many tasks of a limit may start now. If none, opens_at is when the next may start (null if another
--- task has to end first).
---
--- Running tasks are counted. The rate is one time per limit, until which it is used up (the generic cell
--- rate algorithm): each start adds its share, and a task may start as long as that time stays within
--- p_rate_ms from now. So p_rate_count tasks may start at once, and then one per share.
+-- task has to end first). Running tasks are counted; for the rate see rate_left().
 create or replace function limit_left(
   p_limit_key text,
   p_concurrency integer,
@@ -18,8 +14,7 @@ create or replace function limit_left(
   set enable_bitmapscan to off
 as $$
 declare
-  v_share bigint;
-  v_spent_until bigint;
+  v_rate record;
 begin
   most := 2147483647;
   if p_concurrency is not null then
@@ -38,19 +33,11 @@ begin
     end if;
   end if;
   if p_rate_count is not null then
-    v_share := limit_share(p_rate_count, p_rate_ms);
-    v_spent_until := greatest(
-      p_clock * :MICROS_PER_MS,
-      (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
-    );
-    -- Negative if a transaction with a later clock was here.
-    most := greatest(
-      least(most, (p_clock * :MICROS_PER_MS + p_rate_ms * :MICROS_PER_MS - v_spent_until) / v_share),
-      0
-    );
-    if most < 1 then
-      opens_at := (v_spent_until + v_share - p_rate_ms * :MICROS_PER_MS + :MICROS_PER_MS - 1) / :MICROS_PER_MS;
-    end if;
+    select r.most, r.opens_at
+    into v_rate
+    from rate_left(p_limit_key, p_rate_count, p_rate_ms, p_clock) as r;
+    most := least(most, v_rate.most);
+    opens_at := v_rate.opens_at;
   end if;
 end
 $$;

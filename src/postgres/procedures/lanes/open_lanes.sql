@@ -39,7 +39,7 @@ declare
     where t.held_by = p_runtime
       and t.session is not null
   );
-  -- Not known until it matters.
+  -- Not read until it matters.
   v_may_take_quarantined boolean;
   v_keys text[] := '{}';
   v_lefts bigint[] := '{}';

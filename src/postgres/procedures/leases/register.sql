@@ -12,6 +12,12 @@ create or replace function register(
   p_retentions bigint[] default null,
   -- The tags and activities that it serves, as JSON; null from older versions.
   p_serves text default null,
+  -- The limits of the workflows without a version; the last is null for no limit. No lists from older
+  -- versions: then the stored limits stay.
+  p_concurrencies integer[] default null,
+  p_rate_counts integer[] default null,
+  p_rate_mss bigint[] default null,
+  p_keyed boolean[] default null,
   out runtime integer,
   out server text,
   out clock bigint,
@@ -26,13 +32,23 @@ declare
 begin
   workflows := workflow_numbers(p_names, p_versions, p_count);
   update workflows as w
-  set retention_ms = g.retention_ms
+  set retention_ms = g.retention_ms,
+      -- What has ended so far was not noted while there was none: see note_earlier().
+      noted_at = case
+        when g.retention_ms is null then null
+        when w.retention_ms is null then -1
+        else w.noted_at
+      end,
+      noted_iid = case when w.retention_ms is null then 0 else w.noted_iid end
   from unnest(workflows, p_retentions) as g (workflow, retention_ms)
   where p_retentions is not null
     and w.workflow = g.workflow
     and w.retention_ms is distinct from g.retention_ms;
   perform keep_clock();
   v_clock := now_ms();
+  if p_keyed is not null then
+    perform set_limits(workflows, p_concurrencies, p_rate_counts, p_rate_mss, p_keyed, v_clock);
+  end if;
   -- A runtime without a row counts as dead. Done here because each registration adds a row.
   delete from runtimes as r
   where r.state <> :RUNTIME.alive

@@ -20,7 +20,7 @@ create or replace function tick(
   p_held_commands integer[],
   p_held_attempts integer[],
   p_idle boolean,
-  -- Activities that it has no code for, as far as it knows.
+  -- Activities that it has no code for, as far as it could find out.
   p_unknown text,
   p_unknown_count integer,
   out state text,
@@ -39,7 +39,9 @@ create or replace function tick(
   out late_messages bigint,
   out early_messages bigint,
   -- Whether the next one should come soon: there is more of what a tick does, or hints are left out.
-  out soon boolean
+  out soon boolean,
+  -- When a schedule has to be looked at; null for none.
+  out next_schedule bigint
 )
   language plpgsql
   volatile
@@ -79,24 +81,17 @@ begin
   -- From half of the queue on, hints are left out: see tell_within().
   soon := park_mail(v_clock) or pg_notification_queue_usage() >= :MAX_QUEUE_USAGE;
 
+  if has_limits() then
+    perform check_lines(p_workflows, v_clock);
+  end if;
+
   mail := own_mail(p_runtime);
   claimable := is_claimable(p_runtime, p_workflows, v_clock);
-  next_due := (
-    select min(next.wake_at)
-    from unnest(p_workflows) as w (workflow)
-    cross join lateral (
-      select r.wake_at
-      from runs as r
-      where r.workflow = w.workflow
-        and r.wake_at > v_clock
-        and :ORDINARY
-      order by r.wake_at
-      limit 1
-    ) as next
-  );
+  next_due := next_wake(p_workflows, v_clock);
   if p_lease_ms is not null then
     owned := (select count(*) from runs as r where r.owner = p_runtime);
   end if;
+  next_schedule := next_schedule_at(v_clock);
 
   wanted := owned_task_flags(
     p_runtime, p_held_iids, p_held_executions, p_held_commands, p_held_attempts

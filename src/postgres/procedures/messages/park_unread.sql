@@ -1,7 +1,8 @@
 -- Returns those of these instances whose messages are parked when they are sent, because no runtime can
 -- read them now:
 --
---   - suspended and scheduled ones, which read their messages when they are resumed or due;
+--   - suspended and scheduled ones, which read their messages when they are resumed or due, or admitted by
+--     the limit of their workflow;
 --   - those of a workflow that no live runtime has. They become due, and runtimes that have the workflow
 --     find them at no cost to the others.
 --
@@ -34,6 +35,7 @@ begin
       and r.owner is null
       and (
         r.held
+        or :UNADMITTED
         or r.epoch = 0 and r.wake_at > p_clock + :FIRST_TURN_FAR_MS
         or r.wake_at <= p_clock and not is_served(r.workflow, p_clock)
       )

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 
 import {
-  openStore,
+  openFreshStore,
   start,
   ticking,
   type TestStore,
@@ -16,7 +16,7 @@ import type { Registered } from '../../../store/runtimes.ts'
 import { alive } from '../../../testing/contract/scene.ts'
 import { postValues } from '../../wire/post-values.ts'
 
-// Mail that nobody can read now: however much of it there is, claims and ticks do not look at it.
+// Mail that cannot be read now: however much of it there is, claims and ticks do not read it.
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -31,7 +31,7 @@ const LEFT_BEHIND = MANY / 10
 const SLEEPING = 9e14
 
 test('messages for ids that are never started cost no claim and no tick', async () => {
-  await using opened = await openStore()
+  await using opened = await openFreshStore()
   const runtime = await opened.runtime(3_600_000)
   const before = await pagesOf(opened, runtime)
   const first = await opened.store.reserve(FLOOD)
@@ -45,13 +45,13 @@ test('messages for ids that are never started cost no claim and no tick', async 
 
 const UNREAD: readonly [kind: string, held: string, epoch: number, wakeAt: number | null][] = [
   ['suspended instances', 'true', 1, null],
-  ['instances of a workflow that nobody runs', 'false', 1, null],
-  ['instances of a workflow that nobody runs, which are due', 'false', 1, 0],
+  ['instances of a workflow that no runtime has', 'false', 1, null],
+  ['instances of a workflow that no runtime has, which are due', 'false', 1, 0],
   ['instances that wait for their first turn', 'false', 0, SLEEPING],
 ]
 
 test.each(UNREAD)('messages to %s cost no claim and no tick', async (...given) => {
-  await using opened = await openStore()
+  await using opened = await openFreshStore()
   const runtime = await opened.runtime(3_600_000)
   const before = await pagesOf(opened, runtime)
   await insertInstances(opened, runtime, given)
@@ -68,7 +68,7 @@ test.each(UNREAD)('messages to %s cost no claim and no tick', async (...given) =
 test.each(UNREAD)(
   'mail that %s had before costs no claim and no tick once ticks have parked it',
   async (...given) => {
-    await using opened = await openStore()
+    await using opened = await openFreshStore()
     const runtime = await opened.runtime(3_600_000)
     const before = await pagesOf(opened, runtime)
     await insertInstances(opened, runtime, given)
@@ -88,8 +88,8 @@ test.each(UNREAD)(
   },
 )
 
-test('an instance is not resumed while a message is under way, so that whoever claims it reads the message', async () => {
-  await using opened = await openStore()
+test('an instance is not resumed while a message is under way, so that the next owner reads the message', async () => {
+  await using opened = await openFreshStore()
   const { store, database } = opened
   const runtime = await opened.runtime()
   const iid = await store.reserve(1)
@@ -110,8 +110,8 @@ test('an instance is not resumed while a message is under way, so that whoever c
   expect((await store.load([{ iid, after: 0 }]))[0]!.inbox).toHaveLength(1)
 })
 
-test('a message under way to what nobody ran keeps it from being claimed until it is sent', async () => {
-  await using opened = await openStore()
+test('a message under way to an instance that never ran keeps it from being claimed until it is sent', async () => {
+  await using opened = await openFreshStore()
   const { store, database } = opened
   const owner = await opened.runtime()
   const iid = await store.reserve(1)
@@ -134,8 +134,8 @@ test('a message under way to what nobody ran keeps it from being claimed until i
   expect((await store.load([{ iid, after: 0 }]))[0]!.inbox).toHaveLength(1)
 })
 
-test('what an older version left for ids that never started is parked by ticks', async () => {
-  await using opened = await openStore()
+test('messages that an older version left for unstarted ids are parked by ticks', async () => {
+  await using opened = await openFreshStore()
   const runtime = await opened.runtime(3_600_000)
   await opened.database.query(
     `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
@@ -157,7 +157,7 @@ test('what an older version left for ids that never started is parked by ticks',
 test.each(['owned', 'unowned'] as const)(
   'a message under way while its instance is started is found by a tick (%s)',
   async (kind) => {
-    await using opened = await openStore()
+    await using opened = await openFreshStore()
     const { store, database } = opened
     const runtime = await opened.runtime()
     const first = await store.reserve(2)
@@ -184,7 +184,7 @@ test.each(['owned', 'unowned'] as const)(
 )
 
 test('about a million messages are kept for what was never started, and one more is refused', async () => {
-  await using opened = await openStore()
+  await using opened = await openFreshStore()
   const { store, database } = opened
   const first = await store.reserve(4)
   const runtime = await opened.runtime()
@@ -206,7 +206,7 @@ test('about a million messages are kept for what was never started, and one more
   expect(accepted.map(({ verdict }) => verdict)).toEqual(['sent', 'sent', 'sent'])
 })
 
-/** Early messages that are in the sample, which stand for a thousand each. */
+/** Early messages that are in the sample, each of which counts for a thousand. */
 function sample(from: number, to: number): string {
   return `insert into inbox (id, iid, kind, name, payload, parked, early) overriding system value
     select ${UNSTARTED_SAMPLE} * i, 900000, 3, 'notes', '1', true, true from generate_series(${from}, ${to}) as i`
@@ -223,7 +223,7 @@ async function insertInstances(
   runtime: Registered,
   [kind, held, epoch, wakeAt]: (typeof UNREAD)[number],
 ): Promise<void> {
-  const workflow = kind.includes('nobody runs') ? 999 : runtime.workflows[0]
+  const workflow = kind.includes('no runtime has') ? 999 : runtime.workflows[0]
   await database.query(
     `insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select i, 'i-' || i, ${workflow}, 1, 1, 0, 0 from generate_series(1, ${MANY}) as i`,

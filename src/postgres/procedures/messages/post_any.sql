@@ -65,10 +65,10 @@ begin
       v_early := '{}';
     end if;
     exit when cardinality(v_early) = 0 and keep_unstarted(v_targets, p_clock);
-    -- Then look again, in a new statement, which sees a concurrent insert. An id that is still missing
-    -- had a number that is taken: it was reserved before a failover that lost the latest writes. A
-    -- number from the sequence may belong to a block that is just being reserved; whoever finds it
-    -- taken tries the next one.
+    -- Then look again, in a new statement, which sees a concurrent insert. An id that is still
+    -- missing had a number that is taken: it was reserved before a failover that lost the latest
+    -- writes. A number from the sequence may belong to a block that is just being reserved; a call
+    -- that finds it taken tries the next one.
     insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
     select
       case when v_is_taken then nextval('instance_numbers') else p_iids[n.place] end,
@@ -236,7 +236,7 @@ begin
       and g.kind in (:KIND.cancel, :KIND.terminate)
       and r.epoch = 0
       and r.owner is null
-      and (r.wake_at is not null or r.held);
+      and (r.wake_at is not null or r.held or :UNADMITTED);
   end if;
 
   verdicts := array_to_string(v_letters, '');

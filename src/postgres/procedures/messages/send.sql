@@ -1,14 +1,14 @@
--- Puts results into inboxes. Only inserts: an instance is claimable because its inbox has rows, so there
--- is no flag to set and no row to lock. Drops a second result for a command, a result for an instance
--- that has ended, and one of a sender that knows a turn which history does not have: a failover lost
--- that turn.
+-- Puts results into inboxes. Only inserts: an instance is claimable because its inbox has rows, so
+-- there is no flag to set and no row to lock. Drops a second result for a command, a result for an
+-- instance that has ended, and one whose sender has seen a turn that history does not have: a
+-- failover lost that turn.
 create or replace function send(
   p_iids bigint[],
   p_kinds smallint[],
   p_executions integer[],
   p_commands integer[],
   p_payloads text,
-  -- The last turns that the senders know, and their times; a null is not compared.
+  -- The last turns that the senders have seen, and their times; a null is not compared.
   p_turns integer[] default null,
   p_ats bigint[] default null
 )

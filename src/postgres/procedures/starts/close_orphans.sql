@@ -43,5 +43,6 @@ begin
     limit 1
   ) as child
   order by child.iid;
+  perform wake_unadmitted(p_iids);
 end
 $$;

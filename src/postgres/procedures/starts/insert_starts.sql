@@ -3,12 +3,12 @@
 -- or the sender does not own the parent), and the numbers of those that were added now.
 --
 -- p_starts are lists, in the order of their variables below; the labels follow their count. Last come
--- the lists of messages that go with a start. Lists of parents and labels are empty if no instance has
--- any.
+-- the lists of messages that go with a start, and two that are left out if no instance has any: priorities,
+-- and keys for the limits of workflows. Lists of parents and labels are empty if no instance has any.
 --
 -- Settings: its caller's.
 create or replace function insert_starts(
-  -- Null for a client, which does not know the store's time either.
+  -- Null for a client, which does not have the store's time either.
   p_owner integer,
   p_clock bigint,
   p_starts text,
@@ -20,11 +20,12 @@ create or replace function insert_starts(
 as $$
 #variable_conflict use_column
 declare
-  v_lists text[] := split_lists(p_starts, 23);
+  v_lists text[] := string_to_array(p_starts, e'\x02');
   v_iids bigint[] := v_lists[1];
   v_size integer := cardinality(v_iids);
   v_ids text[] := split_texts(v_lists[2], v_size);
   v_workflows integer[] := v_lists[3];
+  v_any_versions integer[] := any_versions(v_workflows);
   v_owned boolean[] := v_lists[4];
   v_wake_ats bigint[] := v_lists[5];
   v_executions integer[] := v_lists[6];
@@ -50,7 +51,37 @@ declare
   v_more bigint[];
   v_awaited bigint[];
   v_ended bigint[];
+  v_has_limits boolean := has_limits();
+  v_priorities smallint[];
+  v_limit_keys text[];
+  -- Whether their workflow has a limit.
+  v_is_limited boolean[];
 begin
+  if cardinality(v_lists) <> 23 then
+    v_lists := split_lists(p_starts, 25);
+    v_priorities := v_lists[24];
+    -- Each after "=", or empty where the key is not known.
+    v_limit_keys := string_to_array(v_lists[25], e'\x01', '');
+  end if;
+  if v_has_limits then
+    v_is_limited := array(
+      select (select true from limit_of(g.workflow))
+      from unnest(v_workflows) with ordinality as g (workflow, n)
+      order by g.n
+    );
+    if true = any (v_is_limited) and true = any (v_owned) then
+      -- A sender that does not know of the limit: it has to send the start again, unowned, as it does if
+      -- another transaction has locked the id.
+      perform
+      from unnest(v_is_limited, v_owned) as g (is_limited, owned)
+      where g.is_limited
+        and g.owned;
+      if found then
+        raise exception 'an instance of a workflow with a limit cannot be owned before it is admitted'
+          using errcode = '55P03';
+      end if;
+    end if;
+  end if;
   if not v_is_plain then
     v_outputs := split_texts(v_lists[13], v_size);
     v_parent_iids := v_lists[14];
@@ -62,14 +93,21 @@ begin
   end if;
 
   loop
+    -- Of several starts of one id, the one under the number that its messages have comes first: under
+    -- another number, the messages would belong to no instance.
+    --
     -- Most starts have only an id and a first turn, and a statement of their own: the one for all
     -- columns costs several times as much to set up.
     if v_is_plain then
       with added as (
-        insert into instances (iid, id, workflow, execution, status, created_at, updated_at)
-        select g.iid, v_ids[n], v_workflows[n], v_executions[n], :STATUS.running, p_clock, p_clock
+        insert into instances (
+          iid, id, workflow, any_version, execution, status, created_at, updated_at
+        )
+        select
+          g.iid, v_ids[n], v_workflows[n], v_any_versions[n], v_executions[n], :STATUS.running, p_clock,
+          p_clock
         from unnest(v_iids) with ordinality as g (iid, n)
-        order by v_ids[n] collate "C"
+        order by v_ids[n] collate "C", g.iid = any (v_awaited) desc nulls last
         on conflict do nothing
         returning iid
       )
@@ -79,11 +117,11 @@ begin
     else
       with added as (
         insert into instances (
-          iid, id, workflow, execution, status, output, created_at, updated_at, finished_at,
+          iid, id, workflow, any_version, execution, status, output, created_at, updated_at, finished_at,
           parent_iid, parent_execution, parent_command, on_close, parent_id, labels
         )
         select
-          g.iid, v_ids[n], v_workflows[n], v_executions[n], v_statuses[n],
+          g.iid, v_ids[n], v_workflows[n], v_any_versions[n], v_executions[n], v_statuses[n],
           case when v_statuses[n] > :STATUS.running then v_outputs[n] end,
           p_clock,
           p_clock,
@@ -94,6 +132,8 @@ begin
         -- The starter of a child must own the parent: another owner may have dropped the command.
         where v_parent_iids[n] is null
           or p_owner is null
+          -- Its unstarted row is deleted already.
+          or g.iid = any (v_awaited)
           or coalesce(
             (
               select r.owner is not distinct from p_owner
@@ -103,7 +143,7 @@ begin
             true
           )
         -- In one order, so that two calls for the same ids cannot deadlock.
-        order by v_ids[n] collate "C"
+        order by v_ids[n] collate "C", g.iid = any (v_awaited) desc nulls last
         on conflict do nothing
         returning iid
       )
@@ -113,7 +153,35 @@ begin
     end if;
 
     -- In any order: no other transaction writes rows with these numbers.
-    if v_more is not null then
+    if v_more is not null and (v_has_limits or v_priorities is not null) then
+      insert into runs (iid, workflow, owner, epoch, wake_at, priority, admitted)
+      select
+        g.iid, v_workflows[n],
+        case when v_owned[n] then p_owner end,
+        case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+        case when not v_owned[n] then v_wake_ats[n] end,
+        nullif(v_priorities[n], 0),
+        case when v_is_limited[n] then false end
+      from unnest(v_iids) with ordinality as g (iid, n)
+      where v_statuses[n] = :STATUS.running
+        and g.iid = any (v_more);
+      if true = any (v_is_limited) then
+        perform line_up(
+          p_clock, array_agg(g.iid), array_agg(substr(v_limit_keys[n], 2))
+        )
+        from unnest(v_iids) with ordinality as g (iid, n)
+        where v_is_limited[n]
+          and g.iid = any (v_more);
+      end if;
+      insert into history (iid, execution, turn, epoch, at, first, count, events)
+      select
+        g.iid, v_executions[n], v_turns[n],
+        case when v_owned[n] or v_counts[n] > 1 then 1 else 0 end,
+        case when p_owner is null then p_clock else v_ats[n] end,
+        v_firsts[n], v_counts[n], v_events[n]
+      from unnest(v_iids) with ordinality as g (iid, n)
+      where g.iid = any (v_more);
+    elsif v_more is not null then
       with to_run as (
         insert into runs (iid, workflow, owner, epoch, wake_at)
         select
@@ -192,6 +260,10 @@ begin
     order by m.iid, m.place;
   end if;
 
+  if v_labels is not null then
+    perform note_labels(p_clock, v_born, v_iids, v_labels);
+  end if;
+
   -- Instances that ended in their first turn, with messages or a parent.
   if cardinality(v_awaited) > 0 or v_lists[14] <> '{}' then
     v_ended := array(
@@ -212,6 +284,9 @@ begin
   end if;
   if :STATUS.running < any (v_statuses) then
     perform note_ended(p_clock, v_born);
+    if :STATUS.completed < any (v_statuses) then
+      perform note_unsuccessful(v_born);
+    end if;
   end if;
 
   if cardinality(v_born) = v_size then
@@ -219,8 +294,8 @@ begin
     return;
   end if;
 
-  -- A known number is the same start, sent again. If its sender was to own it and has lost it since,
-  -- the sender must not continue it.
+  -- A number that exists is the same start, sent again. If its sender was to own it and has lost it
+  -- since, the sender must not continue it.
   letters := (
     select string_agg(
       case

@@ -1,7 +1,7 @@
--- Records the results of attempts, each judged by itself. Returns one letter for each, see TASK_VERDICT,
--- and the owners of the instances.
+-- Records the results of attempts, each judged by itself. Returns one letter for each, see
+-- TASK_VERDICT, and the owners of the instances.
 --
--- A result that completes a task is accepted from any runtime that knows the token of the task; any
+-- A result that completes a task is accepted from any runtime that names the token of the task; any
 -- other only from the current attempt, at a live runtime.
 create or replace function finish_tasks(
   p_runtime integer,

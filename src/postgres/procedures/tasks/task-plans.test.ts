@@ -15,7 +15,7 @@ import { postgresWorkflowStore } from '../../workflow-store.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
-/** How many tasks there are that a claim must not read: so many of each kind. */
+/** How many tasks there are that a claim must not read: this many of each kind. */
 const MANY = 50_000
 const BATCH = 100
 const TABLES = ['tasks', 'sessions', 'limits', 'runs', 'instances', 'inbox']

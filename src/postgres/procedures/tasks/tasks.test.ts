@@ -71,7 +71,7 @@ test('a task that was locked when its instance ended is not handed out', async (
   expect(await rowsOf(opened)).toEqual({ tasks: 0, unwanted: 1 })
 })
 
-test('what takes the place of a task that was dropped is not dropped with it', async () => {
+test('a task that replaces a dropped one is not dropped with it', async () => {
   await using opened = await openStore()
   const { store } = opened
   const runtime = await opened.runtime()
@@ -122,7 +122,7 @@ test.each([
   },
 )
 
-test('two that claim tasks at once share what there is, and neither waits', async () => {
+test('two concurrent claims share the tasks, and neither waits', async () => {
   await using opened = await openStore()
   const [one, other] = [await opened.runtime(), await opened.runtime()]
   await asking(opened, one, 10)
@@ -136,7 +136,7 @@ test('two that claim tasks at once share what there is, and neither waits', asyn
   expect(rest.tasks).toHaveLength(5)
 })
 
-test('a claim under a limit keeps others from that limit only, and they look again soon', async () => {
+test('a claim under a limit blocks other claims of that limit only, and they try again soon', async () => {
   await using opened = await openStore()
   const [one, other] = [await opened.runtime(), await opened.runtime()]
   const limit = { key: 'bank', concurrency: 2, rate: null }
@@ -188,7 +188,7 @@ test('a rate that was used up by a later clock is closed until then', async () =
   expect(second).toMatchObject({ tasks: [], nextDue: 20_500 })
 })
 
-test('a session that another runtime takes at this moment is passed by, and nobody waits', async () => {
+test('a session that another runtime is claiming is skipped, and nothing waits', async () => {
   await using opened = await openStore()
   const [one, other] = [await opened.runtime(), await opened.runtime()]
   await asking(opened, one, 3, { session: 'upload' })
@@ -232,7 +232,7 @@ test('a heartbeat does not wait for a transaction that has locked the task', asy
   ])
 })
 
-test('results wait for whoever has their task locked, and then see what became of it', async () => {
+test('results wait for the transaction that has their task locked, and then see its outcome', async () => {
   await using opened = await openStore()
   const runtime = await opened.runtime()
   const [removed] = await asking(opened, runtime, 2)
@@ -280,7 +280,8 @@ test('more closed lanes than one claim examines hide no task forever', async () 
   await ask(4, open)
 
   const found: string[] = []
-  // Each looks at most lines, some of them by chance: that so many miss one is out of the question.
+  // Each looks at most lines, some of them by chance: that this many miss one is out of the
+  // question.
   for (let i = 0; i < 200 && found.length < open.length; i++) {
     const { tasks, nextDue, clock } = await store.claimTasks(request(other, { maxSessions: 20 }))
     expect(nextDue).toBeLessThanOrEqual(clock + 1000)
@@ -290,7 +291,7 @@ test('more closed lanes than one claim examines hide no task forever', async () 
   expect(found.toSorted()).toEqual(open.map(({ session }) => session).toSorted())
 })
 
-test('a turn, a release and an end of an instance without tasks never look for any', async () => {
+test('a turn, a release and an end of an instance without tasks never read tasks', async () => {
   await using opened = await openStore()
   const pool = new Pool({ connectionString: opened.database.url, max: 1 })
   const store = postgresWorkflowStore({

@@ -1,5 +1,5 @@
 -- The first statement of a transaction that runs user code. Returns the id of the transaction, by which
--- finish_transaction() recognizes it; null if the code must not run.
+-- finish_transaction() recognises it; null if the code must not run.
 --
 -- Until the end of the transaction nothing else runs the code of this command: a second one waits here,
 -- and then sees the result of the first. The advisory lock has a single 64-bit key, unlike the locks of

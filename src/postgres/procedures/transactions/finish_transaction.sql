@@ -1,16 +1,17 @@
--- The last statement of a transaction that ran user code: puts its result into the inbox.
--- Returns TRANSACTION_VERDICT: done, refused (roll it back), or ended (the code ended the transaction
--- that begin_transaction() began).
+-- The last statement of a transaction that ran user code: puts its result into the inbox. Returns
+-- TRANSACTION_VERDICT: done, refused (roll it back), or ended (the code ended the transaction that
+-- begin_transaction() began).
 --
 -- Why the result is recorded exactly once, though this locks nothing that a commit would wait for:
 --
---   - The code of one command never runs twice at once: begin_transaction() keeps a lock to the end.
+--   - The code of one command never runs twice at once: begin_transaction() keeps a lock to the
+--     end.
 --   - A takeover of the instance or the task before this statement is visible to it: refused.
 --   - After a later takeover, the code has to wait for that lock, and then finds the result in the
 --     inbox.
---   - A result that is no longer in the inbox was taken by the owner. The present owner knows it: it
---     read the history when it claimed the instance, or took the result itself. So it checks whether
---     the command is still open when the code begins, and nothing can come in between.
+--   - A result that is no longer in the inbox was taken by the owner. The present owner has it: it
+--     read the history when it claimed the instance, or took the result itself. So it checks
+--     whether the command is still open when the code begins, and nothing can come in between.
 create or replace function finish_transaction(
   p_xid text,
   p_runtime integer,

@@ -7,7 +7,7 @@ create or replace function may_transact(
   p_command integer,
   p_epoch integer,
   p_attempt integer,
-  -- The last turn that the owner knows, and the token of the task. A null is not compared.
+  -- The last turn that the owner has seen, and the token of the task. A null is not compared.
   p_turn integer,
   p_token bigint
 )

@@ -17,7 +17,7 @@ begin
   if current_setting('holdfast.within', true) = p_token then
     answer := start_batch(p_starts, p_effects);
     if p_tell::boolean then
-      perform tell_within((split_lists(p_starts, 23))[1]::bigint[], true);
+      perform tell_within(split_part(p_starts, e'\x02', 1)::bigint[], true);
     end if;
   end if;
 end

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 60_000 })
 const TABLES = ['runs', 'inbox', 'tasks']
 const ROWS = 50_000
 
-test('plans of transactions made on empty tables serve full ones without reading them through', async () => {
+test('plans of transactions made on empty tables serve full ones without a scan', async () => {
   await using database = await testSchema()
   const { url, schema } = database
   const pool = new Pool({ connectionString: url, max: 1 })

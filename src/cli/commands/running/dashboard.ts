@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { command, type OptionSpec } from '../../args/command.ts'
+import { CliError, EXIT, UsageError } from '../../errors/cli-error.ts'
+import { aboutOption, countValue } from '../../input/values.ts'
+import { toJson } from '../../output/plain-json.ts'
+import { safeText } from '../../output/safe-text.ts'
+import { requireStore, storeName } from '../../store/choose-store.ts'
+import { checkExists } from '../../store/with-client.ts'
+import { randomToken, serveDashboard } from './serve-dashboard.ts'
+import { stopSignal } from './start.ts'
+
+const TOKEN_VARIABLE = 'HOLDFAST_DASHBOARD_TOKEN'
+
+const OPTIONS = {
+  port: {
+    type: 'string',
+    value: '<port>',
+    help: 'where to listen (default: 4747, or any that is free)',
+  },
+  host: {
+    type: 'string',
+    value: '<host>',
+    help: 'an address that other machines reach; then even reading needs the token (default: 127.0.0.1)',
+  },
+  write: {
+    type: 'boolean',
+    help: 'let those who have the printed address change things: it gets a random token',
+  },
+  token: {
+    type: 'string',
+    value: '<token>',
+    help: 'the same with this token, of 16 characters or more (default: HOLDFAST_DASHBOARD_TOKEN)',
+  },
+  prefix: {
+    type: 'string',
+    value: '<prefix>',
+    help: 'of the tables of the outbox (default: outbox)',
+  },
+  queue: {
+    type: 'string',
+    multiple: true,
+    value: '<file>',
+    help: 'a queue to show as well',
+  },
+  open: { type: 'boolean', help: 'open it in the browser' },
+} as const satisfies Readonly<Record<string, OptionSpec>>
+
+export const dashboard = command({
+  name: 'dashboard',
+  summary: 'serve pages that show a store, until it is stopped',
+  details:
+    'Prints the address of the pages. They only show, unless you give --write or --token. A token on the\n' +
+    'command line can be seen by everyone on the machine: prefer HOLDFAST_DASHBOARD_TOKEN.',
+  args: [],
+  options: OPTIONS,
+  examples: [
+    { line: 'holdfast dashboard', what: 'to look at' },
+    { line: 'holdfast dashboard --write --queue queue.db --port 0', what: 'to cancel, retry, …' },
+  ],
+  ownsSignals: true,
+  run: async (call) => {
+    const { terminal, options, format } = call
+    const { host, port, prefix } = options
+    const stopped = stopSignal()
+    const token = tokenOf(options, terminal.io.env[TOKEN_VARIABLE])
+    if (host !== undefined && token === undefined) {
+      throw new UsageError('--host needs --write or --token', 'dashboard')
+    }
+    const choice = requireStore(call)
+    await checkExists(choice)
+    if (choice.kind === 'memory') return EXIT.usage
+    await using shown = await serveDashboard(call, choice, {
+      token,
+      prefix,
+      queues: options.queue,
+      ...(host !== undefined && { host }),
+      ...(port !== undefined && { port: countValue(port, '--port', 0) }),
+    }).catch((error: unknown) => {
+      const tokenSource = options.token === undefined ? TOKEN_VARIABLE : '--token'
+      throw aboutOption(aboutOption(portTaken(error, port), 'port', '--port'), 'token', tokenSource)
+    })
+    terminal.note(
+      `the dashboard of ${safeText(storeName(choice))} is running ` +
+        `${token === undefined ? 'and only shows (see --write)' : 'and can change things'}; ` +
+        'stop with Ctrl-C',
+    )
+    const { urlWithToken } = shown
+    terminal.print(format === 'json' ? toJson({ url: urlWithToken }) : urlWithToken)
+    if (options.open) openBrowser(urlWithToken, (words) => terminal.note(words))
+    await stopped
+    return EXIT.ok
+  },
+})
+
+function tokenOf(
+  { write, token }: { readonly write: boolean; readonly token: string | undefined },
+  fromEnvironment: string | undefined,
+): string | undefined {
+  const given = token ?? (fromEnvironment === '' ? undefined : fromEnvironment)
+  return given ?? (write ? randomToken() : undefined)
+}
+
+function portTaken(error: unknown, port: string | undefined): unknown {
+  const { code } = error as { code?: unknown }
+  if (code !== 'EADDRINUSE') return error
+  return new CliError(`port ${port} is taken: choose another --port, or none`, EXIT.failed)
+}
+
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+function openBrowser(url: string, note: (words: string) => void): void {
+  const [name = 'xdg-open', ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(name, [...args, url], { stdio: 'ignore', detached: true })
+  child.once('error', () => note(`${name} did not start: open the address yourself`))
+  child.unref()
+}

@@ -1,0 +1,60 @@
+import type { ErrorCode } from './api.ts'
+
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  bad_request: 400,
+  unauthorized: 401,
+  read_only: 403,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  too_many_streams: 503,
+  unavailable: 503,
+  internal: 500,
+}
+
+/** Why a request gets no answer of its own: a code for programs, and a sentence for people. */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+
+  get status(): number {
+    return STATUS[this.code]
+  }
+}
+
+// By name, because a client of another copy of this package throws errors of other classes.
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  TypeError: 'bad_request',
+  RangeError: 'bad_request',
+  NotFoundError: 'not_found',
+  ConflictError: 'conflict',
+  ChannelFullError: 'conflict',
+  QueueError: 'conflict',
+}
+
+/** Turns an error of any kind into an answer for the caller. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  if (!(error instanceof Error)) return unexpected(error)
+  if (error.name === 'StoreError') {
+    // The words of a driver may name hosts and users.
+    const { code } = error as { code?: unknown }
+    const message = `the store does not answer as it should (${String(code)}): the log says more`
+    return new Failure('unavailable', message, { cause: error })
+  }
+  const code = Object.hasOwn(CODES, error.name) ? CODES[error.name] : undefined
+  return code === undefined ? unexpected(error) : new Failure(code, error.message, { cause: error })
+}
+
+function unexpected(cause: unknown): Failure {
+  return new Failure('internal', 'something went wrong: the log of the dashboard says what', {
+    cause,
+  })
+}
