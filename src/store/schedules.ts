@@ -34,7 +34,7 @@ export interface ScheduleRow extends NewSchedule {
   readonly paused: boolean
   /** When a runtime has to look at it; `null` while it is paused. */
   readonly wakeAt: number | null
-  /** When `nextAt` was last set: later than now if the store's clock was turned back since. */
+  /** The store's time when `nextAt` was computed: later than now if its clock was turned back since. */
   readonly setAt: number
   readonly createdAt: number
   /** When a client last changed it. */
@@ -77,6 +77,8 @@ export interface Firing {
   readonly start: StartItem | null
   /** The next due time after `at`. */
   readonly nextAt: number
+  /** The store's time from which all of this was computed, see `ScheduleRow.setAt`. */
+  readonly setAt: number
   readonly overlap: Overlap
   /** For `skip`: how many due times have passed from `at` on, and the next one after them. */
   readonly passed: number
@@ -108,6 +110,8 @@ export interface Move {
   readonly revision: string
   readonly due: number
   readonly nextAt: number
+  /** The store's time from which `nextAt` was computed, see `ScheduleRow.setAt`. */
+  readonly setAt: number
   readonly paused: boolean
 }
 

@@ -215,9 +215,8 @@ async function setPaused(
     const row = await existing(core, verb, name)
     if (row.paused === paused) return
     const { revision, nextAt: due } = row
-    // What passed while it was paused is left out.
-    const nextAt = paused ? due : nextDue(row, await store.now())
-    const move = { name, revision, due, nextAt, paused }
+    const next = paused ? row : nextDue(row, await store.now())
+    const move = { name, revision, due, nextAt: next.nextAt, setAt: next.setAt, paused }
     if (!(await resend(clock, () => store.schedules.move(move)))) continue
     log.info({ schedule: name }, paused ? 'schedule paused' : 'schedule resumed')
     if (!paused) changed(core)
@@ -226,9 +225,9 @@ async function setPaused(
   throw new Error(`${verb}: schedule "${name}" keeps changing; try again`)
 }
 
-/** The next due time of a schedule that is resumed: the one it has, unless that has passed. */
-function nextDue(row: ScheduleRow, now: number): number {
-  return row.nextAt > now ? row.nextAt : following(timingOf(row).table, now)
+/** The next due time of a schedule that is resumed: what passed while it was paused is left out. */
+function nextDue(row: ScheduleRow, now: number): Pick<ScheduleRow, 'nextAt' | 'setAt'> {
+  return row.nextAt > now ? row : { nextAt: following(timingOf(row).table, now), setAt: now }
 }
 
 async function trigger(core: ClientCore, name: string): Promise<Instance> {

@@ -26,8 +26,9 @@ export function postgresScheduleStore(call: Call): ScheduleStore {
       return text(row!, 'removed') === 't'
     },
 
-    async move({ name, revision, due, nextAt, paused }) {
-      const [row] = await call('move_schedule', [name, revision, due, nextAt, String(paused)])
+    async move({ name, revision, due, nextAt, setAt, paused }) {
+      const values = [name, revision, due, nextAt, setAt, String(paused)]
+      const [row] = await call('move_schedule', values)
       return text(row!, 'moved') === 't'
     },
 
@@ -69,6 +70,7 @@ function firingValues(firings: readonly Firing[]): string[] {
     numbers(({ missed }) => missed),
     numbers(({ at }) => at),
     numbers(({ nextAt }) => nextAt),
+    numbers(({ setAt }) => setAt),
     numbers(({ overlap }) => OVERLAP[overlap]),
     numbers(({ passed }) => passed),
     numbers(({ nextAfterPassed }) => nextAfterPassed),

@@ -4114,7 +4114,7 @@ $$;
   },
   {
     name: 'procedures/fire_schedules',
-    checksum: '80c271b21011c707',
+    checksum: 'a0efa7b8b2115c05',
     sql: `-- Deals with due times of schedules, each by itself. Returns one letter for each, see FIRING: d started,
 -- e the id is taken, s skipped, w waits for an instance, m missed, and without any effect: r refused,
 -- a the id is unstarted under another number, n the number is taken, l the id is locked.
@@ -4128,6 +4128,7 @@ create or replace function fire_schedules(
   -- Null where everything was missed.
   p_ats bigint[],
   p_next_ats bigint[],
+  p_set_ats bigint[],
   p_overlaps smallint[],
   p_passed bigint[],
   p_nexts_after_passed bigint[],
@@ -4220,7 +4221,7 @@ begin
           when v_letter = 'w' then v_clock + 60000
           else v_next_at
         end,
-        set_at = v_clock,
+        set_at = p_set_ats[n],
         running = v_running[greatest(1, cardinality(v_running) - 100 + 1):],
         missed = s.missed + p_missed[n],
         missed_at = case when p_missed[n] > 0 then v_clock else s.missed_at end,
@@ -6130,7 +6131,7 @@ $$;
   },
   {
     name: 'procedures/move_schedule',
-    checksum: '3490c4fcd884fd38',
+    checksum: 'a15bc5cf11672687',
     sql: `-- Sets the next due time of a schedule, and whether it is paused, unless it was changed or fired since
 -- its caller read it.
 create or replace function move_schedule(
@@ -6138,6 +6139,7 @@ create or replace function move_schedule(
   p_revision text,
   p_due bigint,
   p_next_at bigint,
+  p_set_at bigint,
   p_paused boolean,
   out moved boolean
 )
@@ -6151,7 +6153,7 @@ begin
   set next_at = p_next_at,
       paused = p_paused,
       wake_at = case when not p_paused then p_next_at end,
-      set_at = now_ms()
+      set_at = p_set_at
   where name = p_name collate "C"
     and revision = p_revision collate "C"
     and next_at = p_due;
@@ -7551,7 +7553,7 @@ $$;
   },
   {
     name: 'procedures/put_schedule',
-    checksum: 'a25c4c1296889911',
+    checksum: 'b11f4e2520278dc0',
     sql: `-- Creates a schedule, or changes the one with this name. Returns what it did: created, changed or
 -- unchanged. With the same timing, the next due time stays.
 create or replace function put_schedule(
@@ -7577,7 +7579,7 @@ begin
     updated_at
   )
   values (
-    p_name, p_revision, p_workflow, p_timing, p_template, p_anchor, p_next_at, p_next_at, v_clock,
+    p_name, p_revision, p_workflow, p_timing, p_template, p_anchor, p_next_at, p_next_at, p_anchor,
     v_clock, v_clock
   )
   on conflict do nothing;
@@ -7597,7 +7599,7 @@ begin
         when s.timing = p_timing then s.next_at
         else p_next_at
       end,
-      set_at = v_clock,
+      set_at = case when s.timing = p_timing then s.set_at else p_anchor end,
       updated_at = v_clock,
       error = null,
       error_at = null

@@ -40,14 +40,14 @@ set next_at = ?, wake_at = ?, set_at = ?, running = ?, missed = missed + ?,
 where name = ?`
 
 function fire(tx: Transaction, firing: Firing): FiringVerdict {
-  const { name, revision, due, at, start, missed, overlap } = firing
+  const { name, revision, due, at, setAt, start, missed, overlap } = firing
   const schedule = tx.sql(LOCK).get(name, revision, due) as { running: string } | undefined
   if (schedule === undefined) return 'refused'
   const running = unfinished(tx, schedule.running).map(({ iid }) => iid)
   const { now } = tx
   const missedAt = missed > 0 ? now : null
   const advance = (nextAt: number, iids: readonly Iid[], skipped = 0): void => {
-    const next = [nextAt, nextAt, now, JSON.stringify(iids)]
+    const next = [nextAt, nextAt, setAt, JSON.stringify(iids)]
     tx.sql(ADVANCE).run(...next, missed, missedAt, skipped, skipped > 0 ? now : null, name)
   }
   if (at === null || start === null) {
@@ -59,7 +59,7 @@ function fire(tx: Transaction, firing: Firing): FiringVerdict {
     return 'skipped'
   }
   if (running.length > 0 && overlap === 'queue') {
-    const next = [at, now + SCHEDULE_RECHECK_MS, now, JSON.stringify(running)]
+    const next = [at, now + SCHEDULE_RECHECK_MS, setAt, JSON.stringify(running)]
     tx.sql(WAIT).run(...next, missed, missedAt, name)
     return 'waiting'
   }

@@ -24,19 +24,20 @@ export function putSchedule(
   const { now } = tx
   const known = tx
     .sql(
-      'select workflow, timing, template, anchor, next_at as nextAt from schedules where name = ?',
+      `select workflow, timing, template, anchor, next_at as nextAt, set_at as setAt
+       from schedules where name = ?`,
     )
-    .get(name) as Omit<NewSchedule, 'name' | 'revision'> | undefined
+    .get(name) as (Omit<NewSchedule, 'name' | 'revision'> & { setAt: number }) | undefined
   if (known === undefined) {
     const values = [name, revision, workflow, timing, template, anchor, nextAt, nextAt]
-    tx.sql(INSERT).run(...values, now, now, now)
+    tx.sql(INSERT).run(...values, anchor, now, now)
     return 'created'
   }
   const isSameTiming = known.timing === timing
   if (isSameTiming && known.workflow === workflow && known.template === template) return 'unchanged'
-  const next = isSameTiming ? known : schedule
+  const next = isSameTiming ? known : { anchor, nextAt, setAt: anchor }
   const values = [revision, workflow, timing, template, next.anchor, next.nextAt, next.nextAt]
-  tx.sql(CHANGE).run(...values, now, now, name)
+  tx.sql(CHANGE).run(...values, next.setAt, now, name)
   return 'changed'
 }
 
@@ -109,9 +110,9 @@ where name = ? and revision = ? and next_at = ?`
 
 /** Sets the next due time, and whether the schedule is paused. */
 export function moveSchedule(tx: Transaction, move: Move): boolean {
-  const { name, revision, due, nextAt, paused } = move
+  const { name, revision, due, nextAt, setAt, paused } = move
   const wakeAt = paused ? null : nextAt
-  const values = [nextAt, paused ? 1 : 0, wakeAt, tx.now, name, revision, due]
+  const values = [nextAt, paused ? 1 : 0, wakeAt, setAt, name, revision, due]
   return tx.sql(MOVE).run(...values) > 0
 }
 

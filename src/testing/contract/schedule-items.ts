@@ -50,7 +50,7 @@ export async function newStart(
 
 /** A firing of the next due time; the one after it is a minute later. */
 export function firing(
-  { name, revision, nextAt }: ScheduleRow,
+  { name, revision, nextAt, setAt }: ScheduleRow,
   start: StartItem | null,
   given: Partial<Firing> = {},
 ): Firing {
@@ -62,6 +62,7 @@ export function firing(
     at: start === null ? null : nextAt,
     start,
     nextAt: nextAt + 60_000,
+    setAt,
     overlap: 'allow',
     passed: 1,
     nextAfterPassed: nextAt + 60_000,

@@ -118,7 +118,8 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
       await using scene = await open()
       const runtime = await scene.runtime()
       const row = await scheduled(scene, runtime, { nextAt: 1_000 })
-      const move = { name: 'nightly', revision: 'first', due: 1_000, nextAt: 2_000, paused: false }
+      const read = { name: 'nightly', revision: 'first', due: 1_000 }
+      const move = { ...read, nextAt: 2_000, setAt: 1_500, paused: false }
       const { schedules } = scene.store
 
       expect(await schedules.move({ ...move, due: 1_001 })).toBe(false)
@@ -126,7 +127,11 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
       expect(await schedules.move({ ...move, name: 'unknown' })).toBe(false)
       expect(await onlySchedule(scene)).toEqual(row)
       expect(await schedules.move(move)).toBe(true)
-      expect(await onlySchedule(scene)).toMatchObject({ nextAt: 2_000, wakeAt: 2_000 })
+      expect(await onlySchedule(scene)).toMatchObject({
+        nextAt: 2_000,
+        wakeAt: 2_000,
+        setAt: 1_500,
+      })
     })
 
     test('those that are due come first by their time, and then the others that are named', async () => {
@@ -168,7 +173,8 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
     test('if the clock was turned back by more than an hour, they are to be looked at again', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
-      const row = await scheduled(scene, runtime, { nextAt: (await scene.clock()) + 9 * HOUR_MS })
+      const anchor = await scene.clock()
+      const row = await scheduled(scene, runtime, { nextAt: anchor + 9 * HOUR_MS, anchor })
       const due = async () => (await scene.store.schedules.due(10, [])).schedules
 
       await scene.under.advance(-HOUR_MS / 2)
@@ -176,13 +182,41 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
       await scene.under.advance(-2 * HOUR_MS)
       const { clock, nextSchedule } = alive(await runtime.tick())
       const much = await due()
-      const nextAt = (await scene.clock()) + HOUR_MS
-      await scene.store.schedules.move({ ...row, due: row.nextAt, nextAt })
+      const setAt = await scene.clock()
+      const nextAt = setAt + HOUR_MS
+      await scene.store.schedules.move({ ...row, due: row.nextAt, nextAt, setAt })
 
       expect(little).toEqual([[], row.nextAt])
       expect(nextSchedule).toBeLessThanOrEqual(clock)
       expect(much).toEqual([row])
       expect(await due()).toEqual([])
+    })
+
+    test('a clock that was turned back is noticed, whatever is done with the schedule next', async () => {
+      await using scene = await open()
+      const runtime = await scene.runtime()
+      const { schedules } = scene.store
+      const isTurnedBack = async () =>
+        (await schedules.due(10, [])).schedules.map(({ name }) => name)
+      const ahead = (await scene.clock()) + 10 * HOUR_MS
+      const far = { nextAt: ahead, anchor: ahead }
+      const fired = await scheduled(scene, runtime, { name: 'fired', nextAt: 1, anchor: ahead })
+      const edited = await scheduled(scene, runtime, { name: 'edited', ...far })
+      const paused = await scheduled(scene, runtime, { name: 'paused', ...far })
+
+      // It was computed while the clock was ahead.
+      const late = { nextAt: ahead + HOUR_MS, setAt: ahead }
+      const verdicts = await schedules.fire([firing(fired, null, late)])
+      await schedules.put({ ...newSchedule(runtime, { nextAt: 1 }), name: 'edited', template: '1' })
+      const pause = { ...paused, due: ahead }
+      await schedules.move({ ...pause, paused: true })
+      const meanwhile = await isTurnedBack()
+      await schedules.move({ ...pause, paused: false })
+
+      expect(verdicts).toEqual(['missed'])
+      expect(edited.nextAt).toBe(ahead)
+      expect(meanwhile.toSorted()).toEqual(['edited', 'fired'])
+      expect((await isTurnedBack()).toSorted()).toEqual(['edited', 'fired', 'paused'])
     })
 
     test('a failure is recorded, and puts it off until the next change', async () => {

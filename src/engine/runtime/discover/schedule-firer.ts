@@ -139,7 +139,7 @@ export class ScheduleFirer {
     }
     const { overlap, plan, earlier } = decided
     if (earlier !== undefined) {
-      await this.#rewind(row, earlier)
+      await this.#rewind(row, earlier, now)
       return 'changed'
     }
     if (overlap === 'queue' && row.running.length > 0 && row.wakeAt! > now) {
@@ -147,12 +147,20 @@ export class ScheduleFirer {
       return 'waits'
     }
     const start = plan.at === null ? null : await this.#startFor(row, plan.at, now)
-    return { row, firing: { name, revision, due, overlap, start, ...plan } }
+    return { row, firing: { name, revision, due, setAt: now, overlap, start, ...plan } }
   }
 
-  async #rewind({ name, revision, nextAt: due }: ScheduleRow, nextAt: number): Promise<void> {
+  async #rewind(row: ScheduleRow, nextAt: number, setAt: number): Promise<void> {
     const { store, log } = this.#core
-    const isMoved = await store.schedules.move({ name, revision, due, nextAt, paused: false })
+    const { name, revision, nextAt: due } = row
+    const isMoved = await store.schedules.move({
+      name,
+      revision,
+      due,
+      nextAt,
+      setAt,
+      paused: false,
+    })
     if (!isMoved) return
     log.warn(
       { schedule: name, next: new Date(nextAt) },

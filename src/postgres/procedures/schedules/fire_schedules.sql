@@ -11,6 +11,7 @@ create or replace function fire_schedules(
   -- Null where everything was missed.
   p_ats bigint[],
   p_next_ats bigint[],
+  p_set_ats bigint[],
   p_overlaps smallint[],
   p_passed bigint[],
   p_nexts_after_passed bigint[],
@@ -103,7 +104,7 @@ begin
           when v_letter = :FIRING.waiting then v_clock + :SCHEDULE_RECHECK_MS
           else v_next_at
         end,
-        set_at = v_clock,
+        set_at = p_set_ats[n],
         running = v_running[greatest(1, cardinality(v_running) - :MAX_SCHEDULE_RUNNING + 1):],
         missed = s.missed + p_missed[n],
         missed_at = case when p_missed[n] > 0 then v_clock else s.missed_at end,

@@ -5,6 +5,7 @@ create or replace function move_schedule(
   p_revision text,
   p_due bigint,
   p_next_at bigint,
+  p_set_at bigint,
   p_paused boolean,
   out moved boolean
 )
@@ -18,7 +19,7 @@ begin
   set next_at = p_next_at,
       paused = p_paused,
       wake_at = case when not p_paused then p_next_at end,
-      set_at = now_ms()
+      set_at = p_set_at
   where name = p_name collate "C"
     and revision = p_revision collate "C"
     and next_at = p_due;

@@ -23,7 +23,7 @@ begin
     updated_at
   )
   values (
-    p_name, p_revision, p_workflow, p_timing, p_template, p_anchor, p_next_at, p_next_at, v_clock,
+    p_name, p_revision, p_workflow, p_timing, p_template, p_anchor, p_next_at, p_next_at, p_anchor,
     v_clock, v_clock
   )
   on conflict do nothing;
@@ -43,7 +43,7 @@ begin
         when s.timing = p_timing then s.next_at
         else p_next_at
       end,
-      set_at = v_clock,
+      set_at = case when s.timing = p_timing then s.set_at else p_anchor end,
       updated_at = v_clock,
       error = null,
       error_at = null

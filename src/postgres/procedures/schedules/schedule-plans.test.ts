@@ -36,6 +36,7 @@ const firings = (runtime: Registered, overlap: Firing['overlap']): Firing[] =>
     },
     // It stays due, for the next call.
     nextAt: 1,
+    setAt: 1,
     overlap,
     passed: 1,
     nextAfterPassed: 1,
@@ -49,7 +50,7 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
   'fire: queue': ({ schedules }, runtime) => schedules.fire(firings(runtime, 'queue')),
   read: ({ schedules }) => schedules.read(['s7', 's19999']),
   move: ({ schedules }) =>
-    schedules.move({ name: 's60', revision: 'r', due: FAR, nextAt: FAR, paused: false }),
+    schedules.move({ name: 's60', revision: 'r', due: FAR, nextAt: FAR, setAt: 0, paused: false }),
   fail: ({ schedules }) => schedules.fail({ name: 's61', revision: 'r' }, 'why', FAR),
   trigger: ({ schedules }, runtime) =>
     schedules.trigger(
