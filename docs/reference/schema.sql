@@ -415,7 +415,7 @@ create function finish_tasks(p_runtime integer, p_iids bigint[], p_executions in
 create function finish_transaction(p_xid text, p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_payload text, p_turn integer DEFAULT NULL::integer, p_token bigint DEFAULT NULL::bigint, OUT verdict text)
   returns text;
 
-create function fire_schedules(p_names text, p_revisions text, p_dues bigint[], p_missed bigint[], p_ats bigint[], p_next_ats bigint[], p_overlaps smallint[], p_passed bigint[], p_nexts_after_passed bigint[], p_starts text[], p_iids bigint[], p_ids text, OUT letters text)
+create function fire_schedules(p_names text, p_revisions text, p_dues bigint[], p_missed bigint[], p_ats bigint[], p_next_ats bigint[], p_set_ats bigint[], p_overlaps smallint[], p_passed bigint[], p_nexts_after_passed bigint[], p_starts text[], p_iids bigint[], p_ids text, OUT letters text)
   returns text;
 
 create function flags(p_iids bigint[], p_true bigint[])
@@ -526,7 +526,7 @@ create function may_take_quarantined(p_runtime integer)
 create function may_transact(p_runtime integer, p_iid bigint, p_execution integer, p_command integer, p_epoch integer, p_attempt integer, p_turn integer, p_token bigint)
   returns boolean;
 
-create function move_schedule(p_name text, p_revision text, p_due bigint, p_next_at bigint, p_paused boolean, OUT moved boolean)
+create function move_schedule(p_name text, p_revision text, p_due bigint, p_next_at bigint, p_set_at bigint, p_paused boolean, OUT moved boolean)
   returns boolean;
 
 create function next_judgement(p_workflows integer[], p_after bigint)

@@ -338,7 +338,7 @@ describeOutbox(
       await place.expireOwner(numbers)
       // In this order: the lease of a dead process is not renewed.
       await place.sql(
-        'update runtimes set lease_until = extract(epoch from pg_postmaster_start_time()) * 1000 - 1',
+        'update runtimes set lease_until = extract(epoch from pg_postmaster_start_time()) * 1000 - 10',
       )
       const next = place.outbox()
       const { seen, run } = recorder()

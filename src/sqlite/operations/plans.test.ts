@@ -142,11 +142,11 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     const iid = 60 + Math.min(i, 2)
     const start = startItem(iid, { owned: false, wakeAt: 0 })
     const fired = { name: 'a', revision: 'r', due: 1, missed: 1, at: 1, nextAt: 1, start, overlap }
-    run('fireSchedules', [{ ...fired, passed: 1, nextAfterPassed: 1 }])
+    run('fireSchedules', [{ ...fired, setAt: 1, passed: 1, nextAfterPassed: 1 }])
   }
   run('triggerSchedule', schedule, startItem(64, { owned: false, wakeAt: 0 }))
   run('failSchedule', schedule, 'why', 1)
-  run('moveSchedule', { ...schedule, due: 1, nextAt: 2, paused: true })
+  run('moveSchedule', { ...schedule, due: 1, nextAt: 2, setAt: 1, paused: true })
   run('removeSchedule', 'a')
   run('suspend', ['order-1'], 'why')
   run('resume', ['order-1'])
