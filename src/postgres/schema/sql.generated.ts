@@ -6996,7 +6996,7 @@ $$;
   },
   {
     name: 'procedures/post',
-    checksum: '7dd437d369118be0',
+    checksum: '659461e6f9897987',
     sql: `-- Puts messages and requests to cancel or terminate into inboxes, by ids of instances. A plain
 -- message to a running instance that reads it soon is one insert. For all others, post_any() may also
 -- write to instances, posted and runs. A message for an unknown id creates an unstarted instance under
@@ -7047,6 +7047,7 @@ begin
           select
             r.owner is not null
             or not r.held
+              and r.admitted is not false
               and (r.epoch > 0 or r.wake_at is null or r.wake_at <= v_clock + 60000)
               and is_served(r.workflow, v_clock)
           from runs as r

@@ -283,6 +283,8 @@ function describeWaiting({ test, expect, open }: Contract): void {
     await runtime.claimed()
 
     expect(await scene.post(message(idOf(two!), '1'))).toEqual(['sent'])
+    // Out of the way of claims until then.
+    expect(await scene.inboxOf(two!)).toMatchObject([{ parked: true }])
     expect(await runtime.claimed({ hinted: [two!] })).toEqual([])
     expect(alive(await runtime.tick())).toMatchObject({ claimable: false, nextDue: null })
     expect(await scene.look(two!)).toMatchObject({ status: 'scheduled', wakeAt: null, mail: 1 })

@@ -48,6 +48,7 @@ begin
           select
             r.owner is not null
             or not r.held
+              and :ADMITTED
               and (r.epoch > 0 or r.wake_at is null or r.wake_at <= v_clock + :FIRST_TURN_FAR_MS)
               and is_served(r.workflow, v_clock)
           from runs as r
