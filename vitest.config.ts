@@ -23,25 +23,29 @@ class LongFilesFirst extends BaseSequencer {
   }
 }
 
-// Tests that only call our code: a process that runs many of their files loads it once. Nothing of
-// ours may notice, since programs too open and close many stores in one process. Hooks and settings
-// of a module that several files import would be those of the first of them: such files are not here.
-const SHARING = [
-  'src/{base,cli,dashboard,engine,outbox,queue,store,telemetry,watchdog,workers}/**/*.test.ts',
+const TESTS = [
+  'src/**/*.test.ts',
   'dashboard-ui/src/**/*.test.ts',
+  'test/**/*.test.ts',
   'examples/**/*.test.ts',
-  // Without the contract, which is long, and a warning that a process prints once.
-  'src/{postgres,sqlite}/**/!(*.contract|wal-reset-bug).test.ts',
-  'test/{contract,faults,hygiene,kit,notifier,outbox,properties,queue,races,tasks,telemetry,upgrades}/**/*.test.ts',
-  // Without those that choose the SQLite of their process.
-  'test/transactions/!(chosen-driver|two-libraries).test.ts',
-  'test/engine/**/*.test.ts',
+]
+
+// All others share a few processes, which load our code once: nothing of ours may notice, since
+// programs too open and close many stores in one process. Hooks of a module that several files import
+// would be those of the first of them, so such a module exports a function that sets them.
+const ALONE_FILES = [
+  // They measure the heap of their process.
+  'test/leaks/**/*.test.ts',
+  // A warning that a process prints once.
+  'src/sqlite/connect/wal-reset-bug.test.ts',
+  // They choose the SQLite of their process.
+  'test/transactions/{chosen-driver,two-libraries}.test.ts',
 ]
 
 const shared = {
   // Ends what hangs. Generous, so that a slow or busy machine fails no test.
   testTimeout: 60_000,
-  hookTimeout: 60_000,
+  hookTimeout: 120_000,
   // Most tests wait for a disk, a clock or another process: four at a time fit on two cores.
   maxWorkers: 4,
 }
@@ -59,15 +63,15 @@ export default defineConfig({
         test: {
           ...shared,
           name: ALONE,
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...SHARING],
+          include: ALONE_FILES,
         },
       },
       {
         test: {
           ...shared,
           name: 'shared processes',
-          include: SHARING,
+          include: TESTS,
+          exclude: ['**/node_modules/**', ...ALONE_FILES],
           isolate: false,
           setupFiles: ['test/support/closed-runtimes.ts'],
         },

@@ -1,13 +1,11 @@
 // A shop with a browser in front of it, for the tests of one file.
 
 import type { Browser, BrowserContextOptions } from 'playwright-core'
-import { afterAll, beforeAll, describe, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
 
 import { BROWSER, launch, openPage, type WatchedPage, WITHOUT_BROWSER } from './browser.ts'
 import { openPlace, STORES } from './places.ts'
 import { openShop, type Place, type Shop } from './seed.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 /** What a test in a browser has. */
 export interface Visitor {
