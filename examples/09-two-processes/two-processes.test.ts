@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { LIMIT_MS, sqliteFile } from '../../test/support/example.ts'
+import { testProgram } from '../../test/support/test-program.ts'
 
-const TSX = import.meta.resolve('tsx')
-const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const SHOP = testProgram(join(import.meta.dirname, 'shop.ts'))
+const WORKER = testProgram(join(import.meta.dirname, 'worker.ts'))
 
 describe('the example of two processes', { timeout: LIMIT_MS }, () => {
   test('an order placed in one process is processed in the other, even after a kill', async () => {
     using store = sqliteFile()
-    const shop = (...args: readonly string[]): Promise<string> => run('shop.ts', args, store.url)
+    const shop = (...args: readonly string[]): Promise<string> => run(args, store.url)
 
     expect(await shop('place', 'o-1', 'piano', '50000')).toBe('o-1: placed\n')
     expect(await shop('show', 'o-1')).toBe(
@@ -30,9 +31,9 @@ describe('the example of two processes', { timeout: LIMIT_MS }, () => {
   })
 })
 
-/** Runs a program to its end; answers what it said, on either channel. */
-async function run(name: string, args: readonly string[], store: string): Promise<string> {
-  const child = spawn(process.execPath, ['--import', TSX, fileOf(name), ...args], {
+/** Runs the shop to its end; answers what it said, on either channel. */
+async function run(args: readonly string[], store: string): Promise<string> {
+  const child = spawn(process.execPath, [SHOP, ...args], {
     env: { ...process.env, STORE: store },
   })
   let said = ''
@@ -49,7 +50,7 @@ interface Worker extends Disposable {
 
 /** Starts a worker; resolves when it is ready. */
 async function startWorker(store: string): Promise<Worker> {
-  const child = spawn(process.execPath, ['--import', TSX, fileOf('worker.ts'), store], {
+  const child = spawn(process.execPath, [WORKER, store], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')

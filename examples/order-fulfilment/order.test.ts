@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { testProgram } from '../../test/support/test-program.ts'
 import { ORDERS } from './domain.ts'
 import type { Entry } from './ledger.ts'
 import { showProgress } from './progress.ts'
 import { summarise } from './summary.ts'
 
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
+const MAIN = testProgram(join(import.meta.dirname, 'main.ts'))
 const ROOT = join(import.meta.dirname, '../..')
 const LIMIT_MS = 60_000
 
@@ -186,7 +186,7 @@ function folder(): Disposable & { readonly path: string } {
 }
 
 function start(place: string): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', MAIN, place], {
+  return spawn(process.execPath, [MAIN, place], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

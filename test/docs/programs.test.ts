@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
+import { toJavaScript } from '../support/write-program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = join(ROOT, 'docs/guide')
@@ -49,10 +50,9 @@ test.each(PROGRAMS)('$name runs to its end', { timeout: LIMIT_MS }, async ({ cod
   // As it was built.
   symlinkSync(ROOT, join(own, 'node_modules/holdfast'))
   symlinkSync(join(ROOT, 'node_modules/@opentelemetry'), join(own, 'node_modules/@opentelemetry'))
-  writeFileSync(join(own, 'main.mts'), code)
-  const args = ['--import', import.meta.resolve('tsx'), 'main.mts']
+  writeFileSync(join(own, 'main.mjs'), toJavaScript(code))
 
-  const ended = promisify(execFile)(process.execPath, args, { cwd: own, timeout: LIMIT_MS })
+  const ended = promisify(execFile)(process.execPath, ['main.mjs'], { cwd: own, timeout: LIMIT_MS })
 
   await expect(ended).resolves.toBeDefined()
 })

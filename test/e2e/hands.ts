@@ -3,7 +3,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { connect, open } from '../../src/index.ts'
 import { silentLog } from '../../src/base/log.ts'
@@ -142,9 +141,8 @@ class Hands implements AsyncDisposable {
 
   start(role: Role): ChildProcess {
     const { store, ledger } = this.#scene
-    const program = join(dirname(ledger), 'program', 'hands.js')
     const order: HandsOrder = { store, ledger, leaseMs: LEASE_MS, role }
-    const child = spawn(process.execPath, [program, JSON.stringify(order)])
+    const child = spawn(process.execPath, [this.#scene.program('hands'), JSON.stringify(order)])
     this.roles.set(child.pid!, role)
     this.#running.add(child)
     child.stderr.on('data', (chunk) => (this.#said += `${role} said: ${String(chunk)}`))

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
@@ -106,8 +105,9 @@ class Crowd implements AsyncDisposable {
   start(): ChildProcess {
     const { store, ledger } = this.#scene
     const order = JSON.stringify({ store, ledger, leaseMs: LEASE_MS })
-    const program = join(dirname(ledger), 'program', 'limits.js')
-    const child = spawn(process.execPath, [program, order], { stdio: 'ignore' })
+    const child = spawn(process.execPath, [this.#scene.program('limits'), order], {
+      stdio: 'ignore',
+    })
     this.#children.add(child)
     return child
   }

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
 import { type Client, connect } from '../../src/index.ts'
@@ -28,7 +27,7 @@ class Supervisor implements AsyncDisposable {
   readonly #ended: Promise<void>
 
   constructor(scene: Scene, mended: boolean) {
-    this.#program = join(dirname(scene.ledger), 'program', 'poison.js')
+    this.#program = scene.program('poison')
     this.#order = { store: scene.store, leaseMs: LEASE_MS, mended }
     this.#ended = this.#supervise()
   }

@@ -9,16 +9,17 @@ import { silentLog } from '../../src/base/log.ts'
 import { open } from '../../src/index.ts'
 import { testSchema } from '../support/postgres.ts'
 import { tempFile } from '../support/sqlite.ts'
+import { testProgram } from '../support/test-program.ts'
 import { letters, newKeys, type Place, placeOf } from './programs/letters.ts'
 
 // The heartbeat may or may not have been stored before the kill.
 const RESULT = /^a secret of old, signed, after (undefined|a secret of old, signed, on its way)$/
 
-const PROGRAM = join(import.meta.dirname, 'programs/encrypted.ts')
+const PROGRAM = testProgram(join(import.meta.dirname, 'programs/encrypted.ts'))
 
 /** Kills a process in this place, takes over from it, and returns the result. */
 async function takeOver(place: Place): Promise<string> {
-  const args = ['--disable-warning=ExperimentalWarning', '--import', import.meta.resolve('tsx')]
+  const args = ['--disable-warning=ExperimentalWarning']
   const child = spawn(process.execPath, [...args, PROGRAM, JSON.stringify(place)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -7,15 +7,29 @@ import { quoted } from '../../src/postgres/connect/schema-name.ts'
 import { openDriver } from '../../src/sqlite/connect/driver.ts'
 import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../../src/store/store.ts'
 import type { WorkflowStore } from '../../src/store/workflow-store.ts'
-import { writeWorkerProgram } from './build-program.ts'
+import { writePrograms } from '../support/write-program.ts'
 import { type StorePlace, storeOf } from './store-place.ts'
 import { Workers } from './workers.ts'
+
+const PROGRAMS = {
+  worker: join(import.meta.dirname, 'programs/worker.ts'),
+  stalls: join(import.meta.dirname, 'programs/stalls.ts'),
+  poison: join(import.meta.dirname, 'programs/poison.ts'),
+  hands: join(import.meta.dirname, 'programs/hands.ts'),
+  schedules: join(import.meta.dirname, 'programs/schedules.ts'),
+  limits: join(import.meta.dirname, 'programs/limits.ts'),
+  traced: join(import.meta.dirname, 'programs/traced.ts'),
+}
+
+type ProgramName = keyof typeof PROGRAMS
 
 /** An empty store, a ledger, and the processes on them. */
 export interface Scene extends AsyncDisposable {
   readonly store: StorePlace
   readonly ledger: string
   readonly workers: Workers
+  /** The path of one of `programs/`, as plain JavaScript. */
+  program(name: ProgramName): string
   /** Looks into the tables. */
   query(sql: string): Promise<Record<string, unknown>[]>
   /** Whether a process that does not run has the store locked for all: possible with SQLite only. */
@@ -37,12 +51,15 @@ export function openScene(kind: SceneKind): Scene {
       ? { kind: 'sqlite', path: join(folder, 'store.db') }
       : { kind: 'postgres', url: kind.url, schema }
   const ledger = join(folder, 'ledger.jsonl')
-  const workers = new Workers(writeWorkerProgram(folder), { store, ledger })
+  const programs = writePrograms(folder, PROGRAMS)
+  const program = (name: ProgramName): string => join(programs, `${name}.js`)
+  const workers = new Workers(program('worker'), { store, ledger })
 
   return {
     store,
     ledger,
     workers,
+    program,
     query: (sql) => query(store, sql),
     isLocked: () => store.kind === 'sqlite' && isLocked(store.path),
     async read(use) {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
@@ -26,10 +25,15 @@ class Firers implements AsyncDisposable {
   }
 
   start(): ChildProcess {
-    const { store, ledger } = this.#scene
-    const program = join(dirname(ledger), 'program', 'schedules.js')
+    const { store } = this.#scene
     const order: SchedulesOrder = { store, leaseMs: 2_000 }
-    const child = spawn(process.execPath, [program, JSON.stringify(order)], { stdio: 'ignore' })
+    const child = spawn(
+      process.execPath,
+      [this.#scene.program('schedules'), JSON.stringify(order)],
+      {
+        stdio: 'ignore',
+      },
+    )
     this.#running.add(child)
     return child
   }

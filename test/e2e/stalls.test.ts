@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
@@ -33,9 +32,8 @@ class StallingProcess implements AsyncDisposable {
   readonly #child: ChildProcess
 
   constructor(scene: Scene, order: Omit<StallOrder, 'store'>) {
-    const program = join(dirname(scene.ledger), 'program', 'stalls.js')
     const whole: StallOrder = { store: scene.store, ...order }
-    this.#child = spawn(process.execPath, [program, JSON.stringify(whole)])
+    this.#child = spawn(process.execPath, [scene.program('stalls'), JSON.stringify(whole)])
     let rest = ''
     this.#child.stdout!.on('data', (chunk) => {
       const [...lines] = (rest + String(chunk)).split('\n')

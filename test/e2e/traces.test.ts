@@ -77,10 +77,11 @@ describe.each(STORES)('on %s', (_, kind) => {
   test('a trace goes on in another process after a crash, and has each span once', async () => {
     await using scene = openScene(kind())
     const file = join(dirname(scene.ledger), 'spans.jsonl')
-    const program = join(dirname(scene.ledger), 'program', 'traced.js')
     const spawnWith = (dies: boolean) => {
       const order: TracedOrder = { store: scene.store, leaseMs: LEASE_MS, spans: file, dies }
-      return spawn(process.execPath, [program, JSON.stringify(order)], { stdio: 'inherit' })
+      return spawn(process.execPath, [scene.program('traced'), JSON.stringify(order)], {
+        stdio: 'inherit',
+      })
     }
     const { order } = workflowsOf(false)
     await using client = connect(storeOf(scene.store), {

@@ -27,7 +27,7 @@ export class WorkerProcess {
   readonly #lines: Interface
 
   constructor(program: string, order: WorkerOrder) {
-    const args = ['--enable-source-maps', program, JSON.stringify(order)]
+    const args = [program, JSON.stringify(order)]
     this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.pid = this.#child.pid!
     this.#child.stderr!.on('data', (chunk) => (this.log += String(chunk)))

@@ -8,12 +8,13 @@ import { tempFile } from '../support/sqlite.ts'
 
 // Unhandled rejections end a process, so each of these programs is one.
 
-const ENTRY = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
+// As it was built: a process takes most of a second to load the sources.
+const ENTRY = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).href
 
 /** Runs a program against the engine; `holdfast` registers the workflow `main`. */
 function run(main: string, then: string): { code: number | null; out: string; err: string } {
   using file = tempFile()
-  const path = join(file.folder, 'program.mts')
+  const path = join(file.folder, 'program.mjs')
   writeFileSync(
     path,
     `import { open, workflow } from '${ENTRY}'
@@ -25,11 +26,10 @@ function run(main: string, then: string): { code: number | null; out: string; er
     await holdfast.close()
     `,
   )
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), path],
-    { encoding: 'utf8', timeout: 20_000 },
-  )
+  const { status, stdout, stderr } = spawnSync(process.execPath, [path], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
   return { code: status, out: stdout, err: stderr }
 }
 

@@ -10,9 +10,10 @@ import { sqlite } from '../../src/sqlite/index.ts'
 import { eventually } from '../support/engine.ts'
 import { testSchema } from '../support/postgres.ts'
 import { tempFile } from '../support/sqlite.ts'
+import { testProgram } from '../support/test-program.ts'
 import { reader } from './reader.ts'
 
-const CHILD = join(import.meta.dirname, 'sender-child.ts')
+const CHILD = testProgram(join(import.meta.dirname, 'sender-child.ts'))
 // Each message would wait for a tick of its own, up to ten seconds.
 const MESSAGES = 3
 const SOON_MS = 5_000
@@ -23,7 +24,7 @@ async function roundTripsMs(store: Store, place: object): Promise<number> {
   await eventually(() => runtime.health().hints.state === 'listening')
   const ids: string[] = []
   for (let i = 0; i < MESSAGES; i++) ids.push((await runtime.start(reader)).id)
-  const args = ['--import', import.meta.resolve('tsx'), CHILD, JSON.stringify(place), ...ids]
+  const args = [CHILD, JSON.stringify(place), ...ids]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   return Number(stdout)
 }

@@ -2,24 +2,14 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { writeProgram } from '../support/write-program.ts'
+import { expect, test } from 'vitest'
+import { testProgram } from '../support/test-program.ts'
 import type { HolderOrder } from './programs/holder.ts'
 import { describeOutbox, recorder } from './support.ts'
 
-let folder: string
-let program: string
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-holder-'))
-  program = writeProgram(folder, join(import.meta.dirname, 'programs/holder.ts'))
-})
-
-afterAll(() => rmSync(folder, { recursive: true }))
+const program = testProgram(join(import.meta.dirname, 'programs/holder.ts'))
 
 describeOutbox('a process with a message', (place) => {
   /** Starts a process that takes the message of a topic. */

@@ -6,10 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { writePrograms } from './write-program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const TSX = import.meta.resolve('tsx')
-const DIE = import.meta.resolve('./die-on-line.ts')
 
 /** How long a test of an example may take: it starts up to three processes, beside other tests. */
 export const LIMIT_MS = 90_000
@@ -30,17 +29,16 @@ export async function runExample(
   store: string,
   options: { readonly dieOn?: string } = {},
 ): Promise<Ended> {
-  const preload = options.dieOn === undefined ? [TSX] : [TSX, DIE]
-  const main = join(ROOT, 'examples', name, 'main.ts')
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-example-'))
+  const programs = writePrograms(folder, {
+    main: join(ROOT, 'examples', name, 'main.ts'),
+    die: join(import.meta.dirname, 'die-on-line.ts'),
+  })
+  const preload = options.dieOn === undefined ? [] : ['--import', join(programs, 'die.js')]
   const child = spawn(
     process.execPath,
     // Node 22 warns of its own SQLite.
-    [
-      '--disable-warning=ExperimentalWarning',
-      ...preload.flatMap((module) => ['--import', module]),
-      main,
-      store,
-    ],
+    ['--disable-warning=ExperimentalWarning', ...preload, join(programs, 'main.js'), store],
     { cwd: ROOT, env: { ...process.env, DIE_ON_LINE: options.dieOn }, timeout: PROCESS_MS },
   )
   let output = ''
@@ -48,6 +46,7 @@ export async function runExample(
   child.stdout.on('data', (chunk) => (output += String(chunk)))
   child.stderr.on('data', (chunk) => (errors += String(chunk)))
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+  rmSync(folder, { recursive: true })
   return { code, signal, lines: output.split('\n').slice(0, -1), errors }
 }
 

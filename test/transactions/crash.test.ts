@@ -6,10 +6,10 @@ import { connect } from '../../src/index.ts'
 import { sqlite } from '../../src/sqlite/index.ts'
 import { testSchema } from '../support/postgres.ts'
 import { tempFile } from '../support/sqlite.ts'
+import { testProgram } from '../support/test-program.ts'
 import { openHandle } from './sqlite-handle.ts'
 
-const TSX = import.meta.resolve('tsx')
-const CHILD = join(import.meta.dirname, 'crash-child.ts')
+const CHILD = testProgram(join(import.meta.dirname, 'crash-child.ts'))
 
 /** Where a child works, and how many entries are there. */
 interface Ground extends AsyncDisposable {
@@ -45,7 +45,7 @@ async function postgresGround(): Promise<Ground> {
 }
 
 async function runChild({ args }: Ground, dies: 'never' | 'before' | 'after') {
-  const child = spawn(process.execPath, ['--import', TSX, CHILD, ...args, dies], {
+  const child = spawn(process.execPath, [CHILD, ...args, dies], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''

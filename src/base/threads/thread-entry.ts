@@ -58,7 +58,7 @@ function fromSource(callerUrl: string, name: string): string {
 }
 
 /** How a thread's script is made; `scripts/embed-threads.mjs` does the same. */
-const THREAD_BUILD = {
+export const THREAD_BUILD = {
   bundle: true,
   packages: 'external',
   platform: 'node',

@@ -4,13 +4,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { openStore, startItem, tempFile } from '../../../test/support/sqlite.ts'
+import { testProgram } from '../../../test/support/test-program.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
-const CHILD = join(ROOT, 'test/support/sqlite-child.ts')
+const CHILD = testProgram(join(import.meta.dirname, '../../../test/support/sqlite-child.ts'))
 
 function child(...args: string[]): { process: ChildProcess; lines: AsyncIterable<string> } {
-  const started = spawn(process.execPath, ['--import', 'tsx', CHILD, ...args], {
-    cwd: ROOT,
+  const started = spawn(process.execPath, [CHILD, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return { process: started, lines: createInterface(started.stdout) }
