@@ -12,7 +12,8 @@ export interface Schema<In, Out = In> {
 
 /** What `validate` of a Standard Schema returns. */
 type Answer =
-  { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] }
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] }
 
 interface Issue {
   readonly message: string

@@ -11,7 +11,8 @@ import type { Applicant } from '../base/sync/semaphore.ts'
  * matter use up what others leave, and still run when others use everything.
  */
 export type Limit =
-  { readonly fixed: Semaphore } | { readonly guaranteed: Semaphore; readonly shared: Semaphore }
+  | { readonly fixed: Semaphore }
+  | { readonly guaranteed: Semaphore; readonly shared: Semaphore }
 
 /** The semaphores of a limit, in the order they are tried. */
 export type Gates = readonly FairSemaphore[]

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { format, resolveConfig } from 'prettier'
+import { format, type FormatConfig } from 'oxfmt'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { commandHelp } from '../../src/cli/args/help.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
@@ -70,10 +70,12 @@ function untilReady(
 
 describe('the reference', () => {
   test('is what `npm run generate:cli` writes', async () => {
-    const config = await resolveConfig(REFERENCE)
-    const expected = await format(reference(), { ...config, filepath: REFERENCE })
+    const config = JSON.parse(
+      readFileSync(new URL('../../.oxfmtrc.json', import.meta.url), 'utf8'),
+    ) as FormatConfig
+    const { code } = await format(REFERENCE, reference(), config)
 
-    expect(readFileSync(REFERENCE, 'utf8')).toBe(expected)
+    expect(readFileSync(REFERENCE, 'utf8')).toBe(code)
   })
 
   test('each command has help with its examples', () => {

@@ -40,7 +40,8 @@ export interface Scene extends AsyncDisposable {
 
 /** A file in a folder of its own, or a schema of its own in the database at `url`. */
 export type SceneKind =
-  { readonly kind: 'sqlite' } | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite' }
+  | { readonly kind: 'postgres'; readonly url: string }
 
 /** Sets the scene; what still runs at its end is killed. */
 export function openScene(kind: SceneKind): Scene {

@@ -303,31 +303,28 @@ describe.concurrent('hints', () => {
   })
 })
 
-test.concurrent(
-  'a runtime that cannot renew its lease is taken over, and what it recorded is not done again',
-  async () => {
-    await using scene = await openScene({ lease: '2s' })
-    const { store, holdfast, log } = scene
-    const [id, next] = names(2) as [string, string]
-    const instance = await scene.embark(holdfast, id)
-    await eventually(async () => (await instance.info())!.waitingFor.join().includes('go'))
+test.concurrent('a runtime that cannot renew its lease is taken over, and what it recorded is not done again', async () => {
+  await using scene = await openScene({ lease: '2s' })
+  const { store, holdfast, log } = scene
+  const [id, next] = names(2) as [string, string]
+  const instance = await scene.embark(holdfast, id)
+  await eventually(async () => (await instance.info())!.waitingFor.join().includes('go'))
 
-    const silent = store.inject({ of: ['renew_lease', 'tick', 'commit_batch'], sqlState: '57P01' })
-    const other = await scene.another({ lease: '6s' })
-    const same = other.holdfast.get(id)
-    await same.send(go, 'go')
-    await same.result({ timeout: '60s' })
-    expect(silent.struck).toBeGreaterThan(1)
-    await scene.check(other.holdfast, [id])
-    silent[Symbol.dispose]()
+  const silent = store.inject({ of: ['renew_lease', 'tick', 'commit_batch'], sqlState: '57P01' })
+  const other = await scene.another({ lease: '6s' })
+  const same = other.holdfast.get(id)
+  await same.send(go, 'go')
+  await same.result({ timeout: '60s' })
+  expect(silent.struck).toBeGreaterThan(1)
+  await scene.check(other.holdfast, [id])
+  silent[Symbol.dispose]()
 
-    // It notices, and continues under another number.
-    await eventually(() => log.at('error').some((line) => line.includes('declared dead')))
-    expect(stoppedLoops(holdfast)).toEqual([])
-    await scene.sail(holdfast, [next])
-    await scene.check(holdfast, [id, next])
-  },
-)
+  // It notices, and continues under another number.
+  await eventually(() => log.at('error').some((line) => line.includes('declared dead')))
+  expect(stoppedLoops(holdfast)).toEqual([])
+  await scene.sail(holdfast, [next])
+  await scene.check(holdfast, [id, next])
+})
 
 describe('invalid arguments', () => {
   const store = faultyPostgres({ url: 'postgres://localhost/none' })

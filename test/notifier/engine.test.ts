@@ -146,23 +146,20 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test.sequential(
-    'a start by a client is claimed by one of the runtimes that can run it',
-    async () => {
-      const ran: string[] = []
-      const here = (name: string) => workflow('where', async () => void ran.push(name))
-      await using scene = openHere()
-      await scene.open(here('a'))
-      await scene.open(here('b'))
-      await scene.open(echo)
-      const client = scene.connect()
+  test.sequential('a start by a client is claimed by one of the runtimes that can run it', async () => {
+    const ran: string[] = []
+    const here = (name: string) => workflow('where', async () => void ran.push(name))
+    await using scene = openHere()
+    await scene.open(here('a'))
+    await scene.open(here('b'))
+    await scene.open(echo)
+    const client = scene.connect()
 
-      const ms = await timed(() => client.run(here('nowhere')))
+    const ms = await timed(() => client.run(here('nowhere')))
 
-      expect(ms).toBeLessThan(soonMs)
-      expect(ran).toHaveLength(1)
-    },
-  )
+    expect(ms).toBeLessThan(soonMs)
+    expect(ran).toHaveLength(1)
+  })
 
   test.sequential('an instance that a runtime cannot run is claimed by one that can', async () => {
     await using scene = openHere()
@@ -260,33 +257,30 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(soonMs)
   })
 
-  test.sequential(
-    'a task is retried at its time, even though its first runtime has left',
-    async () => {
-      const tried: string[] = []
-      const retry = { delay: 1_000, jitter: false }
-      const flaky = (name: string) =>
-        activity('flaky', { tag: 'gpu', retry }, async () => {
-          tried.push(name)
-          if (tried.length === 1) throw new Error('not yet')
-        })
-      const persistent = workflow('persistent', async (_: undefined, ctx) => ctx.run(flaky('')))
-      await using scene = openHere()
-      const owner = await scene.open(persistent)
-      const first = await scene.open(flaky('first'), GPU)
-      const instance = await owner.start(persistent)
-      await eventually(() => tried.length === 1)
-      await scene.open(flaky('second'), GPU)
-
-      const ms = await timed(async () => {
-        await first.close()
-        await instance.result()
+  test.sequential('a task is retried at its time, even though its first runtime has left', async () => {
+    const tried: string[] = []
+    const retry = { delay: 1_000, jitter: false }
+    const flaky = (name: string) =>
+      activity('flaky', { tag: 'gpu', retry }, async () => {
+        tried.push(name)
+        if (tried.length === 1) throw new Error('not yet')
       })
+    const persistent = workflow('persistent', async (_: undefined, ctx) => ctx.run(flaky('')))
+    await using scene = openHere()
+    const owner = await scene.open(persistent)
+    const first = await scene.open(flaky('first'), GPU)
+    const instance = await owner.start(persistent)
+    await eventually(() => tried.length === 1)
+    await scene.open(flaky('second'), GPU)
 
-      expect(tried).toEqual(['first', 'second'])
-      expect(ms).toBeLessThan(1_000 + soonMs)
-    },
-  )
+    const ms = await timed(async () => {
+      await first.close()
+      await instance.result()
+    })
+
+    expect(tried).toEqual(['first', 'second'])
+    expect(ms).toBeLessThan(1_000 + soonMs)
+  })
 
   test.sequential('a task that is no longer needed is stopped', async () => {
     const begun = deferred()
@@ -376,37 +370,34 @@ describe.concurrent.each(KINDS)('in another process, on %s', (kind) => {
     expect(ms).toBeLessThan(1_000 + soonMs)
   })
 
-  test.sequential(
-    'work that does not fit in one runtime goes to another that gets the hint',
-    async () => {
-      const running: string[] = []
-      const over = deferred()
-      const here = (name: string) =>
-        workflow('room', async (_: undefined, ctx) =>
-          ctx.step('long', async () => {
-            running.push(name)
-            await over.promise
-          }),
-        )
-      await using scene = openHere()
-      const options = { concurrency: { instances: 1 } }
-      await scene.open(here('a'), options)
-      await scene.open(here('b'), options)
-      const client = scene.connect()
+  test.sequential('work that does not fit in one runtime goes to another that gets the hint', async () => {
+    const running: string[] = []
+    const over = deferred()
+    const here = (name: string) =>
+      workflow('room', async (_: undefined, ctx) =>
+        ctx.step('long', async () => {
+          running.push(name)
+          await over.promise
+        }),
+      )
+    await using scene = openHere()
+    const options = { concurrency: { instances: 1 } }
+    await scene.open(here('a'), options)
+    await scene.open(here('b'), options)
+    const client = scene.connect()
 
-      const ms = await timed(async () => {
-        await client.start(here('nowhere'))
-        await eventually(() => running.length === 1)
-        // Whichever runtime is chosen, one of the two that follow meets a runtime without room.
-        await client.start(here('nowhere'))
-        await eventually(() => running.length === 2)
-      })
-      over.resolve()
+    const ms = await timed(async () => {
+      await client.start(here('nowhere'))
+      await eventually(() => running.length === 1)
+      // Whichever runtime is chosen, one of the two that follow meets a runtime without room.
+      await client.start(here('nowhere'))
+      await eventually(() => running.length === 2)
+    })
+    over.resolve()
 
-      expect(running.toSorted()).toEqual(['a', 'b'])
-      expect(ms).toBeLessThan(2 * soonMs)
-    },
-  )
+    expect(running.toSorted()).toEqual(['a', 'b'])
+    expect(ms).toBeLessThan(2 * soonMs)
+  })
 })
 
 test.each(['client', 'runtime'] as const)('a %s that waits is notified by name', async (who) => {

@@ -38,7 +38,8 @@ export interface KillReport {
 
 /** Where a round is played: a file, or a schema of the database at `url`. */
 export type KillPlace =
-  { readonly kind: 'sqlite' } | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite' }
+  | { readonly kind: 'postgres'; readonly url: string }
 
 /** Plays one round. */
 export async function playKills(where: KillPlace, seed: number): Promise<KillReport> {

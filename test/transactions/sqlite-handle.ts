@@ -37,6 +37,7 @@ function betterSqlite(): typeof SQLITE_DRIVERS {
 
 function nodeSqlite(): typeof SQLITE_DRIVERS {
   const builtin = process.getBuiltinModule('node:sqlite') as
-    { DatabaseSync: new (path: string) => SqliteHandle } | undefined
+    | { DatabaseSync: new (path: string) => SqliteHandle }
+    | undefined
   return builtin === undefined ? [] : [['node:sqlite', (path) => new builtin.DatabaseSync(path)]]
 }

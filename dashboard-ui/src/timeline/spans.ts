@@ -14,7 +14,14 @@ export interface TimelineEvent {
 }
 
 export type SpanKind =
-  'activity' | 'step' | 'timer' | 'child' | 'start' | 'receive' | 'send' | 'read'
+  | 'activity'
+  | 'step'
+  | 'timer'
+  | 'child'
+  | 'start'
+  | 'receive'
+  | 'send'
+  | 'read'
 
 /** How a command was settled; `open` while it is not. */
 export type Outcome = 'open' | 'completed' | 'failed' | 'fired' | 'received' | 'dropped'

@@ -40,7 +40,11 @@ export type Limits = Readonly<Required<LimitOptions>>
 
 /** A limit of the size of one value. */
 export type ByteLimit =
-  'inputBytes' | 'resultBytes' | 'messageBytes' | 'progressBytes' | 'stateValueBytes'
+  | 'inputBytes'
+  | 'resultBytes'
+  | 'messageBytes'
+  | 'progressBytes'
+  | 'stateValueBytes'
 
 const KIB = 1 << 10
 const MIB = 1 << 20

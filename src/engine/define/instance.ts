@@ -3,7 +3,13 @@ import type { Channel, Letter, RequestChannel, StateKey } from './channels.ts'
 
 /** Where an instance is in its life. */
 export type Status =
-  'scheduled' | 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled' | 'terminated'
+  | 'scheduled'
+  | 'running'
+  | 'suspended'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'terminated'
 
 /** A snapshot of an instance. */
 export interface InstanceInfo {

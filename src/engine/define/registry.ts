@@ -11,7 +11,10 @@ import { latestOf } from '../../base/versions.ts'
 
 /** What `register` accepts: a definition, a list, or a module that exports definitions. */
 export type Registrable =
-  AnyWorkflow | AnyActivity | readonly Registrable[] | { readonly [name: string]: unknown }
+  | AnyWorkflow
+  | AnyActivity
+  | readonly Registrable[]
+  | { readonly [name: string]: unknown }
 
 /** The workflows and activities that a runtime can run. */
 export interface Registry {

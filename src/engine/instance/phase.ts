@@ -17,4 +17,9 @@ export type Phase =
  * dropped, because the store may have lost what they depend on.
  */
 export type Departure =
-  'ended' | 'continued' | 'suspended' | 'superseded' | 'rolled back' | 'evicted'
+  | 'ended'
+  | 'continued'
+  | 'suspended'
+  | 'superseded'
+  | 'rolled back'
+  | 'evicted'

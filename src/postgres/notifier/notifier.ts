@@ -76,7 +76,8 @@ export class Notifier {
   #lastError: string | undefined
   /** The test notification that was sent and has not arrived. */
   #test:
-    { readonly token: string; readonly sentMs: number; readonly subscriber: Subscriber } | undefined
+    | { readonly token: string; readonly sentMs: number; readonly subscriber: Subscriber }
+    | undefined
   readonly #polls: FallbackPolls
   /** When a test notification last arrived. */
   #arrivedMs = 0

@@ -31,7 +31,8 @@ export interface Received {
 
 /** Announcements whose recipients can be named without a query. */
 export type DirectAnnouncement =
-  Exclude<Announcement, { kind: 'mail' | 'due' | 'tasks' }> | { kind: 'joined' }
+  | Exclude<Announcement, { kind: 'mail' | 'due' | 'tasks' }>
+  | { kind: 'joined' }
 
 /** The notifications for a hint: several when one would be too long. `from` is the sender. */
 export function notificationsFor(announcement: DirectAnnouncement, from: string): Notification[] {

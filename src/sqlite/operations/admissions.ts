@@ -51,7 +51,8 @@ export function lineUpLate(tx: Transaction, iids: readonly Iid[]): readonly Iid[
   if (limits.size === 0) return []
   return iids.filter((iid) => {
     const run = tx.sql(NEVER_RAN).get(iid) as
-      { workflow: number; priority: number; wakeAt: number | null } | undefined
+      | { workflow: number; priority: number; wakeAt: number | null }
+      | undefined
     const limit = run && limits.get(run.workflow)
     // A request to end does not wait for a place.
     if (run === undefined || limit === undefined || tx.sql(IS_ENDING).get(iid) !== undefined)

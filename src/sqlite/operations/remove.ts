@@ -32,7 +32,8 @@ export function remove(tx: Transaction, ids: readonly string[]): number {
 /** Removes an instance that does not run, with its rows in all tables. */
 export function removeRows(tx: Transaction, iid: Iid): void {
   const row = tx.sql(REMOVE).get(iid) as
-    { anyVersion: number | null; createdAt: number; status: string; labels: string } | undefined
+    | { anyVersion: number | null; createdAt: number; status: string; labels: string }
+    | undefined
   if (row !== undefined) {
     if (row.status !== 'completed') {
       tx.sql(REMOVE_UNSUCCESSFUL).run(row.anyVersion, row.status, row.createdAt, iid)

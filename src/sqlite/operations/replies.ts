@@ -8,7 +8,8 @@ const MAX_AT_ONCE = 500
 export function replies(tx: Transaction, to: readonly string[]): readonly (string | undefined)[] {
   return to.map((address) => {
     const row = tx.sql('select payload from replies where reply_to = ?').get(address) as
-      { payload: string } | undefined
+      | { payload: string }
+      | undefined
     return row?.payload
   })
 }

@@ -75,7 +75,8 @@ function ownRows(table: string): Pick<Source, 'name' | 'table' | 'rows'> {
 
 function childrenOf(tx: Transaction, query: InstanceQuery, parent: string): Source | undefined {
   const row = tx.sql('select iid from instances where id = ?').get(parent) as
-    { iid: Iid } | undefined
+    | { iid: Iid }
+    | undefined
   if (row === undefined) return undefined
   const { sql, values } = filterOf(query, { workflow: false, statuses: false })
   return {

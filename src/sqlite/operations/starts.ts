@@ -67,7 +67,8 @@ export function startInstance(
 function isSuperseded(tx: Transaction, { parent }: StartItem, owner: number | null): boolean {
   if (parent === null || owner === null) return false
   const run = tx.sql('select owner from runs where iid = ?').get(parent.iid) as
-    { owner: number | null } | undefined
+    | { owner: number | null }
+    | undefined
   return run !== undefined && run.owner !== owner
 }
 

@@ -18,7 +18,8 @@ const PIN = `update tasks set pin = ? where session = ? and session <> ''`
 export function pinOf(tx: Transaction, session: string): number {
   if (session === '') return NO_SESSION
   const row = tx.sql('select runtime from sessions where session = ?').get(session) as
-    { runtime: number } | undefined
+    | { runtime: number }
+    | undefined
   return row?.runtime ?? FREE_SESSION
 }
 

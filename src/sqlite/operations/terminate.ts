@@ -58,7 +58,8 @@ function terminateOne(
 ): Iid | undefined {
   const { iid, execution, epoch, child, admitted } = found
   const last = tx.sql(LAST).get(iid, execution) as
-    { turn: number; at: number; next: number } | undefined
+    | { turn: number; at: number; next: number }
+    | undefined
   const { turn, at, next } = last ?? { turn: 0, at: 0, next: 1 }
   // Under an epoch of its own: the owner must not take this turn for one that it wrote.
   appendTurn(tx, iid, epoch + 1, {

@@ -70,7 +70,8 @@ export function removeWaiting(
   position: number,
 ): RemovedWaiting | undefined {
   const row = tx.sql(SQL(prefix).remove).get(partition, position) as
-    { key: string | null; handed: number } | undefined
+    | { key: string | null; handed: number }
+    | undefined
   return row && { key: row.key, wasHanded: row.handed === 1 }
 }
 

@@ -132,7 +132,8 @@ export function remove(scope: Scope, id: number, receipt?: number): boolean {
        returning id, state, key, large`,
     )
     .get(id, scope.queue, receipt ?? null) as
-    (Leaving & { readonly large: number | null }) | undefined
+    | (Leaving & { readonly large: number | null })
+    | undefined
   if (removed === undefined) return false
   if (removed.large !== null) scope.tx.sql('delete from large_data where id = ?').run(id)
   scope.queueRow.remove(removed.state)

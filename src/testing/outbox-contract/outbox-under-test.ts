@@ -3,7 +3,13 @@ import type { WorkflowStore } from '../../store/workflow-store.ts'
 
 /** The tables of an outbox, by the names behind the prefix. */
 export type OutboxTable =
-  'topics' | 'partitions' | 'messages' | 'delayed' | 'keys' | 'waiting' | 'dead_letters'
+  | 'topics'
+  | 'partitions'
+  | 'messages'
+  | 'delayed'
+  | 'keys'
+  | 'waiting'
+  | 'dead_letters'
 
 /** A workflow store and an outbox in its database, both open. */
 export interface OutboxConnection {
