@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type Duration, open, type Registrable, type Runtime, workflow } from '../dist/index.js'
 import { mail } from './channel.ts'
 import { checkRecorded, type Place, type Recorded } from './holdfast.ts'
+import { plainProgram } from './plain-program.ts'
 
 const SENDER = join(import.meta.dirname, 'sender.ts')
 // Far longer than any tick.
@@ -83,11 +84,9 @@ export async function crossings(
 }
 
 async function sendFromElsewhere(plan: SenderPlan): Promise<void> {
-  const sender = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), SENDER, JSON.stringify(plan)],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  )
+  const sender = spawn(process.execPath, [plainProgram(SENDER), JSON.stringify(plan)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   try {
     const [code] = (await once(sender, 'exit')) as [number | null]
     if (code !== 0) throw new Error(`bench/sender.ts ended with ${code}`)

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
+import { plainProgram } from './plain-program.ts'
 
 /** What is started. */
 export interface LineProgram {
@@ -25,8 +26,8 @@ export class LineProcess implements AsyncDisposable {
 
   constructor({ script, args, env, node = process.execPath, longestMs }: LineProgram) {
     this.#name = basename(script)
-    const typeScript = script.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : []
-    this.#child = spawn(node, ['--no-deprecation', ...typeScript, script, ...args], {
+    const program = script.endsWith('.ts') ? plainProgram(script) : script
+    this.#child = spawn(node, ['--no-deprecation', program, ...args], {
       stdio: ['pipe', 'pipe', 'inherit'],
       timeout: longestMs,
       env: { ...process.env, ...env },

@@ -1,6 +1,6 @@
 // A process that puts its share of a load on a store. Started by `bench/many-processes.ts`:
 //
-//   node --import tsx load-process.ts <share as JSON>
+//   load-process.ts <share as JSON>
 //
 // It says "ready" when it is warm, begins when it is sent a line, says what it did, and ends when its
 // input ends.

@@ -1,6 +1,6 @@
 // A process that sends messages and runs nothing. Started by `bench/between-processes.ts`:
 //
-//   node --import tsx sender.ts <plan as JSON>
+//   sender.ts <plan as JSON>
 
 import { setTimeout } from 'node:timers/promises'
 

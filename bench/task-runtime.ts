@@ -1,6 +1,6 @@
 // A process that runs tasks and nothing else. Started by `bench/elsewhere.ts`:
 //
-//   node --import tsx task-runtime.ts <url of the store>
+//   task-runtime.ts <url of the store>
 //
 // It prints "ready" when it takes tasks, prints what it did so far for each line that it reads, and
 // ends when its input ends.

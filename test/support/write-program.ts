@@ -16,27 +16,10 @@ interface Esbuild {
   transformSync(source: string, options: object): { readonly code: string }
 }
 
-const esbuild = createRequire(import.meta.url)('esbuild') as Esbuild
+const esbuild = (): Esbuild => createRequire(import.meta.url)('esbuild') as Esbuild
 
 // As the compiler does it: the oldest Node does not know `using`.
 const TARGET = 'es2023'
-
-// `holdfast` and what is under it are as they were built.
-const ENTRIES = Object.fromEntries(
-  Object.entries(packageEntries()).map(([name, file]) => [
-    name.replace('.', 'holdfast'),
-    join(ROOT, file),
-  ]),
-)
-
-function packageEntries(): Record<string, string> {
-  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    exports: Record<string, string | { default: string }>
-  }
-  return Object.fromEntries(
-    Object.entries(exports).map(([name, to]) => [name, typeof to === 'string' ? to : to.default]),
-  )
-}
 
 /** Writes a program into a folder under `folder`; answers its path. */
 export function writeProgram(folder: string, source: string): string {
@@ -64,19 +47,35 @@ export function writePrograms(folder: string, sources: Readonly<Record<string, s
 const builds = new Map<string, Built>()
 
 function build(sources: Readonly<Record<string, string>>): Built {
-  const { outputFiles } = esbuild.buildSync({
+  const { outputFiles } = esbuild().buildSync({
     entryPoints: sources,
-    outdir: 'program',
+    // Nothing is written there: what was built is then `../dist`.
+    outdir: join(ROOT, 'program'),
     bundle: true,
     packages: 'external',
     platform: 'node',
     target: TARGET,
     format: 'esm',
-    alias: ENTRIES,
+    alias: packageEntries(),
     external: [join(ROOT, 'dist/*')],
     write: false,
   })
-  return { outputFiles: outputFiles.map(({ path, text }) => ({ path, text: withThreads(text) })) }
+  const whole = (text: string): string =>
+    withThreads(text).replaceAll('from "../dist/', `from "${ROOT}/dist/`)
+  return { outputFiles: outputFiles.map(({ path, text }) => ({ path, text: whole(text) })) }
+}
+
+/** `holdfast` and what is under it, as they were built. */
+function packageEntries(): Record<string, string> {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    exports: Record<string, string | { default: string }>
+  }
+  return Object.fromEntries(
+    Object.entries(exports).map(([name, to]) => [
+      name.replace('.', 'holdfast'),
+      join(ROOT, typeof to === 'string' ? to : to.default),
+    ]),
+  )
 }
 
 // The code of threads, and where a program keeps it: from sources, each process would build it.
@@ -99,7 +98,7 @@ const scripts = new Map<string, string>()
 function scriptOf(entry: string): string {
   let script = scripts.get(entry)
   if (script === undefined) {
-    const { outputFiles } = esbuild.buildSync({
+    const { outputFiles } = esbuild().buildSync({
       entryPoints: [join(ROOT, entry)],
       ...THREAD_BUILD,
       target: TARGET,
@@ -112,5 +111,5 @@ function scriptOf(entry: string): string {
 
 /** A module without its types. */
 export function toJavaScript(source: string): string {
-  return esbuild.transformSync(source, { loader: 'ts', target: TARGET }).code
+  return esbuild().transformSync(source, { loader: 'ts', target: TARGET }).code
 }
