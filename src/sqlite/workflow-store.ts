@@ -77,7 +77,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
       move: (move) => this.#call('moveSchedule', move),
       due: (limit, names) => this.#call('dueSchedules', limit, names),
       fire: (firings) => this.#call('fireSchedules', firings),
-      fail: (schedule, error, retryMs) => this.#call('failSchedule', schedule, error, retryMs),
+      fail: (schedule, error) => this.#call('failSchedule', schedule, error),
       trigger: (schedule, start) => this.#call('triggerSchedule', schedule, start),
     }
     this.admin = sqliteAdminStore((operation, ...args) => this.#call(operation, ...args))

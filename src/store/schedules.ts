@@ -136,8 +136,8 @@ export interface ScheduleStore {
   due(limit: number, names: readonly string[]): Promise<DueSchedules>
   /** Deals with due times: one verdict for each firing. */
   fire(firings: readonly Firing[]): Promise<readonly FiringVerdict[]>
-  /** Records why a schedule cannot be fired, and makes it due again after `retryMs`. */
-  fail(schedule: Pick<Firing, 'name' | 'revision'>, error: string, retryMs: number): Promise<void>
+  /** Records why a runtime cannot fire a schedule at this due time. It stays due, for others. */
+  fail(schedule: Pick<Firing, 'name' | 'revision' | 'due'>, error: string): Promise<void>
   /** Starts an instance now, whatever its due times. `refused` if the schedule was changed meanwhile. */
   trigger(schedule: Pick<Firing, 'name' | 'revision'>, start: StartItem): Promise<Verdict>
 }

@@ -60,4 +60,20 @@ describeOnStoresAtOnce('schedules behind encryption', (kind) => {
     const instance = holdfast.get(note, lastRun!.instanceId)
     expect(await instance.result()).toBe('noted of the second key')
   })
+
+  test('a runtime that cannot read one leaves it to those that can', async () => {
+    await using space = await openSpace(kind)
+    const other = workflow('other', async () => undefined)
+    const unable = await space.open(other, { codec: withKeys(SECOND) })
+    const client = space.connect({ codec: withKeys(FIRST) })
+    await client.schedule('ours', EVERY_SECOND, note, 'of the first key')
+    await eventually(async () => (await unable.schedules.get('ours'))!.lastError !== undefined)
+
+    await space.open(note, { codec: withKeys(FIRST) })
+
+    await eventually(async () => {
+      const { started, lastError } = (await client.schedules.get('ours'))!
+      return started >= 3 && lastError === undefined
+    })
+  })
 })

@@ -48,8 +48,8 @@ export function postgresScheduleStore(call: Call): ScheduleStore {
       return toFirings(text(row!, 'letters'))
     },
 
-    async fail({ name, revision }, error, retryMs) {
-      await call('fail_schedule', [name, revision, error, retryMs])
+    async fail({ name, revision, due }, error) {
+      await call('fail_schedule', [name, revision, due, error])
     },
 
     async trigger({ name, revision }, start) {

@@ -3690,27 +3690,25 @@ $$;
   },
   {
     name: 'procedures/fail_schedule',
-    checksum: '8c2381dc8fddd2c7',
-    sql: `-- Records why a schedule cannot be fired, and makes it due again later.
+    checksum: 'c0860245f9799c9c',
+    sql: `-- Records why a runtime cannot fire a schedule at this due time. It stays due: another one may be able to.
 create or replace function fail_schedule(
   p_name text,
   p_revision text,
-  p_error text,
-  p_retry_ms bigint
+  p_due bigint,
+  p_error text
 )
   returns void
   language plpgsql
   volatile
 as $$
-declare
-  v_clock bigint := now_ms();
 begin
   update schedules
   set error = p_error,
-      error_at = v_clock,
-      wake_at = v_clock + p_retry_ms
+      error_at = now_ms()
   where name = p_name collate "C"
     and revision = p_revision collate "C"
+    and next_at = p_due
     and wake_at is not null;
 end
 $$;

@@ -145,7 +145,7 @@ function runEverything(run: (name: OperationName, ...args: readonly unknown[]) =
     run('fireSchedules', [{ ...fired, setAt: 1, passed: 1, nextAfterPassed: 1 }])
   }
   run('triggerSchedule', schedule, startItem(64, { owned: false, wakeAt: 0 }))
-  run('failSchedule', schedule, 'why', 1)
+  run('failSchedule', { ...schedule, due: 1 }, 'why')
   run('moveSchedule', { ...schedule, due: 1, nextAt: 2, setAt: 1, paused: true })
   run('removeSchedule', 'a')
   run('suspend', ['order-1'], 'why')

@@ -118,17 +118,16 @@ export function moveSchedule(tx: Transaction, move: Move): boolean {
 
 const FAIL = `
 update schedules
-set error = ?, error_at = ?, wake_at = ?
-where name = ? and revision = ? and wake_at is not null`
+set error = ?, error_at = ?
+where name = ? and revision = ? and next_at = ? and wake_at is not null`
 
-/** Records why a schedule cannot be fired. */
+/** Records why a runtime cannot fire a schedule at this due time. */
 export function failSchedule(
   tx: Transaction,
-  { name, revision }: Pick<Firing, 'name' | 'revision'>,
+  { name, revision, due }: Pick<Firing, 'name' | 'revision' | 'due'>,
   error: string,
-  retryMs: number,
 ): void {
-  tx.sql(FAIL).run(error, tx.now, tx.now + retryMs, name, revision)
+  tx.sql(FAIL).run(error, tx.now, name, revision, due)
 }
 
 const DUE = `

@@ -219,25 +219,25 @@ export function describeSchedules({ describe, test, expect, open }: Contract): v
       expect((await isTurnedBack()).toSorted()).toEqual(['edited', 'fired', 'paused'])
     })
 
-    test('a failure is recorded, and puts it off until the next change', async () => {
+    test('a failure is recorded, and leaves it due for others', async () => {
       await using scene = await open()
       const runtime = await scene.runtime()
       const nextAt = (await scene.clock()) - 1
       const row = await scheduled(scene, runtime, { nextAt })
       const { schedules } = scene.store
 
-      await schedules.fail({ ...row, revision: 'other' }, 'not this one', 60_000)
+      await schedules.fail({ ...row, due: nextAt, revision: 'other' }, 'not this one')
+      await schedules.fail({ ...row, due: nextAt - 1 }, 'fired meanwhile')
       const before = await onlySchedule(scene)
-      await schedules.fail(row, 'no such "time zone"', 60_000)
+      await schedules.fail({ ...row, due: nextAt }, 'no such "time zone"')
       const failed = await onlySchedule(scene)
       const due = await schedules.due(10, [])
       await schedules.put(newSchedule(runtime, { nextAt, template: '1', revision: 'second' }))
 
       expect(before).toEqual(row)
-      expect(failed).toMatchObject({ error: 'no such "time zone"', nextAt })
+      expect(failed).toMatchObject({ error: 'no such "time zone"', nextAt, wakeAt: nextAt })
       expect(failed.errorAt).toBeGreaterThan(nextAt)
-      expect(failed.wakeAt).toBeGreaterThan(nextAt + 59_999)
-      expect(due).toMatchObject({ schedules: [], next: failed.wakeAt! })
+      expect(due).toMatchObject({ schedules: [failed], next: null })
       expect(await onlySchedule(scene)).toMatchObject({
         error: null,
         errorAt: null,

@@ -4,13 +4,21 @@
 //     The store lets one of them fire each due time; the start is like that of a client.
 //   - The tick, and hints about changes, say when the next one is due. Without a schedule nothing is
 //     asked, and no timer runs.
+//   - A schedule that a runtime cannot fire stays due: another runtime may be able to. This one tries it
+//     again after a minute.
 //   - A schedule that waits for an instance to end is watched by the runtime that found it waiting. If
 //     that runtime is gone, the store makes the schedule due again after a minute.
 
 import { notify } from '../../../base/sync/notify.ts'
 import { SCHEDULE_STEP_BACK_MS } from '../../../store/constants.ts'
 import type { Iid } from '../../../store/instances.ts'
-import type { Firing, FiringVerdict, Overlap, ScheduleRow } from '../../../store/schedules.ts'
+import type {
+  DueSchedules,
+  Firing,
+  FiringVerdict,
+  Overlap,
+  ScheduleRow,
+} from '../../../store/schedules.ts'
 import { isRejected } from '../../../store/store-error.ts'
 import { type Directive, idle, proceed, sleep } from '../../../workers/directive.ts'
 import { worker, type Worker } from '../../../workers/worker.ts'
@@ -33,7 +41,7 @@ const MAX_AT_ONCE = 100
 const BUSY_MS = 25
 // How much later those look that did not fire the last time, so that processes do not all ask at once.
 const FOLLOWER_MS = { min: 10, max: 60 }
-// A schedule that this version cannot compute: another version may be able to.
+// How long a schedule that this runtime cannot fire is left to others.
 const FAILED_MS = 60_000
 
 /** A schedule, and what to do about it. */
@@ -54,6 +62,8 @@ export class ScheduleFirer {
   readonly #unblocked = new Set<string>()
   /** Of schedules that wait, the instance that is watched. */
   readonly #watches = new Map<string, { readonly iid: Iid; readonly end: () => void }>()
+  /** Of schedules that this runtime could not fire, when it tries them again. */
+  readonly #failing = new Map<string, { readonly revision: string; readonly until: number }>()
   #firedLast = true
 
   constructor(core: RuntimeCore, registration: Registration, finder: WorkFinder, iids: IidPool) {
@@ -107,7 +117,7 @@ export class ScheduleFirer {
   async #look(unblocked: readonly string[]): Promise<Directive> {
     const { store, clock, time } = this.#core
     const askedMs = clock.now()
-    const due = await store.schedules.due(MAX_AT_ONCE, unblocked)
+    const due = await store.schedules.due(MAX_AT_ONCE + this.#failing.size, unblocked)
     time.saw(due.clock, askedMs)
     for (const name of unblocked) {
       if (!due.schedules.some((row) => row.name === name)) this.#unwatch(name)
@@ -115,6 +125,7 @@ export class ScheduleFirer {
     let isChanged = false
     const prepared: Prepared[] = []
     for (const row of due.schedules) {
+      if (this.#isFailing(row, due.clock)) continue
       const next = await this.#prepare(row, due.clock)
       if (next === 'changed') isChanged = true
       else if (next !== 'waits') prepared.push(next)
@@ -122,9 +133,23 @@ export class ScheduleFirer {
     const verdicts = await this.#fireAll(prepared)
     const isFired = verdicts.some((verdict) => verdict !== 'refused')
     if (prepared.length > 0) this.#firedLast = isFired
-    if (due.next !== null) this.lookAt(due.next)
+    this.#lookAgain(due)
     if (isChanged || isFired) return proceed()
     return prepared.length > 0 ? sleep(BUSY_MS) : idle()
+  }
+
+  #isFailing({ name, revision }: ScheduleRow, now: number): boolean {
+    const failed = this.#failing.get(name)
+    return failed !== undefined && failed.revision === revision && now < failed.until
+  }
+
+  #lookAgain({ clock, next }: DueSchedules): void {
+    let at = next ?? Infinity
+    for (const [name, { until }] of this.#failing) {
+      if (until <= clock) this.#failing.delete(name)
+      else at = Math.min(at, until)
+    }
+    if (at !== Infinity) this.lookAt(at)
   }
 
   /** What to do about a schedule: fire it, or nothing more because that is done or it still waits. */
@@ -180,12 +205,13 @@ export class ScheduleFirer {
     })
   }
 
-  async #fail({ name, revision }: ScheduleRow, error: unknown): Promise<void> {
-    const { store, log } = this.#core
+  async #fail({ name, revision, nextAt: due }: ScheduleRow, error: unknown): Promise<void> {
+    const { store, log, time } = this.#core
+    this.#failing.set(name, { revision, until: time.now() + FAILED_MS })
     log.error({ schedule: name, err: error }, 'schedule cannot be fired; retrying in a minute')
     this.#core.meter?.schedule(name, 'failed', 1)
     const message = error instanceof Error ? error.message : String(error)
-    await store.schedules.fail({ name, revision }, message, FAILED_MS)
+    await store.schedules.fail({ name, revision, due }, message)
   }
 
   /** One that the store rejects must not keep back the others. */

@@ -51,7 +51,7 @@ const CALLS: Record<string, (store: WorkflowStore, runtime: Registered) => Promi
   read: ({ schedules }) => schedules.read(['s7', 's19999']),
   move: ({ schedules }) =>
     schedules.move({ name: 's60', revision: 'r', due: FAR, nextAt: FAR, setAt: 0, paused: false }),
-  fail: ({ schedules }) => schedules.fail({ name: 's61', revision: 'r' }, 'why', FAR),
+  fail: ({ schedules }) => schedules.fail({ name: 's61', revision: 'r', due: FAR }, 'why'),
   trigger: ({ schedules }, runtime) =>
     schedules.trigger(
       { name: 's62', revision: 'r' },
