@@ -61,6 +61,9 @@ export const MAX_STRANDED = 16
 /** The time until which a rate is spent is stored in microseconds. */
 export const MICROS_PER_MS = 1_000
 
+/** What is spent of a rate by this much beyond all of it was spent under another rate, or another clock. */
+export const RATE_SLACK_MS = 60_000
+
 /** How many instances one claim judges by the limits of their workflows, and admits in one line. */
 export const MAX_JUDGED = 1_000
 

@@ -403,9 +403,9 @@ test('rates are judged as rates.ts does', async () => {
 
         const starts = startsLeft(rate, spentUntil, now)
         expect(Number(left!.most)).toBe(starts)
-        expect(rateOpensAt(rate, spentUntil) <= now).toBe(starts > 0)
+        expect(rateOpensAt(rate, spentUntil, now) <= now).toBe(starts > 0)
         const opensAt = left!.opens_at === null ? null : Number(left!.opens_at)
-        expect(opensAt).toBe(starts === 0 ? rateOpensAt(rate, spentUntil) : null)
+        expect(opensAt).toBe(starts === 0 ? rateOpensAt(rate, spentUntil, now) : null)
         expect(Number(after!.spent_until)).toBe(spend(rate, spentUntil, now))
       }
     }),

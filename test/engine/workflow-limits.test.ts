@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import {
   channel,
   type Client,
+  type Duration,
   type InstanceInfo,
   type Limit,
   type Runtime,
@@ -367,6 +368,21 @@ describeOnStores('limits of workflows', (kind: StoreKind) => {
     await eventually(() => begun.length + raised.begun.length === 2)
     for (const number of [0, 1, 2]) await finish(before, order, number)
     expect(begun.length + raised.begun.length).toBe(3)
+  })
+
+  test('a rate that was raised admits at once what waited for the old one', async () => {
+    await using space = await openSpace(kind)
+    const rated = (count: number, per: Duration) =>
+      workflow('rated', { limit: { rate: { count, per } } }, async (n: number) => n)
+    const daily = rated(1, '1d')
+    const before = await space.open(daily)
+    await before.run(daily, 0)
+    const waiting = await before.start(daily, 1)
+    await before.close()
+
+    await space.open(rated(100, '1s'))
+
+    expect(await space.connect().get(daily, waiting.id).result({ timeout: '15s' })).toBe(1)
   })
 
   test('among starts that wait for a runtime, higher priorities run first', async () => {

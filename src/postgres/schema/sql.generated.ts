@@ -7660,7 +7660,7 @@ $$;
   },
   {
     name: 'procedures/rate_left',
-    checksum: 'b1ea119c1cd227b6',
+    checksum: '4adaf852b8e72869',
     settings: 'none',
     sql: `-- How many may start now under a rate, of tasks or of instances. If none, opens_at is when the next may
 -- start.
@@ -7683,9 +7683,9 @@ create or replace function rate_left(
 as $$
 declare
   v_share bigint := limit_share(p_rate_count, p_rate_ms);
-  v_spent_until bigint := greatest(
-    p_clock * 1000,
-    (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
+  v_spent_until bigint := rate_spent_until(
+    (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C"),
+    p_rate_count, p_rate_ms, p_clock
   );
 begin
   -- Negative if a transaction with a later clock was here.
@@ -7695,6 +7695,35 @@ begin
   if most < 1 then
     opens_at := (v_spent_until + v_share - p_rate_ms * 1000 + 1000 - 1) / 1000;
   end if;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/rate_spent_until',
+    checksum: '6a373244b5dccc9d',
+    settings: 'any plan',
+    sql: `-- Until when a rate is used up, in microseconds, by what is stored. What is far beyond p_rate_ms from now
+-- was spent under another rate, or before the clock was turned back: then one may start.
+--
+-- Settings: any plan.
+create or replace function rate_spent_until(
+  p_stored bigint,
+  p_rate_count integer,
+  p_rate_ms bigint,
+  p_clock bigint
+)
+  returns bigint
+  language plpgsql
+  immutable
+as $$
+declare
+  v_all_spent bigint := (p_clock + p_rate_ms) * 1000;
+begin
+  if p_stored > v_all_spent + 60000 * 1000 then
+    return v_all_spent - limit_share(p_rate_count, p_rate_ms);
+  end if;
+  return greatest(p_stored, p_clock * 1000);
 end
 $$;
 `,
@@ -9392,7 +9421,7 @@ $$;
   },
   {
     name: 'procedures/spend_limits',
-    checksum: 'ad5e7ba22be758a2',
+    checksum: 'ed0ed96b768680d2',
     sql: `-- Records starts of tasks for limits with a rate. The caller has locked the limits.
 create or replace function spend_limits(
   p_limit_keys text[],
@@ -9411,8 +9440,13 @@ begin
   where g.rate_count is not null
   group by g.limit_key
   on conflict (limit_key) do update
-  set spent_until = greatest(l.spent_until, p_clock * 1000)
-    + excluded.spent_until - p_clock * 1000;
+  set spent_until = excluded.spent_until - p_clock * 1000 + (
+    select rate_spent_until(l.spent_until, g.rate_count, g.rate_ms, p_clock)
+    from unnest(p_limit_keys, p_rate_counts, p_rate_mss) as g (limit_key, rate_count, rate_ms)
+    where g.limit_key = l.limit_key
+      and g.rate_count is not null
+    limit 1
+  );
 end
 $$;
 `,

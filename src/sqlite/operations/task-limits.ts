@@ -57,7 +57,7 @@ export class Limits {
 
   /** When the next one may start under a rate; may be in the past. */
   rateOpensAt(limitKey: string, rate: Rate | undefined): number {
-    return rate === undefined ? 0 : rateOpensAt(rate, this.#spent(limitKey))
+    return rate === undefined ? 0 : rateOpensAt(rate, this.#spent(limitKey), this.#tx.now)
   }
 
   /** Records that a task starts now, which may be owned already. */

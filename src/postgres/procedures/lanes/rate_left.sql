@@ -19,9 +19,9 @@ create or replace function rate_left(
 as $$
 declare
   v_share bigint := limit_share(p_rate_count, p_rate_ms);
-  v_spent_until bigint := greatest(
-    p_clock * :MICROS_PER_MS,
-    (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C")
+  v_spent_until bigint := rate_spent_until(
+    (select l.spent_until from limits as l where l.limit_key = p_limit_key collate "C"),
+    p_rate_count, p_rate_ms, p_clock
   );
 begin
   -- Negative if a transaction with a later clock was here.

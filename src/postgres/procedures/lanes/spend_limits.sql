@@ -16,7 +16,12 @@ begin
   where g.rate_count is not null
   group by g.limit_key
   on conflict (limit_key) do update
-  set spent_until = greatest(l.spent_until, p_clock * :MICROS_PER_MS)
-    + excluded.spent_until - p_clock * :MICROS_PER_MS;
+  set spent_until = excluded.spent_until - p_clock * :MICROS_PER_MS + (
+    select rate_spent_until(l.spent_until, g.rate_count, g.rate_ms, p_clock)
+    from unnest(p_limit_keys, p_rate_counts, p_rate_mss) as g (limit_key, rate_count, rate_ms)
+    where g.limit_key = l.limit_key
+      and g.rate_count is not null
+    limit 1
+  );
 end
 $$;
