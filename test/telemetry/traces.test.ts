@@ -22,6 +22,26 @@ function ended(name: string) {
 }
 
 describeOnStores('spans', (kind) => {
+  test('instances of a schedule have traces of their own, not the one in which it was set', async () => {
+    await using space = await openSpace(kind)
+    const nap = workflow('nap', async () => undefined)
+    const runtime = await space.open(nap, { tracing })
+    const set = () => runtime.schedule('nightly', { cron: '0 3 1 1 *' }, nap)
+
+    await inSpan('deployment', set)
+    const before = await runtime.schedules.get('nightly')
+    await inSpan('next deployment', set)
+    const instance = await runtime.schedules.trigger('nightly')
+    await instance.result()
+
+    expect(await runtime.schedules.get('nightly')).toMatchObject({ updatedAt: before!.updatedAt })
+    const deployments = [...ended('deployment'), ...ended('next deployment')].map(
+      (span) => span.spanContext().traceId,
+    )
+    const [work] = ended('workflow nap')
+    expect(deployments).not.toContain(work!.spanContext().traceId)
+  })
+
   test('show a failed attempt, the next one, and how the workflow ended', async () => {
     await using space = await openSpace(kind)
     let calls = 0

@@ -8,7 +8,10 @@ import { type Timetable, type Timing, timetable } from './timetable.ts'
 // What the store keeps of a schedule as text: when it is due, and what it starts.
 
 /** What all instances of a schedule have in common. */
-export type StartTemplate = Omit<NewInstance, 'definition' | 'id' | 'seed' | 'parent' | 'iid'>
+export type StartTemplate = Omit<
+  NewInstance,
+  'definition' | 'id' | 'seed' | 'trace' | 'parent' | 'iid'
+>
 
 /** What a schedule starts, and how. */
 export interface ScheduleTemplate {
@@ -22,7 +25,8 @@ export const SCHEDULE_LABEL = 'schedule'
 
 /** The part of a start that is the same for all instances of a schedule. */
 export function startTemplate(start: NewInstance): StartTemplate {
-  const { definition: _, id: __, seed: ___, parent: ____, iid: _____, ...template } = start
+  // Its instances are not part of what was going on when it was set: each has a trace of its own.
+  const { definition: _, id: _1, seed: _2, trace: _3, parent: _4, iid: _5, ...template } = start
   return template
 }
 
@@ -53,6 +57,7 @@ export function scheduledInstance(row: ScheduleRow, id: string): NewInstance {
     labels: JSON.stringify(labels),
     id,
     seed: newSeed(),
+    trace: undefined,
     parent: null,
     iid: undefined,
   }
