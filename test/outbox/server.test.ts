@@ -87,8 +87,9 @@ test('waiting for an open transaction does not poll constantly', async () => {
     await eventually(() => seen.length === 2)
     await admin.end()
 
-    // Two statements about every second, a look now and then, and those of the count.
-    expect(during).toBeLessThan(25)
+    // Two statements about every second, a look now and then, those of the count, and what was counted
+    // late; a poll without pause would send thousands.
+    expect(during).toBeLessThan(100)
     expect(seen.map(({ payload }) => payload)).toEqual([1, 2])
   })
 })
