@@ -60,9 +60,9 @@ function build(sources: Readonly<Record<string, string>>): Built {
     external: [join(ROOT, 'dist/*')],
     write: false,
   })
-  const whole = (text: string): string =>
+  const complete = (text: string): string =>
     withThreads(text).replaceAll('from "../dist/', `from "${ROOT}/dist/`)
-  return { outputFiles: outputFiles.map(({ path, text }) => ({ path, text: whole(text) })) }
+  return { outputFiles: outputFiles.map(({ path, text }) => ({ path, text: complete(text) })) }
 }
 
 /** `holdfast` and what is under it, as they were built. */
