@@ -71,6 +71,47 @@ describe('names of metrics', () => {
   })
 })
 
+/** What alerts and panels ask Prometheus. */
+function alertExpressions(): string[] {
+  return PAGE.slice(PAGE.indexOf('## Alerts'))
+    .split('\n')
+    .filter((line) => /^\|.*`[^`]*holdfast_[^`]*`/.test(line))
+    .map((line) => /`([^`]*holdfast_[^`]*)`/.exec(line)![1]!.replaceAll('\\|', '|'))
+}
+
+function panelExpressions(): string[] {
+  const { panels } = JSON.parse(DASHBOARD) as { panels: readonly Panel[] }
+  return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+}
+
+describe('a counter, which has no series before its first event', () => {
+  test('is seen by alerts and panels when that event comes', () => {
+    // Where it counts that anything happened at all, or how often.
+    const alerts = alertExpressions().filter((expr) =>
+      /^[^/]*\b(rate|increase)\((?!holdfast_queue_delivered)[^/]* > 0$/.test(expr),
+    )
+    const panels = panelExpressions().filter((expr) => expr.includes('increase('))
+    const blind = [...alerts, ...panels].flatMap((expr) =>
+      [...expr.matchAll(/\b(?:rate|increase)\(([^[]+)\[([^\]]+)\]\)/g)]
+        .filter(([call, x, time]) => !expr.includes(`(${x} unless ${x} offset ${time}) or ${call}`))
+        .map(([call]) => call),
+    )
+
+    expect(alerts.length).toBeGreaterThan(7)
+    expect(panels.length).toBeGreaterThan(2)
+    expect(blind).toEqual([])
+  })
+
+  test('takes nothing from a sum of several', () => {
+    const sums = panelExpressions().filter((expr) => expr.includes(') + ('))
+
+    expect(sums.length).toBeGreaterThan(0)
+    for (const expr of sums) {
+      expect(expr.split(') + (').filter((part) => !/or vector\(0\)\)?$/.test(part))).toEqual([])
+    }
+  })
+})
+
 test('the dashboard has panels with ids of their own that fit the grid', () => {
   const { panels } = JSON.parse(DASHBOARD) as { panels: readonly Panel[] }
 
@@ -85,13 +126,7 @@ const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 const skipped = hasPromtool ? '' : ' (skipped: promtool of the package prometheus is not installed)'
 
 test.skipIf(!hasPromtool)(`promtool can read every alert and every panel${skipped}`, () => {
-  const { panels } = JSON.parse(DASHBOARD) as { panels: readonly Panel[] }
-  const ofPanels = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
-  const ofAlerts = PAGE.slice(PAGE.indexOf('## Alerts'))
-    .split('\n')
-    .filter((line) => /^\|.*`[^`]*holdfast_[^`]*`/.test(line))
-    .map((line) => /`([^`]*holdfast_[^`]*)`/.exec(line)![1]!.replaceAll('\\|', '|'))
-  const rules = [...ofAlerts, ...ofPanels].map((expr, i) => ({
+  const rules = [...alertExpressions(), ...panelExpressions()].map((expr, i) => ({
     alert: `Alert${i}`,
     // Grafana fills it in.
     expr: expr.replaceAll('$__rate_interval', '5m'),
