@@ -1,8 +1,8 @@
 import { useEffect } from 'preact/hooks'
 
-import type { Meta } from '../../src/dashboard/api.ts'
+import type { Access, Meta } from '../../src/dashboard/api.ts'
 import { paused, refresh, useLive } from './api/live.ts'
-import { isLocked, MetaContext } from './api/meta.ts'
+import { isLocked, MetaContext, wholeMeta } from './api/meta.ts'
 import { moveRows, useShortcuts } from './keyboard/shortcuts.ts'
 import { go, hrefOf, screen } from './routing/router.ts'
 import { ErrorsScreen } from './screens/errors/errors.tsx'
@@ -41,7 +41,8 @@ const SCREENS: Readonly<Record<string, () => preact.ComponentChild>> = {
 }
 
 export function App() {
-  const { data: meta } = useLive<Meta>('meta')
+  const { data: access } = useLive<Access | Meta>('meta')
+  const meta = wholeMeta(access)
   useEffect(() => {
     if (meta !== undefined) setServerTime(meta.at)
   }, [meta])
@@ -52,9 +53,9 @@ export function App() {
       <a class="skip" href="#main">
         To the content
       </a>
-      <Side meta={meta} />
+      <Side access={access} version={meta?.version} />
       <main id="main" tabIndex={-1}>
-        {meta !== undefined && isLocked(meta) ? (
+        {access !== undefined && isLocked(access) ? (
           <Locked />
         ) : (
           <>

@@ -98,15 +98,19 @@ export type ErrorCode =
   | 'unavailable'
   | 'internal'
 
-/** `GET api/meta` */
-export interface Meta {
-  readonly version: string
+/** `GET api/meta` where reading needs the token, and without it: what a page must know to ask for it. */
+export interface Access {
   /** `open`: anyone who reaches the dashboard may read. `token`: reading needs the token as well. */
   readonly reads: 'open' | 'token'
   /** Whether this dashboard was given a token, so that those who have it can change things. */
   readonly writes: boolean
   /** Whether this request had the right token. */
   readonly authorized: boolean
+}
+
+/** `GET api/meta` */
+export interface Meta extends Access {
+  readonly version: string
   readonly at: string
   /** Whether it was given an outbox, and a way to examine the store. */
   readonly hasOutbox: boolean

@@ -4,6 +4,7 @@ import { childLog, type Logger } from '../base/log.ts'
 import { VERSION } from '../base/version.ts'
 import type { Client } from '../index.ts'
 import type { ClientAccess } from '../store/client-access.ts'
+import type { Access } from './api.ts'
 import { answer, failureAnswer, jsonAnswer } from './answer.ts'
 import { readBody } from './body.ts'
 import { BulkJobs } from './bulk-jobs.ts'
@@ -40,6 +41,8 @@ export interface Dashboard extends AsyncDisposable {
 interface Admission {
   /** Whether a token is needed to read. */
   readonly tokenFor: 'writes' | 'everything'
+  /** The names that it may be sent to, besides those that are always known. */
+  readonly hosts: ReadonlySet<string>
 }
 
 /** The dashboard of a client. */
@@ -58,7 +61,7 @@ export class DashboardService implements Dashboard {
 
   constructor(client: Client, access: ClientAccess, options: ResolvedOptions) {
     const { clock } = access
-    const { outbox, queues, doctor, token, tokenFor, basePath, hosts, maxStreams } = options
+    const { outbox, queues, doctor, tokenFor, basePath, hosts, maxStreams } = options
     this.#options = options
     this.#hosts = new Set(hosts)
     this.#log = childLog(access.log, { part: 'dashboard' })
@@ -72,8 +75,6 @@ export class DashboardService implements Dashboard {
       jobs: new BulkJobs(client, clock, (failure) => this.#note(failure, 'a bulk change')),
       meta: {
         version: VERSION,
-        reads: tokenFor === 'everything' ? 'token' : 'open',
-        writes: token !== undefined,
         hasOutbox: outbox !== undefined,
         hasDoctor: doctor !== undefined,
         queues: [...queues.keys()],
@@ -87,7 +88,7 @@ export class DashboardService implements Dashboard {
     })
     this.#streams = new EventStreams(live, clock, maxStreams)
     this.#leave = access.beforeClose(() => this.#close())
-    this.fetch = (request) => this.#answer(request, { tokenFor })
+    this.fetch = (request) => this.#answer(request, { tokenFor, hosts: this.#hosts })
   }
 
   async listen(given?: ListenOptions): Promise<DashboardAddress> {
@@ -102,7 +103,9 @@ export class DashboardService implements Dashboard {
     }
     const tokenFor = isLoopback(host) ? this.#options.tokenFor : 'everything'
     const ports = port === undefined ? [DEFAULT_PORT, 0] : [port]
-    const server = await serve((request) => this.#answer(request, { tokenFor }), host, ports)
+    // A server that listens under a name is reached under it.
+    const admission: Admission = { tokenFor, hosts: new Set([...this.#hosts, host]) }
+    const server = await serve((request) => this.#answer(request, admission), host, ports)
     if (this.#closed !== undefined) await server[Symbol.asyncDispose]()
     this.#checkOpen()
     this.#servers.push(server)
@@ -131,7 +134,7 @@ export class DashboardService implements Dashboard {
       const url = new URL(request.url)
       const path = this.#pathOf(url)
       const isPage = path !== 'api' && !path.startsWith('api/')
-      checkSender(request, url, { hosts: this.#hosts, isPage })
+      checkSender(request, url, { hosts: admission.hosts, isPage })
       return isPage
         ? this.#page(request, path)
         : await this.#api(request, url, path.slice('api/'.length), admission)
@@ -181,13 +184,16 @@ export class DashboardService implements Dashboard {
     if (request.method !== 'GET') {
       throw new Failure('method_not_allowed', `use GET or POST, got ${request.method}`)
     }
+    const isLocked = tokenFor === 'everything' && !authorized
     if (name === 'meta') {
-      // Without it the pages could not ask for the token.
-      const meta = await answerRead(this.#sources, name, url.searchParams)
       const reads = tokenFor === 'everything' ? 'token' : 'open'
-      return jsonAnswer(200, { ...(meta as object), reads, authorized })
+      const access: Access = { reads, writes: token !== undefined, authorized }
+      // Without this much the pages could not ask for the token.
+      if (isLocked) return jsonAnswer(200, access)
+      const meta = await answerRead(this.#sources, name, url.searchParams)
+      return jsonAnswer(200, { ...(meta as object), ...access })
     }
-    if (tokenFor === 'everything' && !authorized) throw unauthorized()
+    if (isLocked) throw unauthorized()
     if (name === 'live') return this.#streams.open(url.searchParams.getAll('path'), request.signal)
     const body = await answerRead(this.#sources, name, url.searchParams)
     const isFile = name === 'instance/export'

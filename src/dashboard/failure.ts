@@ -31,12 +31,33 @@ export class Failure extends Error {
 
 // By name, because a client of another copy of this package throws errors of other classes.
 const CODES: Readonly<Record<string, ErrorCode>> = {
-  TypeError: 'bad_request',
-  RangeError: 'bad_request',
   NotFoundError: 'not_found',
   ConflictError: 'conflict',
   ChannelFullError: 'conflict',
   QueueError: 'conflict',
+}
+
+/**
+ * How an error about an argument begins: with the call of a client, an outbox or a queue that got what the
+ * request said. Any other TypeError or RangeError is a mistake inside, whose words are not for the caller.
+ */
+const ARGUMENT_OF =
+  /^(?:admin\.\w+|deadLetters\.\w+|queue [a-z ]+|channel|get|list|count|history|export|fork|send|cancel|terminate|suspend|resume|delete|pause|trigger): /
+
+function isAboutArgument(error: Error): boolean {
+  if (error.name !== 'TypeError' && error.name !== 'RangeError') return false
+  // One with a cause passes on what went wrong elsewhere, such as in a codec.
+  return error.cause === undefined && ARGUMENT_OF.test(error.message)
+}
+
+/** Checks what a request gives; what these checks refuse is a bad request. */
+export function checked<T>(check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    throw new Failure('bad_request', error.message, { cause: error })
+  }
 }
 
 /** Turns an error of any kind into an answer for the caller. */
@@ -49,7 +70,8 @@ export function failureOf(error: unknown): Failure {
     const message = `the store does not answer as it should (${String(code)}): the log says more`
     return new Failure('unavailable', message, { cause: error })
   }
-  const code = Object.hasOwn(CODES, error.name) ? CODES[error.name] : undefined
+  const known = Object.hasOwn(CODES, error.name) ? CODES[error.name] : undefined
+  const code = isAboutArgument(error) ? 'bad_request' : known
   return code === undefined ? unexpected(error) : new Failure(code, error.message, { cause: error })
 }
 

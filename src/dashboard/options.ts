@@ -33,8 +33,8 @@ export interface DashboardOptions {
   /** Where it is mounted, such as `/admin/holdfast`. @default '/' */
   basePath?: string
   /**
-   * Names under which it is reached, such as `ops.example.com`. Without them it answers under `localhost` and
-   * under IP addresses only: another site could point one of its own names at it.
+   * Names under which it is reached, such as `ops.example.com`. Without them it answers under `localhost`, under
+   * IP addresses and under the host that `listen` was given: another site could point one of its own names at it.
    *
    * @default none
    */

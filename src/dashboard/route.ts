@@ -5,7 +5,7 @@ import type { Clock } from '../base/time/clock.ts'
 import type { Client } from '../index.ts'
 import type { Outbox } from '../outbox/index.ts'
 import type { Queue } from '../queue/index.ts'
-import type { ApiFinding, Meta } from './api.ts'
+import type { Access, ApiFinding, Meta } from './api.ts'
 import type { BulkJobs } from './bulk-jobs.ts'
 import type { Table } from './parameters.ts'
 
@@ -17,7 +17,7 @@ export interface Sources {
   readonly queues: ReadonlyMap<string, Queue<unknown>>
   readonly doctor: (() => Promise<readonly ApiFinding[]>) | undefined
   readonly jobs: BulkJobs
-  readonly meta: Omit<Meta, 'authorized' | 'at'>
+  readonly meta: Omit<Meta, keyof Access | 'at'>
 }
 
 /** Answers `GET` with JSON. */

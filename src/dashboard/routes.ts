@@ -2,7 +2,7 @@
 
 import { resolveOptions, unknownName } from '../base/options.ts'
 import { ERROR_READS } from './errors.ts'
-import { Failure } from './failure.ts'
+import { checked, Failure } from './failure.ts'
 import { FLEET } from './fleet.ts'
 import { INSTANCE_READS, INSTANCE_WRITES } from './instance.ts'
 import { INSTANCE_LISTS, INSTANCE_VERBS } from './instances.ts'
@@ -36,7 +36,7 @@ export async function answerRead(
   query: URLSearchParams,
 ): Promise<unknown> {
   const { parameters, run } = readRoute(name)
-  return run(sources, readQuery(name, query, parameters) as never)
+  return run(sources, checked(() => readQuery(name, query, parameters)) as never)
 }
 
 /** Answers a write. */
@@ -46,7 +46,7 @@ export async function answerWrite(
   body: Readonly<Record<string, unknown>>,
 ): Promise<object> {
   const { fields, run } = writeRoute(name)
-  return run(sources, resolveOptions(name, body, fields) as never)
+  return run(sources, checked(() => resolveOptions(name, body, fields)) as never)
 }
 
 /** The route of this name. */

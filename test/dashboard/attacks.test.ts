@@ -11,6 +11,8 @@ import type { BulkJob, HistoryAnswer } from '../../src/dashboard/api.ts'
 import { dashboard } from '../../src/dashboard/index.ts'
 import { READS, WRITES } from '../../src/dashboard/routes.ts'
 import { type Client, connect, workflow } from '../../src/index.ts'
+import { outbox } from '../../src/outbox/index.ts'
+import { openQueue } from '../../src/queue/index.ts'
 import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
 import { ask, query, TOKEN, written } from './shown.ts'
 
@@ -197,7 +199,10 @@ describe('senders of requests', () => {
       if (name === 'meta') continue
       expect([name, (await shown.fetch(`api/${name}`)).status]).toEqual([name, 401])
     }
-    expect(await shown.get('api/meta')).toMatchObject({ reads: 'token', authorized: false })
+    // What the page needs to ask for the token, and nothing about the store.
+    expect(await shown.get('api/meta')).toEqual({ reads: 'token', writes: true, authorized: false })
+    const known = await shown.fetch('api/meta', { headers })
+    expect(await known.json()).toMatchObject({ reads: 'token', authorized: true, queues: [] })
     expect((await shown.fetch('api/instances', { headers })).status).toBe(200)
   })
 
@@ -338,6 +343,37 @@ describe('what may be asked', () => {
     })
   })
 
+  test('no wrong value of a parameter or a field is taken for a mistake inside', async () => {
+    await using client = connect('memory:')
+    await using queue = await openQueue('memory:')
+    const shown = ask(client, { outbox: outbox(client), queues: { mails: queue } })
+    const answers: [string, string, number][] = []
+
+    for (const value of ['', 'x'.repeat(501), 'a\u0000b', '\ud800', '-1', '99999999999999999999']) {
+      for (const [name, { parameters }] of Object.entries(READS)) {
+        for (const parameter of Object.keys(parameters)) {
+          const given = { id: 'a', name: 'mails', fingerprint: 'f', [parameter]: value }
+          const known = Object.entries(given).filter(([one]) => Object.hasOwn(parameters, one))
+          const address = `api/${name}?${query(Object.fromEntries(known))}`
+          answers.push([address, value, (await shown.fetch(address)).status])
+        }
+      }
+      for (const [name, { fields }] of Object.entries(WRITES)) {
+        for (const [field, wrong] of Object.keys(fields).flatMap((one) =>
+          [value, [value], [-1], { [value]: value }].map((all) => [one, all] as const),
+        )) {
+          const given = { id: 'a', name: 'mails', channel: 'c', job: 'j', at: 1, [field]: wrong }
+          const known = Object.entries(given).filter(([one]) => Object.hasOwn(fields, one))
+          const response = await shown.fetch(`api/${name}`, written(Object.fromEntries(known)))
+          answers.push([`${name} ${field}`, JSON.stringify(wrong), response.status])
+        }
+      }
+    }
+
+    expect(answers.length).toBeGreaterThan(500)
+    expect(answers.filter(([, , status]) => status >= 500)).toEqual([])
+  })
+
   test('what goes wrong inside is written to the log, not to the caller', async () => {
     await using space = await openSpace('memory')
     const shown = ask(space.connect(), {
@@ -349,6 +385,25 @@ describe('what may be asked', () => {
     expect(response.status).toBe(500)
     expect(await response.text()).not.toContain('secret')
     expect(JSON.stringify(space.log.lines)).toContain('GET /api/doctor failed')
+  })
+
+  test('so is a mistake in code, such as of a codec, whatever its class', async () => {
+    await using space = await openSpace('memory')
+    const codec = {
+      encode: (value: unknown) => JSON.stringify(value),
+      decode: (): never => {
+        throw new TypeError('Cannot read properties of undefined: secret')
+      },
+    }
+    const runtime = await space.open(hostile, { codec })
+    await runtime.start(hostile, 'x', { id: 'a', delay: '1h' })
+    const shown = ask(space.connect({ codec }))
+
+    const response = await shown.fetch('api/instance/history?id=a')
+
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('secret')
+    expect(JSON.stringify(space.log.lines)).toContain('GET /api/instance/history failed')
   })
 
   test('so is why a bulk change ended early', async () => {
@@ -441,6 +496,40 @@ describe('over the network', () => {
     expect((await fetch(local)).status).toBe(200)
     const headers = { authorization: `Bearer ${token}` }
     expect((await fetch(`${local}api/instances`, { headers })).status).toBe(200)
+  })
+})
+
+async function statusUnder(name: string, port: number): Promise<number> {
+  const answer = await answerTo(
+    `${port}`,
+    `GET / HTTP/1.1\r\nHost: ${name}:${port}\r\nConnection: close\r\n\r\n`,
+  )
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
+}
+
+describe('under a name that `listen` was given', () => {
+  // A name to every resolver, and no address to this check, which needs no network.
+  const host = '127.1'
+
+  test('the pages are answered, and under any other name still refused', async () => {
+    await using client = connect('memory:')
+    const shown = dashboard(client, { token: TOKEN, hosts: ['ops.example.com'] })
+    const { url } = await shown.listen({ host, port: 0 })
+    const port = Number(/:(\d+)\/$/.exec(url)![1])
+
+    expect(url).toBe(`http://${host}:${port}/`)
+    expect(await statusUnder(host, port)).toBe(200)
+    expect(await statusUnder('ops.example.com', port)).toBe(200)
+    expect(await statusUnder('evil.example', port)).toBe(403)
+  })
+
+  test('other servers of the same dashboard do not answer under it', async () => {
+    await using client = connect('memory:')
+    const shown = dashboard(client, { token: TOKEN })
+    await shown.listen({ host, port: 0 })
+    const { url } = await shown.listen({ port: 0 })
+
+    expect(await statusUnder(host, Number(new URL(url).port))).toBe(403)
   })
 })
 

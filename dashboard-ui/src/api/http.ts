@@ -1,4 +1,4 @@
-import type { ApiError, ErrorCode, Meta } from '../../../src/dashboard/api.ts'
+import type { Access, ApiError, ErrorCode } from '../../../src/dashboard/api.ts'
 import { token } from './token.ts'
 
 /** A request that was refused or did not arrive. */
@@ -54,7 +54,7 @@ export async function post<T = unknown>(path: string, body: unknown): Promise<T>
 /** Whether the server accepts this token. */
 export async function isRightToken(given: string): Promise<boolean> {
   const response = await request('meta', { method: 'GET' }, given)
-  return ((await response.json()) as Meta).authorized
+  return ((await response.json()) as Access).authorized
 }
 
 /** The header that carries the token. One that no header can have is wrong anyway. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-import type { Meta } from '../../../src/dashboard/api.ts'
+import type { Access } from '../../../src/dashboard/api.ts'
 import { connection, paused } from '../api/live.ts'
 import { isLocked } from '../api/meta.ts'
 import { token } from '../api/token.ts'
@@ -54,7 +54,13 @@ const CONNECTIONS = {
 } as const
 
 /** The navigation: beside the page, or above it on a narrow screen. */
-export function Side({ meta }: { meta: Meta | undefined }) {
+export function Side({
+  access,
+  version,
+}: {
+  access: Access | undefined
+  version: string | undefined
+}) {
   const [isOpen, setOpen] = useState(false)
   const here = screen.value === 'instance' || screen.value === '' ? 'instances' : screen.value
   void place.value
@@ -91,10 +97,10 @@ export function Side({ meta }: { meta: Meta | undefined }) {
       </nav>
       <footer class="side-foot">
         <span class={`connection ${connection.value}`} role="status">
-          {meta !== undefined && isLocked(meta) ? 'Locked' : CONNECTIONS[connection.value]}
+          {access !== undefined && isLocked(access) ? 'Locked' : CONNECTIONS[connection.value]}
         </span>
-        <span>{meta === undefined ? '' : `${meta.version} · ${access(meta)}`}</span>
-        {meta?.writes === true && !meta.authorized && !isLocked(meta) && <EnterToken />}
+        <span>{[version, access && accessText(access)].filter(Boolean).join(' · ')}</span>
+        {access?.writes === true && !access.authorized && !isLocked(access) && <EnterToken />}
         <span class="tools">
           <Button
             kind="quiet"
@@ -123,8 +129,8 @@ export function Side({ meta }: { meta: Meta | undefined }) {
   )
 }
 
-function access(meta: Meta): string {
-  if (!meta.writes) return 'read-only'
-  if (meta.authorized) return 'read and write'
+function accessText({ writes, authorized }: Access): string {
+  if (!writes) return 'read-only'
+  if (authorized) return 'read and write'
   return token() === undefined ? 'read-only, no token' : 'read-only, wrong token'
 }

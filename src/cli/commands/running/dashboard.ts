@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { command, type OptionSpec } from '../../args/command.ts'
 import { CliError, EXIT, UsageError } from '../../errors/cli-error.ts'
 import { aboutOption, countValue } from '../../input/values.ts'
@@ -6,6 +5,7 @@ import { toJson } from '../../output/plain-json.ts'
 import { safeText } from '../../output/safe-text.ts'
 import { requireStore, storeName } from '../../store/choose-store.ts'
 import { checkExists } from '../../store/with-client.ts'
+import { openBrowser } from './open-browser.ts'
 import { randomToken, serveDashboard } from './serve-dashboard.ts'
 import { stopSignal } from './start.ts'
 
@@ -21,6 +21,12 @@ const OPTIONS = {
     type: 'string',
     value: '<host>',
     help: 'an address that other machines reach; then even reading needs the token (default: 127.0.0.1)',
+  },
+  hosts: {
+    type: 'string',
+    multiple: true,
+    value: '<name>',
+    help: 'a name under which browsers reach it besides --host, such as that of a proxy',
   },
   write: {
     type: 'boolean',
@@ -73,11 +79,21 @@ export const dashboard = command({
       token,
       prefix,
       queues: options.queue,
+      hosts: options.hosts,
       ...(host !== undefined && { host }),
       ...(port !== undefined && { port: countValue(port, '--port', 0) }),
     }).catch((error: unknown) => {
       const tokenSource = options.token === undefined ? TOKEN_VARIABLE : '--token'
-      throw aboutOption(aboutOption(portTaken(error, port), 'port', '--port'), 'token', tokenSource)
+      const sources = {
+        port: '--port',
+        host: '--host',
+        'hosts\\[\\d+\\]': '--hosts',
+        token: tokenSource,
+      }
+      throw Object.entries(sources).reduce(
+        (thrown, [argument, source]) => aboutOption(thrown, argument, source),
+        portTaken(error, port),
+      )
     })
     terminal.note(
       `the dashboard of ${safeText(storeName(choice))} is running ` +
@@ -86,7 +102,11 @@ export const dashboard = command({
     )
     const { urlWithToken } = shown
     terminal.print(format === 'json' ? toJson({ url: urlWithToken }) : urlWithToken)
-    if (options.open) openBrowser(urlWithToken, (words) => terminal.note(words))
+    using _ = options.open
+      ? openBrowser(urlWithToken, token !== undefined, terminal.io.env, (words) =>
+          terminal.note(words),
+        )
+      : undefined
     await stopped
     return EXIT.ok
   },
@@ -104,16 +124,4 @@ function portTaken(error: unknown, port: string | undefined): unknown {
   const { code } = error as { code?: unknown }
   if (code !== 'EADDRINUSE') return error
   return new CliError(`port ${port} is taken: choose another --port, or none`, EXIT.failed)
-}
-
-const OPENERS: Readonly<Record<string, readonly string[]>> = {
-  darwin: ['open'],
-  win32: ['cmd', '/c', 'start', ''],
-}
-
-function openBrowser(url: string, note: (words: string) => void): void {
-  const [name = 'xdg-open', ...args] = OPENERS[process.platform] ?? ['xdg-open']
-  const child = spawn(name, [...args, url], { stdio: 'ignore', detached: true })
-  child.once('error', () => note(`${name} did not start: open the address yourself`))
-  child.unref()
 }

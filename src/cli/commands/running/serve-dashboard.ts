@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { basename } from 'node:path'
 import type { DashboardAddress, ListenOptions } from '../../../dashboard/index.ts'
 import type { Queue } from '../../../queue/index.ts'
 import type { Surroundings } from '../../args/command.ts'
-import { CliError, EXIT } from '../../errors/cli-error.ts'
 import type { StoreChoice } from '../../store/choose-store.ts'
 import { loadCodec } from '../../store/load-codec.ts'
+import { queueFile } from '../../store/queue-file.ts'
 import { notesOf, statusOf, storeOf } from '../../store/with-client.ts'
 import { examine } from '../schema/doctor.ts'
 
@@ -15,6 +14,8 @@ export interface ServeOptions extends ListenOptions {
   readonly token?: string | undefined
   /** What the names of the tables of the outbox begin with. */
   readonly prefix?: string | undefined
+  /** Names under which browsers reach it. */
+  readonly hosts?: readonly string[]
   /** Files of queues. */
   readonly queues?: readonly string[]
 }
@@ -26,7 +27,7 @@ export interface ServedDashboard extends DashboardAddress, AsyncDisposable {}
 export async function serveDashboard(
   surroundings: Surroundings,
   choice: Exclude<StoreChoice, { kind: 'memory' }>,
-  { token, prefix = 'outbox', queues: files = [], ...listen }: ServeOptions,
+  { token, prefix = 'outbox', hosts = [], queues: files = [], ...listen }: ServeOptions,
 ): Promise<ServedDashboard> {
   const [{ connect }, { dashboard }, { outbox }] = await Promise.all([
     import('../../../index.ts'),
@@ -53,6 +54,7 @@ export async function serveDashboard(
       ...(token !== undefined && { token }),
       ...(hasOutbox && { outbox: outbox(client, { prefix }) }),
       queues,
+      hosts,
       doctor: () => examine(surroundings, choice),
     })
     // The dashboard ends with its client.
@@ -69,8 +71,7 @@ export function randomToken(): string {
 }
 
 async function openQueueFile(surroundings: Surroundings, file: string): Promise<Queue<unknown>> {
-  const path = resolve(surroundings.terminal.io.cwd, file)
-  if (!existsSync(path)) throw new CliError(`there is no file ${path}`, EXIT.notFound)
+  const path = queueFile(file, surroundings.terminal.io)
   const { openQueue } = await import('../../../queue/index.ts')
   return openQueue<unknown>(path, { lazy: true, thread: false, log: notesOf(surroundings) })
 }
