@@ -24,7 +24,7 @@ The first of these that is given names the store:
 | \`"holdfast"\` in the nearest \`package.json\`               | \`"holdfast": { "store": "file:shop.db" }\`    |
 | \`.holdfast/dev.json\`, which \`dev\` writes while it runs   |                                                |
 
-\`--schema\`, \`HOLDFAST_SCHEMA\` or \`"schema"\` in \`package.json\` name the schema on PostgreSQL. Paths in \`package.json\` are relative to it; \`"modules"\` there is what \`dev\` and \`start\` run. If your processes use a \`codec\` of their own, name a module that exports it: \`--codec\`, \`HOLDFAST_CODEC\` or \`"codec"\`. Passwords are never printed. Only \`dev\`, \`start\`, \`run --module\` and \`migrate\` create or upgrade a store: all other commands refuse one that does not exist, or that is older than this version.
+\`--schema\`, \`HOLDFAST_SCHEMA\` or \`"schema"\` in \`package.json\` name the schema on PostgreSQL; for a file, what is configured there is ignored. Paths in \`package.json\` are relative to it; \`"modules"\` there is what \`dev\` and \`start\` run. If your processes use a \`codec\` of their own, name a module that exports it: \`--codec\`, \`HOLDFAST_CODEC\` or \`"codec"\`. Passwords are never printed. Only \`dev\`, \`start\`, \`run --module\` and \`migrate\` create or upgrade a store: all other commands refuse one that does not exist, or that is older than this version. Commands for a queue refuse a file that is missing or empty.
 
 ## Output
 

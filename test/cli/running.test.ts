@@ -183,7 +183,8 @@ test('dashboard serves a store with its outbox and a queue, and lets the token c
   const cwd = projects.create()
   cpSync(join(cwd, 'queue.db'), join(cwd, 'old', 'queue.db'))
   const queues = ['queue.db', 'old/queue.db', 'old/queue.db'].flatMap((file) => ['--queue', file])
-  const shown = new Running(['dashboard', '--port', '0', '--write', ...queues], cwd)
+  const names = ['--hosts', 'ops.example.com', '--hosts', 'ops.example.org']
+  const shown = new Running(['dashboard', '--port', '0', '--write', ...names, ...queues], cwd)
   await shown.says('#token=')
   const [, url, token] = /(http:\S+)#token=(\S+)/.exec(shown.said)!
   const get = async (path: string): Promise<unknown> => (await fetch(`${url}api/${path}`)).json()
@@ -203,6 +204,8 @@ test('dashboard serves a store with its outbox and a queue, and lets the token c
   expect(await get('queue?name=queue.db')).toMatchObject({ name: 'queue.db', counts: {} })
   expect(await get('doctor')).toMatchObject({ findings: expect.any(Array) as unknown[] })
   expect((await cancel({})).status).toBe(401)
+  expect((await cancel({ origin: 'https://ops.example.org' })).status).toBe(401)
+  expect((await cancel({ origin: 'https://ops.example.net' })).status).toBe(403)
   expect((await cancel({ authorization: `Bearer ${token}` })).status).toBe(200)
   expect(await shown.stop()).toBe(0)
 })
@@ -219,6 +222,7 @@ test('dashboard only shows by default, and says what it needs', async () => {
   const open = await holdfast(['dashboard', '--host', '0.0.0.0'], { cwd })
   const short = await holdfast(['dashboard', '--token', 'short'], { cwd })
   const missing = await holdfast(['dashboard', '--queue', 'none.db'], { cwd })
+  const name = await holdfast(['dashboard', '--hosts', 'https://a.example'], { cwd })
 
   expect(shown.said).toContain('only shows')
   expect(meta).toMatchObject({ writes: false, authorized: false })
@@ -228,6 +232,7 @@ test('dashboard only shows by default, and says what it needs', async () => {
     code: 2,
     stderr: expect.stringContaining('--token must') as string,
   })
+  expect(name).toMatchObject({ code: 2, stderr: expect.stringContaining('--hosts must') as string })
   expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('no file') as string })
   expect(await shown.stop('SIGINT')).toBe(0)
 })
@@ -345,17 +350,20 @@ test.each([
   using project = postgresProject(mode)
   const { cwd } = project
 
-  const dev = new Running(['dev', 'shop.ts', '--postgres'], cwd)
+  // Other commands find it, though they are not given it.
+  const args = ['dev', 'shop.ts', '--postgres', '--schema', 'billing']
+  const dev = new Running(args, cwd)
   await dev.says('running ')
   const run = await holdfast(['run', 'order', '{"cents":9}', '--id', 'pg-1'], { cwd })
   const code = await dev.stop('SIGINT')
-  const again = new Running(['dev', 'shop.ts', '--postgres'], cwd)
+  const again = new Running(args, cwd)
   await again.says('running ')
   const kept = await holdfast(['instances', 'list', '-o', 'ids'], { cwd })
   await again.stop()
 
   expect(run).toMatchObject({ code: 0, stdout: '"charged 9"\n' })
   expect(code).toBe(0)
+  expect(dev.said).toContain('(schema "billing")')
   expect(dev.said).not.toContain('holdfast:holdfast')
   expect(dev.said).not.toContain('shutting down')
   expect(kept.stdout).toBe('pg-1\n')

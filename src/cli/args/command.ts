@@ -97,7 +97,7 @@ export const COMMON_OPTIONS = {
   schema: {
     type: 'string',
     value: '<name>',
-    help: 'the schema on PostgreSQL (default: HOLDFAST_SCHEMA, or holdfast)',
+    help: 'the schema on PostgreSQL (default: HOLDFAST_SCHEMA, "schema" in package.json, or holdfast)',
   },
   codec: {
     type: 'string',

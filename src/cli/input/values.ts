@@ -2,6 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { describe } from '../../base/describe.ts'
+import { isPlainText } from '../../base/plain-text.ts'
 import { type Duration, durationMs } from '../../base/time/duration.ts'
 import { CliError, EXIT, UsageError } from '../errors/cli-error.ts'
 import type { Io } from '../output/terminal.ts'
@@ -44,6 +46,28 @@ export function wordValue<const Word extends string>(
   const found = words.find((word) => word === text)
   if (found !== undefined) return found
   throw new UsageError(`${option} must be one of ${words.join(', ')}, got "${text}"`)
+}
+
+/** The most characters of an id, and of a name. */
+const MAX_ID = 500
+const MAX_NAME = 200
+
+/** The id of an instance. */
+export function idValue(text: string, what: string): string {
+  return plainValue(text, what, MAX_ID)
+}
+
+/** The name of a workflow, a channel or a schedule. */
+export function nameValue(text: string, what: string): string {
+  return plainValue(text, what, MAX_NAME)
+}
+
+/** As the client checks it, which would not know of which option or argument it speaks. */
+function plainValue(text: string, what: string, max: number): string {
+  if (isPlainText(text) && text !== '' && text.length <= max) return text
+  throw new UsageError(
+    `${what} must have 1 to ${max} characters, and no control characters, got ${describe(text)}`,
+  )
 }
 
 /** `key=value` pairs. No instance has two values of one label, so they are refused. */
@@ -98,12 +122,13 @@ export function readText(path: string, io: Io): string {
 
 /** Ids that were given, or those of standard input, one a line, for a single `-`. */
 export async function idsFrom(args: readonly string[], io: Io): Promise<readonly string[]> {
-  const ids: string[] = []
+  const ids = new Set<string>()
   for (const arg of args) {
-    if (arg === '-') ids.push(...(await readAll(io)).split(/\r?\n/).filter((line) => line !== ''))
-    else ids.push(arg)
+    if (arg !== '-') ids.add(arg)
+    // One by one: as arguments of a call, a few hundred thousand would not fit on the stack.
+    else for (const line of (await readAll(io)).split(/\r?\n/)) if (line !== '') ids.add(line)
   }
-  return [...new Set(ids)]
+  return [...ids]
 }
 
 /** All of standard input. */

@@ -33,6 +33,27 @@ export function printList<T>(
   for (const line of tableLines(terminal, items, view.columns)) terminal.print(line)
 }
 
+/**
+ * Prints a list that is read in pages: ids at once, and nothing else of their items is kept. A table needs
+ * the widths of all rows, and JSON is one array.
+ */
+export async function printPages<T>(
+  terminal: Terminal,
+  format: Format,
+  pages: AsyncIterable<readonly T[]>,
+  view: ListView<T>,
+): Promise<number> {
+  const kept: T[] = []
+  let count = 0
+  for await (const page of pages) {
+    count += page.length
+    if (format === 'ids') printIds(terminal, page.map(view.id))
+    else for (const item of page) kept.push(item)
+  }
+  if (format !== 'ids') printList(terminal, format, kept, view)
+  return count
+}
+
 /** Prints one thing: its JSON, its id, or names with values. */
 export function printRecord(
   terminal: Terminal,

@@ -25,7 +25,10 @@ export function tableLines<T>(
   const filled = columns.map((_, i) => i).filter((i) => cells.some((row) => row[i] !== ''))
   const natural = filled.map((i): [number, number] => [
     i,
-    Math.max(textWidth(columns[i]!.title), ...cells.map((row) => textWidth(row[i]!))),
+    widest(
+      textWidth(columns[i]!.title),
+      cells.map((row) => row[i]!),
+    ),
   ])
   const widths = fitting(columns, natural, terminal.columns)
   const shown = [...widths.keys()]
@@ -51,6 +54,11 @@ export function tableLines<T>(
       }),
     ),
   ]
+}
+
+/** The width of the widest of these texts. `Math.max` takes no more values than fit on the stack. */
+function widest(least: number, texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, textWidth(text)), least)
 }
 
 /** Widths of the columns that fit: they shrink first, and then those on the right are left out. */
@@ -80,7 +88,10 @@ export function recordLines(
   record: readonly (readonly [name: string, value: string])[],
 ): string[] {
   const given = record.filter(([, value]) => value !== '')
-  const width = Math.max(0, ...given.map(([name]) => textWidth(name)))
+  const width = widest(
+    0,
+    given.map(([name]) => name),
+  )
   return given.map(([name, value]) => {
     const [first, ...more] = value.split('\n').map(safeText)
     const indent = ' '.repeat(width + GAP.length)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Surroundings } from '../args/command.ts'
 import { EXIT, CliError } from '../errors/cli-error.ts'
@@ -14,15 +14,34 @@ export type StoreChoice =
 type Wishes = Pick<Surroundings, 'terminal' | 'store' | 'schema'>
 
 /** Where `dev` notes its store while it runs. */
-export const DEV_FILE = join('.holdfast', 'dev.json')
+const DEV_FILE = join('.holdfast', 'dev.json')
 
 /** Finds the store: `--store`, `HOLDFAST_STORE`, the `package.json` of the project, or that of `dev`. */
-export function findStore({ terminal, store, schema }: Wishes): StoreChoice | undefined {
+export function findStore(wishes: Wishes): StoreChoice | undefined {
+  const { url, schema } = settingsOf(wishes)
+  return url === undefined ? undefined : choiceOf(url, schema, wishes)
+}
+
+/**
+ * The schema on PostgreSQL: `--schema`, `HOLDFAST_SCHEMA`, that of the `dev` whose store is meant, the
+ * `package.json` of the project, or the usual one.
+ */
+export function schemaOf(wishes: Wishes): string {
+  return settingsOf(wishes).schema
+}
+
+function settingsOf({ terminal, store, schema }: Wishes): {
+  readonly url: string | undefined
+  readonly schema: string
+} {
   const { env, cwd } = terminal.io
   const config = readConfig(cwd)
-  const url = store ?? filled(env['HOLDFAST_STORE']) ?? config.store ?? storeOfDev(cwd)
-  if (url === undefined) return undefined
-  return choiceOf(url, schema ?? filled(env['HOLDFAST_SCHEMA']) ?? config.schema, cwd)
+  const named = store ?? filled(env['HOLDFAST_STORE']) ?? config.store
+  const dev = named === undefined ? readDevFile(cwd) : {}
+  return {
+    url: named ?? dev.store,
+    schema: schema ?? filled(env['HOLDFAST_SCHEMA']) ?? dev.schema ?? config.schema ?? 'holdfast',
+  }
 }
 
 /** The same; throws when there is none. */
@@ -39,16 +58,16 @@ export function requireStore(wishes: Wishes): StoreChoice {
   )
 }
 
-function choiceOf(url: string, schema: string | undefined, cwd: string): StoreChoice {
-  if (/^postgres(ql)?:\/\//.test(url))
-    return { kind: 'postgres', url, schema: schema ?? 'holdfast' }
-  if (schema !== undefined && url !== '') {
+function choiceOf(url: string, schema: string, wishes: Wishes): StoreChoice {
+  if (/^postgres(ql)?:\/\//.test(url)) return { kind: 'postgres', url, schema }
+  // One that is configured may be meant for another store of the project.
+  if (wishes.schema !== undefined && url !== '') {
     throw new CliError(`a schema is for PostgreSQL only; the store is ${nameOf(url)}`, EXIT.usage)
   }
   if (url === 'memory:') return { kind: 'memory', url }
   const file = /^file:(.+)/.exec(url)?.[1]
   if (file !== undefined) {
-    const path = resolve(cwd, file)
+    const path = resolve(wishes.terminal.io.cwd, file)
     return { kind: 'sqlite', url: `file:${path}`, path }
   }
   const hint = /^[a-z+]{2,}:/i.test(url) ? '' : `; did you mean "file:${url}"?`
@@ -70,16 +89,23 @@ export function storeName(choice: StoreChoice): string {
   return choice.schema === 'holdfast' ? name : `${name} (schema "${choice.schema}")`
 }
 
-/** The store of a `dev` that runs in this folder. */
-function storeOfDev(cwd: string): string | undefined {
-  const { store } = readDevFile(cwd)
-  return typeof store === 'string' ? store : undefined
+/** Notes the store of this process, which is a `dev`, for other commands in this folder. */
+export function writeDevFile(cwd: string, choice: StoreChoice): void {
+  const schema = choice.kind === 'postgres' ? { schema: choice.schema } : {}
+  const text = JSON.stringify({ store: choice.url, ...schema, pid: process.pid })
+  // The address may have a password.
+  writeFileSync(join(cwd, DEV_FILE), text, { mode: 0o600 })
+}
+
+/** Removes the note. */
+export function removeDevFile(cwd: string): void {
+  rmSync(join(cwd, DEV_FILE), { force: true })
 }
 
 /** The process of a `dev` that runs in this folder. */
 export function pidOfDev(cwd: string): number | undefined {
   const { pid } = readDevFile(cwd)
-  if (typeof pid !== 'number') return undefined
+  if (pid === undefined) return undefined
   try {
     process.kill(pid, 0)
     return pid
@@ -89,9 +115,21 @@ export function pidOfDev(cwd: string): number | undefined {
   }
 }
 
-function readDevFile(cwd: string): { readonly store?: unknown; readonly pid?: unknown } {
+interface DevNote {
+  readonly store?: string
+  readonly schema?: string
+  readonly pid?: number
+}
+
+function readDevFile(cwd: string): DevNote {
   try {
-    return JSON.parse(readFileSync(join(cwd, DEV_FILE), 'utf8')) as { store?: unknown }
+    const note: unknown = JSON.parse(readFileSync(join(cwd, DEV_FILE), 'utf8'))
+    const { store, schema, pid } = note as { readonly [K in keyof DevNote]: unknown }
+    return {
+      ...(typeof store === 'string' && { store }),
+      ...(typeof schema === 'string' && { schema }),
+      ...(typeof pid === 'number' && { pid }),
+    }
   } catch {
     return {}
   }

@@ -1,8 +1,10 @@
+import type { TaskInfo } from '../../../index.ts'
 import { command } from '../../args/command.ts'
 import { countValue, wordValue } from '../../input/values.ts'
-import { printList } from '../../output/print.ts'
+import { type ListView, printList, printPages } from '../../output/print.ts'
 import { safeText } from '../../output/safe-text.ts'
 import { ageOf, timeText } from '../../output/times.ts'
+import { PagedList } from '../../store/paged-list.ts'
 import { withClient } from '../../store/with-client.ts'
 
 export const workflows = command({
@@ -44,6 +46,29 @@ export const workflows = command({
   },
 })
 
+const TASK_LIST: ListView<TaskInfo> = {
+  columns: [
+    { title: 'INSTANCE', value: ({ instanceId }) => instanceId },
+    { title: 'ACTIVITY', value: ({ activity }) => activity },
+    { title: 'TAG', value: ({ tag }) => tag },
+    { title: 'STATE', value: ({ state }) => state },
+    { title: 'ATTEMPT', value: ({ attempt }) => String(attempt) },
+    {
+      title: 'RUNTIME',
+      value: ({ runtime }) => (runtime === undefined ? '' : String(runtime)),
+    },
+    { title: 'SINCE', value: ({ since }) => ageOf(since) },
+    { title: 'NEXT', value: ({ nextAt }) => timeText(nextAt) },
+    {
+      title: 'ERROR',
+      value: ({ error }) => (error === undefined ? '' : `${error.name}: ${error.message}`),
+      shrinks: true,
+    },
+  ],
+  id: ({ instanceId }) => instanceId,
+  none: 'no tasks; activities that run beside their instance are shown by `holdfast instances show`',
+}
+
 const TASK_STATES = ['waiting', 'delayed', 'running'] as const
 
 export const tasks = command({
@@ -76,31 +101,11 @@ export const tasks = command({
         state: wordValue(options.state, '--state', TASK_STATES),
       }),
     }
-    const limit = Math.min(1_000, countValue(options.limit ?? '100', '--limit'))
-    const { items, next } = await withClient(call, (client) =>
-      client.admin.tasks(filter, { limit }),
-    )
-    printList(terminal, format, items, {
-      columns: [
-        { title: 'INSTANCE', value: ({ instanceId }) => instanceId },
-        { title: 'ACTIVITY', value: ({ activity }) => activity },
-        { title: 'TAG', value: ({ tag }) => tag },
-        { title: 'STATE', value: ({ state }) => state },
-        { title: 'ATTEMPT', value: ({ attempt }) => String(attempt) },
-        {
-          title: 'RUNTIME',
-          value: ({ runtime }) => (runtime === undefined ? '' : String(runtime)),
-        },
-        { title: 'SINCE', value: ({ since }) => ageOf(since) },
-        { title: 'NEXT', value: ({ nextAt }) => timeText(nextAt) },
-        {
-          title: 'ERROR',
-          value: ({ error }) => (error === undefined ? '' : `${error.name}: ${error.message}`),
-          shrinks: true,
-        },
-      ],
-      id: ({ instanceId }) => instanceId,
-      none: 'no tasks; activities that run beside their instance are shown by `holdfast instances show`',
+    const limit = countValue(options.limit ?? '100', '--limit')
+    const next = await withClient(call, async (client) => {
+      const found = new PagedList((page) => client.admin.tasks(filter, page), { limit })
+      await printPages(terminal, format, found, TASK_LIST)
+      return found.next
     })
     if (next !== undefined) terminal.note('there are more: choose another --limit')
   },

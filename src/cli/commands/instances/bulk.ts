@@ -4,11 +4,12 @@ import type { Client, Filter, InstanceInfo, Status } from '../../../index.ts'
 import type { Call, OptionSpec } from '../../args/command.ts'
 import { CliError, EXIT, UsageError } from '../../errors/cli-error.ts'
 import { confirm } from '../../input/confirm.ts'
-import { idsFrom } from '../../input/values.ts'
+import { idsFrom, idValue } from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
-import { printList } from '../../output/print.ts'
+import { printPages } from '../../output/print.ts'
 import { Progress } from '../../output/progress.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { PagedList } from '../../store/paged-list.ts'
 import { withClient } from '../../store/with-client.ts'
 import { FILTER_OPTIONS, filterOf, isFiltered, STATUSES } from './filters.ts'
 import { INSTANCE_LIST } from './view.ts'
@@ -53,7 +54,6 @@ interface Outcome {
   readonly refused: string[]
 }
 
-const PAGE = 500
 const CHUNK = 100
 /** So many ids are dealt with at a time, each by a call of its own, so that each can be reported. */
 const AT_ONCE = 50
@@ -73,6 +73,8 @@ export async function runBulk(call: Call<typeof BULK_OPTIONS>, verb: Verb): Prom
     )
   }
   const ids = await idsFrom(args, terminal.io)
+  // All of them before the first is changed: a wrong one would end the rest without a report.
+  for (const id of ids) idValue(id, '<id>')
   return withClient(call, (client) =>
     isByFilter ? overFilter(call, verb, client, filter) : overIds(call, verb, client, ids),
   )
@@ -103,18 +105,21 @@ async function overIds(
 }
 
 async function showIds(
-  { terminal, format }: Call<typeof BULK_OPTIONS>,
+  { terminal, format, signal }: Call<typeof BULK_OPTIONS>,
   client: Client,
   ids: readonly string[],
 ): Promise<number> {
-  const infos = await Promise.all(ids.map((id) => client.get(id).info()))
-  printList(
-    terminal,
-    format,
-    infos.filter((info) => info !== undefined),
-    INSTANCE_LIST,
-  )
-  const missing = ids.filter((_, i) => infos[i] === undefined)
+  const missing: string[] = []
+  const found = async function* (): AsyncGenerator<readonly InstanceInfo[], void, undefined> {
+    for (let i = 0; i < ids.length; i += AT_ONCE) {
+      signal.throwIfAborted()
+      const some = ids.slice(i, i + AT_ONCE)
+      const infos = await Promise.all(some.map((id) => client.get(id).info()))
+      for (const [n, id] of some.entries()) if (infos[n] === undefined) missing.push(id)
+      yield infos.filter((info) => info !== undefined)
+    }
+  }
+  await printPages(terminal, format, found(), INSTANCE_LIST)
   for (const id of missing) terminal.note(`not found: ${safeText(id)}`)
   return missing.length > 0 ? EXIT.notFound : EXIT.ok
 }
@@ -167,10 +172,8 @@ async function overFilter(
     throw new UsageError(words, `instances ${verb.name}`)
   }
   if (options['dry-run']) {
-    const found: InstanceInfo[] = []
-    for await (const page of pages(client, filter)) found.push(...page)
-    printList(terminal, format, found, INSTANCE_LIST)
-    terminal.note(`${verb.name} would apply to ${many(found.length)}`)
+    const found = await printPages(terminal, format, pages(client, filter), INSTANCE_LIST)
+    terminal.note(`${verb.name} would apply to ${many(found)}`)
     return EXIT.ok
   }
   const total = await client.admin.count(filter)
@@ -203,16 +206,8 @@ function fitting(verb: Verb, { status }: Filter): readonly Status[] {
   return wanted.filter((one) => verb.statuses.includes(one))
 }
 
-async function* pages(
-  client: Client,
-  filter: Filter,
-): AsyncGenerator<readonly InstanceInfo[], void, undefined> {
-  let after: string | undefined
-  do {
-    const page = await client.list(filter, { limit: PAGE, ...(after !== undefined && { after }) })
-    if (page.items.length > 0) yield page.items
-    after = page.next
-  } while (after !== undefined)
+function pages(client: Client, filter: Filter): PagedList<InstanceInfo> {
+  return new PagedList((page) => client.list(filter, page), { limit: Infinity })
 }
 
 function report(

@@ -4,7 +4,7 @@ import { isPlainObject } from '../../../base/plain-object.ts'
 import type { ExportedHistory } from '../../../index.ts'
 import { command } from '../../args/command.ts'
 import { UsageError } from '../../errors/cli-error.ts'
-import { countValue, labelValues, readAll, readText } from '../../input/values.ts'
+import { countValue, idValue, labelValues, readAll, readText } from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { printIds } from '../../output/print.ts'
 import { safeJson } from '../../output/safe-text.ts'
@@ -26,7 +26,7 @@ export const exportHistory = command({
     },
   ],
   run: async (call) => {
-    const [id] = call.args as [string]
+    const id = idValue(call.args[0]!, '<id>')
     const { execution, file } = call.options
     const wanted =
       execution === undefined ? {} : { execution: countValue(execution, '--execution') }
@@ -61,7 +61,8 @@ export const importHistory = command({
     const { io } = call.terminal
     const text = file === '-' ? await readAll(io) : readText(file, io)
     const exported = parseExport(text, file)
-    const { id } = call.options
+    const { id: given } = call.options
+    const id = given === undefined ? undefined : idValue(given, '--id')
     const labels = labelValues(call.options.label)
     const options = { ...(id !== undefined && { id }), ...(labels !== undefined && { labels }) }
     const instance = await withClient(call, (client) => client.import(exported, options))

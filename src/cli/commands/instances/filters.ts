@@ -1,6 +1,6 @@
 import type { Filter, Status } from '../../../index.ts'
 import type { OptionSpec, Values } from '../../args/command.ts'
-import { labelValues, timeValue, wordValue } from '../../input/values.ts'
+import { idValue, labelValues, timeValue, wordValue } from '../../input/values.ts'
 
 /** The states that an instance can be in. */
 export const STATUSES = [
@@ -41,8 +41,10 @@ export function filterOf(options: Values<typeof FILTER_OPTIONS>): Filter {
   const labels = labelValues(options.label)
   const time = (name: 'created-after' | 'created-before' | 'finished-after' | 'finished-before') =>
     options[name] === undefined ? undefined : timeValue(options[name], `--${name}`)
+  const id = (name: 'workflow' | 'parent' | 'id-prefix') =>
+    options[name] === undefined ? undefined : idValue(options[name], `--${name}`)
   const given: { [Name in keyof Filter]: Filter[Name] | undefined } = {
-    workflow: options.workflow,
+    workflow: id('workflow'),
     version: options['workflow-version'],
     status: statuses.length === 0 ? undefined : statuses,
     labels,
@@ -50,8 +52,8 @@ export function filterOf(options: Values<typeof FILTER_OPTIONS>): Filter {
     createdBefore: time('created-before'),
     finishedAfter: time('finished-after'),
     finishedBefore: time('finished-before'),
-    parentId: options.parent,
-    idPrefix: options['id-prefix'],
+    parentId: id('parent'),
+    idPrefix: id('id-prefix'),
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

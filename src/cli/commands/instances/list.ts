@@ -1,13 +1,10 @@
-import type { Client, Filter, InstanceInfo } from '../../../index.ts'
 import { command } from '../../args/command.ts'
 import { aboutOption, countValue, wordValue } from '../../input/values.ts'
-import { printList } from '../../output/print.ts'
+import { printPages } from '../../output/print.ts'
+import { PagedList } from '../../store/paged-list.ts'
 import { withClient } from '../../store/with-client.ts'
 import { FILTER_OPTIONS, filterOf } from './filters.ts'
 import { INSTANCE_LIST } from './view.ts'
-
-/** How many are read at once. */
-export const PAGE = 500
 
 export const list = command({
   name: 'instances list',
@@ -49,36 +46,20 @@ export const list = command({
     const filter = filterOf(options)
     const order = wordValue(options.order ?? 'newest', '--order', ['newest', 'oldest'])
     const limit = options.limit === 'all' ? Infinity : countValue(options.limit ?? '100', '--limit')
-    const { items, next } = await withClient(call, (client) =>
-      read(client, filter, { limit, order, after: options.after }),
-    ).catch((error: unknown) => {
+    const next = await withClient(call, async (client) => {
+      const found = new PagedList((page) => client.list(filter, { ...page, order }), {
+        limit,
+        after: options.after,
+      })
+      await printPages(terminal, format, found, INSTANCE_LIST)
+      return found.next
+    }).catch((error: unknown) => {
       throw aboutOption(error, 'after', '--after')
     })
-    printList(terminal, format, items, INSTANCE_LIST)
     if (next === undefined || limit === Infinity) return
     terminal.note(terminal.styleNote('dim', `more: add --after ${next}, or choose another --limit`))
   },
 })
-
-/** Reads as many as asked for, in pages. */
-async function read(
-  client: Client,
-  filter: Filter,
-  { limit, order, after }: { limit: number; order: 'newest' | 'oldest'; after: string | undefined },
-): Promise<{ items: readonly InstanceInfo[]; next: string | undefined }> {
-  const items: InstanceInfo[] = []
-  let next = after
-  do {
-    const page = await client.list(filter, {
-      limit: Math.min(PAGE, limit - items.length),
-      order,
-      ...(next !== undefined && { after: next }),
-    })
-    items.push(...page.items)
-    next = page.next
-  } while (next !== undefined && items.length < limit)
-  return { items, next }
-}
 
 export const count = command({
   name: 'instances count',

@@ -1,6 +1,6 @@
 import { command } from '../../args/command.ts'
 import { UsageError } from '../../errors/cli-error.ts'
-import { countValue, jsonValue } from '../../input/values.ts'
+import { countValue, idValue, jsonValue, nameValue } from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { printIds } from '../../output/print.ts'
 import { safeText } from '../../output/safe-text.ts'
@@ -29,7 +29,9 @@ export const send = command({
     },
   ],
   run: async (call) => {
-    const [id, channelName, text] = call.args as [string, string, string?]
+    const [, , text] = call.args
+    const id = idValue(call.args[0]!, '<id>')
+    const channelName = nameValue(call.args[1]!, '<channel>')
     const key = call.options['dedupe-key']
     const data = text === undefined ? undefined : await jsonValue(text, 'data', call.terminal.io)
     const isStarted = await withClient(call, async (client) => {
@@ -64,8 +66,9 @@ export const fork = command({
     },
   ],
   run: async (call) => {
-    const [id] = call.args as [string]
-    const { at, id: newId } = call.options
+    const id = idValue(call.args[0]!, '<id>')
+    const { at, id: given } = call.options
+    const newId = given === undefined ? undefined : idValue(given, '--id')
     if (at === undefined) {
       throw new UsageError('--at is missing: the seq of the last shared event', 'instances fork')
     }

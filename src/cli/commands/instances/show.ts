@@ -1,6 +1,6 @@
 import { CliError, CODEC_HINT, EXIT, needsCodec } from '../../errors/cli-error.ts'
 import { command } from '../../args/command.ts'
-import { countValue } from '../../input/values.ts'
+import { countValue, idValue } from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { printList, printRecord } from '../../output/print.ts'
 import { safeText } from '../../output/safe-text.ts'
@@ -24,7 +24,7 @@ export const show = command({
     { line: 'holdfast instances show order-7 -o json', what: 'for programs' },
   ],
   run: async (call) => {
-    const [id] = call.args as [string]
+    const id = idValue(call.args[0]!, '<id>')
     await withClient(call, async (client) => {
       const info = await client.get(id).info()
       if (info === undefined) throw notFound(id)
@@ -70,7 +70,7 @@ export const history = command({
     { line: 'holdfast instances history order-7 -o json', what: 'with all values' },
   ],
   run: async (call) => {
-    const [id] = call.args as [string]
+    const id = idValue(call.args[0]!, '<id>')
     const { terminal, format, options } = call
     const execution =
       options.execution === undefined ? undefined : countValue(options.execution, '--execution')
@@ -100,7 +100,7 @@ export const tree = command({
   options: { root: { type: 'boolean', help: 'begin at its topmost ancestor' } },
   examples: [{ line: 'holdfast instances tree family-1', what: 'with all descendants' }],
   run: async (call) => {
-    const [id] = call.args as [string]
+    const id = idValue(call.args[0]!, '<id>')
     const { terminal, format, options } = call
     const members = await withClient(call, (client) =>
       client.admin.tree(id, { from: options.root ? 'root' : 'instance' }),

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Client, InstanceInfo } from '../../../index.ts'
+import type { Client, Filter, InstanceInfo } from '../../../index.ts'
 import { type Call, command } from '../../args/command.ts'
-import { EXIT } from '../../errors/cli-error.ts'
+import { EXIT, UsageError } from '../../errors/cli-error.ts'
 import { durationMs } from '../../../base/time/duration.ts'
-import { durationValue } from '../../input/values.ts'
+import { durationValue, idValue } from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { safeText } from '../../output/safe-text.ts'
 import { tableLines } from '../../output/table.ts'
 import { withClient } from '../../store/with-client.ts'
-import { FILTER_OPTIONS, filterOf } from './filters.ts'
+import { FILTER_OPTIONS, filterOf, isFiltered } from './filters.ts'
 import { notFound } from './show.ts'
 import { detailOf, INSTANCE_LIST, statusStyle } from './view.ts'
 
@@ -36,8 +36,13 @@ export const watch = command({
   ],
   run: async (call) => {
     const [id] = call.args
+    const filter = filterOf(call.options)
+    if (id !== undefined && isFiltered(filter)) {
+      throw new UsageError('give an id or a filter, not both', 'instances watch')
+    }
+    if (id !== undefined) idValue(id, '<id>')
     return withClient(call, (client) =>
-      id === undefined ? watchAll(call, client) : watchOne(call, client, id),
+      id === undefined ? watchAll(call, client, filter) : watchOne(call, client, id),
     )
   },
 })
@@ -68,9 +73,12 @@ function printChange({ terminal, format }: Call, info: InstanceInfo): void {
 
 const LATEST = 30
 
-async function watchAll(call: Call<typeof OPTIONS>, client: Client): Promise<number> {
+async function watchAll(
+  call: Call<typeof OPTIONS>,
+  client: Client,
+  filter: Filter,
+): Promise<number> {
   const { terminal, format, options, signal } = call
-  const filter = filterOf(options)
   const everyMs = durationMs(durationValue(options.interval ?? '2s', '--interval'), '--interval')
   const seen = new Map<string, string>()
   for (;;) {

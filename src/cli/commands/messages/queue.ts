@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Queue, Stored } from '../../../queue/index.ts'
 import { type Call, command, type OptionSpec } from '../../args/command.ts'
-import { CliError, EXIT, UsageError } from '../../errors/cli-error.ts'
+import { EXIT, UsageError } from '../../errors/cli-error.ts'
 import { countValue, idsFrom } from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { type ListView, printList, printRecord } from '../../output/print.ts'
 import { timeText } from '../../output/times.ts'
+import { queueFile } from '../../store/queue-file.ts'
 import { notesOf } from '../../store/with-client.ts'
 
 const OPTIONS = {
@@ -28,8 +27,7 @@ async function withQueue<T>(
   call: Pick<Call<typeof OPTIONS>, 'args' | 'terminal' | 'isVerbose' | 'options'>,
   work: (queue: Queue<unknown>) => Promise<T>,
 ): Promise<T> {
-  const path = resolve(call.terminal.io.cwd, call.args[0]!.replace(/^file:/, ''))
-  if (!existsSync(path)) throw new CliError(`there is no file ${path}`, EXIT.notFound)
+  const path = queueFile(call.args[0]!, call.terminal.io)
   const { openQueue } = await import('../../../queue/index.ts')
   const { name } = call.options
   await using queue = await openQueue<unknown>(path, {

@@ -1,15 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type Call, command } from '../../args/command.ts'
 import { EXIT, UsageError } from '../../errors/cli-error.ts'
 import { safeText } from '../../output/safe-text.ts'
 import {
-  DEV_FILE,
   findStore,
   pidOfDev,
+  removeDevFile,
+  schemaOf,
   type StoreChoice,
   storeName,
+  writeDevFile,
 } from '../../store/choose-store.ts'
 import { withoutPasswords } from '../../errors/redact.ts'
 import { modulePaths } from './load-modules.ts'
@@ -60,23 +62,19 @@ export const dev = command({
     if (other !== undefined) {
       terminal.note(`another dev runs in this folder (pid ${other}): other commands use its store`)
     }
-    const note = join(cwd, DEV_FILE)
     // Of one that was killed.
-    if (other === undefined) rmSync(note, { force: true })
+    if (other === undefined) removeDevFile(cwd)
     const server = options.postgres ? await startPackagedPostgres(cwd) : undefined
     try {
       const choice = devStore(call, server?.url)
       terminal.note(`store: ${safeText(storeName(choice))}`)
-      if (other === undefined) {
-        const text = JSON.stringify({ store: choice.url, pid: process.pid })
-        writeFileSync(note, text, { mode: 0o600 })
-      }
+      if (other === undefined) writeDevFile(cwd, choice)
       const shown = await showStore(call, choice)
       try {
         await superviseModule(call, paths, choice, stop.signal)
       } finally {
         await shown?.[Symbol.asyncDispose]()
-        if (other === undefined) rmSync(note, { force: true })
+        if (other === undefined) removeDevFile(cwd)
       }
     } finally {
       await server?.stop()
@@ -89,7 +87,7 @@ function devStore(call: Call<typeof OPTIONS>, url: string | undefined): StoreCho
   const { cwd } = call.terminal.io
   mkdirSync(join(cwd, '.holdfast'), { recursive: true })
   writeFileSync(join(cwd, '.holdfast', '.gitignore'), '*\n')
-  if (url !== undefined) return { kind: 'postgres', url, schema: call.schema ?? 'holdfast' }
+  if (url !== undefined) return { kind: 'postgres', url, schema: schemaOf(call) }
   const path = join(cwd, '.holdfast', 'dev.db')
   return findStore(call) ?? { kind: 'sqlite', url: `file:${path}`, path }
 }

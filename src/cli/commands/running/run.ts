@@ -1,7 +1,14 @@
 import type { Client, Instance, StartOptions } from '../../../index.ts'
 import { type Call, command } from '../../args/command.ts'
 import { EXIT } from '../../errors/cli-error.ts'
-import { durationValue, jsonValue, labelValues, wordValue } from '../../input/values.ts'
+import {
+  durationValue,
+  idValue,
+  jsonValue,
+  labelValues,
+  nameValue,
+  wordValue,
+} from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { printIds } from '../../output/print.ts'
 import { safeText } from '../../output/safe-text.ts'
@@ -56,7 +63,8 @@ export const run = command({
     },
   ],
   run: async (call) => {
-    const [workflow, text] = call.args as [string, string?]
+    const [, text] = call.args
+    const workflow = nameValue(call.args[0]!, '<workflow>')
     const input = text === undefined ? undefined : await jsonValue(text, 'input', call.terminal.io)
     if (call.options.module.length === 0) {
       requireStore(call)
@@ -128,7 +136,7 @@ function startOptions({ options }: Call<typeof OPTIONS>): StartOptions {
   const labels = labelValues(options.label)
   const { id, delay, 'workflow-version': version, 'on-conflict': conflict } = options
   return {
-    ...(id !== undefined && { id }),
+    ...(id !== undefined && { id: idValue(id, '--id') }),
     ...(labels !== undefined && { labels }),
     ...(delay !== undefined && { delay: durationValue(delay, '--delay') }),
     ...(version !== undefined && { version }),

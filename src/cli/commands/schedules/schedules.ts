@@ -1,7 +1,7 @@
 import type { Client, ScheduleInfo } from '../../../index.ts'
 import { type Call, command } from '../../args/command.ts'
 import { CliError, EXIT } from '../../errors/cli-error.ts'
-import { idsFrom } from '../../input/values.ts'
+import { idsFrom, nameValue } from '../../input/values.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { printIds, printList, printRecord } from '../../output/print.ts'
 import { safeText } from '../../output/safe-text.ts'
@@ -65,7 +65,7 @@ export const showSchedule = command({
   options: {},
   examples: [{ line: 'holdfast schedules show nightly', what: 'for people' }],
   run: async (call) => {
-    const [name] = call.args as [string]
+    const name = nameValue(call.args[0]!, '<name>')
     const found = await withClient(call, (client) => client.schedules.get(name))
     if (found === undefined) throw notFound(name)
     const { lastRun, lastError, skipped, missed } = found
@@ -130,7 +130,7 @@ export const triggerSchedule = command({
   options: {},
   examples: [{ line: 'holdfast schedules trigger nightly', what: 'prints the id of the instance' }],
   run: async (call) => {
-    const [name] = call.args as [string]
+    const name = nameValue(call.args[0]!, '<name>')
     const instance = await withClient(call, (client) => client.schedules.trigger(name))
     if (call.format === 'json') call.terminal.print(toJson({ id: instance.id }))
     else printIds(call.terminal, [instance.id])
@@ -144,6 +144,8 @@ async function overNames(
   work: (client: Client, name: string) => Promise<void>,
 ): Promise<number> {
   const names = await idsFrom(call.args, call.terminal.io)
+  // All of them before the first is changed.
+  for (const name of names) nameValue(name, '<name>')
   const missing: string[] = []
   await withClient(call, async (client) => {
     for (const name of names) {

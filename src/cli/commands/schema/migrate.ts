@@ -3,7 +3,7 @@ import { CliError, EXIT, UsageError } from '../../errors/cli-error.ts'
 import { toJson } from '../../output/plain-json.ts'
 import { safeText } from '../../output/safe-text.ts'
 import { recordLines } from '../../output/table.ts'
-import { requireStore, type StoreChoice, storeName } from '../../store/choose-store.ts'
+import { requireStore, schemaOf, type StoreChoice, storeName } from '../../store/choose-store.ts'
 import { notesOf, statusOf, storeOf } from '../../store/with-client.ts'
 
 const OPTIONS = {
@@ -31,17 +31,12 @@ export const migrate = command({
     { line: 'holdfast migrate --print --schema billing > billing.sql', what: 'SQL for PostgreSQL' },
   ],
   run: async (call) => {
-    const { options, schema, terminal } = call
+    const { options, terminal } = call
     if (options.print) {
       if (options.status) throw new UsageError('give --print or --status, not both', 'migrate')
       const { migrationSql } = await import('../../../postgres/index.ts')
-      const chosen = schema ?? terminal.io.env['HOLDFAST_SCHEMA']
-      terminal.print(
-        migrationSql({
-          outbox: options.outbox,
-          ...(chosen !== undefined && chosen !== '' && { schema: chosen }),
-        }).trimEnd(),
-      )
+      const schema = schemaOf(call)
+      terminal.print(migrationSql({ outbox: options.outbox, schema }).trimEnd())
       return EXIT.ok
     }
     const choice = requireStore(call)
