@@ -60,6 +60,7 @@ describe('the options of a queue', () => {
     ['file:mail.db', 'openQueue: path must be a path, not a URL, got "file:mail.db"; use'],
     ['file:/tmp/mail.db?mode=ro', 'must be a path, not a URL'],
     ['postgres://localhost/mail', 'must be a path, not a URL'],
+    ['memory:', 'must be a path, not a URL, got "memory:"; a queue is kept in a file'],
   ])('an invalid path is refused: %s', async (path, complaint) => {
     await expect(openQueue(path as string)).rejects.toThrow(new TypeError(complaint).message)
   })

@@ -120,7 +120,7 @@ export function queueSettings<T>(given: QueueOptions<T> | undefined): QueueSetti
 }
 
 /** Two letters at least: one is a drive of Windows. */
-const ADDRESS = /^(?:file:|[a-z][a-z\d+.-]+:\/\/)/i
+const ADDRESS = /^(?:file:|memory:|[a-z][a-z\d+.-]+:\/\/)/i
 
 /** Checks where a queue is. Some drivers take addresses, others would make a file of that name. */
 export function checkPath(path: unknown): void {
@@ -129,7 +129,9 @@ export function checkPath(path: unknown): void {
     throw new TypeError(`openQueue: path must be the path of a file, got ${describe(path)}${hint}`)
   }
   if (!ADDRESS.test(path)) return
-  const hint = 'use fileURLToPath() of node:url for a file URL'
+  const hint = /^memory:/i.test(path)
+    ? 'a queue is kept in a file'
+    : 'use fileURLToPath() of node:url for a file URL'
   throw new TypeError(`openQueue: path must be a path, not a URL, got ${describe(path)}; ${hint}`)
 }
 

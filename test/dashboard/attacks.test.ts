@@ -14,6 +14,7 @@ import { type Client, connect, workflow } from '../../src/index.ts'
 import { outbox } from '../../src/outbox/index.ts'
 import { openQueue } from '../../src/queue/index.ts'
 import { describeOnStores, eventually, openSpace } from '../support/engine.ts'
+import { tempFile } from '../support/sqlite.ts'
 import { ask, query, TOKEN, written } from './shown.ts'
 
 const SCRIPT = `<script>alert('1')</script><img src=x onerror="alert(2)">'"\`\${3}{{4}}`
@@ -345,7 +346,8 @@ describe('what may be asked', () => {
 
   test('no wrong value of a parameter or a field is taken for a mistake inside', async () => {
     await using client = connect('memory:')
-    await using queue = await openQueue('memory:')
+    using file = tempFile()
+    await using queue = await openQueue(file.path)
     const shown = ask(client, { outbox: outbox(client), queues: { mails: queue } })
     const answers: [string, string, number][] = []
 
