@@ -67,6 +67,8 @@ create table outbox_partitions (
   done bigint[] not null default '{}'::bigint[],
   failed bigint[] not null default '{}'::bigint[],
   failures integer[] not null default '{}'::integer[],
+  later bigint[] not null default '{}'::bigint[],
+  later_at bigint[] not null default '{}'::bigint[],
   due_at bigint,
   has_waiting boolean not null default false
 ) with (fillfactor=50);

@@ -397,7 +397,7 @@ create function enter_within(p_token text, OUT isolation text)
 create function executions(p_iid bigint)
   returns TABLE(execution integer, started_at bigint, last_turn_at bigint, turns bigint, events bigint, bytes bigint);
 
-create function fail_schedule(p_name text, p_revision text, p_error text, p_retry_ms bigint)
+create function fail_schedule(p_name text, p_revision text, p_due bigint, p_error text)
   returns void;
 
 create function find(p_ids text, p_count integer)
@@ -434,6 +434,9 @@ create function free_tasks(p_runtimes integer[], p_failed boolean)
   returns void;
 
 create function has_limits()
+  returns boolean;
+
+create function has_lines()
   returns boolean;
 
 create function has_quarantined(p_runtime integer)
@@ -603,6 +606,9 @@ create function ranks_of(p_workflows integer[])
 
 create function rate_left(p_limit_key text, p_rate_count integer, p_rate_ms bigint, p_clock bigint, OUT most bigint, OUT opens_at bigint)
   returns record;
+
+create function rate_spent_until(p_stored bigint, p_rate_count integer, p_rate_ms bigint, p_clock bigint)
+  returns bigint;
 
 create function read_schedules(p_names text, p_count integer, OUT schedules text)
   returns text;

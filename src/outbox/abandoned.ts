@@ -8,7 +8,7 @@ import type { ReadPartition, RetryPolicy } from './settlement.ts'
  * the message has to itself.
  */
 export function leaveLastAttempt(
-  { abandoned, cursor, done, failures, messages, dueAt }: ReadPartition,
+  { abandoned, cursor, done, failures, later, messages, dueAt }: ReadPartition,
   { whenStuck, maxAttempts }: RetryPolicy,
 ): Settlement | null {
   if (abandoned <= 1 || whenStuck !== 'park') return null
@@ -22,6 +22,7 @@ export function leaveLastAttempt(
     passed: 0,
     done,
     failures: spared,
+    later,
     // What was read was due.
     dueAt: messages.length > 0 ? null : dueAt,
     dead: [],

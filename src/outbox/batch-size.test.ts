@@ -127,10 +127,39 @@ test('the size never grows beyond the configured one, however much was delivered
   expect(size.current).toBe(3)
 })
 
-test('a process that died with a batch leads to batches of one, at once', () => {
+test('a batch that fails as a whole leads to batches of one, at once', () => {
   const size = new BatchSize(50, 5)
 
-  size.abandoned()
+  size.failed()
 
   expect(size.current).toBe(1)
+})
+
+test('the messages that a process died with come one at a time, and then batches grow', () => {
+  const size = new BatchSize(50, 5)
+  size.abandoned(3)
+
+  const sizes = [size.current]
+  for (let i = 0; i < 5; i++) {
+    size.passed(size.current)
+    size.succeeded()
+    sizes.push(size.current)
+  }
+
+  expect(sizes).toEqual([1, 1, 1, 2, 4, 8])
+})
+
+test('a message that is tried again does not let the one behind it come with others', () => {
+  const size = new BatchSize(50, 5)
+  size.abandoned(2)
+
+  size.passed(0)
+  size.retried(0)
+  size.passed(1)
+  size.succeeded()
+  const before = size.current
+  size.passed(1)
+  size.succeeded()
+
+  expect([before, size.current]).toEqual([1, 2])
 })

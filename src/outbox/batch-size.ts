@@ -8,6 +8,8 @@ export class BatchSize {
   readonly #degradeAfter: number
   #failures = 0
   #size: number
+  /** How many messages come alone before batches grow again. */
+  #alone = 0
 
   constructor(configured: number, degradeAfter: number) {
     this.#configured = configured
@@ -24,9 +26,15 @@ export class BatchSize {
     return this.#size === this.#configured && this.#failures === 0
   }
 
+  /** So many messages have had their turn. To be called before what became of their batch. */
+  passed(messages: number): void {
+    this.#alone = Math.max(0, this.#alone - messages)
+  }
+
   /** All messages of a batch were delivered. */
   succeeded(): void {
     this.#failures = 0
+    if (this.#alone > 0) return
     this.#size = Math.min(this.#configured, this.#size * 2)
   }
 
@@ -41,8 +49,17 @@ export class BatchSize {
     this.#shrink(delivered)
   }
 
-  /** A process died with the batch, and it is unknown which message was to blame. */
-  abandoned(): void {
+  /** The batch failed as a whole, and it is unknown which message was to blame. */
+  failed(): void {
+    this.#shrink(0)
+  }
+
+  /**
+   * A process died with so many messages, and it is unknown which one was to blame. Each comes alone: otherwise the
+   * next death would count against innocent ones.
+   */
+  abandoned(messages: number): void {
+    this.#alone = messages
     this.#shrink(0)
   }
 

@@ -10,6 +10,7 @@ import {
   type TopicRow,
 } from '../store/outbox-store.ts'
 import { type Message, messageOf } from './message.ts'
+import { shortReason } from './outcome.ts'
 
 /** A message that is not delivered any more. */
 export interface DeadLetter {
@@ -181,7 +182,7 @@ export function deadLetters(setup: DeadLettersSetup): DeadLetters {
         )
       }
       await setup.open()
-      return store.rejectDeadLetters(letters, reason)
+      return store.rejectDeadLetters(letters, shortReason(reason))
     },
     async discard(filter) {
       const wanted = await request('deadLetters.discard', filter, null, { changes: true })

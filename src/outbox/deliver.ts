@@ -53,7 +53,7 @@ export async function deliver(
     setup.unconfirmed.delete(partition)
     if (answer.isReleased) return { is: 'drained', isBlocked, dueAt, hadMessages: round > 1 }
     if (answer.abandoned > 0) {
-      size.abandoned()
+      size.abandoned(answer.abandoned)
       const spared = leaveLastAttempt(answer, setup.policy)
       if (spared !== null || answer.messages.length + answer.due.length > size.current) {
         // If this process dies, too, it is known of which message.

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { NewMessage, TopicRow } from '../store/outbox-store.ts'
-import { type EnqueueItem, newMessages } from './enqueue.ts'
+import { encodeMessages, type EnqueueItem, placed } from './enqueue.ts'
 import { partitionOf } from './partition-of.ts'
+import { PartitionTurns } from './partition-turns.ts'
 import { definitionOf, topic, type TopicOptions } from './topic.ts'
 
 const ROW: TopicRow = { topic: 3, name: 'orders', first: 100, partitions: 4 }
@@ -17,8 +18,8 @@ async function made(
   { maxPayloadBytes = 1_000, ...options }: TopicOptions<unknown, unknown> & Limits = {},
 ): Promise<NewMessage[]> {
   const orders = definitionOf('test', topic('orders', { partitions: 4, ...options }))
-  const build = await newMessages('enqueue', orders, items, { encode, maxPayloadBytes })
-  return build(ROW)
+  const encoding = { encode, maxPayloadBytes, turns: new PartitionTurns() }
+  return placed(await encodeMessages('enqueue', orders, items, encoding), ROW)
 }
 
 interface Limits {
@@ -175,6 +176,32 @@ test('a schema decides what is stored', async () => {
   await expect(made([{ payload: 'x' }], { schema })).rejects.toThrow(
     new TypeError('enqueue: the payload is not valid: $.n: must be a number'),
   )
+})
+
+/** Accepts everything, now or later. */
+const accepting = (answer: (value: unknown) => unknown) => ({
+  '~standard': { version: 1 as const, vendor: 'test', validate: answer },
+})
+
+test.each([
+  ['without a schema', undefined],
+  ['with a schema', accepting((value) => ({ value }))],
+  [
+    'with a schema that answers later',
+    accepting(async (value) => ({ value: structuredClone(value) })),
+  ],
+])('what is changed after the call is stored as it was, %s', async (_, schema) => {
+  const payload = { n: 1 }
+  const headers = { a: 'x' }
+  const items: EnqueueItem<unknown>[] = [{ payload, headers }]
+
+  const making = made(items, schema === undefined ? {} : { schema })
+  payload.n = 9
+  headers.a = 'y'
+  items.push({ payload: 'more' })
+
+  const messages = await making
+  expect(messages).toMatchObject([{ payload: '{"n":1}', headers: '{"a":"x"}' }])
 })
 
 test.each(['key', 'dedupeKey'] as const)(

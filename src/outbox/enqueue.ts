@@ -2,10 +2,11 @@ import { describe } from '../base/describe.ts'
 import { number, option, resolveOptions } from '../base/options.ts'
 import { isPlainObject } from '../base/plain-object.ts'
 import { isPlainText } from '../base/plain-text.ts'
-import { parse } from '../base/schema.ts'
+import { parsedValue } from '../base/schema.ts'
 import { type Duration, duration } from '../base/time/duration.ts'
 import type { NewMessage, TopicRow } from '../store/outbox-store.ts'
 import { partitionOf } from './partition-of.ts'
+import type { PartitionTurns } from './partition-turns.ts'
 import type { TopicDefinition } from './topic.ts'
 
 /** Options of one message. */
@@ -47,17 +48,23 @@ const OPTIONS = {
   headers: option(headersText, undefined),
 }
 
-/** Checks and encodes messages of a topic before anything is written. */
-export async function newMessages(
+/** A message that is checked and encoded; its partition is an index of the topic. */
+export type EncodedMessage = Omit<NewMessage, 'topic'>
+
+/**
+ * Checks and encodes messages of a topic before anything is written. Unless the schema answers later, that is done
+ * when this returns: from then on the caller may change what it has passed.
+ */
+export async function encodeMessages(
   owner: string,
   topic: TopicDefinition,
   items: readonly EnqueueItem<unknown>[],
-  { encode, maxPayloadBytes }: EncodingLimits,
-): Promise<(row: TopicRow) => NewMessage[]> {
+  { encode, maxPayloadBytes, turns }: Encoding,
+): Promise<readonly EncodedMessage[]> {
   if (!Array.isArray(items)) {
     throw new TypeError(`${owner}: messages must be a list, got ${describe(items)}`)
   }
-  const checked = await Promise.all(
+  return Promise.all(
     Array.from(items, async (item: EnqueueItem<unknown>, i) => {
       const place = `${owner}: message ${i + 1} of ${items.length}`
       if (!isPlainObject(item)) {
@@ -75,8 +82,12 @@ export async function newMessages(
             `"${topic.name}" has, got ${partition}`,
         )
       }
-      const parsed = await parse(topic.schema, given, `${label}: the payload`)
-      const payload = encode(parsed, `${label}: the payload`)
+      const what = `${label}: the payload`
+      const answer = topic.schema?.['~standard'].validate(given)
+      // Not awaited without need: what comes after an `await` is too late for this.
+      const validated = isPromise(answer) ? await answer : answer
+      const parsed = topic.schema === undefined ? given : parsedValue(validated, what)
+      const payload = encode(parsed, what)
       const bytes = Buffer.byteLength(payload)
       if (bytes > maxPayloadBytes) {
         throw new RangeError(
@@ -84,33 +95,41 @@ export async function newMessages(
             'large data elsewhere and enqueue a reference, or raise maxPayloadBytes of outbox()',
         )
       }
-      return { ...rest, payload, partition: partition ?? indexFor(rest.key, topic.partitions) }
+      const { key, headers, delay, ttl, dedupeKey } = rest
+      return {
+        partition: partition ?? indexFor(key, topic, turns),
+        key: key ?? null,
+        payload,
+        headers: headers ?? null,
+        delayMs: delay,
+        ttlMs: ttl ?? null,
+        dedupeKey: dedupeKey ?? null,
+      }
     }),
   )
-  return (row) =>
-    checked.map(({ partition, key, payload, headers, delay, ttl, dedupeKey }) => ({
-      partition: row.first + partition,
-      topic: row.topic,
-      key: key ?? null,
-      payload,
-      headers: headers ?? null,
-      delayMs: delay,
-      ttlMs: ttl ?? null,
-      dedupeKey: dedupeKey ?? null,
-    }))
 }
 
-/** How payloads are encoded, and how large they may be. */
-export interface EncodingLimits {
+/** Messages in the partitions that their topic has in the store. */
+export function placed(
+  messages: readonly EncodedMessage[],
+  { topic, first }: TopicRow,
+): NewMessage[] {
+  return messages.map((message) => ({ ...message, topic, partition: first + message.partition }))
+}
+
+/** How payloads are encoded and how large they may be, and where messages without a key go. */
+export interface Encoding {
   readonly encode: (value: unknown, label: string) => string
   readonly maxPayloadBytes: number
+  readonly turns: PartitionTurns
 }
 
-let next = 0
+function isPromise(answer: unknown): answer is PromiseLike<unknown> {
+  return typeof (answer as { then?: unknown } | null | undefined)?.then === 'function'
+}
 
-/** Messages without a key take the partitions in turn. */
-function indexFor(key: string | undefined, partitions: number): number {
-  return key === undefined ? next++ % partitions : partitionOf(key, partitions)
+function indexFor(key: string | undefined, topic: TopicDefinition, turns: PartitionTurns): number {
+  return key === undefined ? turns.take(topic) : partitionOf(key, topic.partitions)
 }
 
 function keyText(value: unknown, what: string): string {

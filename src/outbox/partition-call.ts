@@ -39,6 +39,11 @@ export class PartitionCall {
   #settledOutcomes: ReadonlyMap<number, Outcome> = this.#outcomes
   /** The message whose handler uses the transaction at present, or was using it when that failed. */
   #inHand: string | undefined
+  /**
+   * Raised when a run in a transaction begins or fails. The store may leave one that has not ended: whatever its
+   * handler does later counts for nothing.
+   */
+  #runs = 0
   /** What is reported once it is stored. */
   #unconfirmed: Settled | undefined
   /** Whether a handler did not end in time: the partition gets a new fence before it goes on. */
@@ -119,6 +124,8 @@ export class PartitionCall {
         epoch: this.#read.epoch,
         cursor: this.#read.cursor,
         work: async (tx) => {
+          const number = ++this.#runs
+          const isOver = (): boolean => number !== this.#runs
           this.#outcomes.clear()
           await this.#each(async (message) => {
             const outcome = await callSingle(this.#scope, (ctx) =>
@@ -127,9 +134,10 @@ export class PartitionCall {
                 return run(message, withTransaction(ctx, queries))
               }),
             )
-            this.#inHand = undefined
+            if (!isOver()) this.#inHand = undefined
             return outcome
-          })
+          }, isOver)
+          if (isOver()) throw new Error('the transaction is over')
           // Its statements may still be running: nothing of this transaction can be committed.
           if (this.isGivenUp) throw new Error('a handler did not end in time')
           this.#unconfirmed = settled = this.#settle()
@@ -141,6 +149,7 @@ export class PartitionCall {
       this.settled()
       return null
     } catch (error) {
+      this.#runs++
       return this.#afterFailedCommit(error, size)
     }
   }
@@ -157,7 +166,7 @@ export class PartitionCall {
     const { log, topic } = this.#setup
     const index = this.#partition - this.#setup.first
     const tried = this.#deliverable()
-    size.abandoned()
+    size.failed()
     if (this.isGivenUp) {
       // What others did is undone; what is known of single messages is not.
       const left = [...this.#outcomes].filter(([, { kind }]) => kind !== 'done')
@@ -215,7 +224,10 @@ export class PartitionCall {
   }
 
   /** Calls the handler with one message after the other, up to the first that blocks the others. */
-  async #each(call: (message: Message<unknown>) => Promise<Outcome>): Promise<void> {
+  async #each(
+    call: (message: Message<unknown>) => Promise<Outcome>,
+    isOver = (): boolean => false,
+  ): Promise<void> {
     const { policy, clock } = this.#setup
     const failed = new Set<string>()
     for (const [place, stored] of this.#deliverable().entries()) {
@@ -224,6 +236,7 @@ export class PartitionCall {
       if (this.isCut) return
       if (this.#stopping.aborted || this.#scope.signal.aborted || this.isGivenUp) return
       const outcome = this.#unreadable(stored) ?? (await this.#call(call, stored))
+      if (isOver()) return
       if (outcome.kind === 'untried') return
       this.#outcomes.set(stored.position, outcome)
       if (outcome.kind !== 'retry') continue
@@ -305,13 +318,15 @@ export class PartitionCall {
     return settled
   }
 
-  #resize({ retries, dead, delivered }: Settled, size: BatchSize): void {
+  #resize({ retries, dead, delivered, expired }: Settled, size: BatchSize): void {
     const { handler, policy } = this.#setup
+    const apart = policy.whenStuck === 'skip' ? retries.length : 0
+    size.passed(delivered + expired + dead.length + apart)
     // Where others pass a message that failed, small batches would only delay them.
     const isPassed = policy.whenStuck === 'skip' && handler.kind !== 'batch'
     if (isPassed) size.succeeded()
     else if (dead.length > 0) size.rejected(delivered)
-    else if (this.#isSplit()) size.abandoned()
+    else if (this.#isSplit()) size.failed()
     else if (retries.length > 0) size.retried(delivered)
     else size.succeeded()
   }

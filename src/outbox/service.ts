@@ -4,6 +4,7 @@ import { TimeoutError } from '../base/errors.ts'
 import { childLog } from '../base/log.ts'
 import { isPlainObject } from '../base/plain-object.ts'
 import { checkSignal } from '../base/sync/signal.ts'
+import { catchRejection } from '../base/thenable.ts'
 import { sleep } from '../base/time/clock.ts'
 import { type Duration, duration } from '../base/time/duration.ts'
 import type { ClientAccess } from '../store/client-access.ts'
@@ -14,10 +15,11 @@ import type {
   OutboxStore,
 } from '../store/outbox-store.ts'
 import { deadLetters, type DeadLetters } from './dead-letters.ts'
-import { type EnqueueItem, newMessages } from './enqueue.ts'
+import { type EncodedMessage, encodeMessages, type EnqueueItem, placed } from './enqueue.ts'
 import { resolveHandler, type ResolvedHandler } from './handle-options.ts'
 import type { Handler, HandleOptions } from './handlers.ts'
 import type { Outbox, OutboxHealth, OutboxInTransaction, OutboxStats } from './outbox.ts'
+import { PartitionTurns } from './partition-turns.ts'
 import { type Profile, PROFILES } from './profiles.ts'
 import { Running } from './running.ts'
 import { definitionOf, type TopicDefinition } from './topic.ts'
@@ -42,6 +44,12 @@ export interface OutboxOptions {
   deadLetterRetention?: Duration
 }
 
+/** What one call of `enqueue` or `enqueueMany` stores. */
+interface EncodedCall {
+  readonly topic: TopicDefinition
+  readonly messages: readonly EncodedMessage[]
+}
+
 const NO_NOTIFICATIONS = { state: 'off', interruptions: 0 } as const
 const MIN_POLL_MS = 5
 const MAX_POLL_MS = 250
@@ -55,6 +63,7 @@ export class OutboxService implements Outbox {
   readonly #topics: Topics
   readonly #profile: Profile
   readonly #maxPayloadBytes: number
+  readonly #turns = new PartitionTurns()
   readonly #keep: { readonly keysMs: number; readonly lettersMs: number }
   readonly #handlers = new Map<string, { topic: TopicDefinition; handler: ResolvedHandler }>()
   readonly #totals = { delivered: 0, retried: 0, dead: 0, expired: 0 }
@@ -107,7 +116,11 @@ export class OutboxService implements Outbox {
       items: readonly EnqueueItem<unknown>[],
     ): Promise<readonly { readonly id: number; readonly isDuplicate: boolean }[]> => {
       const traced = withTrace(items, this.#access.tracing)
-      const done = last.then(() => this.#enqueue(inside, owner, value, traced))
+      // Now: as soon as this has returned, the caller may change what it has passed.
+      const encoded = this.#encode(owner, value, traced)
+      // It rejects this call, in its turn.
+      catchRejection(encoded, () => {})
+      const done = last.then(async () => this.#enqueue(inside, await encoded))
       last = done.catch(() => {})
       return done
     }
@@ -126,21 +139,28 @@ export class OutboxService implements Outbox {
     }
   }
 
-  async #enqueue(
-    inside: StoreInTransaction,
+  async #encode(
     owner: string,
     value: unknown,
     items: readonly EnqueueItem<unknown>[],
-  ): Promise<readonly { readonly id: number; readonly isDuplicate: boolean }[]> {
+  ): Promise<EncodedCall> {
     const topic = definitionOf(owner, value)
-    const messages = await newMessages(owner, topic, items, {
+    const messages = await encodeMessages(owner, topic, items, {
       encode: this.#access.encode,
       maxPayloadBytes: this.#maxPayloadBytes,
+      turns: this.#turns,
     })
-    if (items.length === 0) return []
+    return { topic, messages }
+  }
+
+  async #enqueue(
+    inside: StoreInTransaction,
+    { topic, messages }: EncodedCall,
+  ): Promise<readonly { readonly id: number; readonly isDuplicate: boolean }[]> {
+    if (messages.length === 0) return []
     if (inside.topics === undefined) await this.#prepare(inside, topic.name)
     const [row] = await this.#topics.register([topic], inside.topics)
-    const added = messages(row!)
+    const added = placed(messages, row!)
     const answers = await inside.enqueue(added)
     if (inside.ended !== undefined) this.#whenEnded(inside, topic.name, added)
     return answers
@@ -162,10 +182,14 @@ export class OutboxService implements Outbox {
     const waiting = this.#ending.get(inside)
     if (waiting === undefined) {
       this.#ending.set(inside, { topics: new Set([name]), messages: [...added] })
-      return void this.#afterEnd(inside)
+      return catchRejection(this.#afterEnd(inside), (error) => {
+        // Notifications or the tick find the messages.
+        this.#access.log.error({ err: error }, 'handling a hint failed')
+      })
     }
     waiting.topics.add(name)
-    waiting.messages.push(...added)
+    // One by one: a call takes only so many arguments.
+    for (const message of added) waiting.messages.push(message)
   }
 
   async #afterEnd(inside: StoreInTransaction): Promise<void> {

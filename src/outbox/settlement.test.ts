@@ -47,6 +47,7 @@ function read(count: number, more: Partial<ReadPartition> = {}): ReadPartition {
     cursor: 0,
     done: [],
     failures: new Map(),
+    later: new Map(),
     abandoned: 0,
     messages: Array.from({ length: count }, (_, i) => stored((i + 1) * 10)),
     due: [],
@@ -214,6 +215,79 @@ describe('a message that fails', () => {
     ])
   })
 
+  describe('behind another one', () => {
+    test('keeps a later time of its own, and is not tried before those in front of it', () => {
+      const { settlement, retries } = settle(
+        read(4),
+        outcomes(retry(5), retry(100), retry(50), retry(200)),
+        policy(),
+        NOW,
+      )
+
+      expect(settlement).toMatchObject({ to: 0, dueAt: NOW + 5 })
+      expect([...settlement.later]).toEqual([
+        [20, NOW + 100],
+        [40, NOW + 200],
+      ])
+      expect(retries.map(({ delayMs }) => delayMs)).toEqual([5, 100, 100, 200])
+    })
+
+    test('is tried with it if it failed as often, however the backoff is drawn', () => {
+      let drawn = 0
+      const { settlement } = settle(
+        read(3),
+        outcomes(retry(), retry(), retry()),
+        policy({
+          backoff: { initialMs: 100, maxMs: 1_000, multiplier: 2, jitter: 0.5 },
+          random: () => (drawn += 0.2),
+        }),
+        NOW,
+      )
+
+      expect(settlement.later.size).toBe(0)
+    })
+
+    test('waits for its own backoff if it failed more often', () => {
+      const messages = [stored(10), stored(20, { failures: 1 })]
+
+      const { settlement } = settle(
+        read(0, { messages }),
+        outcomes(retry(5), retry()),
+        policy(),
+        NOW,
+      )
+
+      expect([...settlement.later]).toEqual([[20, NOW + 200]])
+    })
+
+    test('keeps its time while others are handled, until it was tried', () => {
+      const later = new Map([
+        [20, NOW + 1],
+        [30, NOW + 2],
+      ])
+
+      const first = settle(read(1, { later }), outcomes(DONE), policy(), NOW)
+      const second = settle(
+        read(0, { cursor: 10, messages: [stored(20)], later }),
+        new Map([[20, DONE]]),
+        policy(),
+        NOW + 1,
+      )
+
+      expect([...first.settlement.later]).toEqual([...later])
+      expect([...second.settlement.later]).toEqual([[30, NOW + 2]])
+    })
+
+    test('has no time of its own with skip: messages with other keys would wait for it', () => {
+      const messages = [stored(10, { key: 'a' }), stored(20, { key: 'a' })]
+      const skip = policy({ whenStuck: 'skip' })
+
+      const { settlement } = settle(read(0, { messages }), outcomes(UNTRIED, retry(50)), skip, NOW)
+
+      expect(settlement.later.size).toBe(0)
+    })
+  })
+
   test('makes nothing wait when it was not tried at all', () => {
     const { settlement } = settle(read(2), outcomes(DONE, UNTRIED), policy(), NOW)
 
@@ -318,7 +392,7 @@ describe('skip', () => {
 test('whatever happens, each message ends once, in the order of its key, and numbers have no gaps', () => {
   const outcome = fc.oneof(
     { weight: 6, arbitrary: fc.constant<Outcome>(DONE) },
-    { weight: 3, arbitrary: fc.constant(retry(0)) },
+    { weight: 3, arbitrary: fc.constantFrom(retry(0), retry(2), retry(5)) },
     { weight: 1, arbitrary: fc.constant<Outcome>(reject) },
     { weight: 1, arbitrary: fc.constant<Outcome>(UNTRIED) },
     { weight: 1, arbitrary: fc.constant<Outcome>(EXPIRED) },

@@ -15,6 +15,7 @@ import { type Outcome, reasonOf, UNTRIED } from './outcome.ts'
 //   - The cursor passes the messages at the beginning that need nothing more. Those behind a message that
 //     is tried again are remembered as done, one by one.
 //   - The partition waits for its first message that is tried again, unless others may pass it.
+//   - One behind it that is tried again later than it keeps a time of its own: batches end before it until then.
 
 /** What was read of a partition. */
 export type ReadPartition = Extract<StepAnswer, { readonly state: 'ok' }>
@@ -41,6 +42,7 @@ export interface Settled {
 export interface Retry {
   readonly message: StoredMessage
   readonly failures: number
+  /** Until it can be tried again: when those before it can, too. */
   readonly delayMs: number
   readonly error: unknown
 }
@@ -55,16 +57,22 @@ export function settle(
   const dead: DeadMessage[] = []
   const deferred: DeferredMessage[] = []
   const waiting: WaitingOutcome[] = []
-  const retries: Retry[] = []
+  const retries: Writable<Retry>[] = []
   const failures = new Map(read.failures)
+  const later = new Map(read.later)
   let delivered = 0
   let expired = 0
   /** When the first message that blocks the partition is tried again. */
   let dueAt: number | null = null
+  /** When all messages so far that block the partition can be tried again. */
+  let latest = now
   const blocking = new Set<number>()
+  // Drawn once: what failed together, as often, is tried again together.
+  let drawn: number | undefined
+  const random = (): number => (drawn ??= policy.random())
 
   /** What follows from an attempt; `undefined` when the message needs nothing more. */
-  const attempt = (message: StoredMessage): { again: number; failures: number } | undefined => {
+  const attempt = (message: StoredMessage): Again | undefined => {
     const { position, seq } = message
     const outcome = outcomes.get(position) ?? UNTRIED
     const failed = message.failures + 1
@@ -87,12 +95,12 @@ export function settle(
       case 'retry': {
         const isLast = policy.whenStuck === 'park' && failed >= policy.maxAttempts
         if (isLast && outcome.isShared !== true) return bury(reasonOf(outcome.error))
-        const delayMs =
-          outcome.afterMs ?? Math.ceil(backoffMs(policy.backoff, failed, policy.random))
+        const delayMs = outcome.afterMs ?? Math.ceil(backoffMs(policy.backoff, failed, random))
         // The last attempt is one that the message has for itself: batches become smaller until it does.
         const counted = isLast ? message.failures : failed
-        retries.push({ message, failures: counted, delayMs, error: outcome.error })
-        return { again: now + delayMs, failures: counted }
+        const retry = { message, failures: counted, delayMs, error: outcome.error }
+        retries.push(retry)
+        return { again: now + delayMs, failures: counted, retry }
       }
     }
   }
@@ -108,6 +116,7 @@ export function settle(
     }
     const next = attempt(message)
     failures.delete(position)
+    later.delete(position)
     if (next === undefined) continue
     const isFailed = next.failures > message.failures
     if (policy.whenStuck === 'skip' && isFailed && !untriedKeys.has(key)) {
@@ -117,7 +126,13 @@ export function settle(
     }
     if (key !== null) untriedKeys.add(key)
     if (next.failures > 0) failures.set(position, next.failures)
-    if (blocking.size === 0 && next.again > now) dueAt = next.again
+    if (next.again > latest) {
+      latest = next.again
+      if (blocking.size === 0) dueAt = latest
+      // With `skip` it would keep back messages with other keys.
+      else if (policy.whenStuck !== 'skip') later.set(position, latest)
+    }
+    if (next.retry !== undefined && policy.whenStuck !== 'skip') next.retry.delayMs = latest - now
     blocking.add(position)
   }
   for (const message of read.due) {
@@ -131,7 +146,9 @@ export function settle(
   }
 
   const { to, passed, done } = advance(read, blocking)
-  for (const position of failures.keys()) if (position <= to) failures.delete(position)
+  for (const known of [failures, later]) {
+    for (const position of known.keys()) if (position <= to) known.delete(position)
+  }
   return {
     settlement: {
       cursor: read.cursor,
@@ -139,6 +156,7 @@ export function settle(
       passed,
       done,
       failures,
+      later,
       dueAt,
       dead,
       deferred,
@@ -150,6 +168,15 @@ export function settle(
     dead,
   }
 }
+
+/** When a message is tried again, and after how many failures; with `retry` if this attempt was one. */
+interface Again {
+  readonly again: number
+  readonly failures: number
+  readonly retry?: Writable<Retry>
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** How far the cursor goes, and what is done behind it. */
 function advance(

@@ -16,6 +16,7 @@ const EMPTY: Answered = {
   cursor: 0,
   done: [],
   failures: new Map(),
+  later: new Map(),
   abandoned: 0,
   messages: [],
   due: [],

@@ -46,6 +46,8 @@ export class Wakefulness {
   #renewedMs = -Infinity
   #busyMs = -Infinity
   #isAwake = false
+  /** Whether it fell asleep and has not looked since. A look that fails is made again. */
+  #owesLook = false
 
   constructor(setup: WakefulnessSetup) {
     const { clock, log } = setup
@@ -77,17 +79,26 @@ export class Wakefulness {
 
   async #pass(): Promise<Directive> {
     const { store, clock, topics, storeNow, look } = this.#setup
-    if (!this.#isAwake) return idle()
+    if (!this.#isAwake && !this.#owesLook) return idle()
     const isQuiet = clock.now() - this.#busyMs > QUIET_MS
-    if (!isQuiet && clock.now() - this.#renewedMs > AWAKE_MS / 2) {
+    if (this.#isAwake && !isQuiet && clock.now() - this.#renewedMs > AWAKE_MS / 2) {
       this.#renewedMs = clock.now()
-      this.#until = await store.stayAwake!(topics, AWAKE_MS)
+      try {
+        this.#until = await store.stayAwake!(topics, AWAKE_MS)
+      } catch (error) {
+        // It may be stored all the same.
+        this.#until = storeNow() + AWAKE_MS
+        throw error
+      }
     }
     // Before the last poll: a worker that gives a partition back after this looks by itself.
-    if (isQuiet && storeNow() > this.#until) this.#isAwake = false
+    if (this.#isAwake && isQuiet && storeNow() > this.#until) {
+      this.#isAwake = false
+      this.#renewedMs = -Infinity
+      this.#owesLook = true
+    }
     if (await look()) this.#busyMs = clock.now()
-    if (this.#isAwake) return sleep(LOOK_EVERY_MS)
-    this.#renewedMs = -Infinity
-    return idle()
+    this.#owesLook = false
+    return this.#isAwake ? sleep(LOOK_EVERY_MS) : idle()
   }
 }

@@ -1,3 +1,5 @@
+import type { Logger } from '../base/log.ts'
+import { catchRejection } from '../base/thenable.ts'
 import type { HintSubscription } from '../store/hints.ts'
 import type {
   DeadLetterRequest,
@@ -39,6 +41,8 @@ export class SqliteOutboxStore implements OutboxStore {
   readonly #transactor: OutboxTransactor
   readonly #hints: OutboxHints
   readonly #onClose: () => void
+  /** That of the latest listener. */
+  #log: Logger | undefined
   #closed = false
 
   /** The thread and the clock are those of the workflow store; `onClose` is called when this is closed. */
@@ -73,7 +77,11 @@ export class SqliteOutboxStore implements OutboxStore {
   within(tx: unknown, { notify }: { readonly notify: boolean }): OutboxInTransaction {
     const user = userTransaction(this.#thread, tx, this.#clockOffsetMs)
     return outboxWithin(this.#prefix, user, (messages, clock) => {
-      if (notify && this.#hints.hasListeners) void this.#announceAfter(user, messages, clock)
+      if (!notify || !this.#hints.hasListeners) return
+      catchRejection(this.#announceAfter(user, messages, clock), (error) => {
+        // The commit is noticed like one of another process.
+        this.#log?.error({ err: error }, 'handling a hint failed')
+      })
     })
   }
 
@@ -168,6 +176,7 @@ export class SqliteOutboxStore implements OutboxStore {
   }
 
   listen(listener: OutboxListener): HintSubscription {
+    this.#log = listener.log
     return this.#hints.listen(listener)
   }
 
@@ -189,7 +198,9 @@ export class SqliteOutboxStore implements OutboxStore {
     if (ended === undefined) return
     const now = messages.filter(({ delayMs }) => delayMs <= 0)
     const later = messages.filter(({ delayMs }) => delayMs > 0)
-    const at = after(clock, Math.min(...later.map(({ delayMs }) => delayMs)))
+    // One by one: a call takes only so many arguments.
+    const soonestMs = later.reduce((least, { delayMs }) => Math.min(least, delayMs), Infinity)
+    const at = after(clock, soonestMs)
     await ended()
     this.#hints.announce(partitionsOf(now), 0)
     this.#hints.announce(partitionsOf(later), at)

@@ -92,6 +92,10 @@ export interface Settlement {
   readonly done: readonly number[]
   /** Positions after `to` whose attempts failed, with the number of failures. */
   readonly failures: ReadonlyMap<number, number>
+  /**
+   * Positions after `to` that are not read before a time, and neither is what is behind them: that comes in order.
+   */
+  readonly later: ReadonlyMap<number, number>
   /** Nothing is read before this time; `null` for no delay. */
   readonly dueAt: number | null
   /** Messages that become dead letters: from the partition, or from those that wait. */
@@ -153,6 +157,8 @@ export type StepAnswer =
       readonly done: readonly number[]
       /** Positions after the cursor with failed attempts. */
       readonly failures: ReadonlyMap<number, number>
+      /** Positions after the cursor that are not read before a time. */
+      readonly later: ReadonlyMap<number, number>
       /** With how many messages of it the runtime died that the claim took it from; 0 if none did. */
       readonly abandoned: number
       /** What was read, in order: at most as many as asked for, none before `dueAt`. */

@@ -6,6 +6,7 @@ import { describeDeadLetters } from './outbox-contract/dead-letters.ts'
 import { describeDeaths } from './outbox-contract/deaths.ts'
 import { describeDelayed } from './outbox-contract/delayed.ts'
 import { describeEnqueue } from './outbox-contract/enqueue.ts'
+import { describeLater } from './outbox-contract/later.ts'
 import { describeListening } from './outbox-contract/listening.ts'
 import { describeLooking } from './outbox-contract/looking.ts'
 import type { OutboxUnderTest } from './outbox-contract/outbox-under-test.ts'
@@ -56,6 +57,7 @@ export function describeOutboxStore(
     describeReading(contract)
     describeSettling(contract)
     describeDeaths(contract)
+    describeLater(contract)
     describeWaiting(contract)
     describeLooking(contract)
     describeDeadLetters(contract)

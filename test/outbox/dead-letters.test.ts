@@ -190,6 +190,16 @@ describeOutbox('dead letters', (place) => {
     expect(letters[0]!.deadline).toBeUndefined()
   })
 
+  test('the reason of a replay that fails is kept short, like any other', async () => {
+    const { box, topic } = await buried(place, [1])
+    const [letter] = await box.deadLetters.replay({ topic })
+
+    await box.deadLetters.reject([letter!.id], 'x'.repeat(100_000))
+
+    const { items: letters } = await box.deadLetters.list({ topic })
+    expect(letters).toMatchObject([{ reason: `${'x'.repeat(2_000)}…` }])
+  })
+
   test('pending letters can be discarded, and discarded ones removed [dead_letter_discard_then_cleanup_deletes_all] [discard_query_has_for_update] [discard_query_sqlite_no_for_update]', async () => {
     const { box, topic } = await buried(place, upTo(3))
 

@@ -231,6 +231,71 @@ describeOutbox('enqueueing', (place) => {
     expect(payloads()).toEqual(upTo(20))
   })
 
+  test('messages without a key use all partitions, also of topics that are used in turn', async () => {
+    const box = place.outbox()
+    const [a, b] = [place.topic<number>(4), place.topic<number>(4)]
+
+    for (const n of upTo(4)) {
+      const transaction = await place.begin()
+      const inside = box.in(transaction.tx)
+      await Promise.all([inside.enqueue(a, n), inside.enqueue(b, n)])
+      await transaction.commit()
+    }
+
+    const used = (await box.stats()).filter(({ depth }) => depth > 0)
+    expect(used).toHaveLength(8)
+  })
+
+  test('a payload that is changed after the call is stored as it was', async () => {
+    const box = place.outbox()
+    const rows = place.topic<{ n: number }>()
+    const { payloads, run } = recorder<{ n: number }>()
+    box.handle(rows, run)
+    const transaction = await place.begin()
+    const inside = box.in(transaction.tx)
+    const row = { n: 0 }
+    const calls: Promise<unknown>[] = []
+
+    for (const n of upTo(4)) {
+      row.n = n
+      calls.push(
+        n % 2 === 0 ? inside.enqueue(rows, row) : inside.enqueueMany(rows, [{ payload: row }]),
+      )
+    }
+    row.n = 9
+    await Promise.all(calls)
+    await transaction.commit()
+    await box.drain()
+
+    expect(payloads()).toEqual(upTo(4).map((n) => ({ n })))
+  })
+
+  test('a call that is refused rejects its own promise, and the calls around it are stored', async () => {
+    const box = place.outbox({ maxPayloadBytes: 20 })
+    const texts = place.topic<string>()
+    const { payloads, run } = recorder<string>()
+    box.handle(texts, run)
+    const transaction = await place.begin()
+    const inside = box.in(transaction.tx)
+
+    const ends = await Promise.allSettled([
+      inside.enqueue(texts, 'a'),
+      inside.enqueue(texts, 'x'.repeat(50)),
+      inside.enqueueMany(texts, 'none' as never),
+      inside.enqueue(texts, 'b'),
+    ])
+    await transaction.commit()
+    await box.drain()
+
+    expect(ends.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(payloads()).toEqual(['a', 'b'])
+  })
+
   test('a refused call does not spoil the transaction, nor the next call', async () => {
     const box = place.outbox({ maxPayloadBytes: 20 })
     const texts = place.topic<string>()
@@ -486,3 +551,30 @@ describeOutbox('enqueueing', (place) => {
     )
   })
 })
+
+describeOutbox(
+  'a very long list',
+  (place) => {
+    test('is stored and noticed like a short one, behind others in its transaction', async () => {
+      const box = place.outbox()
+      const numbers = place.topic<number>()
+      box.handle(numbers, recorder().run)
+      await box.start()
+      const transaction = await place.begin()
+      const inside = box.in(transaction.tx)
+      await inside.enqueue(numbers, 0, { delay: '1h' })
+
+      // More than a call has room for as arguments.
+      const ids = await inside.enqueueMany(numbers, items(upTo(140_000), { delay: '1h' }))
+      await transaction.commit()
+      await place.send(box, numbers, { payload: 1 })
+      await box.drain()
+
+      const [stats] = await box.stats()
+      expect(ids).toHaveLength(140_000)
+      expect(stats).toMatchObject({ depth: 140_001, lag: 0 })
+      expect(place.log.at('error')).toEqual([])
+    })
+  },
+  ['sqlite'],
+)

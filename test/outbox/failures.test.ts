@@ -210,6 +210,37 @@ describeOutbox('failing handlers', (place) => {
     expect(sizes.slice(0, 4)).toEqual([5, 1, 2, 1])
   })
 
+  test('each message of a batch waits as long as ctx.retry asked for, and none is handed out before it', async () => {
+    const box = place.outbox()
+    const numbers = place.topic<number>()
+    const calls: string[] = []
+    const atMs = new Map<string, number>()
+    box.handleBatch(
+      numbers,
+      async (messages, ctx) => {
+        for (const message of messages) {
+          const { payload, attempt } = message
+          calls.push(`${payload}/${attempt}`)
+          atMs.set(`${payload}/${attempt}`, performance.now())
+          if (payload === 1 && attempt < 5) ctx.retry(message)
+          else if (payload === 2 && attempt === 1) ctx.retry(message, 500)
+          else ctx.ack(message)
+        }
+      },
+      { ...SOON, maxAttempts: 5 },
+    )
+
+    await box.start()
+    await place.send(box, numbers, ...items(upTo(3)))
+    await eventually(() => calls.includes('1/5'))
+    await place.send(box, numbers, { payload: 4 })
+    await box.drain()
+
+    expect(calls).toEqual(['1/1', '2/1', '3/1', '1/2', '1/3', '1/4', '1/5', '2/2', '4/1'])
+    expect(atMs.get('2/2')! - atMs.get('2/1')!).toBeGreaterThan(400)
+    expect(box.health().totals).toMatchObject({ delivered: 4, retried: 5, dead: 0 })
+  })
+
   test('ctx.retry with a time waits that long, whatever the backoff says', async () => {
     const box = place.outbox()
     const numbers = place.topic<number>()

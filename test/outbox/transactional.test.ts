@@ -1,3 +1,4 @@
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { TransactionalContext } from '../../src/outbox/index.ts'
 import { deferred, eventually } from '../support/engine.ts'
@@ -444,4 +445,49 @@ describeOutbox(
     })
   },
   ['postgres'],
+)
+
+describeOutbox(
+  'transactional handlers that wait',
+  (place) => {
+    test.each([
+      ['the next round of the event loop', () => nextRound()],
+      ['time', () => sleep(1)],
+    ])(
+      'what one does after its transaction was rolled back counts for nothing: it waits for %s',
+      async (_, wait) => {
+        const box = place.outbox()
+        const numbers = place.topic<number>()
+        const { name } = numbers
+        const calls: string[] = []
+        let waits = 0
+        box.handleTransactional(
+          numbers,
+          async ({ payload, attempt }, ctx) => {
+            calls.push(`${payload}/${attempt}`)
+            await ctx.tx.query(`insert into ${place.entries} values ($1, $2)`, [
+              `${name} ${payload}`,
+              name,
+            ])
+            if (payload === 1 && waits++ < 2) await wait()
+          },
+          SOON,
+        )
+
+        await place.send(box, numbers, ...items(upTo(3)))
+        await box.drain()
+
+        // First nobody is to blame: then the message is alone, and its attempt is counted, once.
+        expect(calls).toEqual(['1/1', '1/1', '1/2', '2/1', '3/1'])
+        expect(await place.readEntries(name)).toEqual(upTo(3).map((n) => `${name} ${n}`))
+        expect(box.health().totals).toMatchObject({ delivered: 3, retried: 1, dead: 0 })
+        expect(place.log.at('error')).toEqual([])
+        expect(place.log.at('warn')).toEqual([
+          'transaction of handlers failed; nothing was committed, trying one message at a time',
+          'handler failed; the message is retried',
+        ])
+      },
+    )
+  },
+  ['sqlite'],
 )

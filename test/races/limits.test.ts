@@ -95,6 +95,20 @@ describe.concurrent('limits of workflows', () => {
     expect(await runtime.claimed()).toEqual([iids[2]])
   })
 
+  test('[L3] a limit that is removed while the only start that waits is locked admits it with the next tick', async () => {
+    await using scene = await openLine({ admitted: 1, waiting: 1 })
+    const { iids, side, under } = scene
+    await side.query('begin')
+    await side.query('select from runs where iid = $1 for update', [iids[1]])
+
+    const unlimited = await limited(new Scene(under))
+    await side.query('rollback')
+
+    expect(await unlimited.claimed()).toEqual([])
+    await unlimited.tick()
+    expect(await unlimited.claimed()).toEqual([iids[1]])
+  })
+
   test('[L4] one that is terminated when it is about to be judged has the next one judged', async () => {
     // Under a rate, no place is handed on without a judgement.
     await using scene = await openLine({ admitted: 1, waiting: 2, rate: RATE })

@@ -130,6 +130,7 @@ export class OutboxTrial {
       passed: 0,
       done: [...read.done],
       failures: new Map(read.failures),
+      later: new Map(),
       dueAt: null,
       dead: [] as Settlement['dead'][number][],
       deferred: [] as Settlement['deferred'][number][],

@@ -37,13 +37,17 @@ export class PartitionModel {
   #seq = 0
   #done: readonly number[] = []
   #failures: ReadonlyMap<number, number> = new Map()
+  #later: ReadonlyMap<number, number> = new Map()
+  #now = 0
   #lastPosition = 0
 
   constructor(policy: RetryPolicy) {
     this.#policy = policy
   }
 
+  /** Each round is a millisecond after the one before. */
   play({ add, size, outcomes, isBatch, dies }: Round): void {
+    this.#now++
     for (const key of add) {
       // Positions have gaps: transactions are rolled back.
       this.#lastPosition += 3
@@ -53,14 +57,17 @@ export class PartitionModel {
     let next = 0
     const results = this.#deliver(read, isBatch, () => outcomes[next++ % outcomes.length]!)
     if (dies) return
-    const { settlement } = settle(read, results, this.#policy, 0)
+    const { settlement } = settle(read, results, this.#policy, this.#now)
     this.#store(read, settlement, results, isBatch)
   }
 
   /** Delivers what is left, and checks that nothing is missing. */
   finish(): void {
     const done: Omit<Round, 'dies'> = { add: [], size: 100, outcomes: [DONE], isBatch: false }
-    for (let i = 0; i < this.#messages.length + 2; i++) this.play({ ...done, dies: false })
+    for (let i = 0; i < this.#messages.length + 2; i++) {
+      this.#now += 1_000
+      this.play({ ...done, dies: false })
+    }
     for (const { position } of this.#messages) {
       const times = this.#ended.get(position) ?? 0
       if (times !== 1) this.faults.push(`message ${position} ended ${times} times`)
@@ -81,10 +88,12 @@ export class PartitionModel {
   }
 
   #read(size: number): ReadPartition {
+    const early = [...this.#later].flatMap(([position, at]) => (at > this.#now ? [position] : []))
+    const end = early.reduce((least, position) => Math.min(least, position), Infinity)
     const after = this.#messages.filter(({ position }) => position > this.#cursor)
     const messages = after
       .map(({ position, key }, i) => this.#stored(position, key, this.#seq + i + 1))
-      .filter(({ position }) => !this.#done.includes(position))
+      .filter(({ position }) => position < end && !this.#done.includes(position))
       .slice(0, size)
     for (const { position, seq } of messages) this.#number(position, seq)
     const keys = this.#waiting.map(({ message }) => message.key)
@@ -97,6 +106,7 @@ export class PartitionModel {
       cursor: this.#cursor,
       done: this.#done,
       failures: this.#failures,
+      later: this.#later,
       abandoned: 0,
       messages,
       due: due.slice(0, size).map(({ message, failures }) => ({ ...message, failures })),
@@ -164,7 +174,7 @@ export class PartitionModel {
     results: ReadonlyMap<number, Outcome>,
     isBatch: boolean,
   ): void {
-    const { cursor, to, passed, done, failures, dead, deferred, waiting } = settlement
+    const { cursor, to, passed, done, failures, later, dead, deferred, waiting } = settlement
     if (cursor !== this.#cursor) this.faults.push('the settlement is for another cursor')
     const skipped = this.#messages.filter(({ position }) => position > cursor && position <= to)
     if (skipped.length !== passed) {
@@ -193,6 +203,10 @@ export class PartitionModel {
     this.#seq += passed
     this.#done = done
     this.#failures = failures
+    this.#later = later
+    for (const position of later.keys()) {
+      if (position <= to || done.includes(position)) this.faults.push(`${position} is still later`)
+    }
   }
 
   #end(read: ReadPartition, position: number, isBatch: boolean): void {

@@ -17,6 +17,8 @@ interface StepHeader {
   readonly done: readonly number[]
   readonly failed: readonly number[]
   readonly failures: readonly number[]
+  readonly later: readonly number[]
+  readonly laterAt: readonly number[]
   readonly abandoned: number
   readonly dueAt: number | null
   readonly isReleased: boolean
@@ -50,7 +52,7 @@ export function toStepAnswers(rows: readonly Row[], count: number): readonly Rea
     const { state, clock } = header
     if (state !== 'ok') return { answer: { state }, clock }
     const { epoch, cursor, done, failed, failures, abandoned, isReleased } = header
-    const { dueAt, isBlocked } = header
+    const { later, laterAt, dueAt, isBlocked } = header
     return {
       clock,
       answer: {
@@ -59,6 +61,7 @@ export function toStepAnswers(rows: readonly Row[], count: number): readonly Rea
         cursor,
         done,
         failures: new Map(failed.map((position, i) => [position, failures[i]!])),
+        later: new Map(later.map((position, i) => [position, laterAt[i]!])),
         abandoned,
         messages: messages[step]!,
         due: due[step]!,

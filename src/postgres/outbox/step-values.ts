@@ -14,7 +14,7 @@ export function stepsValue(steps: readonly Step[]): string {
 }
 
 function settlementValue(settle: Settlement): object {
-  const { cursor, to, passed, done, failures, dueAt, dead, deferred, waiting } = settle
+  const { cursor, to, passed, done, failures, later, dueAt, dead, deferred, waiting } = settle
   return {
     cursor,
     to,
@@ -22,6 +22,8 @@ function settlementValue(settle: Settlement): object {
     done,
     failed: [...failures.keys()],
     failures: [...failures.values()],
+    later: [...later.keys()],
+    laterAt: [...later.values()],
     dueAt,
     dead: dead.map(({ reason, ...rest }) => ({ ...rest, reason: storable(reason) })),
     deferred: deferred.map(({ dueAt: due_at, ...rest }) => ({ ...rest, due_at })),

@@ -1473,9 +1473,9 @@ $$;
   },
   {
     name: 'procedures/check_lines',
-    checksum: '6806cbbfe7fc4a3e',
-    sql: `-- For tick(): wakes lines whose limit has room although no instance in them is due. It happens when a
--- transaction that was about to wake the line has failed. Some lines at a time, from a random place on, so
+    checksum: '5af59457138c26d3',
+    sql: `-- For tick(): wakes lines whose limit has room, or is gone, although no instance in them is due. It happens
+-- when a transaction that was about to wake the line has failed, or had them locked. Some lines at a time, from a random place on, so
 -- that a tick stays short however many there are.
 create or replace function check_lines(p_workflows integer[], p_clock bigint)
   returns void
@@ -1489,8 +1489,11 @@ as $$
 declare
   v_limits integer[] := array(
     select distinct l.workflow
-    from unnest(p_workflows) as w (workflow)
-    cross join lateral limit_of(w.workflow) as l
+    from workflows as w
+    join workflows as l
+      on l.name = w.name
+      and l.version = ''
+    where w.workflow = any (p_workflows)
   );
 begin
   if cardinality(v_limits) = 0 then
@@ -4469,6 +4472,31 @@ create or replace function has_limits()
 as $$
 begin
   return (select true from workflows as w where w.keyed is not null limit 1) is not null;
+end
+$$;
+`,
+  },
+  {
+    name: 'procedures/has_lines',
+    checksum: '2485ca971485296d',
+    sql: `-- Whether any start waits for a limit, also one that is gone: most schemas have none, and then nothing else
+-- is looked at.
+create or replace function has_lines()
+  returns boolean
+  language plpgsql
+  stable
+  set enable_seqscan to off
+  set enable_bitmapscan to off
+  set enable_sort to off
+as $$
+begin
+  return (
+    select true
+    from admissions as a
+    where a.state = 1
+    order by a.workflow, a.limit_key, a.priority desc, a.since, a.iid
+    limit 1
+  ) is not null;
 end
 $$;
 `,
@@ -10587,7 +10615,7 @@ $$;
   },
   {
     name: 'procedures/tick',
-    checksum: 'd50aae8d7eca0cfe',
+    checksum: '7fda110e3c19b9b4',
     settings: 'any plan',
     sql: `-- Marks runtimes whose lease expired as dead, and finds what a lost hint would have announced. Its cost
 -- does not depend on how many instances wait: it counts and scans nothing.
@@ -10672,7 +10700,7 @@ begin
   -- From half of the queue on, hints are left out: see tell_within().
   soon := park_mail(v_clock) or pg_notification_queue_usage() >= 0.5;
 
-  if has_limits() then
+  if has_lines() then
     perform check_lines(p_workflows, v_clock);
   end if;
 
@@ -11559,7 +11587,7 @@ $$;
 export const OUTBOX_MIGRATIONS: readonly SqlFile[] = [
   {
     name: 'migrations/0001_outbox',
-    checksum: '2afa3aada8845467',
+    checksum: 'e593efdf0a6d069d',
     sql: `-- The outbox: messages that are written in transactions of users, and delivered afterwards. Every name
 -- begins with outbox_, which is replaced with the prefix of the family.
 
@@ -11594,6 +11622,9 @@ create table outbox_partitions (
   -- Positions after the cursor that failed, and how often.
   failed bigint[] not null default '{}',
   failures integer[] not null default '{}',
+  -- Positions after the cursor that are not delivered before a time, and when; nor is what is behind them.
+  later bigint[] not null default '{}',
+  later_at bigint[] not null default '{}',
   -- Nothing is delivered before this time.
   due_at bigint,
   -- Whether messages of it may wait apart, in outbox_waiting.
@@ -12784,7 +12815,7 @@ $$;
   },
   {
     name: 'procedures/outbox_stats',
-    checksum: 'fe6ad56792f39599',
+    checksum: 'edd3f893b5d60a91',
     settings: 'any plan',
     sql: `-- How full the partitions of these topics are. Counts: for people. A delayed message is not old before it is
 -- due: no process is late with it.
@@ -12810,12 +12841,21 @@ begin
   select
     v_clock, p.partition,
     m.count + w.count + d.count,
-    case when p.due_at > v_clock then 0 else m.count end + w.due,
+    case when p.due_at > v_clock then 0 else m.ready end + w.due,
     d.count,
     least(m.oldest, w.oldest, d.oldest)
   from outbox_partitions as p
   cross join lateral (
-    select count(*) as count, min(m.enqueued_at) as oldest
+    -- Nothing from here on is delivered now.
+    select min(g.position) as position
+    from unnest(p.later, p.later_at) as g (position, at)
+    where g.at > v_clock
+  ) as l
+  cross join lateral (
+    select
+      count(*) as count,
+      count(*) filter (where l.position is null or m.position < l.position) as ready,
+      min(m.enqueued_at) as oldest
     from outbox_messages as m
     where m.partition = p.partition
       and m.position > p.cursor
@@ -12879,7 +12919,7 @@ $$;
   },
   {
     name: 'procedures/outbox_steps',
-    checksum: 'f4fbaf973d6816ef',
+    checksum: 'e96a24f5f61a0a97',
     sql: `-- Takes steps with partitions for a runtime: claim, or settle what was delivered; then read; then release.
 -- One transaction for all of them; each is judged by itself on (runtime, epoch, cursor).
 --
@@ -12926,6 +12966,8 @@ declare
   v_read integer;
   v_messages integer;
   v_due integer;
+  v_later bigint;
+  v_later_at bigint;
   v_waiting_at bigint;
   v_is_released boolean;
 begin
@@ -13045,6 +13087,8 @@ begin
       v_row.done := array(select jsonb_array_elements_text(v_settle -> 'done')::bigint);
       v_row.failed := array(select jsonb_array_elements_text(v_settle -> 'failed')::bigint);
       v_row.failures := array(select jsonb_array_elements_text(v_settle -> 'failures')::integer);
+      v_row.later := array(select jsonb_array_elements_text(v_settle -> 'later')::bigint);
+      v_row.later_at := array(select jsonb_array_elements_text(v_settle -> 'laterAt')::bigint);
       v_row.due_at := (v_settle ->> 'dueAt')::bigint;
       v_row.has_waiting := v_row.has_waiting or jsonb_array_length(v_settle -> 'deferred') > 0;
     end if;
@@ -13070,6 +13114,16 @@ begin
       end if;
       if v_row.due_at is null or v_row.due_at <= v_clock then
         v_row.due_at := null;
+        -- Up to the first message whose time has not come.
+        v_later := null;
+        if v_row.later <> '{}' then
+          select g.position, g.at
+          into v_later, v_later_at
+          from unnest(v_row.later, v_row.later_at) as g (position, at)
+          where g.at > v_clock
+          order by g.position
+          limit 1;
+        end if;
         return query
         select
           v_place, m.position, coalesce(m.id, m.position), v_row.seq + m.ordinal, m.key, m.payload,
@@ -13094,6 +13148,7 @@ begin
               where m.partition = v_row.partition
                 and m.position > v_row.cursor
                 and m.position <= v_horizon
+                and (v_later is null or m.position < v_later)
               order by m.position
               limit v_read + cardinality(v_row.done)
             ) as m
@@ -13104,17 +13159,34 @@ begin
           or m.place = 1
         order by m.position;
         get diagnostics v_messages = row_count;
+        -- Nothing comes before it any more, so the partition waits for it. It was read before: no open
+        -- transaction adds anything before it.
+        if v_messages = 0 and v_later <= v_horizon then
+          v_row.due_at := v_later_at;
+        end if;
       end if;
       if v_row.has_waiting then
         return query
         select
           v_place, w.position, w.id, w.seq, w.key, w.payload, w.headers, w.enqueued_at,
           w.expires_at, w.failures, true, false
-        from outbox_waiting as w
-        where w.partition = v_row.partition
-          and w.due_at <= v_clock
-        order by w.due_at, w.position
-        limit v_read;
+        from (
+          select
+            w.*,
+            row_number() over (order by w.due_at, w.position) as place,
+            sum(octet_length(w.payload)) over (order by w.due_at, w.position) as bytes
+          from (
+            select w.*
+            from outbox_waiting as w
+            where w.partition = v_row.partition
+              and w.due_at <= v_clock
+            order by w.due_at, w.position
+            limit v_read
+          ) as w
+        ) as w
+        where w.bytes <= 4194304
+          or w.place = 1
+        order by w.place;
         get diagnostics v_due = row_count;
       end if;
     end if;
@@ -13157,6 +13229,8 @@ begin
         done = v_row.done,
         failed = v_row.failed,
         failures = v_row.failures,
+        later = v_row.later,
+        later_at = v_row.later_at,
         due_at = v_row.due_at,
         has_waiting = v_row.has_waiting
     where p.partition = v_row.partition
@@ -13172,6 +13246,8 @@ begin
         'done', v_row.done,
         'failed', v_row.failed,
         'failures', v_row.failures,
+        'later', v_row.later,
+        'laterAt', v_row.later_at,
         'abandoned', v_abandoned,
         'dueAt', least(
           case when v_row.due_at > v_clock then v_row.due_at end, v_waiting_at

@@ -14,23 +14,25 @@ export interface PartitionRow {
   readonly handedWaiting: number
   readonly done: readonly number[]
   readonly failures: ReadonlyMap<number, number>
+  readonly later: ReadonlyMap<number, number>
   readonly dueAt: number | null
 }
 
-interface Stored extends Omit<PartitionRow, 'done' | 'failures'> {
+interface Stored extends Omit<PartitionRow, 'done' | 'failures' | 'later'> {
   readonly done: string
   readonly failures: string
+  readonly later: string
 }
 
 const SQL = perPrefix((t) => ({
   find: `
     select partition, owner, epoch, cursor, seq, handed, handed_waiting as handedWaiting, done, failures,
-      due_at as dueAt
+      later, due_at as dueAt
     from ${t.partitions} where partition = ?`,
   save: `
     update ${t.partitions}
     set owner = ?, epoch = ?, cursor = ?, seq = ?, handed = ?, handed_waiting = ?, done = ?, failures = ?,
-      due_at = ?
+      later = ?, due_at = ?
     where partition = ?`,
 }))
 
@@ -46,12 +48,13 @@ export function readPartition(
     ...row,
     done: JSON.parse(row.done) as number[],
     failures: new Map(JSON.parse(row.failures) as [number, number][]),
+    later: new Map(JSON.parse(row.later) as [number, number][]),
   }
 }
 
 /** Writes a partition back. */
 export function savePartition(tx: Transaction, prefix: string, row: PartitionRow): void {
-  const { owner, epoch, cursor, seq, handed, handedWaiting, done, failures, dueAt } = row
+  const { owner, epoch, cursor, seq, handed, handedWaiting, done, failures, later, dueAt } = row
   tx.sql(SQL(prefix).save).run(
     owner,
     epoch,
@@ -61,7 +64,20 @@ export function savePartition(tx: Transaction, prefix: string, row: PartitionRow
     handedWaiting,
     JSON.stringify(done),
     JSON.stringify([...failures]),
+    JSON.stringify([...later]),
     dueAt,
     row.partition,
   )
+}
+
+/** The first message behind the cursor whose own time has not come. */
+export function firstLater(
+  { later }: PartitionRow,
+  now: number,
+): { readonly position: number; readonly at: number } | undefined {
+  let first: { readonly position: number; readonly at: number } | undefined
+  for (const [position, at] of later) {
+    if (at > now && (first === undefined || position < first.position)) first = { position, at }
+  }
+  return first
 }

@@ -81,6 +81,7 @@ function everyStatement(): { readonly database: Database; readonly texts: Readon
     passed: 3,
     done: [],
     failures: new Map(),
+    later: new Map(),
     dueAt: null,
     dead: [{ ...one!, reason: 'no', failures: 1 }],
     deferred: [two!, three!].map((message) => ({ ...message, failures: 1, dueAt: 0 })),

@@ -1,7 +1,7 @@
 import { MAX_OUTBOX_READ_BYTES } from '../../store/constants.ts'
 import type { StoredMessage } from '../../store/outbox-store.ts'
 import type { Transaction } from '../file/database.ts'
-import type { PartitionRow } from './partition-row.ts'
+import { firstLater, type PartitionRow } from './partition-row.ts'
 import { perPrefix } from './tables.ts'
 import { dueWaiting, hasWaiting, nextWaitingAt, waitingKeys } from './waiting.ts'
 
@@ -12,6 +12,8 @@ export interface Read {
   readonly due: readonly StoredMessage[]
   readonly waitingKeys: readonly string[]
   readonly dueAt: number | null
+  /** Before when nothing of the partition is delivered but what waits apart. */
+  readonly ownDueAt: number | null
 }
 
 // Large ones are not all read before the limit of bytes is noticed.
@@ -40,16 +42,20 @@ export function readPartitionMessages(
 ): Read {
   const { partition, dueAt } = row
   const isDelayed = dueAt !== null && dueAt > tx.now
-  const messages = isDelayed ? [] : readMessages(tx, prefix, row, limit)
-  const own = isDelayed ? dueAt : null
+  const later = firstLater(row, tx.now)
+  const messages = isDelayed ? [] : readMessages(tx, prefix, row, limit, later?.position)
+  // Where nothing comes before the first one whose time has not come, the partition waits for it.
+  const isAtLater = limit > 0 && messages.length === 0 && later !== undefined
+  const ownDueAt = isDelayed ? dueAt : isAtLater ? later.at : null
   if (!hasWaiting(tx, prefix, partition)) {
-    return { messages, due: [], waitingKeys: [], dueAt: own }
+    return { messages, due: [], waitingKeys: [], dueAt: ownDueAt, ownDueAt }
   }
   return {
     messages,
     due: readDue(tx, prefix, partition, limit),
     waitingKeys: waitingKeys(tx, prefix, partition, keysOf(messages)),
-    dueAt: earliest(own, nextWaitingAt(tx, prefix, partition)),
+    dueAt: earliest(ownDueAt, nextWaitingAt(tx, prefix, partition)),
+    ownDueAt,
   }
 }
 
@@ -82,6 +88,7 @@ function readMessages(
   prefix: string,
   row: PartitionRow,
   limit: number,
+  before = Infinity,
 ): readonly StoredMessage[] {
   const statement = tx.sql(SQL(prefix).after)
   const isDone = new Set(row.done)
@@ -91,6 +98,7 @@ function readMessages(
     const size = Math.min(PAGE, limit - batch.messages.length + isDone.size)
     const page = statement.all(row.partition, cursor, size) as Unnumbered[]
     for (const message of page) {
+      if (message.position >= before) return batch.messages
       cursor = message.position
       seq++
       if (isDone.has(cursor)) continue

@@ -31,7 +31,7 @@ export function settle(
   row: PartitionRow,
   settlement: Settlement,
 ): PartitionRow {
-  const { to, passed, done, failures, dueAt } = settlement
+  const { to, passed, done, failures, later, dueAt } = settlement
   const handedBack = settleMessages(tx, prefix, row.partition, settlement)
   return {
     ...row,
@@ -41,6 +41,9 @@ export function settle(
     handedWaiting: Math.max(0, row.handedWaiting - handedBack),
     done: done.filter((position) => position > to),
     failures: new Map([...failures].filter(([position]) => position > to)),
+    later: new Map(
+      [...later].flatMap(([position, at]) => (position > to ? [[position, Math.ceil(at)]] : [])),
+    ),
     dueAt: dueAt === null ? null : Math.ceil(dueAt),
   }
 }

@@ -1,6 +1,6 @@
 import type { PartitionStats } from '../../store/outbox-store.ts'
 import type { Transaction } from '../file/database.ts'
-import { type PartitionRow, readPartition } from './partition-row.ts'
+import { firstLater, type PartitionRow, readPartition } from './partition-row.ts'
 import { perPrefix } from './tables.ts'
 
 /** How full partitions are. */
@@ -18,7 +18,8 @@ const SQL = perPrefix((t) => ({
   partitions: `
     select partition from ${t.partitions} where topic in (select value from json_each(?))`,
   messages: `
-    select count(*) as count, min(enqueued_at) as oldest from ${t.messages}
+    select count(*) as count, min(enqueued_at) as oldest, count(*) filter (where position < ?) as ready
+    from ${t.messages}
     where partition = ? and position > ? and position not in (select value from json_each(?))`,
   waiting: `
     select count(*) as count, min(enqueued_at) as oldest from ${t.waiting} where partition = ?`,
@@ -43,7 +44,11 @@ export function outboxStats(tx: Transaction, prefix: string, topics: readonly nu
 function statsOf(tx: Transaction, prefix: string, row: PartitionRow): PartitionStats {
   const { partition, cursor, done, dueAt } = row
   const sql = SQL(prefix)
-  const messages = tx.sql(sql.messages).get(partition, cursor, JSON.stringify(done)) as Count
+  // Nothing from there on is delivered now.
+  const end = firstLater(row, tx.now)?.position ?? Number.MAX_SAFE_INTEGER
+  const messages = tx
+    .sql(sql.messages)
+    .get(end, partition, cursor, JSON.stringify(done)) as Count & { ready: number }
   const waiting = tx.sql(sql.waiting).get(partition) as Count
   const due = tx.sql(sql.due).get(partition, tx.now) as { count: number }
   const delayed = tx.sql(sql.delayed).get(tx.now, partition) as Count
@@ -52,7 +57,7 @@ function statsOf(tx: Transaction, prefix: string, row: PartitionRow): PartitionS
   return {
     partition,
     depth: messages.count + waiting.count + delayed.count,
-    ready: (isDelayed ? 0 : messages.count) + due.count,
+    ready: (isDelayed ? 0 : messages.ready) + due.count,
     delayed: delayed.count,
     oldestAt: oldest.length === 0 ? null : Math.min(...oldest),
   }

@@ -32,15 +32,16 @@ function takeStep(tx: Transaction, prefix: string, runtime: number, step: Step):
   const held = hold(tx, prefix, runtime, found, step)
   if (typeof held === 'string') return { state: held }
   const settled = step.settle === null ? held.row : settle(tx, prefix, held.row, step.settle)
-  const read = readPartitionMessages(tx, prefix, settled, step.read)
+  const { ownDueAt, ...read } = readPartitionMessages(tx, prefix, settled, step.read)
   const isReleased = releases(step, read)
   const row: PartitionRow = {
     ...settled,
     owner: isReleased ? null : runtime,
+    dueAt: ownDueAt,
     ...handOut(tx, prefix, settled, isReleased ? 'nothing' : step.read > 0 ? read : 'the same'),
   }
   savePartition(tx, prefix, row)
-  const { epoch, cursor, done, failures } = row
+  const { epoch, cursor, done, failures, later } = row
   const { abandoned } = held
   // There is one writer at a time: nothing that is read can be followed by what comes before it.
   return {
@@ -49,6 +50,7 @@ function takeStep(tx: Transaction, prefix: string, runtime: number, step: Step):
     cursor,
     done,
     failures,
+    later,
     abandoned,
     ...read,
     isBlocked: false,
@@ -68,7 +70,9 @@ function hold(
   return judge(row, runtime, step) ? { row, abandoned: 0 } : 'lost'
 }
 
-function releases({ release }: Step, { messages, due }: Read): boolean {
+type Handed = Pick<Read, 'messages' | 'due'>
+
+function releases({ release }: Step, { messages, due }: Handed): boolean {
   if (release === 'when-empty') return messages.length + due.length === 0
   return release === 'always'
 }
@@ -78,7 +82,7 @@ function handOut(
   tx: Transaction,
   prefix: string,
   { partition, handed, handedWaiting }: PartitionRow,
-  what: Read | 'nothing' | 'the same',
+  what: Handed | 'nothing' | 'the same',
 ): Pick<PartitionRow, 'handed' | 'handedWaiting'> {
   if (what === 'the same') return { handed, handedWaiting }
   if (handedWaiting > 0) takeBackWaiting(tx, prefix, partition, false)

@@ -187,6 +187,7 @@ export function settlement(read: Answered, given: Partial<Settlement> = {}): Set
     passed: read.messages.length,
     done: [],
     failures: new Map(),
+    later: new Map(),
     dueAt: null,
     dead: [],
     deferred: [],

@@ -1,3 +1,4 @@
+import { MAX_OUTBOX_READ_BYTES } from '../../store/constants.ts'
 import type { Settlement } from '../../store/outbox-store.ts'
 import {
   ALL,
@@ -169,6 +170,40 @@ export function describeWaiting({ describe, test, expect, open }: OutboxContract
       const settled = await courier.settle(read, { deferred: [apart(read.messages[0]!, 0)], dueAt })
 
       expect(settled).toMatchObject({ messages: [], due: [{ key: 'a' }], dueAt })
+    })
+
+    test('large ones are read a few at a time, one at least, whatever else is read', async () => {
+      await using scene = await open()
+      const topic = await scene.topic()
+      const third = 'x'.repeat(Math.floor(MAX_OUTBOX_READ_BYTES / 3))
+      const huge = 'x'.repeat(MAX_OUTBOX_READ_BYTES + 1)
+      for (const payload of [third, third, third, third, huge, '1', '2']) {
+        await scene.enqueue(message(topic, { payload }))
+      }
+      const courier = await scene.runtime()
+      const dueAt = (await scene.now()) + MINUTE_MS
+      let read = await courier.claim(topic.first)
+      while (read.messages.length > 0) {
+        read = await courier.settle(read, {
+          deferred: read.messages.map((one) => apart(one, dueAt)),
+        })
+      }
+      for (let i = 0; i < 2; i++) await scene.enqueue(message(topic, { payload: third }))
+      await scene.under.advance(MINUTE_MS + 1)
+
+      const sizes: [number, number][] = []
+      read = await courier.settle(read)
+      while (read.due.length > 0) {
+        sizes.push([read.due.length, read.messages.length])
+        read = await courier.settle(read, outcome(read, null))
+      }
+
+      expect(sizes).toEqual([
+        [3, 2],
+        [1, 0],
+        [1, 0],
+        [2, 0],
+      ])
     })
 
     test('removing what is done leaves them alone', async () => {

@@ -32,6 +32,9 @@ create table outbox_partitions (
   -- Positions after the cursor that failed, and how often.
   failed bigint[] not null default '{}',
   failures integer[] not null default '{}',
+  -- Positions after the cursor that are not delivered before a time, and when; nor is what is behind them.
+  later bigint[] not null default '{}',
+  later_at bigint[] not null default '{}',
   -- Nothing is delivered before this time.
   due_at bigint,
   -- Whether messages of it may wait apart, in outbox_waiting.

@@ -22,12 +22,21 @@ begin
   select
     v_clock, p.partition,
     m.count + w.count + d.count,
-    case when p.due_at > v_clock then 0 else m.count end + w.due,
+    case when p.due_at > v_clock then 0 else m.ready end + w.due,
     d.count,
     least(m.oldest, w.oldest, d.oldest)
   from outbox_partitions as p
   cross join lateral (
-    select count(*) as count, min(m.enqueued_at) as oldest
+    -- Nothing from here on is delivered now.
+    select min(g.position) as position
+    from unnest(p.later, p.later_at) as g (position, at)
+    where g.at > v_clock
+  ) as l
+  cross join lateral (
+    select
+      count(*) as count,
+      count(*) filter (where l.position is null or m.position < l.position) as ready,
+      min(m.enqueued_at) as oldest
     from outbox_messages as m
     where m.partition = p.partition
       and m.position > p.cursor

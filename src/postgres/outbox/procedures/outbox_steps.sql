@@ -44,6 +44,8 @@ declare
   v_read integer;
   v_messages integer;
   v_due integer;
+  v_later bigint;
+  v_later_at bigint;
   v_waiting_at bigint;
   v_is_released boolean;
 begin
@@ -163,6 +165,8 @@ begin
       v_row.done := array(select jsonb_array_elements_text(v_settle -> 'done')::bigint);
       v_row.failed := array(select jsonb_array_elements_text(v_settle -> 'failed')::bigint);
       v_row.failures := array(select jsonb_array_elements_text(v_settle -> 'failures')::integer);
+      v_row.later := array(select jsonb_array_elements_text(v_settle -> 'later')::bigint);
+      v_row.later_at := array(select jsonb_array_elements_text(v_settle -> 'laterAt')::bigint);
       v_row.due_at := (v_settle ->> 'dueAt')::bigint;
       v_row.has_waiting := v_row.has_waiting or jsonb_array_length(v_settle -> 'deferred') > 0;
     end if;
@@ -188,6 +192,16 @@ begin
       end if;
       if v_row.due_at is null or v_row.due_at <= v_clock then
         v_row.due_at := null;
+        -- Up to the first message whose time has not come.
+        v_later := null;
+        if v_row.later <> '{}' then
+          select g.position, g.at
+          into v_later, v_later_at
+          from unnest(v_row.later, v_row.later_at) as g (position, at)
+          where g.at > v_clock
+          order by g.position
+          limit 1;
+        end if;
         return query
         select
           v_place, m.position, coalesce(m.id, m.position), v_row.seq + m.ordinal, m.key, m.payload,
@@ -212,6 +226,7 @@ begin
               where m.partition = v_row.partition
                 and m.position > v_row.cursor
                 and m.position <= v_horizon
+                and (v_later is null or m.position < v_later)
               order by m.position
               limit v_read + cardinality(v_row.done)
             ) as m
@@ -222,17 +237,34 @@ begin
           or m.place = 1
         order by m.position;
         get diagnostics v_messages = row_count;
+        -- Nothing comes before it any more, so the partition waits for it. It was read before: no open
+        -- transaction adds anything before it.
+        if v_messages = 0 and v_later <= v_horizon then
+          v_row.due_at := v_later_at;
+        end if;
       end if;
       if v_row.has_waiting then
         return query
         select
           v_place, w.position, w.id, w.seq, w.key, w.payload, w.headers, w.enqueued_at,
           w.expires_at, w.failures, true, false
-        from outbox_waiting as w
-        where w.partition = v_row.partition
-          and w.due_at <= v_clock
-        order by w.due_at, w.position
-        limit v_read;
+        from (
+          select
+            w.*,
+            row_number() over (order by w.due_at, w.position) as place,
+            sum(octet_length(w.payload)) over (order by w.due_at, w.position) as bytes
+          from (
+            select w.*
+            from outbox_waiting as w
+            where w.partition = v_row.partition
+              and w.due_at <= v_clock
+            order by w.due_at, w.position
+            limit v_read
+          ) as w
+        ) as w
+        where w.bytes <= :MAX_OUTBOX_READ_BYTES
+          or w.place = 1
+        order by w.place;
         get diagnostics v_due = row_count;
       end if;
     end if;
@@ -275,6 +307,8 @@ begin
         done = v_row.done,
         failed = v_row.failed,
         failures = v_row.failures,
+        later = v_row.later,
+        later_at = v_row.later_at,
         due_at = v_row.due_at,
         has_waiting = v_row.has_waiting
     where p.partition = v_row.partition
@@ -290,6 +324,8 @@ begin
         'done', v_row.done,
         'failed', v_row.failed,
         'failures', v_row.failures,
+        'later', v_row.later,
+        'laterAt', v_row.later_at,
         'abandoned', v_abandoned,
         'dueAt', least(
           case when v_row.due_at > v_clock then v_row.due_at end, v_waiting_at

@@ -1,5 +1,5 @@
--- For tick(): wakes lines whose limit has room although no instance in them is due. It happens when a
--- transaction that was about to wake the line has failed. Some lines at a time, from a random place on, so
+-- For tick(): wakes lines whose limit has room, or is gone, although no instance in them is due. It happens
+-- when a transaction that was about to wake the line has failed, or had them locked. Some lines at a time, from a random place on, so
 -- that a tick stays short however many there are.
 create or replace function check_lines(p_workflows integer[], p_clock bigint)
   returns void
@@ -13,8 +13,11 @@ as $$
 declare
   v_limits integer[] := array(
     select distinct l.workflow
-    from unnest(p_workflows) as w (workflow)
-    cross join lateral limit_of(w.workflow) as l
+    from workflows as w
+    join workflows as l
+      on l.name = w.name
+      and l.version = ''
+    where w.workflow = any (p_workflows)
   );
 begin
   if cardinality(v_limits) = 0 then

@@ -81,7 +81,7 @@ begin
   -- From half of the queue on, hints are left out: see tell_within().
   soon := park_mail(v_clock) or pg_notification_queue_usage() >= :MAX_QUEUE_USAGE;
 
-  if has_limits() then
+  if has_lines() then
     perform check_lines(p_workflows, v_clock);
   end if;
 

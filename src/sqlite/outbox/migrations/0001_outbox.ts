@@ -35,6 +35,9 @@ export const OUTBOX: readonly string[] = [
       done text not null default '[]',
       -- Positions after the cursor that failed, and how often: JSON, a list of pairs.
       failures text not null default '[]',
+      -- Positions after the cursor that are not delivered before a time, and when; nor is what is behind
+      -- them: JSON, a list of pairs.
+      later text not null default '[]',
       -- Nothing is delivered before this time.
       due_at integer
     ) strict`,
