@@ -11,6 +11,7 @@ export interface Node {
 /** Where names are declared. */
 export interface Scope {
   readonly type: string
+  readonly block: Node
   readonly upper: Scope | null
   readonly set: ReadonlyMap<string, Variable>
 }

@@ -16,8 +16,8 @@ import { argumentsOf, functionOf, referenceOf, variableOf } from './names.ts'
 import type { Problem } from './unrepeatable-calls.ts'
 
 /**
- * Calls whose promise nothing awaits: of a context, of an async function of the file that waits for such
- * calls, and of `forEach` with one.
+ * Calls whose promise nothing awaits: of a context, of a function of the file that returns such a promise
+ * or waits for one, and of `map` and `forEach` with such a function.
  */
 export function forgottenAwait(
   source: SourceCode,
@@ -27,7 +27,7 @@ export function forgottenAwait(
   const calls = new Calls(source, contexts)
   return nodes.flatMap((node) => [
     ...droppedIn(source, node).flatMap((call) => calls.forgotten(call) ?? []),
-    ...(calls.asyncForEach(node) ?? []),
+    ...(calls.forgottenByForEach(node) ?? []),
   ])
 }
 
@@ -47,19 +47,27 @@ class Calls {
       const message = `${method}() is not awaited. ${UNREPEATABLE.forgottenAwait}.`
       return { node: call, message }
     }
-    const callee = member(call, 'callee')
-    if (!this.#waits(functionOf(this.#source, callee))) return undefined
-    const name = nameOf(bare(callee))
-    const called = name === undefined ? 'An async function' : `${name}()`
+    const callee = bare(member(call, 'callee'))
+    if (this.#isLostInMap(call)) {
+      const message = `What ${propertyOf(callee)}() returns is not awaited. ${CUT_OFF}; use ctx.map().`
+      return { node: call, message }
+    }
+    const code = functionOf(this.#source, callee)
+    if (code === undefined || !this.#mustBeAwaited(code)) return undefined
+    const name = nameOf(callee)
+    const kind = flag(code, 'async') ? 'An async function' : 'A function'
+    const called = name === undefined ? kind : `${name}()`
     return { node: call, message: `${called} is not awaited. ${CUT_OFF}; await it.` }
   }
 
   /** `forEach` drops the promises of its callback. */
-  asyncForEach(node: Node): Problem[] | undefined {
+  forgottenByForEach(node: Node): Problem[] | undefined {
     if (node.type !== 'CallExpression') return undefined
     if (propertyOf(bare(member(node, 'callee'))) !== 'forEach') return undefined
-    if (!this.#waits(functionOf(this.#source, argumentsOf(node)[0]))) return undefined
-    const message = `forEach() does not await its async callback. ${CUT_OFF}; use ctx.map().`
+    const code = functionOf(this.#source, argumentsOf(node)[0])
+    if (code === undefined || !this.#mustBeAwaited(code)) return undefined
+    const callback = flag(code, 'async') ? 'async callback' : 'callback'
+    const message = `forEach() does not await its ${callback}. ${CUT_OFF}; use ctx.map().`
     return [{ node, message }]
   }
 
@@ -73,9 +81,26 @@ class Calls {
     return AWAITED.has(method) && !isAbandoned(call) ? `${context.name}.${method}` : undefined
   }
 
-  /** Whether a function is async, and makes calls that have to be awaited. */
-  #waits(code: Node | undefined): boolean {
-    return code !== undefined && flag(code, 'async') && this.#hasCall(code, new Set([code]))
+  /** Whether it is `map` of a list with a callback whose promises are the items of what it returns. */
+  #isLostInMap(call: Node, seen = new Set<Node>()): boolean {
+    if (!LISTING.has(propertyOf(bare(member(call, 'callee'))) ?? '')) return false
+    return this.#mustBeAwaited(functionOf(this.#source, argumentsOf(call)[0]), seen)
+  }
+
+  /**
+   * Whether a function is async and makes calls that have to be awaited, or is not and returns one. What
+   * else it does with their promises is not followed: it may keep them for later.
+   */
+  #mustBeAwaited(code: Node | undefined, seen = new Set<Node>()): boolean {
+    if (code === undefined || seen.has(code) || flag(code, 'generator')) return false
+    seen.add(code)
+    if (flag(code, 'async')) return this.#hasCall(code, new Set([code]))
+    return returnedBy(this.#source, code).some(
+      (call) =>
+        this.#awaitedMethod(call) !== undefined ||
+        this.#isLostInMap(call, seen) ||
+        this.#mustBeAwaited(functionOf(this.#source, member(call, 'callee')), seen),
+    )
   }
 
   /** Whether there is such a call in it, or in a function of the file that it calls. */
@@ -91,6 +116,8 @@ class Calls {
     return childrenOf(node).some((child) => this.#hasCall(child, seen))
   }
 }
+
+const LISTING = new Set(['map', 'flatMap'])
 
 const CUT_OFF = 'The workflow may end before it, and then the rest of it never runs'
 
@@ -120,6 +147,18 @@ function isUnread(source: SourceCode, id: Node | undefined): boolean {
   return isRead === false
 }
 
+/** The calls whose promise a function returns. */
+function returnedBy(source: SourceCode, code: Node): readonly Node[] {
+  const body = member(code, 'body')
+  return body?.type === 'BlockStatement' ? returnedIn(source, body) : callsOf(source, body)
+}
+
+function returnedIn(source: SourceCode, node: Node): readonly Node[] {
+  if (node.type === 'ReturnStatement') return callsOf(source, member(node, 'argument'))
+  if (isFunction(node)) return []
+  return childrenOf(node).flatMap((child) => returnedIn(source, child))
+}
+
 /** The calls whose promise is the value of an expression, or what that value waits for. */
 function callsOf(source: SourceCode, node: Node | undefined): readonly Node[] {
   if (node === undefined) return []
@@ -135,7 +174,9 @@ function callsOf(source: SourceCode, node: Node | undefined): readonly Node[] {
       if (HANDLERS.has(propertyOf(callee) ?? '')) return callsOf(source, member(callee, 'object'))
       const joins = referenceOf(source, callee)
       if (joins?.module !== '' || !JOINS.has(joins.path)) return [node]
-      return members(argumentsOf(node)[0], 'elements').flatMap((one) => callsOf(source, one))
+      const [joined] = argumentsOf(node)
+      const items = members(joined, 'elements')
+      return [...items.flatMap((one) => callsOf(source, one)), ...callsOf(source, joined)]
     }
     default:
       return []

@@ -154,7 +154,9 @@ export function functionOf(source: SourceCode, given: Node | undefined): Node | 
 
 /** Whether a name is declared outside all functions of the file. */
 export function isOfModule({ scope }: Variable): boolean {
-  return scope.type === 'module' || scope.type === 'global'
+  if (scope.type === 'module' || scope.type === 'global') return true
+  // Linters read CommonJS as what it is: the body of a function.
+  return scope.type === 'function' && scope.block.type === 'Program'
 }
 
 /** Whether an expression is not a plain value: its members can be changed. */

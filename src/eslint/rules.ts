@@ -1,5 +1,6 @@
 import type { Node, RuleContext, SourceCode, Variable } from './ast.ts'
 import { forgottenAwait } from './forgotten-await.ts'
+import { clientCalls } from './io-clients.ts'
 import { moduleState } from './module-state.ts'
 import {
   clock,
@@ -55,7 +56,10 @@ export const rules = {
   'no-clock': rule('Workflow code asks ctx for the time.', forbidden(clock)),
   'no-random': rule('Workflow code asks ctx for random values.', forbidden(random)),
   'no-timers': rule('Workflow code waits by ctx.sleep().', forbidden(timers)),
-  'no-io': rule('Workflow code leaves I/O to steps and activities.', forbidden(io)),
+  'no-io': rule('Workflow code leaves I/O to steps and activities.', (source, nodes) => [
+    ...forbidden(io)(source, nodes),
+    ...clientCalls(source, nodes),
+  ]),
   'no-environment': rule(
     'Workflow code does not depend on the process that it runs in.',
     forbidden(environment),

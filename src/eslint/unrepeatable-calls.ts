@@ -101,9 +101,14 @@ export const io: Judge = ({ module, path }, node) => {
     if (!isNew && path === 'fetch') return { called: 'fetch()', advice }
     return isNew && SOCKETS.has(path) ? { called: `new ${path}()`, advice } : undefined
   }
-  if (!IO_MODULES.has(module)) return undefined
+  if (!reachesOutside({ module, path })) return undefined
   const name = path === '' || path === 'default' ? module : `${module}.${path}`
   return { called: `${node.type === 'NewExpression' ? 'new ' : ''}${name}()`, advice }
+}
+
+/** Whether what a module exports by this name does I/O. */
+export function reachesOutside({ module, path }: Reference): boolean {
+  return IO_MODULES.has(module) && !(module === 'net' && /^isIP(?:v4|v6)?$/.test(path))
 }
 
 const SOCKETS = new Set(['XMLHttpRequest', 'WebSocket', 'EventSource'])

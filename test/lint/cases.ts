@@ -233,6 +233,68 @@ export const INVALID: readonly LintCase[] = [
     'forEach() does not await its async callback.',
     '[1, 2].forEach(async (one) => { await ctx.run(one) })',
   ),
+  invalid(
+    'no-forgotten-await',
+    'forEach() does not await its callback. The workflow may end before it,',
+    'input.forEach((one) => ctx.run(one))',
+  ),
+  invalid(
+    'no-forgotten-await',
+    'forEach() does not await its callback.',
+    'const send = (one) => ctx.run(one)\ninput?.forEach(send)',
+  ),
+  ...[
+    'input.map((one) => ctx.run(one))',
+    'input.map(async (one) => { await ctx.run(one) })',
+    'const calls = input.map((one) => ctx.run(one))',
+    'input.map((one) => { if (one) return ctx.run(one).then(() => 1) })',
+    'void Promise.all(input.map((one) => ctx.run(one)))',
+    'Promise.allSettled(input.map((one) => ctx.run(one))).catch(() => {})',
+    'const all = () => input.map((one) => ctx.run(one))\ninput.map(() => all())',
+  ].map((code) => invalid('no-forgotten-await', 'What map() returns is not awaited.', code)),
+  invalid(
+    'no-forgotten-await',
+    'What flatMap() returns is not awaited. The workflow may end before it, and then the rest of it never runs; use ctx.map().',
+    'input.flatMap((one) => [1].map(() => ctx.run(one)))',
+  ),
+  file(
+    'functions of the file that return a call of the ctx and are not async',
+    `workflow('w', async (input, ctx) => { send(ctx, 1); void again(ctx); await send(ctx, 1); (() => ctx.sleep(1))() })
+     const send = (c, n) => c.run(n).catch(() => {})
+     function again(c) { for (;;) { if (c) return send(c, 2) } }`,
+    'no-forgotten-await: send() is not awaited. The workflow may end before it,',
+    'no-forgotten-await: again() is not awaited.',
+    'no-forgotten-await: A function is not awaited.',
+  ),
+  ...(
+    [
+      [
+        'pool.query()',
+        `await pool.query('select 1')`,
+        `import { Pool } from 'pg'\nconst pool = new Pool()\n`,
+      ],
+      [
+        'redis.get()',
+        `await redis.get('a')`,
+        `import { createClient } from 'redis'\nconst redis = await createClient().on('error', input).connect()\n`,
+      ],
+      [
+        'api.get()',
+        `await api.get('/a')`,
+        `import axios from 'axios'\nconst api = axios.create()\n`,
+      ],
+      [
+        'sql()',
+        'await sql`select 1`',
+        `import postgres from 'postgres'\nconst sql = postgres('x')\n`,
+      ],
+      [
+        'db.users.find()',
+        `db.users.find(1)`,
+        `const Database = require('better-sqlite3')\nconst db = new Database('x')\n`,
+      ],
+    ] as const
+  ).map(([called, code, imports]) => invalid('no-io', no(called, STEP), code, imports)),
   file(
     'an async function of the file that gets the ctx',
     `workflow('w', async (input, ctx) => { helper(ctx) })
@@ -333,6 +395,29 @@ export const VALID: readonly LintCase[] = [
     'const listen = async () => { for (;;) await ctx.receive(input) }\nvoid listen()\nawait ctx.sleep(1)',
   ),
   valid('const sum = () => 1\nsum()\n;[1].forEach((one) => { ctx.progress(one) })'),
+  valid('await Promise.all(input.map((one) => ctx.run(one)))'),
+  valid('const calls = input.map((one) => ctx.run(one))\nreturn Promise.all(calls)'),
+  valid(
+    'const calls = []\ninput.forEach((one) => calls.push(ctx.run(one)))\nawait Promise.all(calls)',
+  ),
+  valid('input.forEach((one) => ctx.start(one))\ninput.map((one) => ctx.progress(one))'),
+  valid('input.forEach((one) => { ctx.run(one).cancel() })'),
+  valid('const send = (one) => ctx.run(one)\nawait send(1)\nreturn input.map(send)'),
+  valid(
+    'let last\nconst keep = (one) => (last = ctx.run(one))\nkeep(1)\nconst begin = () => { const call = ctx.run(1); input.push(call); return call }\nbegin()\nawait last',
+  ),
+  valid('function* lazy() { return ctx.run(1) }\nlazy()'),
+  valid('const again = (n) => again(n - 1)\nagain(1)'),
+  valid('return net.isIP(input) + net.isIPv4(input)', `import net from 'node:net'\n`),
+  valid('return isIPv6(input)', `import { isIPv6 } from 'node:net'\n`),
+  valid(
+    'return template.replace(input, rows.map(String))',
+    `import { readFileSync } from 'node:fs'\nimport Database from 'better-sqlite3'\nconst template = readFileSync('a', 'utf8')\nconst rows = new Database('b').prepare('c').all()\n`,
+  ),
+  valid(
+    `return ctx.step('query', () => pool.query('select 1'))`,
+    `import { Pool } from 'pg'\nconst pool = new Pool()\n`,
+  ),
   valid('return fetch(input)', 'const fetch = (x) => x\n'),
   valid('return crypto.subtle'),
   file(

@@ -26,6 +26,19 @@ describe('under ESLint', () => {
     expect(lint(code)).toEqual([])
   })
 
+  test.each(['commonjs', 'script', 'module'] as const)(
+    'variables of the module are found in a file read as %s',
+    (sourceType) => {
+      const code = `const { workflow } = require('holdfast')
+        let count = 0
+        const seen = new Map()
+        exports.w = workflow('w', async (input, ctx) => { count++; seen.set(1, 2); let own = 0; own++ })`
+      const messages = new Linter().verify(code, [{ languageOptions: { sourceType } }, config])
+
+      expect(messages.map(({ message }) => message.slice(0, 7))).toEqual(['"count"', '"seen" '])
+    },
+  )
+
   test('a problem can be allowed on its line, with a reason', () => {
     const [{ code }] = INVALID as [(typeof INVALID)[0]]
     const allowed = code.replace(

@@ -1,13 +1,36 @@
 /**
- * The first line of a stack that is outside the engine and, if possible, outside other packages; empty
+ * The first line of a stack that is outside this package and, if possible, outside other packages; empty
  * when there is none.
  */
 export function sourceLine(stack: string): string {
-  const own = /[\\/](engine[\\/](replay|context|runtime))[\\/]|\(?node:/
-  const lines = stack
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .filter((line) => !own.test(line))
+  const lines = linesOutside(stack)
   const line = lines.find((one) => !/[\\/]node_modules[\\/]/.test(one)) ?? lines[0]
   return line === undefined ? '' : line.trim()
+}
+
+/** The lines of a stack that are outside this package and Node. */
+export function linesOutside(stack: string): readonly string[] {
+  own ??= packageFolder(new Error('here').stack)
+  const folder = own
+  return stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line) && !/\(?node:/.test(line))
+    .filter((line) => folder === '' || !line.includes(folder))
+}
+
+let own: string | undefined
+
+/**
+ * The folder of this package, given a stack of this file; empty where the files of the package are no
+ * longer files, as in a bundle.
+ *
+ * A stack says it in the form that other stacks have, whatever loads the code. The name of a folder would
+ * not do: an application may have a folder `engine` as well.
+ */
+export function packageFolder(stack: unknown): string {
+  // A program may replace how stacks are written.
+  if (typeof stack !== 'string') return ''
+  const line = stack.split('\n').find((one) => /^\s+at /.test(one)) ?? ''
+  const file = /^\s+at (?:[\w.<>]+ \()?(?:file:\/\/)?(.+)engine[\\/]replay[\\/]source-line\.[jt]s\b/
+  return file.exec(line)?.[1] ?? ''
 }
